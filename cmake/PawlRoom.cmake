@@ -1,0 +1,78 @@
+# One target per room. A room links exactly the rooms that its arrows in docs/architecture.md name,
+# so that a missing arrow fails at the link; tools/check_layers refuses the include.
+
+set(PAWL_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor -Wold-style-cast
+                  -Woverloaded-virtual -Wimplicit-fallthrough)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these falsely for coroutine frames, std::variant and string sums at -O2.
+  list(APPEND PAWL_WARNINGS -Wno-maybe-uninitialized -Wno-mismatched-new-delete -Wno-restrict -Wshadow=local)
+else()
+  list(APPEND PAWL_WARNINGS -Wshadow)
+endif()
+
+add_library(pawl_flags INTERFACE)
+target_compile_features(pawl_flags INTERFACE cxx_std_20)
+if(PAWL_SANITIZE)
+  target_compile_options(pawl_flags INTERFACE -fsanitize=${PAWL_SANITIZE} -fno-omit-frame-pointer -g1
+                         -fno-sanitize-recover=all)
+  target_link_options(pawl_flags INTERFACE -fsanitize=${PAWL_SANITIZE})
+  if(PAWL_SANITIZE MATCHES "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(pawl_flags INTERFACE -Wno-tsan)
+  endif()
+endif()
+
+function(pawl_compile_options target)
+  target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:pawl_flags>)
+  target_compile_options(${target} PRIVATE ${PAWL_WARNINGS} $<$<BOOL:${PAWL_WERROR}>:-Werror>)
+endfunction()
+
+# pawl_room(NAME SOURCES a.cpp … [ROOMS base …] [LIBRARIES Boost::headers …])
+function(pawl_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
+  add_library(pawl_${name} STATIC ${ROOM_SOURCES})
+  pawl_compile_options(pawl_${name})
+  target_include_directories(pawl_${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
+  list(TRANSFORM ROOM_ROOMS PREPEND pawl_)
+  target_link_libraries(pawl_${name} PUBLIC ${ROOM_ROOMS} ${ROOM_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY PAWL_ROOMS pawl_${name})
+endfunction()
+
+# pawl_test(NAME SOURCES a_test.cpp … LIBRARIES pawl_base … [LABELS unit] [TIMEOUT 120] [ENVIRONMENT …])
+function(pawl_test name)
+  if(NOT PAWL_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+  add_executable(${name} ${TEST_SOURCES})
+  pawl_compile_options(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${TEST_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 120)
+  endif()
+  if(NOT TEST_LABELS)
+    set(TEST_LABELS unit)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}"
+                       ENVIRONMENT "${TEST_ENVIRONMENT}")
+endfunction()
+
+# pawl_embed(TARGET file.lua …): each file becomes a std::string_view in embedded/NAME_EXT.hpp,
+# such as pawl::embedded::acquire_lua.
+function(pawl_embed target)
+  foreach(file ${ARGN})
+    get_filename_component(name ${file} NAME)
+    string(REPLACE "." "_" symbol ${name})
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+    set(header ${PROJECT_BINARY_DIR}/generated/embedded/${target}/${symbol}.hpp)
+    add_custom_command(OUTPUT ${header}
+      COMMAND ${CMAKE_COMMAND} -DSOURCE=${source} -DHEADER=${header} -DSYMBOL=${symbol}
+              -P ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake
+      DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/Embed.cmake VERBATIM)
+    target_sources(${target} PRIVATE ${header})
+  endforeach()
+  target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated/embedded/${target})
+endfunction()

@@ -1,0 +1,13 @@
+// How a store answers: an Asio coroutine that ends in a value or a failure, and never throws.
+#pragma once
+
+#include <pawl/errors.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+namespace pawl {
+
+template <class T>
+using async = boost::asio::awaitable<result<T>>;
+
+}  // namespace pawl

@@ -1,0 +1,16 @@
+// We are wrong: an invariant of pawl's own does not hold. Checked in every build.
+#pragma once
+
+#include <source_location>
+
+namespace pawl::base {
+
+// Prints where, and aborts: going on with a broken invariant could run a job twice.
+[[noreturn]] void violated(const std::source_location& where) noexcept;
+
+constexpr void ensure(bool condition,
+                      const std::source_location where = std::source_location::current()) {
+    if (!condition) violated(where);
+}
+
+}  // namespace pawl::base

@@ -1,0 +1,44 @@
+#include <pawl/errors.hpp>
+
+#include "base/ensure.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace pawl {
+
+std::string_view name_of(errc code) noexcept {
+    switch (code) {
+        case errc::unreachable:
+            return "unreachable";
+        case errc::outcome_unknown:
+            return "outcome_unknown";
+        case errc::denied:
+            return "denied";
+        case errc::rejected:
+            return "rejected";
+        case errc::protocol:
+            return "protocol";
+        case errc::unsupported:
+            return "unsupported";
+    }
+    return "unknown";
+}
+
+store_error::store_error(failure what) : std::runtime_error{what.detail}, code_{what.code} {}
+
+void throw_exception_from_error(const failure& what, const boost::source_location&) {
+    throw store_error{what};
+}
+
+}  // namespace pawl
+
+namespace pawl::base {
+
+void violated(const std::source_location& where) noexcept {
+    std::fprintf(stderr, "pawl: broken invariant at %s:%u in %s\n", where.file_name(), where.line(),
+                 where.function_name());
+    std::abort();
+}
+
+}  // namespace pawl::base

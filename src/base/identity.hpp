@@ -1,0 +1,20 @@
+// Names that are unique without coordination: claim ids, run ids, and the owner that people read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pawl::base {
+
+// 128 random bits from the system's generator as 32 hexadecimal digits. Aborts without entropy.
+std::string fresh_id();
+
+// The same bits in the form of a UUID, version 4 (RFC 9562).
+std::string fresh_uuid();
+
+// host:pid:start:nonce, for people: R36. `start` is a Unix second, the nonce tells threads apart.
+std::string owner_name(std::string_view host, std::int64_t pid, std::int64_t start,
+                       std::string_view nonce);
+
+}  // namespace pawl::base

@@ -1,0 +1,196 @@
+#include "base/url.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace pawl::base {
+namespace {
+
+constexpr std::size_t url_bytes_max = 4096;
+constexpr auto npos = std::string_view::npos;
+
+text_fault fault(std::size_t column, std::string what) { return {column, std::move(what)}; }
+
+bool is_scheme(std::string_view text) {
+    const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+    return !text.empty() && letter(text.front()) &&
+           std::all_of(text.begin(), text.end(), [&](char c) {
+               return letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+           });
+}
+
+int hex_value(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+parsed<std::string> decode(std::string_view text, std::size_t column) {
+    std::string decoded;
+    decoded.reserve(text.size());
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        if (text[at] != '%') {
+            decoded += text[at];
+            continue;
+        }
+        const bool complete = at + 2 < text.size();
+        const int high = complete ? hex_value(text[at + 1]) : -1;
+        const int low = complete ? hex_value(text[at + 2]) : -1;
+        if (high < 0 || low < 0)
+            return fault(column + at,
+                         "'%' must be followed by two hexadecimal digits; write %25 for '%'");
+        if (high == 0 && low == 0) return fault(column + at, "%00 cannot stand in a store URL");
+        decoded += static_cast<char>(high * 16 + low);
+        at += 2;
+    }
+    return decoded;
+}
+
+parsed<std::uint16_t> parse_port(std::string_view text, std::size_t column) {
+    unsigned port = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+    if (error != std::errc{} || end != text.data() + text.size() || port == 0 || port > 65535)
+        return fault(column, "the port must be a number from 1 to 65535");
+    return static_cast<std::uint16_t>(port);
+}
+
+parsed<endpoint> parse_endpoint(std::string_view text, std::size_t column) {
+    endpoint where;
+    std::string_view port;
+    std::size_t port_at = npos;
+    if (text.starts_with('[')) {
+        const auto close = text.find(']');
+        if (close == npos) return fault(column, "the '[' of an IPv6 address is not closed by ']'");
+        where.host = text.substr(1, close - 1);
+        if (close + 1 < text.size()) {
+            if (text[close + 1] != ':')
+                return fault(column + close + 1, "expected ':' and a port after ']'");
+            port_at = close + 2;
+        }
+    } else {
+        const auto colon = text.find(':');
+        const auto host = decode(text.substr(0, colon), column);
+        if (!host) return host.error();
+        where.host = *host;
+        if (colon != npos) port_at = colon + 1;
+    }
+    if (where.host.empty()) return fault(column, "the host is empty: write scheme://host[:port]");
+    if (port_at == npos) return where;
+    const auto parsed_port = parse_port(text.substr(port_at), column + port_at);
+    if (!parsed_port) return parsed_port.error();
+    where.port = *parsed_port;
+    return where;
+}
+
+// Fills user, password and endpoints. The last '@' ends the credentials, as people forget to encode
+// it.
+std::optional<text_fault> parse_authority(store_url& url, std::string_view text,
+                                          std::size_t column) {
+    if (const auto at = text.rfind('@'); at != npos) {
+        const auto credentials = text.substr(0, at);
+        const auto colon = credentials.find(':');
+        const auto user = decode(credentials.substr(0, colon), column);
+        if (!user) return user.error();
+        if (!user->empty()) url.user = *user;
+        if (colon != npos) {
+            const auto password = decode(credentials.substr(colon + 1), column + colon + 1);
+            if (!password) return password.error();
+            url.password = *password;
+        }
+        text.remove_prefix(at + 1);
+        column += at + 1;
+    }
+    for (std::size_t from = 0; from <= text.size();) {
+        const auto comma = std::min(text.find(',', from), text.size());
+        const auto where = parse_endpoint(text.substr(from, comma - from), column + from);
+        if (!where) return where.error();
+        url.endpoints.push_back(*where);
+        from = comma + 1;
+    }
+    return std::nullopt;
+}
+
+std::optional<text_fault> parse_query(store_url& url, std::string_view text, std::size_t column) {
+    for (std::size_t from = 0; from < text.size();) {
+        const auto end = std::min(text.find('&', from), text.size());
+        const auto pair = text.substr(from, end - from);
+        const auto equals = pair.find('=');
+        if (equals == npos || equals == 0)
+            return fault(column + from, "expected NAME=VALUE in the query");
+        const auto name = decode(pair.substr(0, equals), column + from);
+        if (!name) return name.error();
+        const auto value = decode(pair.substr(equals + 1), column + from + equals + 1);
+        if (!value) return value.error();
+        if (url.find(*name) != nullptr)
+            return fault(column + from, "the parameter '" + *name + "' is given twice");
+        url.parameters.push_back({*name, *value});
+        from = end + 1;
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+const std::string* store_url::find(std::string_view name) const {
+    const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                    [&](const auto& p) { return p.name == name; });
+    return found == parameters.end() ? nullptr : &found->value;
+}
+
+parsed<store_url> parse_store_url(std::string_view text) {
+    if (text.size() > url_bytes_max)
+        return fault(url_bytes_max, "a store URL has at most 4096 bytes");
+    for (std::size_t at = 0; at < text.size(); ++at)
+        if (static_cast<unsigned char>(text[at]) <= 0x20 || text[at] == 0x7f)
+            return fault(at, "white space and control characters must be percent-encoded");
+    const auto colon = text.find(':');
+    if (colon == npos || !is_scheme(text.substr(0, colon)))
+        return fault(
+            0, "a store URL begins with its engine, such as sqlite:PATH or redis://host:6379");
+    store_url url;
+    url.scheme = text.substr(0, colon);
+    const auto question = std::min(text.find('?', colon), text.size());
+    if (question < text.size()) {
+        if (auto bad = parse_query(url, text.substr(question + 1), question + 1)) return *bad;
+    }
+    auto rest = text.substr(colon + 1, question - colon - 1);
+    auto column = colon + 1;
+    if (rest.starts_with("//")) {
+        rest.remove_prefix(2);
+        column += 2;
+        const auto slash = std::min(rest.find('/'), rest.size());
+        if (slash > 0) {
+            if (auto bad = parse_authority(url, rest.substr(0, slash), column)) return *bad;
+            rest.remove_prefix(std::min(slash + 1, rest.size()));
+            column += slash + 1;
+        }
+    }
+    const auto path = decode(rest, column);
+    if (!path) return path.error();
+    url.path = *path;
+    return url;
+}
+
+std::string redact_url(std::string_view text) {
+    std::string safe{text};
+    const auto slashes = safe.find("://");
+    const auto query = std::min(safe.find('?'), safe.size());
+    if (slashes != std::string::npos && slashes < query) {
+        const auto from = slashes + 3;
+        const auto end = std::min(safe.find('/', from), query);
+        const auto at = safe.rfind('@', end);
+        const auto colon = safe.find(':', from);
+        if (at != std::string::npos && at >= from && at < end && colon < at)
+            safe.replace(colon + 1, at - colon - 1, "***");
+    }
+    for (auto from = safe.find('?'); from != std::string::npos; from = safe.find('&', from + 1)) {
+        constexpr std::string_view secret = "password=";
+        if (safe.compare(from + 1, secret.size(), secret) != 0) continue;
+        const auto value = from + 1 + secret.size();
+        safe.replace(value, std::min(safe.find('&', value), safe.size()) - value, "***");
+    }
+    return safe;
+}
+
+}  // namespace pawl::base

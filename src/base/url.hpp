@@ -1,0 +1,45 @@
+// The URL of a store. Unlike RFC 3986 it allows several hosts, as every clustered store needs.
+#pragma once
+
+#include "base/duration.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::base {
+
+struct endpoint {
+    std::string host;        // a name, an IPv4 address, or an IPv6 address without brackets
+    std::uint16_t port = 0;  // 0: the engine's own default
+
+    bool operator==(const endpoint&) const = default;
+};
+
+struct url_parameter {
+    std::string name;
+    std::string value;
+};
+
+// scheme:PATH?query, or scheme://[user[:password]@]host[:port][,host[:port]…][/path]?query.
+// Every part is percent-decoded.
+struct store_url {
+    std::string scheme;
+    std::optional<std::string> user;
+    std::optional<std::string> password;
+    std::vector<endpoint> endpoints;
+    std::string path;  // without the '/' that ends the authority; for scheme:PATH the path as given
+    std::vector<url_parameter> parameters;  // in order; a name stands at most once
+
+    const std::string* find(std::string_view name) const;
+};
+
+// At most 4096 bytes. A fault never quotes the text, as it may hold a secret.
+parsed<store_url> parse_store_url(std::string_view text);
+
+// The URL as it may be logged: the password, in the authority or in the query, is "***".
+std::string redact_url(std::string_view text);
+
+}  // namespace pawl::base

@@ -1,0 +1,48 @@
+#include "net/blocking_pool.hpp"
+
+#include <utility>
+
+namespace pawl::net {
+
+void blocking_pool::submit(blocking_job job) {
+    const std::lock_guard lock{mutex_};
+    if (stopping_) return;
+    queue_.push_back(std::move(job));
+    if (idle_ < queue_.size() && threads_.size() < threads_max_)
+        threads_.emplace_back([this] { work(); });
+    else
+        changed_.notify_one();
+}
+
+void blocking_pool::work() {
+    std::unique_lock lock{mutex_};
+    while (!stopping_) {
+        if (queue_.empty()) {
+            ++idle_;
+            changed_.wait(lock);
+            --idle_;
+            continue;
+        }
+        auto job = std::move(queue_.front());
+        queue_.pop_front();
+        lock.unlock();
+        job();
+        // A job's captures may own what stops this pool: let go of them outside the lock.
+        job = nullptr;
+        lock.lock();
+    }
+}
+
+void blocking_pool::stop() {
+    std::deque<blocking_job> dropped;
+    {
+        const std::lock_guard lock{mutex_};
+        stopping_ = true;
+        dropped.swap(queue_);
+    }
+    changed_.notify_all();
+    for (auto& thread : threads_)
+        if (thread.joinable()) thread.join();
+}
+
+}  // namespace pawl::net

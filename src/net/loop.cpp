@@ -1,0 +1,136 @@
+#include "net/loop.hpp"
+
+#include "base/ensure.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace pawl::net {
+namespace {
+
+// How long the loop may stand still between two visitors before its own thread takes over. Waking
+// that thread for every blocking call would cost more than most calls take.
+constexpr std::chrono::milliseconds own_thread_patience{1};
+
+struct driving {
+    const loop* where = nullptr;
+    void* visitor = nullptr;
+};
+thread_local driving current;
+
+}  // namespace
+
+loop::loop()
+    : keep_open_{boost::asio::make_work_guard(context_)}, own_{[this] { drive_for_ever(); }} {}
+
+loop::~loop() {
+    {
+        const std::lock_guard lock{mutex_};
+        base::ensure(visitors_.empty());
+        stopping_ = true;
+    }
+    context_.stop();
+    own_turn_.notify_one();
+    own_.join();
+    pool_.stop();
+}
+
+bool loop::is_driving() const noexcept { return current.where == this; }
+
+void loop::submit(blocking_job job) {
+    if (current.where == this && current.visitor != nullptr)
+        static_cast<visitor*>(current.visitor)->errands.push_back(std::move(job));
+    else
+        pool_.submit(std::move(job));
+}
+
+void loop::enter(visitor& me) {
+    base::ensure(!is_driving());
+    const std::lock_guard lock{mutex_};
+    visitors_.push_back(&me);
+    ++turns_;
+}
+
+void loop::finish(visitor& who, std::exception_ptr error) {
+    const std::lock_guard lock{mutex_};
+    who.error = std::move(error);
+    who.done = true;
+    who.changed.notify_one();
+}
+
+void loop::run_errands(visitor& me, std::unique_lock<std::mutex>& lock) {
+    step_aside();
+    lock.unlock();
+    while (!me.errands.empty()) {
+        auto job = std::move(me.errands.front());
+        me.errands.pop_front();
+        job();
+    }
+    lock.lock();
+}
+
+void loop::drive_until_done(visitor& me) {
+    std::unique_lock lock{mutex_};
+    while (!me.done) {
+        if (driven_) {
+            me.changed.wait(lock, [&] { return me.done || !driven_; });
+            continue;
+        }
+        driven_ = true;
+        lock.unlock();
+        current = {this, &me};
+        context_.run_one();
+        current = {};
+        lock.lock();
+        driven_ = false;
+        if (!me.errands.empty()) run_errands(me, lock);
+    }
+    visitors_.erase(std::find(visitors_.begin(), visitors_.end(), &me));
+    ++turns_;
+    step_aside();
+}
+
+// REQUIRES: mutex_ is held and this thread does not drive.
+void loop::step_aside() {
+    if (driven_) return;
+    for (auto* other : visitors_) {
+        if (!other->done) other->changed.notify_one();
+    }
+    if (own_sleeps_deeply_) own_turn_.notify_one();
+}
+
+// True when the loop has stood still for the whole of its patience.
+bool loop::may_take_over(std::unique_lock<std::mutex>& lock) {
+    const auto turns_before = turns_;
+    const bool was_driven = driven_;
+    own_turn_.wait_for(lock, own_thread_patience, [this] { return stopping_; });
+    if (stopping_) return true;
+    if (driven_ && was_driven && turns_ == turns_before) {
+        // One long visit: sleep until its visitor steps aside.
+        own_sleeps_deeply_ = true;
+        own_turn_.wait(lock, [this] { return stopping_ || !driven_; });
+        own_sleeps_deeply_ = false;
+        return !driven_ && visitors_.empty();
+    }
+    return !driven_ && !was_driven && turns_ == turns_before;
+}
+
+void loop::drive_for_ever() {
+    std::unique_lock lock{mutex_};
+    while (!stopping_) {
+        if ((driven_ || !visitors_.empty()) && !may_take_over(lock)) continue;
+        if (stopping_ || driven_) continue;
+        driven_ = true;
+        do {
+            lock.unlock();
+            current = {this, nullptr};
+            context_.run_one();
+            current = {};
+            lock.lock();
+        } while (!stopping_ && visitors_.empty());
+        driven_ = false;
+        step_aside();
+    }
+}
+
+}  // namespace pawl::net

@@ -1,0 +1,126 @@
+// The thread of control that everything of one store runs on, and the way in for callers that
+// block.
+//
+// One thread at a time drives the io_context, so the loop is its own strand: state that is touched
+// only from handlers needs no lock. Usually that thread is the loop's own. A caller that blocks
+// would pay two thread switches for each request if it waited for that thread; so while it waits,
+// it drives the loop itself, and runs the blocking work that it asked for (SQLite's) itself as
+// well.
+#pragma once
+
+#include "net/blocking_pool.hpp"
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace pawl::net {
+
+// Thread-safe. Its destructor drops whatever still runs on it, and must not race with a caller that
+// waits. Coroutines keep what they use alive by shared_ptr, because they may die as late as that.
+class loop {
+public:
+    loop();
+    ~loop();
+    loop(const loop&) = delete;
+    loop& operator=(const loop&) = delete;
+
+    using executor_type = boost::asio::io_context::executor_type;
+    executor_type get_executor() noexcept { return context_.get_executor(); }
+    boost::asio::io_context& context() noexcept { return context_; }
+
+    // True on the thread that drives the loop at this moment.
+    bool is_driving() const noexcept;
+
+    // Runs `work` on the loop and returns what it returns, or throws what it throws. Blocks; aborts
+    // when called from a handler or a coroutine of this loop, where it could never end.
+    template <class T>
+    T wait_for(boost::asio::awaitable<T> work) {
+        std::optional<T> value;
+        visitor me;
+        enter(me);
+        boost::asio::co_spawn(context_, store_into(std::move(work), value),
+                              [&](std::exception_ptr raised) { finish(me, raised); });
+        drive_until_done(me);
+        if (me.error) std::rethrow_exception(me.error);
+        return std::move(*value);
+    }
+
+    // Runs a job that blocks away from the loop: on the blocked caller's thread if it was a blocked
+    // caller that led here, else on the pool. Await it on the loop. The job must not throw.
+    template <class Job>
+    boost::asio::awaitable<std::invoke_result_t<Job&>> run_blocking(Job job) {
+        using value_type = std::invoke_result_t<Job&>;
+        struct shared_state {
+            explicit shared_state(Job&& todo) : job{std::move(todo)} {}
+            Job job;
+            std::optional<value_type> value;
+        };
+        auto state = std::make_shared<shared_state>(std::move(job));
+        auto start = [this, state](auto handler) {
+            // A handler is move-only, and std::function wants copies.
+            auto resume = std::make_shared<decltype(handler)>(std::move(handler));
+            submit([this, state, resume] {
+                state->value.emplace(state->job());
+                boost::asio::post(context_, [resume] { std::move (*resume)(); });
+            });
+        };
+        co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
+            start, boost::asio::use_awaitable);
+        co_return std::move(*state->value);
+    }
+
+private:
+    // A caller that blocks in wait_for, and drives the loop when nobody else does.
+    struct visitor {
+        bool done = false;  // under mutex_
+        std::exception_ptr error;
+        std::deque<blocking_job> errands;  // touched by the visitor's own thread only
+        std::condition_variable changed;
+    };
+
+    template <class T>
+    static boost::asio::awaitable<void> store_into(boost::asio::awaitable<T> work,
+                                                   std::optional<T>& value) {
+        value.emplace(co_await std::move(work));
+    }
+
+    void submit(blocking_job job);
+    void enter(visitor& me);
+    void finish(visitor& who, std::exception_ptr error);
+    void drive_until_done(visitor& me);
+    void run_errands(visitor& me, std::unique_lock<std::mutex>& lock);
+    void step_aside();
+    void drive_for_ever();
+    bool may_take_over(std::unique_lock<std::mutex>& lock);
+
+    boost::asio::io_context context_{1};
+    boost::asio::executor_work_guard<executor_type> keep_open_;
+    std::mutex mutex_;
+    std::condition_variable own_turn_;
+    // Under mutex_
+    std::vector<visitor*> visitors_;
+    bool driven_ = false;
+    bool stopping_ = false;
+    bool own_sleeps_deeply_ = false;
+    std::uint64_t turns_ = 0;  // rises whenever a visitor comes or goes
+    // Last, so that they start when the rest is there.
+    blocking_pool pool_{2};
+    std::thread own_;
+};
+
+}  // namespace pawl::net

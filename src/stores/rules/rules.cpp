@@ -1,0 +1,124 @@
+#include "stores/rules/rules.hpp"
+
+#include <algorithm>
+
+namespace pawl::rules {
+namespace {
+
+// Rounded up, so that whoever waits for it does not ask a moment too early.
+millis remaining(const lease_state& state, const store_time& now) {
+    return std::chrono::ceil<millis>(std::max(state.until - now.elapsed, micros{0}));
+}
+
+void leave_to_nobody(lease_state& state, micros until) {
+    state.holder = fence_token{};
+    state.claim_id.clear();
+    state.until = until;
+}
+
+fence_token mint(const lease_state& state, const store_time& now) {
+    const auto clock = static_cast<std::uint64_t>(std::max(now.wall, micros{0}).count());
+    return fence_token{std::max(number(state.last_token) + 1, clock)};
+}
+
+}  // namespace
+
+verdict acquire(lease_state& state, const claim& wanted, const store_time& now, millis max_skew) {
+    if (state.live(now)) {
+        const bool mine = number(state.holder) != 0 && state.claim_id == wanted.id;
+        if (!mine) {
+            const auto why = number(state.holder) != 0 ? busy_reason::held : busy_reason::lingering;
+            return busy{state.holder, state.owner, remaining(state, now), why};
+        }
+        state.until = std::max(state.until, now.elapsed + wanted.ttl);
+        return grant{wanted.key, state.holder, wanted.ttl};
+    }
+    if (wanted.firing) {
+        if (state.last_done && number(*state.last_done) >= number(*wanted.firing))
+            return already_done{*state.last_done};
+        const micros due{millis{number(*wanted.firing)}};
+        if (due - now.wall > max_skew)
+            return busy{fence_token{},
+                        {},
+                        std::chrono::ceil<millis>(due - now.wall - max_skew),
+                        busy_reason::early};
+    }
+    state.holder = mint(state, now);
+    state.last_token = state.holder;
+    state.claim_id = wanted.id;
+    state.owner = wanted.owner;
+    state.acquired = now.elapsed;
+    state.acquired_wall = now.wall;
+    state.until = now.elapsed + wanted.ttl;
+    if (wanted.firing && wanted.mode == delivery::at_most_once) state.last_done = wanted.firing;
+    return grant{wanted.key, state.holder, wanted.ttl};
+}
+
+bool withdraw(lease_state& state, const std::string& claim_id, const store_time& now) {
+    if (!state.held(now) || state.claim_id != claim_id) return false;
+    leave_to_nobody(state, now.elapsed);
+    return true;
+}
+
+bool renew(lease_state& state, const held& lease, const store_time& now) {
+    if (state.holder != lease.token || number(lease.token) == 0) return false;
+    if (!state.live(now) && lease.if_lapsed != lapse::extend_if_unclaimed) return false;
+    auto until = now.elapsed + lease.ttl;
+    if (lease.max_lifetime.count() > 0)
+        until = std::min<micros>(until, state.acquired + lease.max_lifetime);
+    if (until <= now.elapsed) return false;
+    state.until = std::max(state.until, until);
+    return true;
+}
+
+bool evict(lease_state& state, fence_token token, millis delay, const store_time& now) {
+    if (!state.held(now) || state.holder != token) return false;
+    leave_to_nobody(state, std::min<micros>(state.until, now.elapsed + delay));
+    state.last_token = fence_token{number(state.last_token) + 1};
+    return true;
+}
+
+release_effect release(lease_state& state, fence_token token, const farewell& how,
+                       const store_time& now) {
+    release_effect effect;
+    // The work is done whether or not the lease outlived it: the token proves who says so.
+    if (how.done && token == state.last_token &&
+        (!state.last_done || number(*state.last_done) < number(*how.done))) {
+        state.last_done = how.done;
+        effect.changed = true;
+    }
+    if (!state.held(now) || state.holder != token) return effect;
+    const auto until = how.at_least == farewell::until_expiry
+                           ? state.until
+                           : std::max<micros>(now.elapsed, state.acquired + how.at_least);
+    leave_to_nobody(state, until);
+    effect.was_holder = true;
+    effect.changed = true;
+    return effect;
+}
+
+record describe(const std::string& key, const lease_state& state, const store_time& now) {
+    record seen;
+    seen.key = key;
+    seen.owner = state.owner;
+    seen.holder = state.live(now) ? state.holder : fence_token{};
+    seen.remaining = remaining(state, now);
+    seen.acquired_at = std::chrono::floor<millis>(state.acquired_wall).count();
+    seen.last_done = state.last_done;
+    seen.last_token = state.last_token;
+    return seen;
+}
+
+fence_verdict check_fence(fence_token& newest, fence_token token, fence_rule rule) {
+    const bool accepted = rule == fence_rule::reject_older ? number(token) >= number(newest)
+                                                           : number(token) > number(newest);
+    if (accepted) newest = token;
+    return {accepted, newest};
+}
+
+millis quarantine_left(std::optional<millis> quarantine, micros born, const store_time& now) {
+    if (!quarantine) return millis{0};
+    return std::chrono::ceil<millis>(born + *quarantine - now.elapsed);
+}
+
+}  // namespace pawl::rules

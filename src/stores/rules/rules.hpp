@@ -1,0 +1,66 @@
+// The rules of safety at the store (docs/protocol.md, 1 to 7) as functions of a record, a request
+// and the store's clock: for engines that read, decide and write inside one exclusive transaction.
+//
+// Nothing here reads a clock or touches a disk. Engines with scripts of their own (Redis) state the
+// same rules in Lua; the conformance suite holds both to the same laws.
+#pragma once
+
+#include <pawl/spi/lease_store.hpp>
+#include <pawl/spi/store_settings.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace pawl::rules {
+
+using micros = std::chrono::microseconds;
+
+// What the store's clocks say inside the atomic step. `elapsed` ends leases and never steps back;
+// `wall` (since the Unix epoch) mints tokens, judges occurrences and is shown to people. An engine
+// with one clock gives it twice.
+struct store_time {
+    micros elapsed;
+    micros wall;
+};
+
+// Everything a store remembers of one key.
+struct lease_state {
+    fence_token holder{};  // 0: held by nobody
+    std::string claim_id;  // of the holder
+    std::string owner;
+    micros acquired{0};       // `elapsed` at the grant
+    micros acquired_wall{0};  // `wall` at the grant
+    micros until{0};          // live while elapsed < until
+    fence_token last_token{};
+    std::optional<occurrence> last_done{};
+
+    bool live(const store_time& now) const noexcept { return now.elapsed < until; }
+    bool held(const store_time& now) const noexcept { return live(now) && number(holder) != 0; }
+};
+
+// Rules 1, 2 and 6. `state` changes only where a grant is the verdict.
+verdict acquire(lease_state& state, const claim& wanted, const store_time& now, millis max_skew);
+
+// Each returns whether `state` changed.
+bool withdraw(lease_state& state, const std::string& claim_id, const store_time& now);
+bool renew(lease_state& state, const held& lease, const store_time& now);
+bool evict(lease_state& state, fence_token token, millis delay, const store_time& now);
+
+struct release_effect {
+    bool was_holder = false;
+    bool changed = false;  // last_done may rise although the lease is no longer held
+};
+release_effect release(lease_state& state, fence_token token, const farewell& how,
+                       const store_time& now);
+
+record describe(const std::string& key, const lease_state& state, const store_time& now);
+
+// Rule 15. `newest` is 0 for a resource never seen, and is raised when the token is accepted.
+fence_verdict check_fence(fence_token& newest, fence_token token, fence_rule rule);
+
+// Rule 7: what is left of the quarantine, for a store whose marker says it was born at `born` with
+// nothing in it. Zero or less: over.
+millis quarantine_left(std::optional<millis> quarantine, micros born, const store_time& now);
+
+}  // namespace pawl::rules
