@@ -1,0 +1,113 @@
+// The way in: opens a store, claims keys, keeps what is held alive.
+//
+//     pawl::locks locks = pawl::locks::open("redis://127.0.0.1:6379");
+//     if (auto lease = locks.try_acquire("invoices/nightly", {.ttl = 30s}))
+//         charge(lease->token());
+#pragma once
+
+#include <pawl/fence.hpp>
+#include <pawl/job.hpp>
+#include <pawl/lease.hpp>
+#include <pawl/options.hpp>
+#include <pawl/spi/lease_store.hpp>
+#include <pawl/spi/store_settings.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace pawl {
+
+namespace net {
+class loop;
+}
+namespace runtime {
+class core;
+}
+
+// What became of one claim.
+using attempt = std::variant<lease, busy, already_done>;
+
+struct open_options {
+    std::string owner{};                  // who we are, for people; default host:pid:start:nonce
+    std::shared_ptr<observer> watcher{};  // default: nobody
+};
+
+// Thread-safe. Outlives its leases: whatever is still held when it goes ends by its TTL, except
+// that releases which have begun get 200 ms to reach the store. One object serves a whole process:
+// it keeps one connection, renews all its leases in one request, and lets N threads that wait for
+// one key cost the store one waiter.
+class locks {
+public:
+    // The URLs are listed in docs/stores/README.md. Throws option_error for a malformed URL, and
+    // store_error if the store cannot be opened; a server is first contacted by the first
+    // operation.
+    static locks open(std::string_view url, open_options options = {});
+
+    // For backends of one's own: `make` is called with the executor to run on.
+    using store_factory = std::function<std::shared_ptr<lease_store>(boost::asio::any_io_executor)>;
+    static locks open(const store_factory& make, store_settings settings,
+                      open_options options = {});
+
+    explicit locks(std::unique_ptr<runtime::core> core);
+    ~locks();
+    locks(locks&&) noexcept;
+    locks& operator=(locks&&) noexcept;
+
+    // Nothing if somebody else holds the key, or this firing is done. Throws store_error if the
+    // store failed and option_error for options that do not go together. All of these block for as
+    // long as the store takes, at most its `timeout` for each request.
+    std::optional<lease> try_acquire(std::string_view key, const lease_options& options);
+    // Waits for the key, at most `wait`, until `stop` is requested.
+    std::optional<lease> acquire(std::string_view key, const lease_options& options, millis wait,
+                                 std::stop_token stop = {});
+    // The same with the reason for a refusal.
+    attempt claim_key(std::string_view key, const lease_options& options, patience how_long = {},
+                      std::stop_token stop = {});
+
+    // Claims the job's key, runs its body here while the lease is renewed, releases. What the body
+    // throws is thrown on, once the lease has been released.
+    run_outcome run(const job& what, std::stop_token stop = {});
+
+    // The same for Asio programs. Await them on any executor; arguments are copied.
+    boost::asio::awaitable<std::optional<lease>> async_try_acquire(std::string key,
+                                                                   lease_options options);
+    boost::asio::awaitable<std::optional<lease>> async_acquire(std::string key,
+                                                               lease_options options, millis wait,
+                                                               std::stop_token stop = {});
+    boost::asio::awaitable<attempt> async_claim_key(std::string key, lease_options options,
+                                                    patience how_long = {},
+                                                    std::stop_token stop = {});
+    // The body runs on a thread of its own.
+    boost::asio::awaitable<run_outcome> async_run(job what, std::stop_token stop = {});
+
+    // What the store knows. `release_by_force` evicts exactly the token shown; the key stays held
+    // by nobody for `delay` (rule 5), so that the evicted holder has stopped before the next one
+    // starts.
+    std::optional<record> inspect(std::string_view key);
+    page list(std::string_view prefix = {}, std::string_view after = {}, std::size_t limit = 100);
+    bool release_by_force(std::string_view key, fence_token shown, millis delay);
+
+    // The guard of a resource that has no place of its own for a token: see <pawl/fence.hpp>.
+    fence_verdict check_fence(std::string_view resource, fence_token token,
+                              fence_rule rule = fence_rule::reject_older);
+    boost::asio::awaitable<fence_verdict> async_check_fence(
+        std::string resource, fence_token token, fence_rule rule = fence_rule::reject_older);
+
+    const std::string& owner() const;
+    store_traits traits() const;
+    // Where pawl itself runs. Coroutines spawned here spare a switch for each call; they must not
+    // block.
+    boost::asio::any_io_executor get_executor() const;
+
+private:
+    std::unique_ptr<runtime::core> core_;
+};
+
+}  // namespace pawl

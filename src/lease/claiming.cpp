@@ -1,0 +1,145 @@
+#include "lease/claiming.hpp"
+
+#include "base/ensure.hpp"
+
+#include <algorithm>
+
+namespace pawl::leasing {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr nanos store_backoff_first = milliseconds{50};
+constexpr nanos store_backoff_max = milliseconds{5000};
+// After the holder's time is up, waiters of many processes do not all ask in the same instant.
+constexpr nanos expiry_jitter_max = milliseconds{100};
+
+}  // namespace
+
+claiming::claiming(const claim_plan& plan, instant now)
+    : plan_{plan},
+      give_up_{now + plan.wait},
+      settle_by_{now + (plan.when_down == store_down::retry ? std::max(plan.wait, plan.settle)
+                                                            : plan.settle)} {}
+
+claiming::step claiming::next(instant now) const {
+    switch (state_) {
+        case state::ready:
+            return {act::send, now};
+        case state::in_flight:
+            return {act::await, now};
+        case state::listening:
+            return {act::listen, until_};
+        case state::pausing:
+            return {now < until_ ? act::pause : act::send, until_};
+        case state::withdrawing:
+            return {act::withdraw, now};
+        case state::renewing_id:
+            return {act::renew_id, now};
+        case state::done:
+            return {act::done, now};
+    }
+    return {act::done, now};
+}
+
+void claiming::sent(instant now) {
+    base::ensure(state_ == state::ready || state_ == state::pausing);
+    state_ = state::in_flight;
+    sent_ = now;
+}
+
+void claiming::answered(result<verdict> answer, instant now, double chance) {
+    base::ensure(state_ == state::in_flight);
+    if (answer.has_error()) return on_failure(answer.error(), now, chance);
+    if (auto* won = std::get_if<grant>(&*answer)) return on_grant(std::move(*won), now);
+    if (auto* done = std::get_if<already_done>(&*answer)) return finish(*done);
+    on_busy(std::get<busy>(std::move(*answer)), now, chance);
+}
+
+void claiming::on_grant(grant what, instant now) {
+    // An answer that is so late that no trust is left is worth nothing; nor may the id be used
+    // again, as the store would go on giving the same old grant.
+    if (now >= sent_ + plan_.how.trust - plan_.how.stop_margin) {
+        state_ = state::renewing_id;
+        return;
+    }
+    uncertain_ = false;
+    finish(granted{std::move(what), sent_});
+}
+
+void claiming::on_busy(busy why, instant now, double chance) {
+    seen_ = why.holder;
+    if (may_wait(now)) {
+        nanos rest = why.remaining;
+        if (plan_.poll.count() > 0) rest = std::min(rest, plan_.poll);
+        rest += full_jitter(std::min(rest / 10 + milliseconds{1}, expiry_jitter_max), chance);
+        until_ = std::min(now + rest, give_up_);
+        // What is early or quarantined changes by time alone: nobody will send a push.
+        const bool held = why.reason == busy_reason::held || why.reason == busy_reason::lingering;
+        state_ = held ? state::listening : state::pausing;
+        return;
+    }
+    if (busy_retries_ < plan_.retries) {
+        ++busy_retries_;
+        until_ = now + full_jitter(plan_.backoff * 2, chance);
+        state_ = state::pausing;
+        return;
+    }
+    finish(std::move(why));
+}
+
+void claiming::on_failure(failure why, instant now, double chance) {
+    if (why.code == errc::outcome_unknown) uncertain_ = true;
+    const bool hopeless = why.code != errc::unreachable && why.code != errc::outcome_unknown;
+    const bool patient = plan_.when_down == store_down::retry || uncertain_;
+    if (!hopeless && patient && now < settle_by_) {
+        const auto longest =
+            std::min(store_backoff_first * (1LL << std::min(failures_, 10)), store_backoff_max);
+        ++failures_;
+        until_ = std::min(now + full_jitter(longest, chance), settle_by_);
+        state_ = state::pausing;
+        return;
+    }
+    finish(std::move(why));
+}
+
+void claiming::woken(instant now) {
+    if (state_ != state::listening && state_ != state::pausing) return;
+    // The last look at a busy key is taken at the very end of the wait, and is then final.
+    state_ = state::ready;
+    until_ = now;
+}
+
+void claiming::withdrawn(instant now) {
+    if (state_ == state::withdrawing) {
+        state_ = state::done;
+        return;
+    }
+    base::ensure(state_ == state::renewing_id);
+    uncertain_ = false;
+    if (now < settle_by_ || may_wait(now)) {
+        state_ = state::ready;
+        return;
+    }
+    finish(failure{errc::outcome_unknown,
+                   "the store granted the key too late for the grant to be trusted"});
+}
+
+void claiming::cancel(instant) {
+    if (state_ == state::done || state_ == state::withdrawing) return;
+    uncertain_ = uncertain_ || state_ == state::in_flight || state_ == state::renewing_id;
+    finish(cancelled{});
+}
+
+// A request whose answer was lost may still be on its way: whoever gives up withdraws it, also when
+// a later request under the same id was refused.
+void claiming::finish(claim_outcome outcome) {
+    outcome_ = std::move(outcome);
+    state_ = uncertain_ ? state::withdrawing : state::done;
+}
+
+nanos claiming::full_jitter(nanos longest, double chance) const {
+    return std::chrono::duration_cast<nanos>(longest * chance);
+}
+
+}  // namespace pawl::leasing

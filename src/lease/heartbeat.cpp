@@ -1,0 +1,77 @@
+#include "lease/heartbeat.hpp"
+
+#include <algorithm>
+
+namespace pawl::leasing {
+namespace {
+
+// A renewal without an answer is sent again, but a store that answers nothing is not flooded.
+constexpr int unanswered_max = 8;
+
+}  // namespace
+
+heartbeat::heartbeat(const rhythm& how, instant claimed, double chance)
+    : how_{how}, claimed_{claimed}, trust_end_{claimed + how.trust} {
+    if (how_.max_lifetime.count() > 0)
+        trust_end_ = std::min(trust_end_, claimed_ + how_.max_lifetime);
+    renew_at_ = jittered(claimed, how_.renew_after, chance);
+}
+
+instant heartbeat::jittered(instant from, nanos after, double chance) const {
+    const double factor = 1.0 + how_.jitter * (2.0 * chance - 1.0);
+    return from + std::chrono::duration_cast<nanos>(after * factor);
+}
+
+loss heartbeat::why(instant now) const {
+    if (taken_) return loss::taken;
+    if (now < trust_end_) return loss::none;
+    const bool old_age =
+        how_.max_lifetime.count() > 0 && trust_end_ >= claimed_ + how_.max_lifetime;
+    return old_age ? loss::lifetime_ended : loss::trust_ended;
+}
+
+// Once trust reaches to the end of the lifetime there is nothing left to win.
+bool heartbeat::renewal_helps() const {
+    if (how_.renew == renewing::manual || unanswered_ >= unanswered_max) return false;
+    return how_.max_lifetime.count() == 0 || trust_end_ < claimed_ + how_.max_lifetime;
+}
+
+heartbeat::step heartbeat::next(instant now) const {
+    if (!trusted(now)) return {act::lose, now};
+    if (!stop_told_ && now >= stop_at()) return {act::stop, now};
+    auto until = stop_told_ ? trust_end_ : stop_at();
+    // A job that has been told to stop still needs the key while it does: renewal goes on.
+    if (renewal_helps()) {
+        if (now >= renew_at_) return {act::renew, now};
+        until = std::min(until, renew_at_);
+    }
+    return {act::wait, until};
+}
+
+void heartbeat::renewal_sent(instant now, double chance) {
+    ++unanswered_;
+    renew_at_ = jittered(now, how_.retry_after, chance);
+}
+
+void heartbeat::renewal_answered(instant sent, renewal answer, instant now, double chance) {
+    if (unanswered_ > 0) --unanswered_;
+    switch (answer) {
+        case renewal::lost:
+            taken_ = true;
+            return;
+        case renewal::unknown:
+            ++failures_;
+            return;
+        case renewal::renewed:
+            break;
+    }
+    failures_ = 0;
+    // Trust that has ended never comes back, however good the late news.
+    if (now >= trust_end_) return;
+    auto end = sent + how_.trust;
+    if (how_.max_lifetime.count() > 0) end = std::min(end, claimed_ + how_.max_lifetime);
+    trust_end_ = std::max(trust_end_, end);
+    renew_at_ = jittered(sent, how_.renew_after, chance);
+}
+
+}  // namespace pawl::leasing

@@ -1,0 +1,66 @@
+// Keeps one lease alive and says when to stop believing in it (docs/protocol.md, 8 to 11).
+//
+// A machine without I/O: it is handed instants of the lease clock, and decides; src/runtime sends
+// what it decides to send. Randomness is handed in too, as a number from 0 to 1.
+#pragma once
+
+#include "lease/rhythm.hpp"
+
+namespace pawl::leasing {
+
+// Why a lease is no longer believed in.
+enum class loss {
+    none,
+    taken,          // the store said so: expired there, taken, or evicted
+    trust_ended,    // no renewal was answered in time
+    lifetime_ended  // max_lifetime has passed
+};
+
+// Used by one thread at a time.
+class heartbeat {
+public:
+    // `claimed` is when the claim that was granted had been sent: the store may have started the
+    // lease at any moment since.
+    heartbeat(const rhythm& how, instant claimed, double chance);
+
+    enum class act {
+        wait,   // until `until`
+        renew,  // send a renewal, and say so by renewal_sent()
+        stop,   // tell the job to stop, and say so by stop_told()
+        lose    // the lease is lost; nothing more comes
+    };
+    struct step {
+        act what;
+        instant until;
+    };
+    step next(instant now) const;
+
+    void renewal_sent(instant now, double chance);
+    // `sent` is what renewal_sent() was told for the request that this answers.
+    void renewal_answered(instant sent, renewal answer, instant now, double chance);
+    void stop_told() { stop_told_ = true; }
+
+    bool trusted(instant now) const { return why(now) == loss::none; }
+    loss why(instant now) const;
+    instant trust_end() const { return trust_end_; }
+    instant stop_at() const { return trust_end_ - how_.stop_margin; }
+    // Renewals in a row that had no answer; for people to read.
+    int failures() const { return failures_; }
+
+private:
+    bool renewal_helps() const;
+    instant jittered(instant from, nanos after, double chance) const;
+
+    // Constant after construction
+    rhythm how_;
+    instant claimed_;
+    // State
+    instant trust_end_;
+    instant renew_at_;
+    int failures_ = 0;
+    int unanswered_ = 0;
+    bool taken_ = false;
+    bool stop_told_ = false;
+};
+
+}  // namespace pawl::leasing

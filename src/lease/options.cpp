@@ -1,0 +1,138 @@
+#include <pawl/options.hpp>
+
+#include "base/duration.hpp"
+#include "lease/rhythm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pawl {
+namespace {
+
+using base::format_duration;
+
+std::string number_text(double value) {
+    auto text = std::to_string(value);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text += '0';
+    return text;
+}
+
+std::optional<std::string> ttl_fault(const lease_options& o, const store_traits& traits) {
+    if (o.ttl.count() == 0)
+        return "ttl is missing: say how long the lease may live without a heartbeat, such as 30s";
+    if (o.ttl < millis{1} || o.ttl < traits.ttl_min)
+        return "ttl " + format_duration(o.ttl) + " is too short: this store takes " +
+               format_duration(std::max(traits.ttl_min, millis{1})) + " or more";
+    if (o.ttl > ttl_max)
+        return "ttl " + format_duration(o.ttl) + " is too long: at most " +
+               format_duration(ttl_max);
+    if (traits.ttl_step.count() > 1 && o.ttl.count() % traits.ttl_step.count() != 0)
+        return "ttl " + format_duration(o.ttl) + " is no multiple of " +
+               format_duration(traits.ttl_step) + ", which is this store's step";
+    return std::nullopt;
+}
+
+std::optional<std::string> renewal_fault(const lease_options& o) {
+    if (o.renew == renewing::manual) return std::nullopt;
+    if (!(o.renew_fraction > 0.0 && o.renew_fraction < 1.0))
+        return "renew_fraction " + number_text(o.renew_fraction) +
+               " would renew at or after the expiry: give a fraction of the ttl between 0 and 1, "
+               "such as 0.3";
+    if (!(o.renew_jitter >= 0.0 && o.renew_jitter <= 0.5))
+        return "renew_jitter " + number_text(o.renew_jitter) + " is not between 0 and 0.5";
+    if (o.renew_fraction >= 1.0 / 3 && o.retry_period.count() == 0)
+        return "renew_fraction " + number_text(o.renew_fraction) +
+               " leaves no third attempt before the expiry: stay below 0.33, or set retry_period";
+    if (o.retry_period.count() < 0 || o.retry_period >= o.ttl)
+        return "retry_period " + format_duration(o.retry_period) + " is not below the ttl of " +
+               format_duration(o.ttl);
+    const auto how = leasing::rhythm_of(o);
+    const auto last = leasing::nanos{static_cast<std::int64_t>(
+        static_cast<double>(how.renew_after.count()) * (1.0 + o.renew_jitter))};
+    if (last >= how.trust)
+        return "renew_fraction " + number_text(o.renew_fraction) + " renews a ttl of " +
+               format_duration(o.ttl) +
+               " only after trust in it has ended: lower it, or the margin";
+    return std::nullopt;
+}
+
+std::optional<std::string> ending_fault(const lease_options& o) {
+    if (o.at_least.count() < 0 || o.at_least > ttl_max)
+        return "at_least " + format_duration(o.at_least) + " is not between 0 and " +
+               format_duration(ttl_max);
+    if (o.hold && o.at_least > o.ttl)
+        return "at_least " + format_duration(o.at_least) + " is longer than the ttl of " +
+               format_duration(o.ttl) +
+               ", but with hold the lease ends when its ttl does: raise the ttl, or drop hold";
+    if (o.max_lifetime.count() < 0) return "max_lifetime cannot be negative";
+    if (o.max_lifetime.count() > 0 && o.max_lifetime < o.ttl)
+        return "max_lifetime " + format_duration(o.max_lifetime) + " is shorter than the ttl of " +
+               format_duration(o.ttl) + ": a lease lives for its ttl at least";
+    if (o.grace.count() < 0) return "grace cannot be negative";
+    if (o.acquire_jitter.count() < 0) return "acquire_jitter cannot be negative";
+    return std::nullopt;
+}
+
+std::optional<std::string> trust_fault(const lease_options& o) {
+    if (!(o.drift >= 0.0 && o.drift <= 0.1))
+        return "drift " + number_text(o.drift) +
+               " is not between 0 and 0.1: 0.001 allows 1 ms in a second";
+    if (o.margin.count() < 0 || o.margin >= o.ttl)
+        return "margin " + format_duration(o.margin) + " is not below the ttl of " +
+               format_duration(o.ttl);
+    if (leasing::rhythm_of(o).trust.count() <= 0)
+        return "ttl " + format_duration(o.ttl) +
+               " leaves no time to trust the lease: its margin is 5ms at least";
+    return std::nullopt;
+}
+
+std::optional<std::string> safety_fault(const lease_options& o, const store_traits& traits,
+                                        safety_class safety) {
+    const bool strict = safety == safety_class::correctness || o.tokens == fencing::required;
+    if (strict && !traits.strict_fencing)
+        return "tokens of this store may fall after a loss of its data, and fencing is required: "
+               "set "
+               "quarantine=DUR in the store's URL, or take a store with strict fencing";
+    if (safety == safety_class::correctness && o.if_lapsed == lapse::extend_if_unclaimed)
+        return "extend_expired goes on with a lapsed lease, which safety=correctness refuses";
+    if (o.firing && number(*o.firing) < 0) return "the occurrence lies before 1970";
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> validate(const lease_options& options, const store_traits& traits,
+                                    safety_class safety) {
+    if (auto bad = ttl_fault(options, traits)) return bad;
+    if (auto bad = trust_fault(options)) return bad;
+    if (auto bad = renewal_fault(options)) return bad;
+    if (auto bad = ending_fault(options)) return bad;
+    return safety_fault(options, traits, safety);
+}
+
+namespace leasing {
+
+rhythm rhythm_of(const lease_options& options) {
+    const auto part = [](nanos whole, double fraction) {
+        return nanos{static_cast<std::int64_t>(static_cast<double>(whole.count()) * fraction)};
+    };
+    rhythm how;
+    how.ttl = options.ttl;
+    const nanos margin = options.margin.count() > 0 ? nanos{options.margin}
+                                                    : std::max<nanos>(how.ttl / 50, millis{5});
+    how.trust = part(how.ttl, 1.0 - options.drift) - margin;
+    how.renew_after = part(how.ttl, options.renew_fraction);
+    how.retry_after =
+        options.retry_period.count() > 0 ? nanos{options.retry_period} : how.renew_after / 3;
+    how.stop_margin = std::min<nanos>(options.grace, how.ttl / 3);
+    how.max_lifetime = options.max_lifetime;
+    how.jitter = options.renew_jitter;
+    how.failures_max = options.max_renew_failures;
+    how.renew = options.renew;
+    how.if_lapsed = options.if_lapsed;
+    return how;
+}
+
+}  // namespace leasing
+}  // namespace pawl
