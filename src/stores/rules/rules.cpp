@@ -1,5 +1,7 @@
 #include "stores/rules/rules.hpp"
 
+#include "base/duration.hpp"
+
 #include <algorithm>
 
 namespace pawl::rules {
@@ -119,6 +121,25 @@ fence_verdict check_fence(fence_token& newest, fence_token token, fence_rule rul
 millis quarantine_left(std::optional<millis> quarantine, micros born, const store_time& now) {
     if (!quarantine) return millis{0};
     return std::chrono::ceil<millis>(born + *quarantine - now.elapsed);
+}
+
+std::optional<verdict> refuse_in_quarantine(std::optional<millis> quarantine,
+                                            const store_time& born, const claim& wanted,
+                                            const store_time& now) {
+    if (!quarantine) return std::nullopt;
+    const auto left = quarantine_left(quarantine, born.elapsed, now);
+    if (left.count() > 0) return busy{fence_token{}, {}, left, busy_reason::quarantined};
+    const auto born_at = std::chrono::floor<millis>(born.wall).count();
+    if (wanted.firing && number(*wanted.firing) < born_at) return already_done{occurrence{born_at}};
+    return std::nullopt;
+}
+
+std::optional<failure> refuse_long_ttl(std::optional<millis> quarantine, millis ttl) {
+    if (!quarantine || ttl <= *quarantine) return std::nullopt;
+    return failure{errc::rejected, "a TTL of " + base::format_duration(ttl) +
+                                       " is longer than the store's quarantine of " +
+                                       base::format_duration(*quarantine) +
+                                       ": shorten the TTL or lengthen quarantine="};
 }
 
 }  // namespace pawl::rules

@@ -63,4 +63,13 @@ fence_verdict check_fence(fence_token& newest, fence_token token, fence_rule rul
 // nothing in it. Zero or less: over.
 millis quarantine_left(std::optional<millis> quarantine, micros born, const store_time& now);
 
+// Rules 6 and 7 for such a store: while the quarantine lasts nothing is granted, and an occurrence
+// that was due before the marker was born counts as done, whenever it is asked for. Empty: go on.
+std::optional<verdict> refuse_in_quarantine(std::optional<millis> quarantine,
+                                            const store_time& born, const claim& wanted,
+                                            const store_time& now);
+
+// Rule 7: a lease longer than the quarantine would outlive it after a loss of data.
+std::optional<failure> refuse_long_ttl(std::optional<millis> quarantine, millis ttl);
+
 }  // namespace pawl::rules

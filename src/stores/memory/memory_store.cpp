@@ -1,0 +1,120 @@
+#include "stores/memory/memory_store.hpp"
+
+#include "stores/memory/data_set.hpp"
+#include "stores/memory/doorbell.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+
+namespace pawl::memory {
+namespace {
+
+// The verbs run on the loop; the data set's mutex is for the stores on other loops.
+class memory_store : public lease_store, public std::enable_shared_from_this<memory_store> {
+public:
+    memory_store(net::loop& where, store_settings settings)
+        : settings_{std::move(settings)},
+          data_{data_set::of(settings_.name_space)},
+          bell_{boost::asio::use_service<doorbell_service>(where.context()).bell()},
+          executor_{where.get_executor()} {}
+
+    store_traits traits() const noexcept override {
+        return {.strict_fencing = true, .notifies = true, .atomic_batch = false};
+    }
+
+    async<verdict> acquire(claim wanted) override {
+        const auto self = shared_from_this();
+        if (auto refused = rules::refuse_long_ttl(settings_.quarantine, wanted.ttl))
+            co_return std::move(*refused);
+        if (auto early = rules::refuse_in_quarantine(settings_.quarantine, data_->born(), wanted,
+                                                     data_->now()))
+            co_return std::move(*early);
+        co_return data_->acquire(wanted, settings_.max_skew, settings_.retention);
+    }
+
+    async<bool> withdraw(std::string key, std::string id) override {
+        const auto self = shared_from_this();
+        co_return data_->withdraw(key, id);
+    }
+
+    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+        const auto self = shared_from_this();
+        for (const auto& lease : leases)
+            if (auto refused = rules::refuse_long_ttl(settings_.quarantine, lease.ttl))
+                co_return std::move(*refused);
+        std::vector<renewal> answers;
+        answers.reserve(leases.size());
+        for (const auto& lease : leases) answers.push_back(data_->renew(lease));
+        co_return answers;
+    }
+
+    async<bool> release(std::string key, fence_token token, farewell how) override {
+        const auto self = shared_from_this();
+        co_return data_->release(key, token, how);
+    }
+
+    async<bool> evict(std::string key, fence_token token, millis delay) override {
+        const auto self = shared_from_this();
+        co_return data_->evict(key, token, delay);
+    }
+
+    async<std::optional<record>> inspect(std::string key) override {
+        const auto self = shared_from_this();
+        co_return data_->inspect(key);
+    }
+
+    async<page> list(std::string prefix, std::string after, std::size_t limit) override {
+        const auto self = shared_from_this();
+        co_return data_->list(prefix, after, limit);
+    }
+
+    async<void> wait_change(std::string key, fence_token seen) override {
+        const auto self = shared_from_this();
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+            co_return result<void>{};
+        // A timer that never fires by itself: cancelling it is what wakes the waiter.
+        const auto rung = std::make_shared<boost::asio::steady_timer>(
+            executor_, boost::asio::steady_timer::time_point::max());
+        const auto waiting = data_->wait(key, seen, ringer(rung));
+        if (waiting) {
+            boost::system::error_code ended;
+            auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
+            co_await rung->async_wait(token);
+        }
+        co_return result<void>{};
+    }
+
+    async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override {
+        const auto self = shared_from_this();
+        co_return data_->fence(resource, token, rule);
+    }
+
+private:
+    // Posted even when it comes from this very loop: the waiter sleeps by the time it is rung.
+    std::function<void()> ringer(const std::weak_ptr<boost::asio::steady_timer>& rung) const {
+        return [bell = bell_, rung] {
+            bell->post([rung] {
+                if (const auto timer = rung.lock()) timer->cancel();
+            });
+        };
+    }
+
+    // Constant after construction
+    const store_settings settings_;
+    const std::shared_ptr<data_set> data_;
+    const std::shared_ptr<doorbell> bell_;
+    const net::loop::executor_type executor_;
+};
+
+}  // namespace
+
+std::shared_ptr<lease_store> make_memory_store(net::loop& where, store_settings settings) {
+    return std::make_shared<memory_store>(where, std::move(settings));
+}
+
+}  // namespace pawl::memory
