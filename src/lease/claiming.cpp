@@ -13,6 +13,8 @@ constexpr nanos store_backoff_first = milliseconds{50};
 constexpr nanos store_backoff_max = milliseconds{5000};
 // After the holder's time is up, waiters of many processes do not all ask in the same instant.
 constexpr nanos expiry_jitter_max = milliseconds{100};
+constexpr nanos wake_spacing_first = std::chrono::microseconds{50};
+constexpr nanos wake_spacing_max = milliseconds{50};
 
 }  // namespace
 
@@ -93,8 +95,8 @@ void claiming::on_failure(failure why, instant now, double chance) {
     const bool hopeless = why.code != errc::unreachable && why.code != errc::outcome_unknown;
     const bool patient = plan_.when_down == store_down::retry || uncertain_;
     if (!hopeless && patient && now < settle_by_) {
-        const auto longest =
-            std::min(store_backoff_first * (1LL << std::min(failures_, 10)), store_backoff_max);
+        const auto longest = std::min<nanos>(store_backoff_first * (1 << std::min(failures_, 10)),
+                                             store_backoff_max);
         ++failures_;
         until_ = std::min(now + full_jitter(longest, chance), settle_by_);
         state_ = state::pausing;
@@ -104,10 +106,22 @@ void claiming::on_failure(failure why, instant now, double chance) {
 }
 
 void claiming::woken(instant now) {
-    if (state_ != state::listening && state_ != state::pausing) return;
-    // The last look at a busy key is taken at the very end of the wait, and is then final.
-    state_ = state::ready;
-    until_ = now;
+    if (state_ == state::pausing) state_ = state::ready;
+    if (state_ != state::listening) return;
+    // Wake-ups that come hard upon one another are slowed down: a hint is never worth a tight poll.
+    const auto spacing =
+        std::min<nanos>(wake_spacing_first * (1 << std::min(early_wakes_, 10)), wake_spacing_max);
+    if (now >= sent_ + wake_spacing_max)
+        early_wakes_ = 0;
+    else
+        ++early_wakes_;
+    if (now >= sent_ + spacing || now >= give_up_) {
+        // The last look at a busy key is taken at the very end of the wait, and is then final.
+        state_ = state::ready;
+        return;
+    }
+    until_ = std::min(sent_ + spacing, give_up_);
+    state_ = state::pausing;
 }
 
 void claiming::withdrawn(instant now) {

@@ -86,6 +86,7 @@ private:
     fence_token seen_{};
     int busy_retries_ = 0;
     int failures_ = 0;
+    int early_wakes_ = 0;
     bool uncertain_ = false;  // a claim with this id may have been granted
     std::optional<claim_outcome> outcome_;
 };

@@ -1,0 +1,50 @@
+#include "runtime/core.hpp"
+
+#include "base/identity.hpp"
+#include "time/clocks.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <unistd.h>
+
+#include <array>
+#include <future>
+
+namespace pawl::runtime {
+namespace {
+
+// What a destructor may cost: enough for releases that have begun to reach a store nearby.
+constexpr millis drain_max{200};
+
+std::string default_owner() {
+    std::array<char, 256> host{};
+    if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    const auto start =
+        std::chrono::floor<std::chrono::seconds>(time::wall_now()).time_since_epoch().count();
+    return base::owner_name(host.data(), getpid(), start, base::fresh_id().substr(0, 8));
+}
+
+}  // namespace
+
+core::core(const store_maker& make, store_settings settings, open_options options) {
+    engine::parts made_of{loop_.get_executor(), make(loop_), std::move(settings),
+                          options.owner.empty() ? default_owner() : std::move(options.owner),
+                          std::move(options.watcher)};
+    engine_ = std::make_shared<engine>(std::move(made_of));
+    link_ = std::make_shared<link>(loop_, engine_);
+    // Once for all: afterwards the engine is touched on the loop only.
+    auto begin = [](std::shared_ptr<engine> what,
+                    std::shared_ptr<link> home) -> boost::asio::awaitable<bool> {
+        what->connect(std::move(home));
+        what->start();
+        co_return true;
+    };
+    loop_.wait_for(begin(engine_, link_));
+}
+
+core::~core() {
+    link_->cut();
+    loop_.wait_for(engine::drain(engine_, drain_max));
+}
+
+}  // namespace pawl::runtime

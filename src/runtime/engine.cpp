@@ -1,0 +1,281 @@
+#include "runtime/engine.hpp"
+
+#include "base/identity.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace pawl::runtime {
+namespace {
+
+using boost::asio::awaitable;
+using leasing::claiming;
+using leasing::nanos;
+
+// How long to rely on the TTL alone where the store has no push, and how soon to look again after a
+// push channel has failed.
+constexpr millis poll_without_push{1000};
+
+awaitable<void> sleep(boost::asio::steady_timer& timer, nanos duration) {
+    boost::system::error_code cancelled;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
+    timer.expires_after(duration);
+    co_await timer.async_wait(token);
+}
+
+}  // namespace
+
+struct engine::errand {
+    errand(engine& home, std::string wanted_key, const lease_options& how, patience how_long)
+        : key{std::move(wanted_key)},
+          id{base::fresh_id()},
+          options{how},
+          waiting{how_long},
+          began{lease_clock::now()},
+          place{std::make_shared<place_in_line>(home.executor_)} {}
+
+    std::string key;
+    std::string id;
+    lease_options options;
+    patience waiting;
+    instant began;
+    // Also the timer of every pause, so that calling it off wakes whatever waits.
+    std::shared_ptr<place_in_line> place;
+    ticket turn;
+};
+
+engine::engine(parts made_of)
+    : executor_{made_of.executor},
+      store_{std::move(made_of.store)},
+      settings_{std::move(made_of.settings)},
+      owner_{std::move(made_of.owner)},
+      watcher_{std::move(made_of.watcher)},
+      gate_{std::make_shared<gate>(executor_)},
+      keeper_{std::make_shared<keeper>(executor_, store_, watcher_)} {}
+
+void engine::start() {
+    boost::asio::co_spawn(executor_, keeper::run(keeper_), boost::asio::detached);
+}
+
+void engine::report(const errand& todo, acquire_outcome outcome) {
+    if (!watcher_) return;
+    watcher_->on_acquire(todo.key, outcome,
+                         std::chrono::floor<millis>(lease_clock::now() - todo.began));
+}
+
+std::optional<busy> engine::held_here(const std::string& key) const {
+    const auto found = held_.find(key);
+    if (found == held_.end()) return std::nullopt;
+    const auto who = found->second.lock();
+    if (!who) return std::nullopt;
+    const auto left = std::chrono::ceil<millis>(who->trust_end() - lease_clock::now());
+    return busy{who->token, who->owner, std::max(left, millis{0}), busy_reason::held};
+}
+
+// Reentrancy by instance: another handle on the lease that this process holds already.
+std::shared_ptr<holding> engine::share(const std::string& key) {
+    const auto found = held_.find(key);
+    if (found == held_.end()) return nullptr;
+    auto who = found->second.lock();
+    if (!who || !who->kept || !who->trusted(lease_clock::now())) return nullptr;
+    ++who->handles;
+    return who;
+}
+
+async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
+                                 lease_options options, patience how_long, std::stop_token stop) {
+    if (options.again == reentrancy::instance) {
+        if (auto shared = self->share(key)) co_return claimed{std::move(shared)};
+    }
+    errand todo{*self, std::move(key), options, how_long};
+    const auto call_off = [executor = self->executor_, place = todo.place] {
+        boost::asio::post(executor, [place] { place->call_off(); });
+    };
+    const std::stop_callback on_stop{stop, call_off};
+    if (options.acquire_jitter.count() > 0)
+        co_await sleep(todo.place->timer, std::chrono::duration_cast<nanos>(
+                                              options.acquire_jitter * self->keeper_->chance()));
+    auto turn = self->gate_->try_enter(todo.key);
+    if (!turn && how_long.wait.count() > 0) {
+        auto line = self->gate_->enter(todo.key, how_long.wait, todo.place);
+        turn = co_await std::move(line);
+    }
+    if (!turn) {
+        if (todo.place->called_off) co_return claimed{called_off{}};
+        self->report(todo, acquire_outcome::busy);
+        co_return claimed{self->held_here(todo.key).value_or(
+            busy{fence_token{}, self->owner_, options.ttl, busy_reason::held})};
+    }
+    auto outcome = co_await ask(self, todo);
+    if (auto* won = std::get_if<leasing::granted>(&outcome)) {
+        self->report(todo, acquire_outcome::granted);
+        co_return claimed{self->hold(todo, std::move(*won), std::move(*turn))};
+    }
+    if (auto* other = std::get_if<busy>(&outcome)) {
+        self->report(todo, acquire_outcome::busy);
+        co_return claimed{std::move(*other)};
+    }
+    if (auto* done = std::get_if<already_done>(&outcome)) {
+        self->report(todo, acquire_outcome::already_done);
+        co_return claimed{*done};
+    }
+    if (std::holds_alternative<leasing::cancelled>(outcome)) co_return claimed{called_off{}};
+    self->report(todo, acquire_outcome::error);
+    if (self->watcher_) self->watcher_->on_store_failure("acquire", std::get<failure>(outcome));
+    co_return std::get<failure>(std::move(outcome));
+}
+
+awaitable<leasing::claim_outcome> engine::ask(std::shared_ptr<engine> self, errand& todo) {
+    leasing::claim_plan plan;
+    plan.how = leasing::rhythm_of(todo.options);
+    plan.wait = std::max(nanos{0}, nanos{todo.waiting.wait} - (lease_clock::now() - todo.began));
+    plan.retries = todo.waiting.retries;
+    plan.backoff = todo.waiting.backoff;
+    plan.when_down = todo.options.on_store_down;
+    plan.settle = self->settings_.timeout * 2;
+    plan.poll = self->store_->traits().notifies ? millis{0} : poll_without_push;
+    claiming machine{plan, lease_clock::now()};
+    for (;;) {
+        if (todo.place->called_off) machine.cancel(lease_clock::now());
+        const auto step = machine.next(lease_clock::now());
+        switch (step.what) {
+            case claiming::act::send: {
+                claim wanted{todo.key, todo.id, self->owner_, todo.options.ttl};
+                wanted.firing = todo.options.firing;
+                wanted.mode = todo.options.mode;
+                machine.sent(lease_clock::now());
+                auto answer = co_await self->store_->acquire(std::move(wanted));
+                machine.answered(std::move(answer), lease_clock::now(), self->keeper_->chance());
+                break;
+            }
+            case claiming::act::listen:
+                co_await listen(self, todo, machine, step.until);
+                break;
+            case claiming::act::pause:
+                co_await pause(todo, step.until);
+                machine.woken(lease_clock::now());
+                break;
+            case claiming::act::withdraw:
+                boost::asio::co_spawn(self->executor_, withdraw(self, todo.key, todo.id),
+                                      boost::asio::detached);
+                machine.withdrawn(lease_clock::now());
+                break;
+            case claiming::act::renew_id:
+                co_await withdraw(self, todo.key, todo.id);
+                todo.id = base::fresh_id();
+                machine.withdrawn(lease_clock::now());
+                break;
+            case claiming::act::await:
+            case claiming::act::done:
+                co_return machine.outcome();
+        }
+    }
+}
+
+// Waits for the store's push or for the time to be up, whichever comes first.
+awaitable<void> engine::listen(std::shared_ptr<engine> self, errand& todo, claiming& machine,
+                               instant until) {
+    struct ear {
+        boost::asio::cancellation_signal stop;
+        bool over = false;
+    };
+    auto listening = std::make_shared<ear>();
+    const auto heard = [listening, place = todo.place](std::exception_ptr,
+                                                       const result<void>& change) {
+        const bool failed = change.has_error();
+        if (std::exchange(listening->over, true)) return;
+        // Without the push there is still the clock: look again soon, but do not ask in a loop.
+        if (failed)
+            place->timer.expires_after(std::min<nanos>(
+                poll_without_push,
+                place->timer.expiry() - boost::asio::steady_timer::clock_type::now()));
+        else
+            place->timer.cancel();
+    };
+    auto wait = [](std::shared_ptr<lease_store> store, std::string key,
+                   fence_token seen) -> async<void> {
+        co_return co_await store->wait_change(std::move(key), seen);
+    };
+    auto& timer = todo.place->timer;
+    timer.expires_after(std::max(nanos{0}, until - lease_clock::now()));
+    boost::asio::co_spawn(self->executor_, wait(self->store_, todo.key, machine.seen()),
+                          boost::asio::bind_cancellation_slot(listening->stop.slot(), heard));
+    while (!listening->over && !todo.place->called_off && lease_clock::now() < until) {
+        boost::system::error_code moved;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, moved);
+        co_await timer.async_wait(token);
+        if (!moved) break;
+    }
+    listening->over = true;
+    listening->stop.emit(boost::asio::cancellation_type::terminal);
+    machine.woken(lease_clock::now());
+}
+
+awaitable<void> engine::pause(errand& todo, instant until) {
+    if (todo.place->called_off) co_return;
+    co_await sleep(todo.place->timer, std::max(nanos{0}, until - lease_clock::now()));
+}
+
+awaitable<void> engine::withdraw(std::shared_ptr<engine> self, std::string key, std::string id) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        const auto gone = co_await self->store_->withdraw(key, id);
+        if (gone.has_value()) co_return;
+        if (self->watcher_) self->watcher_->on_store_failure("withdraw", gone.error());
+    }
+}
+
+std::shared_ptr<holding> engine::hold(errand& todo, leasing::granted won, ticket turn) {
+    const leasing::heartbeat beat{leasing::rhythm_of(todo.options), won.sent, keeper_->chance()};
+    auto who = std::make_shared<holding>(std::move(won.what), owner_, todo.options, beat,
+                                         std::move(turn), won.sent, home_);
+    held_.insert_or_assign(who->key, who);
+    keeper_->keep(who);
+    return who;
+}
+
+awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
+                                           std::shared_ptr<holding> who) {
+    self->keeper_->forget(who);
+    if (const auto found = self->held_.find(who->key);
+        found != self->held_.end() && found->second.lock() == who)
+        self->held_.erase(found);
+    ++self->releases_;
+    auto outcome = release_outcome::unknown;
+    for (int attempt = 0; attempt < 2 && outcome == release_outcome::unknown; ++attempt) {
+        const auto answer = co_await self->store_->release(who->key, who->token, who->parting());
+        if (answer.has_value())
+            outcome = *answer ? release_outcome::released : release_outcome::lost;
+        else if (self->watcher_)
+            self->watcher_->on_store_failure("release", answer.error());
+        // The first request may have done it: then the second finds nobody there, and that is no
+        // loss.
+        if (attempt == 1 && outcome == release_outcome::lost) outcome = release_outcome::unknown;
+    }
+    who->turn.give_up();
+    if (self->watcher_)
+        self->watcher_->on_release(who->key, who->token,
+                                   std::chrono::floor<millis>(lease_clock::now() - who->claimed));
+    if (--self->releases_ == 0 && self->drained_) self->drained_->cancel();
+    co_return outcome;
+}
+
+awaitable<renewal> engine::renew(std::shared_ptr<engine> self, std::shared_ptr<holding> who) {
+    return keeper::renew_now(self->keeper_, std::move(who));
+}
+
+awaitable<bool> engine::drain(std::shared_ptr<engine> self, millis longest) {
+    if (self->releases_ == 0) co_return true;
+    self->drained_ = std::make_shared<boost::asio::steady_timer>(self->executor_);
+    co_await sleep(*self->drained_, longest);
+    co_return self->releases_ == 0;
+}
+
+}  // namespace pawl::runtime

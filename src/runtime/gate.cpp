@@ -1,0 +1,64 @@
+#include "runtime/gate.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+
+namespace pawl::runtime {
+
+ticket& ticket::operator=(ticket&& other) noexcept {
+    if (this == &other) return *this;
+    give_up();
+    home_ = std::move(other.home_);
+    key_ = std::move(other.key_);
+    other.home_.reset();
+    return *this;
+}
+
+void ticket::give_up() noexcept {
+    if (auto home = home_.lock()) home->leave(key_);
+    home_.reset();
+}
+
+std::optional<ticket> gate::try_enter(const std::string& key) {
+    if (!lines_.try_emplace(key).second) return std::nullopt;
+    return ticket{weak_from_this(), key};
+}
+
+boost::asio::awaitable<std::optional<ticket>> gate::enter(std::string key,
+                                                          std::chrono::nanoseconds wait,
+                                                          std::shared_ptr<place_in_line> place) {
+    if (auto free = try_enter(key)) co_return free;
+    if (place->called_off) co_return std::nullopt;
+    lines_[key].push_back(place);
+    boost::system::error_code ignored;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ignored);
+    place->timer.expires_after(wait);
+    co_await place->timer.async_wait(token);
+    if (place->admitted) co_return ticket{weak_from_this(), key};
+    auto& line = lines_[key];
+    std::erase(line, place);
+    co_return std::nullopt;
+}
+
+std::size_t gate::waiting(const std::string& key) const {
+    const auto line = lines_.find(key);
+    return line == lines_.end() ? 0 : line->second.size();
+}
+
+void gate::leave(const std::string& key) {
+    const auto line = lines_.find(key);
+    if (line == lines_.end()) return;
+    while (!line->second.empty()) {
+        const auto next = std::move(line->second.front());
+        line->second.pop_front();
+        if (next->called_off) continue;
+        next->admitted = true;
+        next->timer.cancel();
+        return;
+    }
+    lines_.erase(line);
+}
+
+}  // namespace pawl::runtime

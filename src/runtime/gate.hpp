@@ -1,0 +1,72 @@
+// The queue in front of a key inside this process: one local claimer at a time asks the store, so
+// that a thousand local waiters cost the store one.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace pawl::runtime {
+
+class gate;
+
+// The right to ask for a key, and to hold it. Gives the turn to the next in line when it goes.
+class ticket {
+public:
+    ticket() = default;
+    ticket(std::weak_ptr<gate> home, std::string key)
+        : home_{std::move(home)}, key_{std::move(key)} {}
+    ~ticket() { give_up(); }
+    ticket(ticket&& other) noexcept : home_{std::move(other.home_)}, key_{std::move(other.key_)} {
+        other.home_.reset();
+    }
+    ticket& operator=(ticket&& other) noexcept;
+
+    void give_up() noexcept;
+
+private:
+    std::weak_ptr<gate> home_;
+    std::string key_;
+};
+
+// One waiter's place in the queue; whoever keeps it may call it off.
+struct place_in_line {
+    explicit place_in_line(const boost::asio::any_io_executor& executor) : timer{executor} {}
+    boost::asio::steady_timer timer;
+    bool admitted = false;
+    bool called_off = false;
+
+    void call_off() {
+        called_off = true;
+        timer.cancel();
+    }
+};
+
+// On the loop only.
+class gate : public std::enable_shared_from_this<gate> {
+public:
+    explicit gate(boost::asio::any_io_executor executor) : executor_{std::move(executor)} {}
+
+    std::optional<ticket> try_enter(const std::string& key);
+    // First come, first served. Nothing when the time is up or the place was called off.
+    boost::asio::awaitable<std::optional<ticket>> enter(std::string key,
+                                                        std::chrono::nanoseconds wait,
+                                                        std::shared_ptr<place_in_line> place);
+    std::size_t waiting(const std::string& key) const;
+
+private:
+    friend class ticket;
+    void leave(const std::string& key);
+
+    boost::asio::any_io_executor executor_;
+    std::unordered_map<std::string, std::deque<std::shared_ptr<place_in_line>>> lines_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,64 @@
+// One lease while it is held: the machine that keeps it, and what its handles may read.
+#pragma once
+
+#include "lease/heartbeat.hpp"
+#include "runtime/gate.hpp"
+
+#include <pawl/lease.hpp>
+#include <pawl/options.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace pawl::runtime {
+
+class link;
+
+class holding {
+public:
+    holding(grant won, std::string owner, const lease_options& options, leasing::heartbeat beat,
+            ticket turn, instant claimed, std::shared_ptr<link> home);
+
+    // Constant after construction
+    const std::string key;
+    const std::string owner;
+    const fence_token token;
+    const lease_options options;
+    const instant claimed;
+    const std::shared_ptr<link> home;
+
+    // Any thread
+    std::stop_source stop;
+    std::atomic<bool> done{false};
+    std::atomic<int> handles{1};
+    bool trusted(instant now) const noexcept;
+    instant trust_end() const noexcept {
+        return instant{instant::duration{trust_end_.load(std::memory_order_acquire)}};
+    }
+    std::optional<loss_reason> lost() const noexcept;
+
+    // On the loop only
+    leasing::heartbeat beat;
+    ticket turn;
+    instant scheduled{};  // where the keeper's queue has it
+    bool kept = false;    // the keeper drives it
+    lease::deadline_watch watch;
+
+    held request() const {
+        return {key, token, options.ttl, options.max_lifetime, options.if_lapsed};
+    }
+    farewell parting() const;
+    // Publishes what the machine has come to believe.
+    void publish();
+    void end(loss_reason why);
+
+private:
+    std::atomic<instant::rep> trust_end_;
+    std::atomic<int> lost_{-1};
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,154 @@
+#include "runtime/keeper.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::runtime {
+namespace {
+
+using leasing::heartbeat;
+using std::chrono::milliseconds;
+
+// Leases that are due this soon ride along, as one request for many costs less than many.
+constexpr leasing::nanos ride_along_max = milliseconds{25};
+
+leasing::nanos ride_along(const holding& who) {
+    return std::min<leasing::nanos>(ride_along_max, leasing::nanos{who.options.ttl} / 100);
+}
+
+}  // namespace
+
+keeper::keeper(boost::asio::any_io_executor executor, std::shared_ptr<lease_store> store,
+               std::shared_ptr<observer> watcher)
+    : executor_{executor},
+      store_{std::move(store)},
+      watcher_{std::move(watcher)},
+      timer_{executor} {}
+
+boost::asio::awaitable<void> keeper::run(std::shared_ptr<keeper> self) {
+    for (;;) {
+        self->set_timer();
+        co_await self->timer_.wait();
+        self->tick(lease_clock::now());
+    }
+}
+
+void keeper::keep(std::shared_ptr<holding> who) {
+    who->kept = true;
+    schedule(who, who->beat.next(lease_clock::now()).until);
+    set_timer();
+}
+
+void keeper::forget(const std::shared_ptr<holding>& who) {
+    if (!who->kept) return;
+    who->kept = false;
+    queue_.erase(who);
+}
+
+void keeper::schedule(const std::shared_ptr<holding>& who, instant when) {
+    who->scheduled = when;
+    queue_.insert(who);
+}
+
+// A system call, so only when the earliest is sooner than what is set; a late one is harmless.
+void keeper::set_timer() {
+    if (queue_.empty()) return;
+    const auto first = (*queue_.begin())->scheduled;
+    if (first < timer_.when()) timer_.set(first);
+}
+
+void keeper::tick(instant now) {
+    batch due;
+    const auto flush = [&] {
+        boost::asio::co_spawn(executor_, renew(shared_from_this(), std::exchange(due, {}), now),
+                              boost::asio::detached);
+    };
+    batch near;
+    while (!queue_.empty() && (*queue_.begin())->scheduled <= now + ride_along_max) {
+        near.push_back(*queue_.begin());
+        queue_.erase(queue_.begin());
+    }
+    for (const auto& who : near) {
+        if (advance(who, now)) due.push_back(who);
+        if (due.size() == renewal_batch_max) flush();
+    }
+    if (!due.empty()) flush();
+}
+
+bool keeper::advance(const std::shared_ptr<holding>& who, instant now) {
+    bool renew_it = false;
+    for (;;) {
+        auto step = who->beat.next(now);
+        // Riding along is for renewals only: a stop or a loss is never early.
+        if (step.what == heartbeat::act::wait && step.until <= now + ride_along(*who)) {
+            const auto early = who->beat.next(step.until);
+            if (early.what == heartbeat::act::renew) step = early;
+        }
+        switch (step.what) {
+            case heartbeat::act::renew:
+                who->beat.renewal_sent(now, chance());
+                renew_it = true;
+                continue;
+            case heartbeat::act::stop:
+                who->beat.stop_told();
+                who->stop.request_stop();
+                continue;
+            case heartbeat::act::lose: {
+                who->kept = false;
+                const auto why = static_cast<loss_reason>(static_cast<int>(who->beat.why(now)) - 1);
+                who->end(why);
+                if (watcher_) watcher_->on_lost(who->key, who->token, why);
+                return false;
+            }
+            case heartbeat::act::wait:
+                schedule(who, step.until);
+                return renew_it;
+        }
+    }
+}
+
+void keeper::take_answer(const std::shared_ptr<holding>& who, instant sent, renewal answer) {
+    if (!who->kept) return;
+    const auto now = lease_clock::now();
+    queue_.erase(who);
+    who->beat.renewal_answered(sent, answer, now, chance());
+    if (watcher_) watcher_->on_renew(who->key, answer == renewal::renewed, who->beat.failures());
+    who->publish();
+    schedule(who, who->beat.next(now).until);
+}
+
+boost::asio::awaitable<void> keeper::renew(std::shared_ptr<keeper> self, batch due, instant sent) {
+    std::vector<held> requests;
+    requests.reserve(due.size());
+    for (const auto& who : due) requests.push_back(who->request());
+    const std::span<const held> asked{requests};
+    const auto answers = co_await self->store_->renew(asked);
+    if (answers.has_error() && self->watcher_)
+        self->watcher_->on_store_failure("renew", answers.error());
+    for (std::size_t i = 0; i < due.size(); ++i) {
+        const bool answered = answers.has_value() && i < answers->size();
+        self->take_answer(due[i], sent, answered ? (*answers)[i] : renewal::unknown);
+    }
+    self->set_timer();
+}
+
+boost::asio::awaitable<renewal> keeper::renew_now(std::shared_ptr<keeper> self,
+                                                  std::shared_ptr<holding> who) {
+    const auto sent = lease_clock::now();
+    std::vector<held> requests{who->request()};
+    const std::span<const held> asked{requests};
+    if (who->kept) who->beat.renewal_sent(sent, self->chance());
+    const auto answers = co_await self->store_->renew(asked);
+    const bool answered = answers.has_value() && answers->size() == 1;
+    if (answers.has_error() && self->watcher_)
+        self->watcher_->on_store_failure("renew", answers.error());
+    const auto answer = answered ? answers->front() : renewal::unknown;
+    self->take_answer(who, sent, answer);
+    self->set_timer();
+    co_return answer;
+}
+
+}  // namespace pawl::runtime

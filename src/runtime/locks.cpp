@@ -1,0 +1,140 @@
+#include <pawl/locks.hpp>
+
+#include "base/text.hpp"
+#include "runtime/core.hpp"
+#include "runtime/hop.hpp"
+
+#include <algorithm>
+
+namespace pawl {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::claimed;
+using runtime::engine;
+
+void check_key(std::string_view key) {
+    if (auto bad = base::key_fault(key)) throw option_error{*bad};
+}
+
+void check(engine& what, std::string_view key, const lease_options& options,
+           const patience& how_long) {
+    check_key(key);
+    if (auto bad = validate(options, what.store().traits(), what.settings().safety))
+        throw option_error{*bad};
+    if (options.ttl > what.settings().quarantine.value_or(ttl_max))
+        throw option_error{
+            "the ttl is longer than the store's quarantine: raise quarantine=DUR in its URL"};
+    if (how_long.wait.count() < 0) throw option_error{"the wait cannot be negative"};
+    if (how_long.retries < 0 || how_long.backoff.count() < 0)
+        throw option_error{"retries and backoff cannot be negative"};
+}
+
+attempt as_attempt(result<claimed> answer) {
+    auto& what = answer.value();
+    if (auto* held = std::get_if<std::shared_ptr<runtime::holding>>(&what))
+        return lease{std::move(*held)};
+    if (auto* other = std::get_if<busy>(&what)) return std::move(*other);
+    if (auto* done = std::get_if<already_done>(&what)) return *done;
+    return busy{};
+}
+
+std::optional<lease> as_lease(attempt what) {
+    if (auto* won = std::get_if<lease>(&what)) return std::move(*won);
+    return std::nullopt;
+}
+
+// Throws what the store's failure is to the facade's callers.
+template <class T>
+T value_of(result<T> answer) {
+    return std::move(answer).value();
+}
+
+}  // namespace
+
+locks::locks(std::unique_ptr<runtime::core> core) : core_{std::move(core)} {}
+locks::~locks() = default;
+locks::locks(locks&&) noexcept = default;
+locks& locks::operator=(locks&&) noexcept = default;
+
+locks locks::open(const store_factory& make, store_settings settings, open_options options) {
+    const auto on_loop = [&](net::loop& where) { return make(where.get_executor()); };
+    return locks{std::make_unique<runtime::core>(on_loop, std::move(settings), std::move(options))};
+}
+
+attempt locks::claim_key(std::string_view key, const lease_options& options, patience how_long,
+                         std::stop_token stop) {
+    check(*core_->running(), key, options, how_long);
+    return as_attempt(core_->loop().wait_for(
+        engine::claim_key(core_->running(), std::string{key}, options, how_long, std::move(stop))));
+}
+
+std::optional<lease> locks::try_acquire(std::string_view key, const lease_options& options) {
+    return as_lease(claim_key(key, options));
+}
+
+std::optional<lease> locks::acquire(std::string_view key, const lease_options& options, millis wait,
+                                    std::stop_token stop) {
+    return as_lease(claim_key(key, options, patience{.wait = wait}, std::move(stop)));
+}
+
+awaitable<attempt> locks::async_claim_key(std::string key, lease_options options, patience how_long,
+                                          std::stop_token stop) {
+    check(*core_->running(), key, options, how_long);
+    auto claiming =
+        engine::claim_key(core_->running(), std::move(key), options, how_long, std::move(stop));
+    auto answer = co_await runtime::on_loop(core_->loop(), std::move(claiming));
+    co_return as_attempt(std::move(answer));
+}
+
+awaitable<std::optional<lease>> locks::async_try_acquire(std::string key, lease_options options) {
+    auto claiming = async_claim_key(std::move(key), options);
+    auto what = co_await std::move(claiming);
+    co_return as_lease(std::move(what));
+}
+
+awaitable<std::optional<lease>> locks::async_acquire(std::string key, lease_options options,
+                                                     millis wait, std::stop_token stop) {
+    const patience how_long{.wait = wait};
+    auto claiming = async_claim_key(std::move(key), options, how_long, std::move(stop));
+    auto what = co_await std::move(claiming);
+    co_return as_lease(std::move(what));
+}
+
+std::optional<record> locks::inspect(std::string_view key) {
+    check_key(key);
+    return value_of(core_->loop().wait_for(core_->running()->store().inspect(std::string{key})));
+}
+
+page locks::list(std::string_view prefix, std::string_view after, std::size_t limit) {
+    if (limit < 1 || limit > page_limit_max) throw option_error{"a page has 1 to 1000 records"};
+    return value_of(core_->loop().wait_for(
+        core_->running()->store().list(std::string{prefix}, std::string{after}, limit)));
+}
+
+bool locks::release_by_force(std::string_view key, fence_token shown, millis delay) {
+    check_key(key);
+    if (delay.count() < 0) throw option_error{"the lock delay cannot be negative"};
+    return value_of(
+        core_->loop().wait_for(core_->running()->store().evict(std::string{key}, shown, delay)));
+}
+
+fence_verdict locks::check_fence(std::string_view resource, fence_token token, fence_rule rule) {
+    check_key(resource);
+    return value_of(core_->loop().wait_for(
+        core_->running()->store().fence(std::string{resource}, token, rule)));
+}
+
+awaitable<fence_verdict> locks::async_check_fence(std::string resource, fence_token token,
+                                                  fence_rule rule) {
+    check_key(resource);
+    auto checking = core_->running()->store().fence(std::move(resource), token, rule);
+    auto answer = co_await runtime::on_loop(core_->loop(), std::move(checking));
+    co_return value_of(std::move(answer));
+}
+
+const std::string& locks::owner() const { return core_->running()->owner(); }
+store_traits locks::traits() const { return core_->running()->store().traits(); }
+boost::asio::any_io_executor locks::get_executor() const { return core_->running()->executor(); }
+
+}  // namespace pawl
