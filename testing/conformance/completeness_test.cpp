@@ -1,0 +1,37 @@
+// No engine escapes the laws: each one that is built must have instantiated the suite.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <sstream>
+#include <string>
+
+namespace pawl::conformance {
+namespace {
+
+std::set<std::string> words_of(const std::string& text) {
+    std::istringstream words{text};
+    return {std::istream_iterator<std::string>{words}, {}};
+}
+
+// The prefix that each instantiation of StoreLaws was given.
+std::set<std::string> instantiated() {
+    const std::string suite = "/StoreLaws/";
+    std::set<std::string> engines;
+    const auto& all = *testing::UnitTest::GetInstance();
+    for (int i = 0; i < all.total_test_suite_count(); ++i) {
+        const std::string name = all.GetTestSuite(i)->name();
+        if (const auto end = name.find(suite); end != std::string::npos)
+            engines.insert(name.substr(0, end));
+    }
+    return engines;
+}
+
+// Goal: a new engine cannot forget the suite. Method: compare what ran with what the build says
+// there is: the engines that were registered, and the folders under src/stores that were built.
+TEST(Completeness, EveryEngineIsHeldToTheLaws) {
+    EXPECT_EQ(instantiated(), words_of(PAWL_ENGINES_REGISTERED));
+    EXPECT_EQ(instantiated(), words_of(PAWL_ENGINES_IN_FOLDERS));
+}
+
+}  // namespace
+}  // namespace pawl::conformance

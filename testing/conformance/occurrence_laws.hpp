@@ -1,0 +1,144 @@
+// Rule 6: one firing of a job runs at most once, or at least once, and never too early.
+#pragma once
+
+#include "testing/conformance/store_fixture.hpp"
+
+namespace pawl::conformance {
+
+TYPED_TEST_P(StoreLaws, AtMostOnceAFiringIsDoneWhenGranted) {
+    auto mine = this->open();
+    auto other = this->open();
+    const auto due = firing(-10s);
+    const auto token = mine.granted(fresh_firing("job", due));
+    EXPECT_EQ(mine.show("job").last_done, due);
+    EXPECT_TRUE(yes(mine.release("job", token)));
+    EXPECT_EQ(other.done(fresh_firing("job", due)).last, due);
+    EXPECT_EQ(other.done(fresh_firing("job", before(due, 1s))).last, due);
+    EXPECT_GT(other.granted(fresh_firing("job", before(due, -1s))), token);
+}
+
+// Goal: at most once holds through a crash. Method: the runner never comes back; its lease expires.
+TYPED_TEST_P(StoreLaws, AtMostOnceACrashLosesTheFiring) {
+    auto mine = this->open();
+    const auto due = firing(-10s);
+    mine.granted(fresh_firing("job", due, delivery::at_most_once, 50ms));
+    mine.pass(100ms);
+    EXPECT_EQ(mine.done(fresh_firing("job", due)).last, due);
+}
+
+// Goal: a lost answer costs no firing. Method: repeat the very claim that marked it as done.
+TYPED_TEST_P(StoreLaws, ARepeatedClaimOfAFiringIsGrantedNotDone) {
+    auto mine = this->open();
+    const auto wanted = fresh_firing("job", firing(-10s));
+    const auto token = mine.granted(wanted);
+    EXPECT_EQ(mine.granted(wanted), token);
+}
+
+TYPED_TEST_P(StoreLaws, WhileAFiringRunsOthersAreToldBusyNotDone) {
+    auto mine = this->open();
+    const auto due = firing(-10s);
+    const auto token = mine.granted(fresh_firing("job", due));
+    EXPECT_EQ(mine.refused(fresh_firing("job", due)).holder, token);
+}
+
+TYPED_TEST_P(StoreLaws, AtLeastOnceAFiringIsDoneWhenReleasedAsDone) {
+    auto mine = this->open();
+    const auto due = firing(-10s);
+    const auto token = mine.granted(fresh_firing("job", due, delivery::at_least_once));
+    EXPECT_EQ(mine.show("job").last_done, std::nullopt);
+    farewell done;
+    done.done = due;
+    EXPECT_TRUE(yes(mine.release("job", token, done)));
+    EXPECT_EQ(mine.done(fresh_firing("job", due, delivery::at_least_once)).last, due);
+}
+
+TYPED_TEST_P(StoreLaws, AtLeastOnceAFiringThatCrashedIsGrantedAgainWithAHigherToken) {
+    auto mine = this->open();
+    const auto due = firing(-10s);
+    const auto crashed = mine.granted(fresh_firing("job", due, delivery::at_least_once, 50ms));
+    const auto again = mine.granted_in_the_end(fresh_firing("job", due, delivery::at_least_once));
+    EXPECT_GT(again, crashed);
+}
+
+TYPED_TEST_P(StoreLaws, AtLeastOnceAFiringReleasedUndoneIsGrantedAgain) {
+    auto mine = this->open();
+    const auto due = firing(-10s);
+    const auto first = mine.granted(fresh_firing("job", due, delivery::at_least_once));
+    EXPECT_TRUE(yes(mine.release("job", first)));
+    EXPECT_GT(mine.granted(fresh_firing("job", due, delivery::at_least_once)), first);
+}
+
+// Goal: work that is done is done, though its lease ran out first. Method: release as done under
+// the last token after expiry; and under one that is not the last any more.
+TYPED_TEST_P(StoreLaws, DoneCountsAfterTheLeaseRanOutIfTheTokenIsStillTheLast) {
+    auto mine = this->open();
+    const auto due = firing(-10s);
+    farewell done;
+    done.done = due;
+    const auto lapsed = mine.granted(fresh_firing("job", due, delivery::at_least_once, 50ms));
+    mine.pass(100ms);
+    EXPECT_FALSE(yes(mine.release("job", lapsed, done)));
+    EXPECT_EQ(mine.show("job").last_done, due);
+
+    const auto stale = mine.granted(fresh_claim("other", 50ms));
+    const auto taken = mine.granted_in_the_end(fresh_claim("other"));
+    EXPECT_FALSE(yes(mine.release("other", stale, done)));
+    EXPECT_EQ(mine.show("other").last_done, std::nullopt);
+    EXPECT_EQ(mine.show("other").holder, taken);
+}
+
+TYPED_TEST_P(StoreLaws, DoneNeverMovesBack) {
+    auto mine = this->open();
+    const auto due = firing(-10s);
+    const auto token = mine.granted(fresh_firing("job", due));
+    farewell done;
+    done.done = before(due, 5s);
+    EXPECT_TRUE(yes(mine.release("job", token, done)));
+    EXPECT_EQ(mine.show("job").last_done, due);
+}
+
+// Goal: one fast node must not use up the future. Method: a firing far ahead is refused with the
+// time until it may be asked for, and leaves no trace.
+TYPED_TEST_P(StoreLaws, AFiringTooFarAheadIsRefusedAsEarly) {
+    auto mine = this->open();
+    const auto told = mine.refused(fresh_firing("job", firing(10min)));
+    EXPECT_EQ(told.reason, busy_reason::early);
+    EXPECT_EQ(number(told.holder), 0u);
+    EXPECT_GT(told.remaining, 8min);
+    EXPECT_LE(told.remaining, 9min + 5s);
+    const auto token = mine.granted(fresh_firing("job", firing(0s)));
+    EXPECT_TRUE(yes(mine.release("job", token)));
+    const auto seen = mine.show("job").last_done;
+    EXPECT_EQ(mine.refused(fresh_firing("job", firing(10min))).reason, busy_reason::early);
+    EXPECT_EQ(mine.show("job").last_done, seen);
+    EXPECT_EQ(mine.show("job").last_token, token);
+}
+
+TYPED_TEST_P(StoreLaws, HowFarAheadIsTooFarIsASetting) {
+    auto patient = this->settings();
+    patient.max_skew = 20min;
+    auto mine = this->open(patient);
+    EXPECT_GT(number(mine.granted(fresh_firing("job", firing(10min)))), 0u);
+}
+
+// Goal: manual runs carry no occurrence. Method: one between two firings changes neither.
+TYPED_TEST_P(StoreLaws, AClaimWithoutAFiringNeitherAsksNorChangesWhatIsDone) {
+    auto mine = this->open();
+    const auto due = firing(-10s);
+    const auto scheduled = mine.granted(fresh_firing("job", due));
+    EXPECT_TRUE(yes(mine.release("job", scheduled)));
+    const auto manual = mine.granted(fresh_claim("job"));
+    EXPECT_EQ(mine.show("job").last_done, due);
+    EXPECT_TRUE(yes(mine.release("job", manual)));
+    EXPECT_EQ(mine.done(fresh_firing("job", due)).last, due);
+}
+
+TYPED_TEST_P(StoreLaws, FiringsOfLongAgoAreFiringsToo) {
+    auto mine = this->open();
+    const auto token = mine.granted(fresh_firing("job", occurrence{-1}));
+    EXPECT_TRUE(yes(mine.release("job", token)));
+    EXPECT_EQ(mine.done(fresh_firing("job", occurrence{-1})).last, occurrence{-1});
+    EXPECT_GT(mine.granted(fresh_firing("job", occurrence{0})), token);
+}
+
+}  // namespace pawl::conformance

@@ -1,0 +1,76 @@
+// Rule 7: a store that may have lost its data grants nothing that could still be held.
+#pragma once
+
+#include "testing/conformance/store_fixture.hpp"
+
+namespace pawl::conformance {
+
+// Goal: whoever was granted a key before the loss has lost its trust before anybody is granted it
+// after. Method: lose the data under a holder, and measure when the next grant comes.
+TYPED_TEST_P(StoreLaws, AfterALossOfDataNothingIsGrantedWithinTheQuarantine) {
+    auto careful = this->settings();
+    careful.quarantine = 1500ms;
+    fence_token lost{};
+    {
+        auto before = this->open();
+        lost = before.granted(fresh_claim("key", 1500ms));
+    }
+    const auto when = lease_clock::now();
+    this->engine().lose_data();
+    auto after = this->open(careful);
+    const auto told = after.refused(fresh_claim("key", 1s));
+    EXPECT_EQ(told.reason, busy_reason::quarantined);
+    EXPECT_EQ(number(told.holder), 0u);
+    EXPECT_GT(told.remaining, 0ms);
+    EXPECT_LE(told.remaining, 1500ms);
+    EXPECT_GT(after.granted_in_the_end(fresh_claim("key", 1s)), lost);
+    EXPECT_GE(lease_clock::now() - when, 1500ms);
+}
+
+// Goal: only a loss of data is quarantined. Method: restart with the data in place.
+TYPED_TEST_P(StoreLaws, ARestartWithItsDataIsNotQuarantined) {
+    auto careful = this->settings();
+    careful.quarantine = 300ms;
+    {
+        auto before = this->open(careful);
+        EXPECT_GT(number(before.granted_in_the_end(fresh_claim("key", 100ms))), 0u);
+    }
+    this->engine().restart();
+    auto after = this->open(careful);
+    EXPECT_GT(number(after.granted(fresh_claim("other", 100ms))), 0u);
+}
+
+// Goal: a lease must not outlive the quarantine that would follow a loss. Method: a longer one is
+// refused with one clear line, when claimed and when renewed.
+TYPED_TEST_P(StoreLaws, ALeaseLongerThanTheQuarantineIsRejected) {
+    auto careful = this->settings();
+    careful.quarantine = 200ms;
+    auto mine = this->open(careful);
+    const auto token = mine.granted_in_the_end(fresh_claim("key", 200ms));
+    const auto claimed = mine.acquire(fresh_claim("other", 201ms));
+    ASSERT_TRUE(claimed.has_error());
+    EXPECT_EQ(claimed.error().code, errc::rejected);
+    EXPECT_FALSE(claimed.error().detail.empty());
+    EXPECT_EQ(claimed.error().detail.find('\n'), std::string::npos);
+    const auto renewed = mine.renew(std::vector<held>{lease_of("key", token, 201ms)});
+    ASSERT_TRUE(renewed.has_error());
+    EXPECT_EQ(renewed.error().code, errc::rejected);
+}
+
+// Goal: no firing runs twice because its mark was lost. Method: one that was due before the loss
+// counts as done; one due after it is granted.
+TYPED_TEST_P(StoreLaws, FiringsDueBeforeALossOfDataCountAsDone) {
+    auto careful = this->settings();
+    careful.quarantine = 100ms;
+    const auto due_before = firing(-1min);
+    this->engine().lose_data();
+    auto after = this->open(careful);
+    after.granted_in_the_end(fresh_claim("other", 100ms));
+    const auto told = after.done(fresh_firing("job", due_before, delivery::at_most_once, 50ms));
+    EXPECT_GT(told.last, due_before);
+    const auto due_after = firing(0s);
+    EXPECT_GT(number(after.granted(fresh_firing("job", due_after, delivery::at_most_once, 50ms))),
+              0u);
+}
+
+}  // namespace pawl::conformance
