@@ -4,7 +4,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <fstream>
 
 namespace pawl {
@@ -34,20 +33,6 @@ const std::string& boot_id() {
         return line;
     }();
     return id;
-}
-
-std::string format_rfc3339(wall_instant when) {
-    using namespace std::chrono;
-    const auto day = floor<days>(when);
-    const year_month_day date{day};
-    const hh_mm_ss clock{floor<milliseconds>(when - day)};
-    char text[64];
-    std::snprintf(
-        text, sizeof text, "%04d-%02u-%02uT%02ld:%02ld:%02ld.%03ldZ", static_cast<int>(date.year()),
-        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-        static_cast<long>(clock.hours().count()), static_cast<long>(clock.minutes().count()),
-        static_cast<long>(clock.seconds().count()), static_cast<long>(clock.subseconds().count()));
-    return text;
 }
 
 }  // namespace pawl::time

@@ -19,7 +19,4 @@ wall_instant wall_now() noexcept;
 // Source: /proc/sys/kernel/random/boot_id. Empty where the file cannot be read.
 const std::string& boot_id();
 
-// RFC 3339 with milliseconds, in UTC: 2026-11-20T06:00:00.250Z.
-std::string format_rfc3339(wall_instant when);
-
 }  // namespace pawl::time

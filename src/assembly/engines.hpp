@@ -1,0 +1,38 @@
+// The one place that knows every engine: from a store URL to a store.
+#pragma once
+
+#include "runtime/core.hpp"
+
+#include <pawl/spi/store_settings.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::assembly {
+
+struct engine_info {
+    std::string_view name;  // also the folder in src/stores
+    std::vector<std::string_view> schemes;
+    std::string_view option;  // of CMake; empty when always built in
+    bool built_in = false;
+};
+
+// Every engine that this source knows, built in or not.
+const std::vector<engine_info>& known_engines();
+
+struct store_plan {
+    std::string engine;
+    std::string shown;  // the URL without its secret
+    store_settings settings;
+    runtime::store_maker make;  // throws store_error if the store cannot be opened
+};
+
+// Throws option_error for what is wrong with the URL, in one line without the secret.
+store_plan plan_store(std::string_view url);
+
+// sqlite:/var/lib/pawl/pawl.db for root, else sqlite:$XDG_STATE_HOME/pawl/pawl.db. Creates the
+// folder. Throws option_error when there is no home to put it in.
+std::string default_store_url();
+
+}  // namespace pawl::assembly

@@ -1,0 +1,108 @@
+#include "assembly/parameters.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+namespace pawl::assembly {
+namespace {
+
+constexpr millis quarantine_auto{60'000};
+constexpr millis timeout_min{10};
+constexpr millis timeout_max{600'000};
+
+[[noreturn]] void refuse(std::string_view name, std::string_view value, std::string_view what) {
+    throw option_error{"the store URL's parameter " + std::string{name} + "=" +
+                       base::printable(value) + ": " + std::string{what}};
+}
+
+}  // namespace
+
+std::optional<std::string> parameters::text(std::string_view name) {
+    asked_.push_back(name);
+    const auto* value = url_.find(name);
+    return value == nullptr ? std::nullopt : std::optional{*value};
+}
+
+std::optional<millis> parameters::duration(std::string_view name) {
+    const auto value = text(name);
+    if (!value) return std::nullopt;
+    const auto parsed = base::parse_duration(*value);
+    if (parsed.has_error()) refuse(name, *value, parsed.error().what);
+    return *parsed;
+}
+
+std::optional<std::size_t> parameters::choice(std::string_view name,
+                                              const std::vector<std::string_view>& allowed) {
+    const auto value = text(name);
+    if (!value) return std::nullopt;
+    const auto found = std::find(allowed.begin(), allowed.end(), *value);
+    if (found != allowed.end()) return static_cast<std::size_t>(found - allowed.begin());
+    std::string choices;
+    for (const auto one : allowed) choices += (choices.empty() ? "" : ", ") + std::string{one};
+    refuse(name, *value, "expected one of " + choices);
+}
+
+std::optional<std::string> parameters::password() {
+    const auto file_name = text("password_file");
+    const auto plain = text("password");
+    if (!file_name) return plain ? plain : url_.password;
+    if (plain || url_.password)
+        throw option_error{"the store URL gives both a password and a password_file: keep one"};
+    std::ifstream file{*file_name};
+    std::string line;
+    if (!file || !std::getline(file, line))
+        refuse("password_file", *file_name,
+               file.is_open() ? "the file is empty" : std::strerror(errno));
+    if (line.ends_with('\r')) line.pop_back();
+    return line;
+}
+
+void parameters::finish() const {
+    for (const auto& [name, value] : url_.parameters) {
+        if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
+        auto what = "the store URL's parameter '" + base::printable(name) + "' is unknown to " +
+                    url_.scheme + ":";
+        const auto meant = base::nearest(name, asked_);
+        throw option_error{meant ? what + " did you mean '" + std::string{*meant} + "'?"
+                                 : what + " remove it"};
+    }
+}
+
+store_settings take_settings(parameters& query) {
+    store_settings settings;
+    if (const auto name = query.text("namespace")) {
+        if (const auto bad = base::name_space_fault(*name)) throw option_error{*bad};
+        settings.name_space = *name;
+    }
+    if (const auto timeout = query.duration("timeout")) {
+        if (*timeout < timeout_min || *timeout > timeout_max)
+            refuse("timeout", base::format_duration(*timeout), "expected 10ms to 10m");
+        settings.timeout = *timeout;
+    }
+    if (query.choice("safety", {"efficiency", "correctness"}) == 1U)
+        settings.safety = safety_class::correctness;
+    const auto quarantine = query.text("quarantine").value_or("auto");
+    if (quarantine == "auto") {
+        if (settings.safety == safety_class::correctness) settings.quarantine = quarantine_auto;
+    } else if (quarantine != "off") {
+        const auto longest = query.duration("quarantine");
+        if (longest->count() == 0)
+            refuse("quarantine", quarantine, "expected auto, off, or a duration above 0");
+        settings.quarantine = *longest;
+    } else if (settings.safety == safety_class::correctness) {
+        refuse("quarantine", quarantine,
+               "safety=correctness needs a quarantine; give auto or a duration");
+    }
+    if (const auto skew = query.duration("max_skew")) settings.max_skew = *skew;
+    if (const auto retention = query.duration("retention")) {
+        if (retention->count() == 0) refuse("retention", "0", "expected a duration above 0");
+        settings.retention = *retention;
+    }
+    return settings;
+}
+
+}  // namespace pawl::assembly

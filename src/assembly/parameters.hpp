@@ -1,0 +1,40 @@
+// The query of a store URL, taken apart name by name, so that what nobody took is a mistake.
+#pragma once
+
+#include "base/url.hpp"
+
+#include <pawl/errors.hpp>
+#include <pawl/spi/store_settings.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::assembly {
+
+// Every method throws option_error with one line that names the parameter, its value and what would
+// do.
+class parameters {
+public:
+    explicit parameters(const base::store_url& url) : url_{url} {}
+
+    std::optional<std::string> text(std::string_view name);
+    std::optional<millis> duration(std::string_view name);
+    // The index of the value among those allowed.
+    std::optional<std::size_t> choice(std::string_view name,
+                                      const std::vector<std::string_view>& allowed);
+    // The password of the URL, or the first line of the file that password_file names.
+    std::optional<std::string> password();
+    // Throws for the first parameter that was not asked for, with the nearest that was.
+    void finish() const;
+
+private:
+    const base::store_url& url_;
+    std::vector<std::string_view> asked_;
+};
+
+// namespace, timeout, safety, quarantine, max_skew and retention: common to all engines.
+store_settings take_settings(parameters& query);
+
+}  // namespace pawl::assembly

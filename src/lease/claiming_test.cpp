@@ -1,0 +1,237 @@
+#include "lease/claiming.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pawl::leasing {
+namespace {
+
+using namespace std::chrono_literals;
+using act = claiming::act;
+
+constexpr instant start{1h};
+constexpr double even = 0.5;
+
+claim_plan plan_with(nanos wait = {}) {
+    claim_plan plan;
+    plan.how = rhythm_of({.ttl = 10s, .grace = 1s});
+    plan.wait = wait;
+    plan.backoff = 200ms;
+    plan.settle = 4s;
+    return plan;
+}
+
+result<verdict> won() { return verdict{grant{"key", fence_token{7}, 10s}}; }
+result<verdict> held_for(millis remaining, busy_reason why = busy_reason::held) {
+    return verdict{busy{fence_token{5}, "other", remaining, why}};
+}
+result<verdict> failed(errc code) { return failure{code, "the store said so"}; }
+
+// Sends, and has it answered at once.
+void exchange(claiming& machine, instant now, result<verdict> answer) {
+    ASSERT_EQ(machine.next(now).what, act::send);
+    machine.sent(now);
+    machine.answered(std::move(answer), now, even);
+}
+
+template <class T>
+bool ended_as(const claiming& machine) {
+    return machine.next(start).what == act::done && std::holds_alternative<T>(machine.outcome());
+}
+
+TEST(Claiming, AGrantIsTrustedFromWhenItWasAskedFor) {
+    claiming machine{plan_with(), start};
+    machine.sent(start);
+    machine.answered(won(), start + 1s, even);
+    ASSERT_TRUE(ended_as<granted>(machine));
+    EXPECT_EQ(std::get<granted>(machine.outcome()).sent, start);
+}
+
+TEST(Claiming, BusyIsFinalForWhoDoesNotWait) {
+    claiming machine{plan_with(), start};
+    exchange(machine, start, held_for(5s));
+    EXPECT_TRUE(ended_as<busy>(machine));
+}
+
+TEST(Claiming, AnOccurrenceThatIsDoneIsFinalAlsoForWhoWaits) {
+    claiming machine{plan_with(1min), start};
+    exchange(machine, start, verdict{already_done{occurrence{3}}});
+    EXPECT_TRUE(ended_as<already_done>(machine));
+}
+
+// Rule 2: only the same claim is safe to send again, so the machine never asks for a new id here.
+TEST(Claiming, AfterALostAnswerTheSameClaimIsSentAgain) {
+    claiming machine{plan_with(), start};
+    exchange(machine, start, failed(errc::outcome_unknown));
+    const auto pause = machine.next(start);
+    ASSERT_EQ(pause.what, act::pause);
+    machine.woken(pause.until);
+    exchange(machine, pause.until, won());
+    EXPECT_TRUE(ended_as<granted>(machine));
+}
+
+TEST(Claiming, GivingUpWithAnUnknownOutcomeWithdrawsTheClaim) {
+    claiming machine{plan_with(), start};
+    auto now = start;
+    while (machine.next(now).what != act::withdraw) {
+        ASSERT_LT(now, start + 10s);
+        if (machine.next(now).what == act::pause) {
+            now = machine.next(now).until;
+            machine.woken(now);
+        }
+        exchange(machine, now, failed(errc::outcome_unknown));
+        now += 1s;
+    }
+    machine.withdrawn(now);
+    ASSERT_TRUE(ended_as<failure>(machine));
+    EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::outcome_unknown);
+}
+
+// The lost request may still be on its way when the next one is refused.
+TEST(Claiming, ARefusalAfterALostAnswerIsWithdrawnToo) {
+    claiming machine{plan_with(), start};
+    exchange(machine, start, failed(errc::outcome_unknown));
+    const auto again = machine.next(start).until;
+    machine.woken(again);
+    exchange(machine, again, held_for(5s));
+    ASSERT_EQ(machine.next(again).what, act::withdraw);
+    machine.withdrawn(again);
+    EXPECT_TRUE(ended_as<busy>(machine));
+}
+
+TEST(Claiming, AStoreThatIsDownIsAnErrorAtOnceUnlessToldToRetry) {
+    claiming impatient{plan_with(1min), start};
+    exchange(impatient, start, failed(errc::unreachable));
+    EXPECT_TRUE(ended_as<failure>(impatient));
+
+    auto plan = plan_with(1min);
+    plan.when_down = store_down::retry;
+    claiming patient{plan, start};
+    exchange(patient, start, failed(errc::unreachable));
+    EXPECT_EQ(patient.next(start).what, act::pause);
+}
+
+TEST(Claiming, RetriesOfAStoreThatIsDownBackOffAndEnd) {
+    auto plan = plan_with(1min);
+    plan.when_down = store_down::retry;
+    claiming machine{plan, start};
+    auto now = start;
+    int asked = 0;
+    while (machine.next(now).what != act::done) {
+        if (machine.next(now).what == act::pause) {
+            now = machine.next(now).until;
+            machine.woken(now);
+        }
+        exchange(machine, now, failed(errc::unreachable));
+        ++asked;
+    }
+    EXPECT_GE(now, start + 1min);
+    EXPECT_LT(asked, 60);
+}
+
+TEST(Claiming, AWrongPasswordIsNotTriedAgain) {
+    auto plan = plan_with(1min);
+    plan.when_down = store_down::retry;
+    claiming machine{plan, start};
+    exchange(machine, start, failed(errc::denied));
+    EXPECT_TRUE(ended_as<failure>(machine));
+}
+
+TEST(Claiming, WaitsForAPushOrForTheRemainingTime) {
+    claiming machine{plan_with(1min), start};
+    exchange(machine, start, held_for(5s));
+    const auto step = machine.next(start);
+    EXPECT_EQ(step.what, act::listen);
+    EXPECT_GE(step.until, start + 5s);
+    EXPECT_LE(step.until, start + 5100ms);
+    EXPECT_EQ(machine.seen(), fence_token{5});
+    machine.woken(start + 2s);
+    EXPECT_EQ(machine.next(start + 2s).what, act::send);
+}
+
+TEST(Claiming, PollsWhereTheStoreHasNoPush) {
+    auto plan = plan_with(1min);
+    plan.poll = 1s;
+    claiming machine{plan, start};
+    exchange(machine, start, held_for(30s));
+    EXPECT_LE(machine.next(start).until, start + 1100ms);
+}
+
+// The last look is taken at the end of the wait and not after it.
+TEST(Claiming, TheWaitEndsWhenItsTimeIsUp) {
+    claiming machine{plan_with(3s), start};
+    exchange(machine, start, held_for(5s));
+    EXPECT_EQ(machine.next(start).until, start + 3s);
+    machine.woken(start + 3s);
+    exchange(machine, start + 3s, held_for(2s));
+    EXPECT_TRUE(ended_as<busy>(machine));
+}
+
+// Hints may come in bursts; a thousand of them must not become a thousand requests.
+TEST(Claiming, ABurstOfWakeUpsIsSlowedDown) {
+    claiming machine{plan_with(1min), start};
+    auto now = start;
+    int asked = 0;
+    while (now < start + 1s) {
+        const auto step = machine.next(now);
+        if (step.what == act::send) {
+            exchange(machine, now, held_for(30s));
+            ++asked;
+        } else if (step.what == act::listen) {
+            machine.woken(now += 10us);
+        } else {
+            now = step.until;
+            machine.woken(now);
+        }
+    }
+    EXPECT_LT(asked, 60);
+}
+
+TEST(Claiming, AQuarantineIsWaitedForWithoutAPush) {
+    claiming machine{plan_with(1min), start};
+    exchange(machine, start, held_for(5s, busy_reason::quarantined));
+    EXPECT_EQ(machine.next(start).what, act::pause);
+}
+
+// R46 and P12: three times with 200 ms between them, jittered, and no sleep after the last.
+TEST(Claiming, RetriesABusyKeyAsOftenAsAsked) {
+    auto plan = plan_with();
+    plan.retries = 2;
+    claiming machine{plan, start};
+    auto now = start;
+    for (int i = 0; i < 2; ++i) {
+        exchange(machine, now, held_for(5s));
+        ASSERT_EQ(machine.next(now).what, act::pause);
+        EXPECT_EQ(machine.next(now).until, now + 200ms);
+        machine.woken(now += 200ms);
+    }
+    exchange(machine, now, held_for(5s));
+    EXPECT_TRUE(ended_as<busy>(machine));
+}
+
+TEST(Claiming, AGrantThatComesTooLateIsGivenBackAndAskedForAnew) {
+    claiming machine{plan_with(1min), start};
+    machine.sent(start);
+    machine.answered(won(), start + 9500ms, even);
+    ASSERT_EQ(machine.next(start + 9500ms).what, act::renew_id);
+    machine.withdrawn(start + 9500ms);
+    EXPECT_EQ(machine.next(start + 9500ms).what, act::send);
+}
+
+TEST(Claiming, CancelledInTheMiddleOfARequestWithdrawsIt) {
+    claiming machine{plan_with(1min), start};
+    machine.sent(start);
+    machine.cancel(start);
+    ASSERT_EQ(machine.next(start).what, act::withdraw);
+    machine.withdrawn(start);
+    EXPECT_TRUE(ended_as<cancelled>(machine));
+}
+
+TEST(Claiming, CancelledWhileWaitingHasNothingToWithdraw) {
+    claiming machine{plan_with(1min), start};
+    exchange(machine, start, held_for(5s));
+    machine.cancel(start);
+    EXPECT_TRUE(ended_as<cancelled>(machine));
+}
+
+}  // namespace
+}  // namespace pawl::leasing

@@ -1,0 +1,74 @@
+#include <pawl/options.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+constexpr store_traits ordinary{.strict_fencing = false};
+
+std::string fault(const lease_options& options, safety_class safety = safety_class::efficiency,
+                  store_traits traits = ordinary) {
+    return validate(options, traits, safety).value_or("");
+}
+
+TEST(Options, AnOrdinaryLeaseHasNothingWrong) {
+    EXPECT_EQ(fault({.ttl = 30s}), "");
+    EXPECT_EQ(fault({.ttl = 30s, .at_least = 5min}), "");
+    EXPECT_EQ(fault({.ttl = 10ms}), "");
+}
+
+TEST(Options, EveryProfileOfTheSourceDocumentsIsValid) {
+    for (const auto& one : {profile::specvital(), profile::exclusive_job(), profile::cordum_job(),
+                            profile::cordum_loop(), profile::cordum_run(),
+                            profile::cordum_snapshot(), profile::shedlock(), profile::dotnet()})
+        EXPECT_EQ(fault(one), "");
+}
+
+// Each refusal names the option and its value, and says what would do.
+TEST(Options, WhatDoesNotGoTogetherIsExplained) {
+    EXPECT_THAT(fault({}), HasSubstr("ttl is missing"));
+    EXPECT_THAT(fault({.ttl = -1s}), HasSubstr("too short"));
+    EXPECT_THAT(fault({.ttl = 24h * 8}), HasSubstr("at most 7d"));
+    EXPECT_THAT(fault({.ttl = 4ms}), HasSubstr("leaves no time to trust"));
+    EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 1.0}), HasSubstr("at or after the expiry"));
+    EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 0.0}), HasSubstr("between 0 and 1"));
+    EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 1.0 / 3}), HasSubstr("no third attempt"));
+    EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 0.97, .retry_period = 1s}),
+                HasSubstr("after trust in it has ended"));
+    EXPECT_THAT(fault({.ttl = 30s, .renew_jitter = 0.9}), HasSubstr("renew_jitter 0.9"));
+    EXPECT_THAT(fault({.ttl = 30s, .retry_period = 30s}), HasSubstr("retry_period 30s"));
+    EXPECT_THAT(fault({.ttl = 30s, .at_least = 31s, .hold = true}), HasSubstr("drop hold"));
+    EXPECT_THAT(fault({.ttl = 30s, .at_least = -1s}), HasSubstr("at_least"));
+    EXPECT_THAT(fault({.ttl = 30s, .max_lifetime = 10s}), HasSubstr("max_lifetime 10s"));
+    EXPECT_THAT(fault({.ttl = 30s, .drift = 0.5}), HasSubstr("drift 0.5"));
+    EXPECT_THAT(fault({.ttl = 30s, .margin = 30s}), HasSubstr("margin 30s"));
+    EXPECT_THAT(fault({.ttl = 30s, .grace = -1s}), HasSubstr("grace"));
+}
+
+TEST(Options, ALaterRenewalIsAllowedWithARetryPeriod) {
+    EXPECT_EQ(fault({.ttl = 30s, .renew_fraction = 0.6, .retry_period = 2s}), "");
+}
+
+TEST(Options, RespectTheStoresFloorAndStep) {
+    EXPECT_THAT(fault({.ttl = 500ms}, safety_class::efficiency, {.ttl_min = 1s}),
+                HasSubstr("1s or more"));
+    EXPECT_THAT(fault({.ttl = 1500ms}, safety_class::efficiency, {.ttl_min = 1s, .ttl_step = 1s}),
+                HasSubstr("no multiple of 1s"));
+}
+
+TEST(Options, CorrectnessRefusesWhatWouldWeakenIt) {
+    EXPECT_THAT(fault({.ttl = 30s}, safety_class::correctness), HasSubstr("quarantine=DUR"));
+    EXPECT_THAT(fault({.ttl = 30s, .tokens = fencing::required}), HasSubstr("strict fencing"));
+    EXPECT_THAT(fault({.ttl = 30s, .if_lapsed = lapse::extend_if_unclaimed},
+                      safety_class::correctness, {.strict_fencing = true}),
+                HasSubstr("extend_expired"));
+    EXPECT_EQ(fault({.ttl = 30s}, safety_class::correctness, {.strict_fencing = true}), "");
+}
+
+}  // namespace
+}  // namespace pawl
