@@ -1,0 +1,381 @@
+// The facade over a store in memory: what a C++ engineer meets. Time here is real but short; every
+// decision about time is tested on virtual time in src/lease and testing/simulation.
+#include <pawl/pawl.hpp>
+
+#include "net/loop.hpp"
+#include "runtime/core.hpp"
+#include "stores/memory/memory_store.hpp"
+#include "testing/faults/faulty_store.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <thread>
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string fresh_name_space() {
+    static std::atomic<int> count{0};
+    return "runtime-test-" + std::to_string(++count);
+}
+
+struct world {
+    store_settings settings{.name_space = fresh_name_space()};
+    std::shared_ptr<testing_faults::plan> faults = std::make_shared<testing_faults::plan>();
+
+    locks open(open_options options = {}) {
+        const auto make = [this](net::loop& where) {
+            return testing_faults::make_faulty_store(memory::make_memory_store(where, settings),
+                                                     faults);
+        };
+        return locks{std::make_unique<runtime::core>(make, settings, std::move(options))};
+    }
+};
+
+void wait_for_stop(const std::stop_token& stop) {
+    std::latch stopped{1};
+    const std::stop_callback on_stop{stop, [&] { stopped.count_down(); }};
+    stopped.wait();
+}
+
+TEST(Locks, OneHolderAtATimeAndTokensRise) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto first = a.try_acquire("k", {.ttl = 10s});
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(first->trusted());
+    EXPECT_FALSE(b.try_acquire("k", {.ttl = 10s}));
+    const auto token = first->token();
+    EXPECT_EQ(first->release(), release_outcome::released);
+    auto second = b.try_acquire("k", {.ttl = 10s});
+    ASSERT_TRUE(second);
+    EXPECT_GT(number(second->token()), number(token));
+}
+
+TEST(Locks, TheDestructorReleasesInTheBackground) {
+    world one;
+    auto a = one.open(), b = one.open();
+    {
+        auto lease = a.try_acquire("k", {.ttl = 1min});
+    }
+    EXPECT_TRUE(b.acquire("k", {.ttl = 1min}, 10s));
+}
+
+// ~locks gives releases that have begun time to reach the store: the end of main() is no crash.
+TEST(Locks, ReleasesThatHaveBegunSurviveTheEndOfTheProcess) {
+    world one;
+    {
+        auto a = one.open();
+        auto lease = a.try_acquire("k", {.ttl = 1min});
+        ASSERT_TRUE(lease);
+    }
+    auto b = one.open();
+    EXPECT_TRUE(b.try_acquire("k", {.ttl = 1min}));
+}
+
+TEST(Locks, ALeaseMayOutliveItsLocks) {
+    world one;
+    std::optional<lease> orphan;
+    {
+        auto a = one.open();
+        orphan = a.try_acquire("k", {.ttl = 1min});
+    }
+    EXPECT_EQ(orphan->release(), release_outcome::unknown);
+}
+
+TEST(Locks, TheHeartbeatKeepsALeaseFarBeyondItsTtl) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 300ms});
+    ASSERT_TRUE(lease);
+    EXPECT_FALSE(b.acquire("k", {.ttl = 300ms}, 1200ms));
+    EXPECT_TRUE(lease->trusted());
+    EXPECT_FALSE(lease->lost());
+}
+
+TEST(Locks, AnEvictedHolderIsToldToStop) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 600ms});
+    ASSERT_TRUE(lease);
+    ASSERT_TRUE(b.release_by_force("k", lease->token(), 0ms));
+    wait_for_stop(lease->stop_token());
+    EXPECT_FALSE(lease->trusted());
+    EXPECT_EQ(lease->lost(), loss_reason::taken);
+    EXPECT_EQ(lease->release(), release_outcome::lost);
+}
+
+// The store goes silent: the job must be told to stop before the store could grant the key again.
+TEST(Locks, ASilentStoreStopsTheJobInTime) {
+    world one;
+    auto a = one.open();
+    const auto before = lease_clock::now();
+    auto lease = a.try_acquire("k", {.ttl = 600ms, .grace = 100ms});
+    ASSERT_TRUE(lease);
+    one.faults->fail_all = errc::outcome_unknown;
+    wait_for_stop(lease->stop_token());
+    EXPECT_LT(lease_clock::now(), before + 600ms);
+}
+
+TEST(Locks, ARenewalThatFailsTwiceIsMadeUpFor) {
+    world one;
+    auto a = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 900ms, .grace = 0ms});
+    ASSERT_TRUE(lease);
+    const auto first_trust = lease->trusted_until();
+    one.faults->renewals_to_fail = 2;
+    while (lease->trusted_until() == first_trust && lease->trusted()) std::this_thread::yield();
+    EXPECT_TRUE(lease->trusted());
+    EXPECT_EQ(one.faults->renewals_to_fail, 0);
+}
+
+// Rule 2: the grant was made, its answer was lost; asking again returns the same grant.
+TEST(Locks, AClaimWhoseAnswerWasLostIsRepeatedSafely) {
+    world one;
+    auto a = one.open();
+    one.faults->answers_to_lose = 1;
+    auto lease = a.try_acquire("k", {.ttl = 10s});
+    ASSERT_TRUE(lease);
+    const auto seen = a.inspect("k");
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->holder, lease->token());
+}
+
+// And who gives up leaves nothing behind: the next one need not wait for the TTL.
+TEST(Locks, AClaimThatIsGivenUpIsWithdrawn) {
+    world one;
+    one.settings.timeout = 20ms;
+    auto a = one.open(), b = one.open();
+    one.faults->answers_to_lose = 1000;
+    EXPECT_THROW(a.try_acquire("k", {.ttl = 1min}), store_error);
+    one.faults->answers_to_lose = 0;
+    EXPECT_TRUE(b.acquire("k", {.ttl = 1min}, 10s));
+}
+
+TEST(Locks, AStoreThatIsDownThrowsWhatItSaid) {
+    world one;
+    auto a = one.open();
+    one.faults->fail_all = errc::unreachable;
+    try {
+        a.try_acquire("k", {.ttl = 1s});
+        FAIL();
+    } catch (const store_error& error) {
+        EXPECT_EQ(error.code(), errc::unreachable);
+    }
+}
+
+TEST(Locks, BadOptionsAreRefusedBeforeTheStoreIsAsked) {
+    world one;
+    auto a = one.open();
+    EXPECT_THROW(a.try_acquire("k", {}), option_error);
+    EXPECT_THROW(a.try_acquire("", {.ttl = 1s}), option_error);
+    EXPECT_THROW(a.try_acquire(std::string(513, 'k'), {.ttl = 1s}), option_error);
+    EXPECT_THROW(a.try_acquire("a\nb", {.ttl = 1s}), option_error);
+    EXPECT_THROW(a.list("", "", 0), option_error);
+}
+
+TEST(Locks, AStopRequestEndsAWait) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 1min});
+    std::stop_source stop;
+    std::thread waiter{[&] { EXPECT_FALSE(b.acquire("k", {.ttl = 1min}, 1h, stop.get_token())); }};
+    while (a.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    stop.request_stop();
+    waiter.join();
+}
+
+TEST(Locks, AWaiterIsWokenByTheRelease) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 1h});
+    std::thread waiter{[&] { EXPECT_TRUE(b.acquire("k", {.ttl = 1h}, 1h)); }};
+    while (a.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    lease->release();
+    waiter.join();
+}
+
+// P12, R29: the local gate. A thousand local waiters cost the store a number of operations for each
+// hand-over that does not grow with them.
+TEST(Locks, ManyLocalWaitersCostTheStoreOne) {
+    world one;
+    auto a = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 1min});
+    constexpr int waiters = 1000;
+    boost::asio::io_context context;
+    std::atomic<int> won{0};
+    auto wait = [&]() -> boost::asio::awaitable<void> {
+        const lease_options options{.ttl = millis{60'000}};
+        auto asking = a.async_acquire("k", options, millis{60'000});
+        auto mine = co_await std::move(asking);
+        won += mine ? 1 : 0;
+        auto ending = mine->async_release();
+        co_await std::move(ending);
+    };
+    for (int i = 0; i < waiters; ++i) boost::asio::co_spawn(context, wait(), boost::asio::detached);
+    const auto before = one.faults->operations.load();
+    lease->release();
+    context.run();
+    EXPECT_EQ(won, waiters);
+    // An acquire and a release for each, and for the first one what it did while it waited.
+    EXPECT_LE(one.faults->operations - before, waiters * 2 + 10);
+}
+
+TEST(Locks, ReentrancyByInstanceSharesTheTokenUntilTheLastHandle) {
+    world one;
+    auto a = one.open(), b = one.open();
+    const lease_options again{.ttl = 1min, .again = reentrancy::instance};
+    auto outer = a.try_acquire("k", again);
+    auto inner = a.try_acquire("k", again);
+    ASSERT_TRUE(outer && inner);
+    EXPECT_EQ(outer->token(), inner->token());
+    inner->release();
+    EXPECT_FALSE(b.try_acquire("k", again));
+    outer->release();
+    EXPECT_TRUE(b.try_acquire("k", again));
+}
+
+TEST(Locks, WithoutReentrancyTheSameProcessIsRefused) {
+    world one;
+    auto a = one.open();
+    auto outer = a.try_acquire("k", {.ttl = 1min});
+    auto inner = a.claim_key("k", {.ttl = 1min});
+    ASSERT_TRUE(std::holds_alternative<busy>(inner));
+    EXPECT_EQ(std::get<busy>(inner).holder, outer->token());
+}
+
+TEST(Locks, AtLeastKeepsTheKeyAfterARelease) {
+    world one;
+    auto a = one.open(), b = one.open();
+    a.try_acquire("k", {.ttl = 1min, .at_least = 1min})->release();
+    const auto tried = b.claim_key("k", {.ttl = 1min});
+    ASSERT_TRUE(std::holds_alternative<busy>(tried));
+    EXPECT_EQ(std::get<busy>(tried).reason, busy_reason::lingering);
+}
+
+TEST(Locks, AManualLeaseIsRenewedWhenAskedTo) {
+    world one;
+    auto a = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 10s, .renew = renewing::manual});
+    const auto before = lease->trusted_until();
+    EXPECT_TRUE(lease->renew());
+    EXPECT_GT(lease->trusted_until(), before);
+}
+
+TEST(Locks, AFenceRefusesAnOlderToken) {
+    world one;
+    auto a = one.open();
+    EXPECT_TRUE(a.check_fence("account/7", fence_token{10}).accepted);
+    EXPECT_TRUE(a.check_fence("account/7", fence_token{10}).accepted);
+    EXPECT_FALSE(
+        a.check_fence("account/7", fence_token{10}, fence_rule::reject_not_newer).accepted);
+    const auto stale = a.check_fence("account/7", fence_token{9});
+    EXPECT_FALSE(stale.accepted);
+    EXPECT_EQ(stale.newest, fence_token{10});
+}
+
+TEST(Run, SkipsWhatIsBusyOrDone) {
+    world one;
+    auto a = one.open(), b = one.open();
+    int runs = 0;
+    const job nightly{
+        .name = "nightly",
+        .lease = {.ttl = 10s, .firing = occurrence{1000}},
+        .body = [&](const run& now) {
+            ++runs;
+            EXPECT_FALSE(now.id.empty());
+            EXPECT_EQ(b.run({.name = "nightly", .lease = {.ttl = 10s}, .body = [](const run&) {}}),
+                      run_outcome::skipped_busy);
+        }};
+    EXPECT_EQ(a.run(nightly), run_outcome::ran);
+    EXPECT_EQ(b.run(nightly), run_outcome::skipped_done);
+    EXPECT_EQ(runs, 1);
+}
+
+TEST(Run, ABodyThatThrowsIsReleasedAndMayRunAgainUnderAtLeastOnce) {
+    world one;
+    auto a = one.open();
+    const lease_options options{
+        .ttl = 10s, .firing = occurrence{1000}, .mode = delivery::at_least_once};
+    const job broken{.name = "j", .lease = options, .body = [](const run&) {
+                         throw std::runtime_error{"disk full"};
+                     }};
+    EXPECT_THROW(a.run(broken), std::runtime_error);
+    int runs = 0;
+    const job mended{.name = "j", .lease = options, .body = [&](const run&) { ++runs; }};
+    EXPECT_EQ(a.run(mended), run_outcome::ran);
+    EXPECT_EQ(a.run(mended), run_outcome::skipped_done);
+    EXPECT_EQ(runs, 1);
+}
+
+TEST(Run, LossStopsTheBodyAndIsReported) {
+    world one;
+    auto a = one.open(), b = one.open();
+    const job victim{.name = "j", .lease = {.ttl = 600ms}, .body = [&](const run& now) {
+                         b.release_by_force("j", now.token, 0ms);
+                         wait_for_stop(now.stop);
+                     }};
+    EXPECT_EQ(a.run(victim), run_outcome::lost);
+}
+
+TEST(Run, ShutdownStopsTheBody) {
+    world one;
+    auto a = one.open();
+    std::stop_source shutdown;
+    const job patient{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
+                          shutdown.request_stop();
+                          wait_for_stop(now.stop);
+                      }};
+    EXPECT_EQ(a.run(patient, shutdown.get_token()), run_outcome::ran);
+}
+
+TEST(AsyncRun, RunsTheBodyAwayFromTheCallersThread) {
+    world one;
+    auto a = one.open();
+    boost::asio::io_context context;
+    std::thread::id body_thread;
+    const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run&) {
+                          body_thread = std::this_thread::get_id();
+                      }};
+    auto outcome = boost::asio::co_spawn(context, a.async_run(nightly), boost::asio::use_future);
+    context.run();
+    EXPECT_EQ(outcome.get(), run_outcome::ran);
+    EXPECT_NE(body_thread, std::this_thread::get_id());
+}
+
+struct counting : observer {
+    std::atomic<int> granted{0}, refused{0}, lost{0}, released{0};
+    void on_acquire(std::string_view, acquire_outcome outcome, millis) override {
+        ++(outcome == acquire_outcome::granted ? granted : refused);
+    }
+    void on_lost(std::string_view, fence_token, loss_reason) override { ++lost; }
+    void on_release(std::string_view, fence_token, millis) override { ++released; }
+};
+
+TEST(Observer, HearsOfEveryGrantRefusalLossAndRelease) {
+    world one;
+    auto ears = std::make_shared<counting>();
+    auto a = one.open({.watcher = ears}), b = one.open({.watcher = ears});
+    auto lease = a.try_acquire("k", {.ttl = 600ms});
+    EXPECT_FALSE(b.try_acquire("k", {.ttl = 600ms}));
+    b.release_by_force("k", lease->token(), 0ms);
+    wait_for_stop(lease->stop_token());
+    lease->release();
+    EXPECT_EQ(ears->granted, 1);
+    EXPECT_EQ(ears->refused, 1);
+    EXPECT_EQ(ears->lost, 1);
+    EXPECT_EQ(ears->released, 1);
+}
+
+}  // namespace
+}  // namespace pawl

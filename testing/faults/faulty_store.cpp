@@ -1,0 +1,82 @@
+#include "testing/faults/faulty_store.hpp"
+
+#include <utility>
+
+namespace pawl::testing_faults {
+namespace {
+
+bool take_one(std::atomic<int>& count) {
+    auto left = count.load();
+    while (left > 0 && !count.compare_exchange_weak(left, left - 1)) {
+    }
+    return left > 0;
+}
+
+class faulty_store final : public lease_store {
+public:
+    faulty_store(std::shared_ptr<lease_store> inner, std::shared_ptr<plan> faults)
+        : inner_{std::move(inner)}, faults_{std::move(faults)} {}
+
+    store_traits traits() const noexcept override { return inner_->traits(); }
+
+    async<verdict> acquire(claim wanted) override {
+        if (auto bad = planned()) co_return *bad;
+        auto answer = co_await inner_->acquire(std::move(wanted));
+        if (take_one(faults_->answers_to_lose))
+            co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
+        co_return answer;
+    }
+    async<bool> withdraw(std::string key, std::string id) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->withdraw(std::move(key), std::move(id));
+    }
+    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+        if (auto bad = planned()) co_return *bad;
+        if (take_one(faults_->renewals_to_fail))
+            co_return failure{errc::outcome_unknown, "no answer, as planned"};
+        co_return co_await inner_->renew(leases);
+    }
+    async<bool> release(std::string key, fence_token token, farewell how) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->release(std::move(key), token, how);
+    }
+    async<bool> evict(std::string key, fence_token token, millis delay) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->evict(std::move(key), token, delay);
+    }
+    async<std::optional<record>> inspect(std::string key) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->inspect(std::move(key));
+    }
+    async<page> list(std::string prefix, std::string after, std::size_t limit) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->list(std::move(prefix), std::move(after), limit);
+    }
+    async<void> wait_change(std::string key, fence_token seen) override {
+        return inner_->wait_change(std::move(key), seen);
+    }
+    async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->fence(std::move(resource), token, rule);
+    }
+
+private:
+    std::optional<failure> planned() {
+        ++faults_->operations;
+        if (const auto code = faults_->fail_all.load())
+            return failure{*code, "the store failed, as planned"};
+        return std::nullopt;
+    }
+
+    std::shared_ptr<lease_store> inner_;
+    std::shared_ptr<plan> faults_;
+};
+
+}  // namespace
+
+std::shared_ptr<lease_store> make_faulty_store(std::shared_ptr<lease_store> inner,
+                                               std::shared_ptr<plan> faults) {
+    return std::make_shared<faulty_store>(std::move(inner), std::move(faults));
+}
+
+}  // namespace pawl::testing_faults

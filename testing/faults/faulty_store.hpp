@@ -1,0 +1,24 @@
+// A store that fails when told to, around one that works: for tests of what drives stores.
+#pragma once
+
+#include <pawl/spi/lease_store.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+namespace pawl::testing_faults {
+
+// Thread-safe; changed by the test while the store is in use.
+struct plan {
+    std::atomic<std::optional<errc>> fail_all{};  // every verb fails so, without having any effect
+    std::atomic<int> renewals_to_fail{0};  // the next so many renewals have no answer and no effect
+    std::atomic<int> answers_to_lose{
+        0};                          // the next so many claims take effect, but say outcome_unknown
+    std::atomic<int> operations{0};  // how many verbs have been called, waits apart
+};
+
+std::shared_ptr<lease_store> make_faulty_store(std::shared_ptr<lease_store> inner,
+                                               std::shared_ptr<plan> faults);
+
+}  // namespace pawl::testing_faults
