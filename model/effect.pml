@@ -1,0 +1,38 @@
+// A job that reads, computes and writes (rule 15): must it raise the fence before it reads?
+//
+// Two runs, one after the other, of a job that the first one has not noticed to have lost. Each reads
+// a value, computes, and writes; the resource refuses older tokens. Checked: no write that was
+// accepted is built on a value that has changed since it was read.
+
+#define REFUSED 255
+
+byte newest;    // the highest token that the resource has accepted
+byte version;   // of the value; rises with every write
+
+proctype run_of_job(byte token) {
+    byte seen;
+#ifndef READ_FIRST
+    // fence check: from here on no older holder can change what is read next.
+    d_step {
+        if
+        :: token >= newest -> newest = token
+        :: else -> seen = REFUSED
+        fi
+    };
+#endif
+    if
+    :: seen != REFUSED -> seen = version
+    :: else
+    fi;
+    d_step {
+        if
+        :: seen != REFUSED && token >= newest ->
+            newest = token; assert(version == seen); version++
+        :: else
+        fi
+    }
+}
+
+init {
+    atomic { run run_of_job(1); run run_of_job(2) }
+}
