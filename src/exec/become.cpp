@@ -1,0 +1,87 @@
+#include "exec/become.hpp"
+
+#include "exec/descriptor.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+namespace pawl::exec {
+namespace {
+
+[[noreturn]] void fail(int tell, stage where) {
+    become_fault fault{};
+    fault.where = static_cast<std::uint32_t>(where);
+    fault.error = errno;
+    [[maybe_unused]] const auto wrote = ::write(tell, &fault, sizeof fault);
+    _exit(127);
+}
+
+void give_back_priorities(const surroundings& inherited) {
+    if (inherited.policy != SCHED_OTHER && inherited.policy >= 0) {
+        sched_param parameters{};
+        parameters.sched_priority = inherited.priority;
+        sched_setscheduler(0, inherited.policy, &parameters);
+    }
+    setpriority(PRIO_PROCESS, 0, inherited.nice);
+    write_oom_score_adj(inherited.oom_score_adj);
+}
+
+bool become_user(const identity& who) {
+    const bool changed = getuid() != who.user || getgid() != who.group;
+    // Without privilege one can still be asked to stay oneself.
+    if (!changed && geteuid() != 0) return true;
+    return setgroups(who.groups.size(), who.groups.data()) == 0 && setgid(who.group) == 0 &&
+           setuid(who.user) == 0;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+    all.push_back(nullptr);
+    return all;
+}
+
+}  // namespace
+
+void write_oom_score_adj(int value) {
+    const descriptor file{::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)};
+    if (!file.is_open()) return;
+    const std::string text = std::to_string(value);
+    [[maybe_unused]] const auto wrote = ::write(file.get(), text.data(), text.size());
+}
+
+void become(const command& wanted, const std::array<int, 3>& streams, int tell, pid_t guard,
+            const surroundings& inherited) {
+    setpgid(0, 0);
+    give_back_priorities(inherited);
+    for (int stream = 0; stream <= 2; ++stream) {
+        if (dup2(streams[static_cast<std::size_t>(stream)], stream) < 0) fail(tell, stage::guard);
+    }
+    // Before the command can read from it; SIGTTOU is still blocked.
+    if (wanted.place == placement::foreground) tcsetpgrp(STDIN_FILENO, getpid());
+    if (wanted.user && !become_user(*wanted.user)) fail(tell, stage::user);
+    if (!wanted.working_directory.empty() && chdir(wanted.working_directory.c_str()) != 0) {
+        fail(tell, stage::working_directory);
+    }
+    // After the change of user, which clears it. A guard that died before this line is seen by the
+    // next one.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != guard) _exit(127);
+    std::vector<char*> arguments = pointers(wanted.arguments);
+    std::vector<char*> environment = pointers(wanted.environment);
+    environ = environment.data();
+    sigprocmask(SIG_SETMASK, &inherited.blocked, nullptr);
+    execvp(arguments[0], arguments.data());
+    fail(tell, stage::execute);
+}
+
+}  // namespace pawl::exec

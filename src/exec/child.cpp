@@ -1,0 +1,290 @@
+#include "exec/child.hpp"
+
+#include "base/ensure.hpp"
+#include "exec/terminal.hpp"
+#include "exec/wire.hpp"
+#include "net/boot_timer.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <bitset>
+#include <cerrno>
+#include <utility>
+
+namespace pawl::exec {
+
+using boost::asio::awaitable;
+using boost::asio::posix::stream_descriptor;
+
+struct child::state : std::enable_shared_from_this<state> {
+    state(const boost::asio::any_io_executor& executor, const launcher& from)
+        : from{from}, socket{executor}, watchdog{executor} {}
+
+    const launcher& from;
+    stream_descriptor socket;
+    net::boot_timer watchdog;
+    instant kill_at = instant::max();
+    pid_t pid = 0;
+    pid_t guard = 0;
+    bool over = false;
+    bool expired = false;  // kill_at came before the guard had answered
+    // Whether it is a job of somebody's terminal, and whether it has the terminal at the moment.
+    placement place = placement::background;
+    placement now_at = placement::background;
+
+    // What the guard has still to be told, when its socket was full. Newer deadlines replace older.
+    std::optional<order> deadline_due;
+    std::optional<order> stop_due;
+    std::bitset<65> signals_due;
+    bool flushing = false;
+
+    std::optional<spawn_fault> start(const command& wanted, const limits& until);
+    awaitable<std::optional<report>> next_report();
+    bool flush();
+    awaitable<void> flush_when_writable();
+    void tell_what_is_due();
+    void finish();
+    void strike();
+    void give_back_terminal();
+    void pause_with_it(int signal);
+    static awaitable<void> watch(std::shared_ptr<state> self);
+};
+
+namespace {
+
+std::int64_t since_boot(instant when) {
+    return std::chrono::nanoseconds{when.time_since_epoch()}.count();
+}
+
+exit_status to_status(const report& news) {
+    exit_status status;
+    status.cause = static_cast<ending>(news.cause);
+    if (WIFSIGNALED(news.status)) {
+        status.signal = WTERMSIG(news.status);
+    } else {
+        status.code = WEXITSTATUS(news.status);
+    }
+    return status;
+}
+
+}  // namespace
+
+std::optional<spawn_fault> child::state::start(const command& wanted, const limits& until) {
+    for (const int stream : wanted.streams) {
+        if (fcntl(stream, F_GETFD) < 0) return spawn_fault{stage::guard, errno};
+    }
+    auto [ours, theirs] = socket_pair();
+    if (!ours.is_open()) return spawn_fault{stage::guard, errno};
+    const descriptor text = memory_file(encode(wanted));
+    if (!text.is_open()) return spawn_fault{stage::guard, errno};
+    if (!from.fork_guard(theirs)) return spawn_fault{stage::guard, ECHILD};
+    theirs.close();
+    order begin{};
+    begin.kind = order_kind::start;
+    begin.stop_at = since_boot(until.stop_at);
+    begin.kill_at = since_boot(until.kill_at);
+    begin.grace = std::chrono::nanoseconds{until.grace}.count();
+    const std::array<int, 4> beside{text.get(), wanted.streams[0], wanted.streams[1],
+                                    wanted.streams[2]};
+    // The launcher may have refused already, and closed: its answer can still be read.
+    if (send(ours.get(), begin, beside) == delivery_result::full) {
+        return spawn_fault{stage::guard, ENOBUFS};
+    }
+    socket.assign(ours.release());
+    return {};
+}
+
+// Nothing when the guard is gone, or when nobody waits any longer.
+awaitable<std::optional<report>> child::state::next_report() {
+    for (;;) {
+        if (!socket.is_open()) co_return std::nullopt;
+        report news{};
+        const arrival came = receive(socket.native_handle(), news);
+        if (came == arrival::message) co_return news;
+        if (came == arrival::closed) co_return std::nullopt;
+        boost::system::error_code error;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+        co_await socket.async_wait(stream_descriptor::wait_read, token);
+        if (error) co_return std::nullopt;
+    }
+}
+
+// False when the socket is full: what is due stays due.
+bool child::state::flush() {
+    if (!socket.is_open()) return true;
+    const int number = socket.native_handle();
+    for (std::size_t at = 1; at < signals_due.size(); ++at) {
+        if (!signals_due.test(at)) continue;
+        order what{};
+        what.kind = order_kind::signal;
+        what.signal = static_cast<std::int32_t>(at);
+        if (send(number, what) == delivery_result::full) return false;
+        signals_due.reset(at);
+    }
+    if (stop_due && send(number, *stop_due) == delivery_result::full) return false;
+    stop_due.reset();
+    if (deadline_due && send(number, *deadline_due) == delivery_result::full) return false;
+    deadline_due.reset();
+    return true;
+}
+
+awaitable<void> child::state::flush_when_writable() {
+    const std::shared_ptr<state> self = shared_from_this();
+    while (!over && !flush()) {
+        boost::system::error_code error;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+        co_await socket.async_wait(stream_descriptor::wait_write, token);
+        if (error) break;
+    }
+    flushing = false;
+}
+
+void child::state::tell_what_is_due() {
+    if (over || flushing || flush()) return;
+    flushing = true;
+    boost::asio::co_spawn(socket.get_executor(), flush_when_writable(), boost::asio::detached);
+}
+
+void child::state::finish() {
+    if (over) return;
+    over = true;
+    boost::system::error_code ignored;
+    socket.close(ignored);
+    watchdog.wake();
+    give_back_terminal();
+}
+
+void child::state::give_back_terminal() {
+    if (now_at == placement::foreground) take_terminal_back();
+    now_at = placement::background;
+}
+
+// Stopped at the terminal: by ^Z, so that the shell must see us stop too, or because it wanted the
+// terminal that we have got back since (`bg`, then `fg`).
+void child::state::pause_with_it(int signal) {
+    const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+    if (!wants_terminal || now_at == placement::foreground || !holds_terminal()) {
+        give_back_terminal();
+        stop_with_the_command();
+    }
+    if (give_terminal(pid)) now_at = placement::foreground;
+}
+
+// For a guard that is dead or frozen. A frozen one has not waited for the command, so that the
+// command's number is still its own.
+void child::state::strike() {
+    if (pid > 0) kill(-pid, SIGKILL);
+    if (guard > 0) kill(guard, SIGCONT);
+}
+
+awaitable<void> child::state::watch(std::shared_ptr<state> self) {
+    while (!self->over) {
+        self->watchdog.set(self->kill_at);
+        co_await self->watchdog.wait();
+        if (self->over || lease_clock::now() < self->kill_at) continue;
+        self->kill_at = instant::max();
+        self->strike();
+        // A guard that has not even said that the command runs is not waited for any longer; it
+        // does not start what nobody waits for.
+        if (self->pid != 0) continue;
+        self->expired = true;
+        boost::system::error_code ignored;
+        self->socket.close(ignored);
+    }
+}
+
+child::child(boost::asio::any_io_executor executor, const launcher& from)
+    : state_{std::make_shared<state>(executor, from)} {}
+
+child::~child() {
+    if (state_) state_->finish();
+}
+
+awaitable<std::optional<spawn_fault>> child::spawn(command wanted, limits until) {
+    const std::shared_ptr<state> me = state_;
+    base::ensure(!me->socket.is_open() && !me->over && !wanted.arguments.empty());
+    me->kill_at = until.kill_at;
+    if (const auto fault = me->start(wanted, until)) {
+        me->over = true;
+        co_return fault;
+    }
+    me->place = me->now_at = wanted.place;
+    // A stop or a signal may have come first; a deadline is part of the start.
+    me->deadline_due.reset();
+    me->tell_what_is_due();
+    auto watching = state::watch(me);
+    boost::asio::co_spawn(me->socket.get_executor(), std::move(watching), boost::asio::detached);
+    const std::optional<report> first = co_await me->next_report();
+    if (first && first->kind == report_kind::running) {
+        me->pid = first->pid;
+        me->guard = first->guard;
+        co_return std::nullopt;
+    }
+    me->finish();
+    if (!first) co_return spawn_fault{stage::guard, me->expired ? ETIMEDOUT : ECHILD};
+    co_return spawn_fault{static_cast<stage>(first->where), first->status};
+}
+
+awaitable<exit_status> child::wait() {
+    const std::shared_ptr<state> me = state_;
+    base::ensure(me->pid > 0);
+    for (;;) {
+        const std::optional<report> news = co_await me->next_report();
+        if (!news) break;
+        if (news->kind == report_kind::ended) {
+            me->finish();
+            co_return to_status(*news);
+        }
+        if (news->kind != report_kind::paused || me->place != placement::foreground) continue;
+        me->pause_with_it(news->status);
+        signal(SIGCONT);
+    }
+    // With a launcher alive, the end of the socket says that it has killed what the guard left.
+    if (!me->over && !me->from.is_alive()) me->strike();
+    me->finish();
+    exit_status status;
+    status.signal = SIGKILL;
+    status.cause = ending::guard_lost;
+    co_return status;
+}
+
+void child::extend(instant stop_at, instant kill_at) {
+    state_->kill_at = kill_at;
+    if (state_->over) return;
+    state_->watchdog.set(kill_at);
+    order what{};
+    what.kind = order_kind::deadline;
+    what.stop_at = since_boot(stop_at);
+    what.kill_at = since_boot(kill_at);
+    state_->deadline_due = what;
+    state_->tell_what_is_due();
+}
+
+void child::signal(int number) {
+    if (number < 1 || number >= static_cast<int>(state_->signals_due.size())) return;
+    state_->signals_due.set(static_cast<std::size_t>(number));
+    state_->tell_what_is_due();
+}
+
+void child::stop(millis grace) {
+    order what{};
+    what.kind = order_kind::stop;
+    what.grace = std::chrono::nanoseconds{grace}.count();
+    state_->stop_due = what;
+    state_->tell_what_is_due();
+}
+
+pid_t child::pid() const noexcept { return state_->pid; }
+
+pid_t child::guard_pid() const noexcept { return state_->guard; }
+
+}  // namespace pawl::exec

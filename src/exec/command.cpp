@@ -1,0 +1,168 @@
+#include "exec/command.hpp"
+
+#include "base/text.hpp"
+
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <system_error>
+
+namespace pawl::exec {
+namespace {
+
+void put_number(std::string& out, std::uint32_t number) {
+    char bytes[sizeof number];
+    std::memcpy(bytes, &number, sizeof number);
+    out.append(bytes, sizeof number);
+}
+
+void put_text(std::string& out, std::string_view text) {
+    put_number(out, static_cast<std::uint32_t>(text.size()));
+    out.append(text);
+}
+
+void put_texts(std::string& out, const std::vector<std::string>& texts) {
+    put_number(out, static_cast<std::uint32_t>(texts.size()));
+    for (const std::string& text : texts) put_text(out, text);
+}
+
+// Reads what the functions above wrote. Once it has run short it stays so.
+class reader {
+public:
+    explicit reader(std::string_view text) : rest_{text} {}
+
+    std::uint32_t number() {
+        std::uint32_t value = 0;
+        if (!has(sizeof value)) return 0;
+        std::memcpy(&value, rest_.data(), sizeof value);
+        rest_.remove_prefix(sizeof value);
+        return value;
+    }
+    std::string text() {
+        const std::size_t size = number();
+        if (!has(size)) return {};
+        std::string value{rest_.substr(0, size)};
+        rest_.remove_prefix(size);
+        return value;
+    }
+    std::vector<std::string> texts() {
+        std::vector<std::string> values;
+        const std::uint32_t count = number();
+        for (std::uint32_t at = 0; at < count && !short_; ++at) values.push_back(text());
+        return values;
+    }
+    bool complete() const { return !short_ && rest_.empty(); }
+    bool ran_short() const { return short_; }
+
+private:
+    bool has(std::size_t size) {
+        short_ = short_ || rest_.size() < size;
+        return !short_;
+    }
+
+    std::string_view rest_;
+    bool short_ = false;
+};
+
+std::string reason(int error) { return std::generic_category().message(error); }
+
+}  // namespace
+
+std::optional<identity> find_user(const std::string& name) {
+    constexpr std::size_t groups_max = 65536;  // the kernel's NGROUPS_MAX
+    std::vector<char> room(64 * 1024);
+    passwd entry{};
+    passwd* found = nullptr;
+    if (getpwnam_r(name.c_str(), &entry, room.data(), room.size(), &found) != 0) return {};
+    if (found == nullptr) return {};
+    identity who{entry.pw_uid, entry.pw_gid, std::vector<gid_t>(64)};
+    int count = static_cast<int>(who.groups.size());
+    if (getgrouplist(name.c_str(), who.group, who.groups.data(), &count) < 0) {
+        who.groups.resize(std::min(static_cast<std::size_t>(count), groups_max));
+        count = static_cast<int>(who.groups.size());
+        if (getgrouplist(name.c_str(), who.group, who.groups.data(), &count) < 0) return {};
+    }
+    who.groups.resize(static_cast<std::size_t>(count));
+    return who;
+}
+
+std::vector<std::string> environment_with(
+    const std::vector<std::pair<std::string, std::string>>& variables) {
+    std::vector<std::string> all;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view own{*entry};
+        const std::string_view name = own.substr(0, own.find('='));
+        const bool replaced = std::any_of(variables.begin(), variables.end(),
+                                          [&](const auto& added) { return added.first == name; });
+        if (!replaced) all.emplace_back(own);
+    }
+    for (const auto& [name, value] : variables) all.push_back(name + '=' + value);
+    return all;
+}
+
+int spawn_fault::as_shell() const noexcept {
+    return where == stage::execute && error == ENOENT ? 127 : 126;
+}
+
+std::string spawn_fault::describe(const command& wanted) const {
+    const std::string name =
+        "'" + base::printable(wanted.arguments.empty() ? "" : wanted.arguments[0]) + "'";
+    switch (where) {
+        case stage::guard:
+            return "cannot run " + name + ": its guard did not start: " +
+                   (error == ECHILD ? "the process that starts guards is gone" : reason(error));
+        case stage::user:
+            return "cannot run " + name + ": cannot become its user: " + reason(error);
+        case stage::working_directory:
+            return "cannot run " + name + ": cannot enter '" +
+                   base::printable(wanted.working_directory) + "': " + reason(error);
+        case stage::execute:
+            break;
+    }
+    if (error != ENOENT) return "cannot run " + name + ": " + reason(error);
+    const bool is_path = name.find('/') != std::string::npos;
+    if (!is_path) return "cannot run " + name + ": not found in PATH";
+    const bool exists = access(wanted.arguments[0].c_str(), F_OK) == 0;
+    return "cannot run " + name + (exists ? ": its interpreter does not exist" : ": not found");
+}
+
+std::string encode(const command& wanted) {
+    std::string out;
+    put_texts(out, wanted.arguments);
+    put_texts(out, wanted.environment);
+    put_text(out, wanted.working_directory);
+    put_number(out, wanted.place == placement::foreground ? 1 : 0);
+    put_number(out, wanted.user ? 1 : 0);
+    if (!wanted.user) return out;
+    put_number(out, wanted.user->user);
+    put_number(out, wanted.user->group);
+    put_number(out, static_cast<std::uint32_t>(wanted.user->groups.size()));
+    for (const gid_t group : wanted.user->groups) put_number(out, group);
+    return out;
+}
+
+std::optional<command> decode(std::string_view text) {
+    reader in{text};
+    command wanted{in.texts()};
+    wanted.environment = in.texts();
+    wanted.working_directory = in.text();
+    if (in.number() == 1) wanted.place = placement::foreground;
+    if (in.number() == 1) {
+        wanted.user.emplace();
+        wanted.user->user = in.number();
+        wanted.user->group = in.number();
+        const std::uint32_t count = in.number();
+        for (std::uint32_t at = 0; at < count && !in.ran_short(); ++at) {
+            wanted.user->groups.push_back(in.number());
+        }
+    }
+    if (!in.complete() || wanted.arguments.empty()) return {};
+    return wanted;
+}
+
+}  // namespace pawl::exec

@@ -1,0 +1,91 @@
+// What to run: a command line with its surroundings, and how its end reads as an exit status.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/types.hpp>
+
+#include <sys/types.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pawl::exec {
+
+// Whom a command runs as. Only root can become somebody else.
+struct identity {
+    uid_t user = 0;
+    gid_t group = 0;
+    std::vector<gid_t> groups;
+
+    bool operator==(const identity&) const = default;
+};
+
+// Nothing when there is no such user. Blocks: the directory may be on the network (NSS).
+std::optional<identity> find_user(const std::string& name);
+
+// Whether the command becomes the terminal's foreground group before it runs.
+enum class placement { background, foreground };
+
+struct command {
+    explicit command(std::vector<std::string> arguments) : arguments{std::move(arguments)} {}
+
+    std::vector<std::string> arguments;    // [0] is looked up in the PATH of `environment`
+    std::vector<std::string> environment;  // NAME=value, all of them: see environment_with
+    std::string working_directory;         // empty: pawl's own
+    std::optional<identity> user{};
+    std::array<int, 3> streams{0, 1, 2};  // descriptors of ours that become its 0, 1 and 2
+    placement place = placement::background;
+};
+
+// Our own environment with these variables added, or in the place of ours with the same name.
+std::vector<std::string> environment_with(
+    const std::vector<std::pair<std::string, std::string>>& variables);
+
+// When a command has to end. Its lease decides; the guard counts on the lease clock.
+struct limits {
+    instant stop_at = instant::max();  // SIGTERM
+    instant kill_at = instant::max();  // SIGKILL to whatever is left
+    millis grace{10'000};  // between the two, where something else makes it stop before stop_at
+};
+
+// Why a command was told to end, if it was.
+enum class ending {
+    by_itself,
+    asked,      // child::stop
+    deadline,   // stop_at came
+    guard_lost  // somebody killed its guard
+};
+
+// The whole tree is dead: the command, and every process that it started and left behind.
+struct exit_status {
+    int code = 0;    // when `signal` is 0
+    int signal = 0;  // what killed the command itself
+    ending cause = ending::by_itself;
+
+    // As a shell says it: 128+N when killed by signal N.
+    int as_shell() const noexcept { return signal == 0 ? code : 128 + signal; }
+};
+
+// How far a command came that never ran.
+enum class stage { guard, user, working_directory, execute };
+
+struct spawn_fault {
+    stage where = stage::guard;
+    int error = 0;  // errno
+
+    // 127: not found. 126: found, and cannot be run.
+    int as_shell() const noexcept;
+    // One line for people.
+    std::string describe(const command& wanted) const;
+};
+
+// The form in which a command travels to its guard; its streams travel beside it.
+std::string encode(const command& wanted);
+// Nothing when the text is cut short.
+std::optional<command> decode(std::string_view text);
+
+}  // namespace pawl::exec

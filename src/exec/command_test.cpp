@@ -1,0 +1,83 @@
+#include "exec/command.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+namespace pawl::exec {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+command full_command() {
+    command wanted{{"report", "", "two words"}};
+    wanted.environment = {"A=1", "EMPTY="};
+    wanted.working_directory = "/srv";
+    wanted.user = identity{1000, 1001, {4, 27}};
+    wanted.place = placement::foreground;
+    return wanted;
+}
+
+// What travels to the guard must arrive as it left: encode, decode, compare each field.
+TEST(Command, ArrivesAtTheGuardAsItLeft) {
+    const command sent = full_command();
+    const auto arrived = decode(encode(sent));
+    ASSERT_TRUE(arrived);
+    EXPECT_EQ(arrived->arguments, sent.arguments);
+    EXPECT_EQ(arrived->environment, sent.environment);
+    EXPECT_EQ(arrived->working_directory, sent.working_directory);
+    EXPECT_EQ(arrived->user, sent.user);
+    EXPECT_EQ(arrived->place, sent.place);
+}
+
+// A guard must not run half a command: every prefix of an encoded command is refused.
+TEST(Command, CutShortIsRefused) {
+    const std::string whole = encode(full_command());
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+        EXPECT_FALSE(decode(whole.substr(0, size))) << size;
+    }
+    EXPECT_FALSE(decode(whole + "x"));
+}
+
+// Variables of the caller replace inherited ones of the same name, and of no longer name.
+TEST(Command, VariablesReplaceInheritedOnesOfTheSameName) {
+    setenv("EXEC_TEST", "old", 1);
+    setenv("EXEC_TEST_LONGER", "kept", 1);
+    const auto all = environment_with({{"EXEC_TEST", "new"}});
+    EXPECT_THAT(all, Contains("EXEC_TEST=new").Times(1));
+    EXPECT_THAT(all, Contains("EXEC_TEST_LONGER=kept").Times(1));
+    EXPECT_THAT(all, Not(Contains("EXEC_TEST=old")));
+}
+
+// The statuses that shells give: 128+N, 127 and 126, and a line that says what was wrong.
+TEST(Command, FaultsReadAsAShellSaysThem) {
+    exit_status killed;
+    killed.signal = 15;
+    EXPECT_EQ(killed.as_shell(), 143);
+    command wanted{{"frobnicate"}};
+    wanted.working_directory = "/nowhere";
+    EXPECT_EQ((spawn_fault{stage::execute, ENOENT}.as_shell()), 127);
+    EXPECT_EQ((spawn_fault{stage::execute, EACCES}.as_shell()), 126);
+    EXPECT_EQ((spawn_fault{stage::working_directory, ENOENT}.as_shell()), 126);
+    EXPECT_EQ((spawn_fault{stage::execute, ENOENT}.describe(wanted)),
+              "cannot run 'frobnicate': not found in PATH");
+    EXPECT_EQ((spawn_fault{stage::execute, EACCES}.describe(wanted)),
+              "cannot run 'frobnicate': Permission denied");
+    EXPECT_THAT((spawn_fault{stage::working_directory, ENOENT}.describe(wanted)),
+                HasSubstr("cannot enter '/nowhere'"));
+}
+
+// A user's identity comes from the system's directory; somebody who does not exist has none.
+TEST(Command, FindsUsersByName) {
+    const auto root = find_user("root");
+    ASSERT_TRUE(root);
+    EXPECT_EQ(root->user, 0u);
+    EXPECT_THAT(root->groups, Contains(root->group));
+    EXPECT_FALSE(find_user("nobody-of-this-name"));
+}
+
+}  // namespace
+}  // namespace pawl::exec

@@ -1,0 +1,386 @@
+#include "exec/guarding.hpp"
+
+#include "exec/become.hpp"
+#include "exec/offspring.hpp"
+#include "exec/wire.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace pawl::exec {
+namespace {
+
+using std::chrono::nanoseconds;
+
+// How often it strikes again at something that it may not, or cannot yet, kill.
+constexpr nanoseconds strike_interval{50'000'000};
+
+instant to_instant(std::int64_t since_boot) { return instant{nanoseconds{since_boot}}; }
+
+class guarding {
+public:
+    guarding(descriptor socket, const surroundings& inherited)
+        : socket_{std::move(socket)}, inherited_{inherited} {}
+
+    [[noreturn]] void run() {
+        retire_from_view("exec-guard");
+        children_ended_ = child_signals();
+        timer_ = descriptor{timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)};
+        if (!children_ended_.is_open() || !timer_.is_open()) give_up(stage::guard, errno);
+        for (;;) {
+            set_timer();
+            std::array<pollfd, 4> sources{
+                pollfd{timer_.get(), POLLIN, 0}, pollfd{children_ended_.get(), POLLIN, 0},
+                pollfd{exec_result_.get(), POLLIN, 0}, pollfd{socket_.get(), POLLIN, 0}};
+            poll(sources.data(), sources.size(), -1);
+            if (sources[0].revents != 0) drain(timer_.get());
+            // Before new orders: an order that prolongs a deadline which has passed comes too late.
+            watch_the_clock();
+            if (sources[2].revents != 0) hear_from_command();
+            if (sources[1].revents != 0) {
+                drain(children_ended_.get());
+                wait_for_children();
+            }
+            if (sources[3].revents != 0) take_orders();
+        }
+    }
+
+private:
+    enum class phase { waiting, running, stopping, killing };
+
+    // ---- orders
+
+    void take_orders() {
+        while (socket_.is_open()) {
+            order what{};
+            std::array<descriptor, descriptors_max> beside;
+            const arrival came = receive(socket_.get(), what, beside);
+            if (came == arrival::nothing) return;
+            if (came == arrival::closed) return parent_gone();
+            obey(what, beside);
+        }
+    }
+
+    void obey(const order& what, std::array<descriptor, descriptors_max>& beside) {
+        switch (what.kind) {
+            case order_kind::start:
+                if (phase_ != phase::waiting) return;
+                set_limits(what);
+                grace_ = nanoseconds{what.grace};
+                start(beside);
+                return;
+            case order_kind::deadline:
+                set_limits(what);
+                return;
+            case order_kind::signal:
+                if (!command_reaped_ && command_ > 0) kill(-command_, what.signal);
+                return;
+            case order_kind::stop:
+                stop(ending::asked, lease_clock::now() + nanoseconds{what.grace});
+                return;
+        }
+    }
+
+    void set_limits(const order& what) {
+        stop_at_ = to_instant(what.stop_at);
+        kill_at_ = to_instant(what.kill_at);
+    }
+
+    void parent_gone() {
+        socket_.close();
+        if (phase_ == phase::waiting) _exit(0);
+        stop(ending::asked, lease_clock::now() + grace_);
+    }
+
+    // ---- the command's life
+
+    void start(std::array<descriptor, descriptors_max>& beside) {
+        // A launcher or guard that was frozen until now must not start what nobody waits for.
+        pollfd peer{socket_.get(), 0, 0};
+        if (poll(&peer, 1, 0) != 0) _exit(0);
+        if (lease_clock::now() >= std::min(stop_at_, kill_at_)) give_up(stage::guard, ETIMEDOUT);
+        const auto text = read_memory_file(beside[0].get());
+        const auto wanted = text ? decode(*text) : std::nullopt;
+        if (!wanted) give_up(stage::guard, E2BIG);
+        int ends[2] = {-1, -1};
+        if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) give_up(stage::guard, errno);
+        exec_result_ = descriptor{ends[0]};
+        const descriptor tell{ends[1]};
+        const pid_t guard = getpid();
+        command_ = fork();
+        if (command_ < 0) give_up(stage::guard, errno);
+        if (command_ == 0) {
+            const std::array<int, 3> streams{beside[1].get(), beside[2].get(), beside[3].get()};
+            become(*wanted, streams, tell.get(), guard, inherited_);
+        }
+        // The child does the same; whoever comes first, from now on the group can be signalled.
+        setpgid(command_, command_);
+        phase_ = phase::running;
+    }
+
+    // Its end without a word means that exec succeeded, or that the child died before it.
+    void hear_from_command() {
+        if (!exec_result_.is_open()) return;
+        become_fault fault{};
+        const ssize_t got = ::read(exec_result_.get(), &fault, sizeof fault);
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+        exec_result_.close();
+        if (got == static_cast<ssize_t>(sizeof fault)) {
+            fault_ = fault;
+            return;
+        }
+        report news{};
+        news.kind = report_kind::running;
+        news.pid = command_;
+        news.guard = getpid();
+        tell(news);
+    }
+
+    void wait_for_children() {
+        for (;;) {
+            int status = 0;
+            const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
+            if (pid < 0 && errno == EINTR) continue;
+            if (pid < 0) {
+                if (phase_ != phase::waiting) all_dead();
+                return;
+            }
+            if (pid == 0) break;
+            child_changed(pid, status);
+        }
+        // Somebody died, so somebody may have become our child.
+        if (phase_ == phase::running && command_reaped_) {
+            stop(ending::by_itself, lease_clock::now() + grace_);
+        }
+        if (phase_ == phase::stopping) ask_to_end();
+        if (phase_ == phase::killing) strike();
+    }
+
+    void child_changed(pid_t pid, int status) {
+        if (WIFSTOPPED(status)) {
+            if (pid == command_) report_pause(WSTOPSIG(status));
+            return;
+        }
+        asked_.erase(std::remove(asked_.begin(), asked_.end(), pid), asked_.end());
+        if (pid != command_) return;
+        command_reaped_ = true;
+        status_ = status;
+    }
+
+    void report_pause(int signal) {
+        hear_from_command();
+        report news{};
+        news.kind = report_kind::paused;
+        news.status = signal;
+        tell(news);
+    }
+
+    // ---- its end
+
+    void watch_the_clock() {
+        const instant now = lease_clock::now();
+        if (phase_ == phase::running && now >= std::min(stop_at_, kill_at_)) {
+            // From stop_at to kill_at is the grace that the caller thought right.
+            stop(ending::deadline, instant::max());
+        }
+        if (phase_ == phase::stopping && now >= std::min(kill_at_, grace_ends_)) {
+            phase_ = phase::killing;
+        }
+        if (phase_ == phase::killing) strike();
+    }
+
+    void stop(ending cause, instant grace_ends) {
+        if (phase_ == phase::waiting || phase_ == phase::killing) return;
+        grace_ends_ = std::min(grace_ends_, grace_ends);
+        if (phase_ == phase::running) {
+            cause_ = cause;
+            phase_ = phase::stopping;
+        }
+        ask_to_end();
+    }
+
+    // SIGTERM, once to each. A stopped process could not act on it, so it is woken.
+    void ask_to_end() {
+        if (!group_asked_ && !command_reaped_) {
+            kill(-command_, SIGTERM);
+            kill(-command_, SIGCONT);
+            group_asked_ = true;
+        }
+        for (const pid_t pid : offspring().value_or(std::vector<pid_t>{})) {
+            if (group_asked_ && getpgid(pid) == command_) continue;
+            if (std::find(asked_.begin(), asked_.end(), pid) != asked_.end()) continue;
+            kill(pid, SIGTERM);
+            kill(pid, SIGCONT);
+            asked_.push_back(pid);
+        }
+    }
+
+    void strike() {
+        const auto children = offspring();
+        // Once the command has been waited for, its number may be a stranger's: then its group is
+        // only a last resort.
+        if (!command_reaped_ || !children) kill(-command_, SIGKILL);
+        for (const pid_t pid : children.value_or(std::vector<pid_t>{})) kill(pid, SIGKILL);
+    }
+
+    [[noreturn]] void all_dead() {
+        hear_from_command();
+        if (fault_) give_up(static_cast<stage>(fault_->where), fault_->error);
+        report news{};
+        news.kind = report_kind::ended;
+        news.status = status_;
+        news.cause = static_cast<std::uint32_t>(cause_);
+        tell(news);
+        _exit(0);
+    }
+
+    [[noreturn]] void give_up(stage where, int error) {
+        report news{};
+        news.kind = report_kind::refused;
+        news.where = static_cast<std::uint32_t>(where);
+        news.status = error;
+        tell(news);
+        _exit(0);
+    }
+
+    // Waits for room only where the message is the last one; a pause may go unheard.
+    void tell(const report& news) {
+        while (socket_.is_open()) {
+            const delivery_result came = send(socket_.get(), news);
+            if (came == delivery_result::closed) socket_.close();
+            if (came != delivery_result::full || news.kind == report_kind::paused) return;
+            pollfd peer{socket_.get(), POLLOUT, 0};
+            poll(&peer, 1, -1);
+        }
+    }
+
+    void set_timer() {
+        instant next = instant::max();
+        if (phase_ == phase::running) next = std::min(stop_at_, kill_at_);
+        if (phase_ == phase::stopping) next = std::min(kill_at_, grace_ends_);
+        if (phase_ == phase::killing) next = lease_clock::now() + strike_interval;
+        itimerspec setting{};
+        if (next != instant::max()) {
+            // Zero would disarm it.
+            const auto since_boot = std::max(next.time_since_epoch(), nanoseconds{1});
+            setting.it_value.tv_sec = since_boot.count() / 1'000'000'000;
+            setting.it_value.tv_nsec = since_boot.count() % 1'000'000'000;
+        }
+        timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &setting, nullptr);
+    }
+
+    descriptor socket_;
+    const surroundings inherited_;
+    descriptor children_ended_;
+    descriptor timer_;
+    descriptor exec_result_;
+
+    phase phase_ = phase::waiting;
+    instant stop_at_ = instant::max();
+    instant kill_at_ = instant::max();
+    instant grace_ends_ = instant::max();
+    nanoseconds grace_{0};
+
+    pid_t command_ = 0;
+    bool command_reaped_ = false;
+    int status_ = 0;
+    std::optional<become_fault> fault_;
+    ending cause_ = ending::by_itself;
+    bool group_asked_ = false;
+    std::vector<pid_t> asked_;
+};
+
+int read_oom_score_adj() {
+    const descriptor file{::open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC)};
+    char text[16] = {};
+    if (!file.is_open() || ::read(file.get(), text, sizeof text - 1) <= 0) return 0;
+    return std::atoi(text);
+}
+
+// All of it is best effort: without the privilege a guard is an ordinary process.
+void outlast_shortages() {
+    write_oom_score_adj(-1000);
+    // In real time at the lowest priority: ahead of a machine full of ordinary work. Commands do
+    // not inherit it.
+    sched_param lowest{};
+    lowest.sched_priority = 1;
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) != 0) {
+        setpriority(PRIO_PROCESS, 0, -20);
+    }
+    // What is in memory stays there; what has never been touched need not be loaded. Not what is
+    // allocated later: a limit on locked memory would make that fail.
+    mlockall(MCL_CURRENT | MCL_ONFAULT);
+}
+
+}  // namespace
+
+surroundings surroundings::here() {
+    surroundings now;
+    sigprocmask(SIG_SETMASK, nullptr, &now.blocked);
+    now.policy = sched_getscheduler(0);
+    sched_param parameters{};
+    sched_getparam(0, &parameters);
+    now.priority = parameters.sched_priority;
+    now.nice = getpriority(PRIO_PROCESS, 0);
+    now.oom_score_adj = read_oom_score_adj();
+    return now;
+}
+
+void run_guard(descriptor socket, const surroundings& inherited) {
+    guarding{keep_only(std::move(socket)), inherited}.run();
+}
+
+descriptor keep_only(descriptor kept) {
+    constexpr int place = 3;
+    if (kept.get() != place) dup3(kept.get(), place, O_CLOEXEC);
+    kept.release();
+    closefrom(place + 1);
+    return descriptor{place};
+}
+
+void retire_from_view(const char* name) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+    // Ignored, it would take the children's statuses away.
+    signal(SIGCHLD, SIG_DFL);
+    setpgid(0, 0);
+    prctl(PR_SET_NAME, name);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    const descriptor nowhere{::open("/dev/null", O_RDWR | O_CLOEXEC)};
+    for (int stream = 0; stream <= 2; ++stream) dup2(nowhere.get(), stream);
+    outlast_shortages();
+}
+
+descriptor child_signals() {
+    sigset_t interesting;
+    sigemptyset(&interesting);
+    sigaddset(&interesting, SIGCHLD);
+    return descriptor{signalfd(-1, &interesting, SFD_NONBLOCK | SFD_CLOEXEC)};
+}
+
+void drain(int file) {
+    char piece[1024];
+    while (::read(file, piece, sizeof piece) > 0) {
+    }
+}
+
+}  // namespace pawl::exec

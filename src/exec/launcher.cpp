@@ -1,0 +1,159 @@
+#include "exec/launcher.hpp"
+
+#include "exec/guarding.hpp"
+#include "exec/offspring.hpp"
+#include "exec/wire.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace pawl::exec {
+namespace {
+
+// The one byte that asks for a guard; its socket travels beside it.
+constexpr char please_guard = 'g';
+
+// The launcher's own process.
+class launching {
+public:
+    launching(descriptor socket, const surroundings& inherited)
+        : control_{std::move(socket)}, inherited_{inherited} {}
+
+    [[noreturn]] void run() {
+        control_ = keep_only(std::move(control_));
+        retire_from_view("exec-launcher");
+        children_ended_ = child_signals();
+        while (control_.is_open() || !watched_.empty() || !bereaved_.empty()) {
+            std::array<pollfd, 2> sources{pollfd{control_.get(), POLLIN, 0},
+                                          pollfd{children_ended_.get(), POLLIN, 0}};
+            poll(sources.data(), sources.size(), -1);
+            if (sources[1].revents != 0) drain(children_ended_.get());
+            clean_up();
+            if (sources[0].revents != 0) hear();
+        }
+        _exit(0);
+    }
+
+private:
+    struct watched {
+        pid_t guard;
+        // Kept open, so that pawl sees the end of a guard only when its orphans are dead too.
+        descriptor socket;
+    };
+
+    void hear() {
+        char wish = 0;
+        std::array<descriptor, 1> sockets;
+        const arrival came = receive(control_.get(), wish, sockets);
+        if (came == arrival::closed) control_.close();
+        if (came != arrival::message || wish != please_guard || !sockets[0].is_open()) return;
+        if (watched_.size() >= guards_max) return refuse(sockets[0], EAGAIN);
+        const pid_t pid = fork();
+        if (pid < 0) return refuse(sockets[0], errno);
+        if (pid == 0) run_guard(std::move(sockets[0]), inherited_);
+        watched_.push_back({pid, std::move(sockets[0])});
+    }
+
+    static void refuse(const descriptor& socket, int error) {
+        report answer{};
+        answer.kind = report_kind::refused;
+        answer.where = static_cast<std::uint32_t>(stage::guard);
+        answer.status = error;
+        send(socket.get(), answer);
+    }
+
+    // Every death below us leads here again, so one pass over our children is enough each time.
+    void clean_up() {
+        for (;;) {
+            const pid_t pid = waitpid(-1, nullptr, WNOHANG);
+            if (pid <= 0) break;
+            const auto was_guard =
+                std::find_if(watched_.begin(), watched_.end(),
+                             [&](const watched& one) { return one.guard == pid; });
+            if (was_guard == watched_.end()) continue;
+            bereaved_.push_back(std::move(was_guard->socket));
+            watched_.erase(was_guard);
+        }
+        if (bereaved_.empty()) return;
+        const auto children = offspring();
+        const auto is_guard = [&](pid_t pid) {
+            return std::any_of(watched_.begin(), watched_.end(),
+                               [&](const watched& one) { return one.guard == pid; });
+        };
+        bool orphans = false;
+        for (const pid_t pid : children.value_or(std::vector<pid_t>{})) {
+            if (is_guard(pid)) continue;
+            orphans = true;
+            kill(pid, SIGKILL);
+        }
+        if (!orphans) bereaved_.clear();
+    }
+
+    descriptor control_;
+    const surroundings inherited_;
+    descriptor children_ended_;
+    std::vector<watched> watched_;
+    std::vector<descriptor> bereaved_;
+};
+
+void open_standard_streams() {
+    for (;;) {
+        descriptor file{::open("/dev/null", O_RDWR)};
+        if (!file.is_open() || file.get() > 2) return;
+        file.release();
+    }
+}
+
+}  // namespace
+
+launcher launcher::start() {
+    open_standard_streams();
+    auto [ours, theirs] = socket_pair();
+    if (!ours.is_open()) throw std::system_error{errno, std::generic_category(), "socketpair"};
+    const surroundings inherited = surroundings::here();
+    // Until it is out of our process group, a ^C would end the launcher.
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+    const pid_t pid = fork();
+    const int error = errno;
+    if (pid != 0) sigprocmask(SIG_SETMASK, &inherited.blocked, nullptr);
+    if (pid < 0) throw std::system_error{error, std::generic_category(), "fork"};
+    if (pid == 0) {
+        ours.close();
+        launching{std::move(theirs), inherited}.run();
+    }
+    return launcher{std::move(ours), pid};
+}
+
+launcher::~launcher() {
+    if (!socket_.is_open()) return;
+    socket_.close();
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+bool launcher::fork_guard(const descriptor& socket) const {
+    const std::array<int, 1> beside{socket.get()};
+    return send(socket_.get(), please_guard, beside) == delivery_result::sent;
+}
+
+bool launcher::is_alive() const {
+    pollfd source{socket_.get(), 0, 0};
+    return poll(&source, 1, 0) == 0;
+}
+
+}  // namespace pawl::exec

@@ -1,0 +1,50 @@
+// The process that forks the guards of commands.
+//
+// A program with threads cannot fork safely, so this one is forked before there are any, and forks
+// a guard for every command from then on. It is the second line of defence as well: when a guard is
+// killed, what the guard watched over becomes the launcher's child, and the launcher kills it.
+#pragma once
+
+#include "exec/descriptor.hpp"
+
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace pawl::exec {
+
+constexpr std::size_t guards_max = 4096;  // commands of one launcher at the same time
+
+// Thread-safe after start.
+class launcher {
+public:
+    // REQUIRES: this process has one thread so far. What is so at this moment (signals ignored and
+    // blocked, umask, limits, working directory) is what the commands inherit. Opens /dev/null on
+    // standard streams that are closed. Throws std::system_error when the system is out of
+    // processes or descriptors.
+    static launcher start();
+
+    // Ends all commands as if this process had died, and waits until they are dead: at most the
+    // longest grace, unless the kernel holds one of them (state D).
+    ~launcher();
+    launcher(launcher&&) = default;
+    launcher& operator=(launcher&&) = delete;
+
+    // Has a guard forked that listens on this socket. False when the launcher is gone or does not
+    // answer.
+    bool fork_guard(const descriptor& socket) const;
+
+    // False once the launcher has died; then nobody else cleans up behind a dead guard.
+    bool is_alive() const;
+
+    pid_t pid() const noexcept { return pid_; }
+
+private:
+    launcher(descriptor socket, pid_t pid) noexcept : socket_{std::move(socket)}, pid_{pid} {}
+
+    // Constant after construction
+    descriptor socket_;
+    pid_t pid_;
+};
+
+}  // namespace pawl::exec

@@ -1,0 +1,82 @@
+#include "exec/offspring.hpp"
+
+#include "exec/descriptor.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace pawl::exec {
+namespace {
+
+std::optional<std::string> read_file(const std::string& path) {
+    const descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!file.is_open()) return {};
+    std::string text;
+    char piece[4096];
+    for (;;) {
+        const ssize_t got = ::read(file.get(), piece, sizeof piece);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return {};
+        if (got == 0) return text;
+        text.append(piece, static_cast<std::size_t>(got));
+    }
+}
+
+std::optional<pid_t> to_pid(std::string_view text) {
+    pid_t pid = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), pid);
+    if (fault != std::errc{} || end != text.data() + text.size()) return {};
+    return pid;
+}
+
+// From "pid (name) state parent …", where the name may hold anything, ")" and spaces included.
+std::optional<pid_t> parent_in(std::string_view stat) {
+    const std::size_t name_end = stat.rfind(')');
+    if (name_end == std::string_view::npos || name_end + 4 >= stat.size()) return {};
+    const std::string_view rest = stat.substr(name_end + 4);
+    return to_pid(rest.substr(0, rest.find(' ')));
+}
+
+}  // namespace
+
+std::optional<std::vector<pid_t>> offspring_from_list() {
+    const auto text = read_file("/proc/thread-self/children");
+    if (!text) return {};
+    std::vector<pid_t> pids;
+    std::string_view rest{*text};
+    while (!rest.empty()) {
+        const std::size_t end = rest.find(' ');
+        if (const auto pid = to_pid(rest.substr(0, end))) pids.push_back(*pid);
+        if (end == std::string_view::npos) break;
+        rest.remove_prefix(end + 1);
+    }
+    return pids;
+}
+
+std::optional<std::vector<pid_t>> offspring_from_walk() {
+    const std::unique_ptr<DIR, int (*)(DIR*)> all{opendir("/proc"), &closedir};
+    if (!all) return {};
+    const pid_t self = getpid();
+    std::vector<pid_t> pids;
+    while (const dirent* entry = readdir(all.get())) {
+        const auto pid = to_pid(entry->d_name);
+        if (!pid) continue;
+        const auto stat = read_file("/proc/" + std::to_string(*pid) + "/stat");
+        if (stat && parent_in(*stat) == self) pids.push_back(*pid);
+    }
+    return pids;
+}
+
+std::optional<std::vector<pid_t>> offspring() {
+    if (auto listed = offspring_from_list()) return listed;
+    return offspring_from_walk();
+}
+
+}  // namespace pawl::exec

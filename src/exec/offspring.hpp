@@ -1,0 +1,23 @@
+// The children of this process, adopted ones included.
+//
+// A guard is a subreaper: whoever loses its parent below it becomes its child. To signal children,
+// and nobody further down, is therefore enough to reach everybody in the end, and it is safe: the
+// number of a child cannot pass to a stranger before its parent, the guard, has waited for it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <vector>
+
+namespace pawl::exec {
+
+// Nothing where /proc cannot be read. REQUIRES: the calling thread is the only one that forks.
+std::optional<std::vector<pid_t>> offspring();
+
+// The two ways to find them. The kernel's own list needs CONFIG_PROC_CHILDREN; the other reads the
+// parent of every process there is.
+std::optional<std::vector<pid_t>> offspring_from_list();
+std::optional<std::vector<pid_t>> offspring_from_walk();
+
+}  // namespace pawl::exec

@@ -1,0 +1,43 @@
+#include "exec/offspring.hpp"
+
+#include "tests/crash/observation.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+namespace pawl::exec {
+namespace {
+
+using testing::Contains;
+using testing::Not;
+using testing::Optional;
+
+// Both ways must find the same, also where a process has a name made to mislead, and where /proc
+// offers only one of them: start children, list, end them, list again.
+TEST(Offspring, BothWaysFindChildrenAndOnlyThose) {
+    const pid_t plain = crash::run_in_process([] { pause(); });
+    const pid_t odd = crash::run_in_process([] {
+        prctl(PR_SET_NAME, "x) R 1 (");
+        pause();
+    });
+    ASSERT_TRUE(crash::eventually(
+        [&] { return crash::text_of("/proc/" + std::to_string(odd) + "/comm") == "x) R 1 (\n"; }));
+    for (const auto& found : {offspring_from_list(), offspring_from_walk()}) {
+        EXPECT_THAT(found, Optional(Contains(plain)));
+        EXPECT_THAT(found, Optional(Contains(odd)));
+        EXPECT_THAT(found, Optional(Not(Contains(getpid()))));
+        EXPECT_THAT(found, Optional(Not(Contains(getppid()))));
+    }
+    for (const pid_t pid : {plain, odd}) {
+        kill(pid, SIGKILL);
+        crash::wait_for_process(pid);
+    }
+    EXPECT_THAT(offspring_from_list(), Optional(Not(Contains(odd))));
+    EXPECT_THAT(offspring_from_walk(), Optional(Not(Contains(odd))));
+}
+
+}  // namespace
+}  // namespace pawl::exec
