@@ -88,12 +88,12 @@ store_plan plan_redis(const base::store_url& url) {
         settings.database = database_number(url.path);
     }
     if (url.scheme == "rediss") {
-        net::tls_options tls;
+        net::tls_settings tls;
         tls.ca = query.text("ca").value_or("");
-        tls.cert = query.text("cert").value_or("");
+        tls.certificate = query.text("cert").value_or("");
         tls.key = query.text("key").value_or("");
         tls.server_name = query.text("tls_server_name").value_or("");
-        if (tls.cert.empty() != tls.key.empty())
+        if (tls.certificate.empty() != tls.key.empty())
             throw option_error{"cert= and key= go together: give both or neither"};
         settings.tls = tls;
     }

@@ -1,0 +1,37 @@
+// The subcommands: each adds itself to the command line, and says what to run when it was chosen.
+#pragma once
+
+#include "pawl/configuration.hpp"
+#include "pawl/status.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+
+namespace pawl::app {
+
+// Set by the subcommand that was chosen; run once everything has been parsed.
+using action = std::function<status()>;
+
+// What every subcommand is given. Outlives the parsing and the run.
+struct context {
+    CLI::App& app;
+    globals& options;
+    action& chosen;
+};
+
+void add_exec(context&);
+void add_locks(context&);
+void add_fence(context&);
+void add_demo(context&);
+void add_bench(context&);
+void add_completion(context&);
+
+// The command's own status, such as that of a wrapped command, beside those that are pawl's.
+constexpr status as_status(int code) noexcept { return static_cast<status>(code); }
+
+// A value that a person wrote after an option. Throws CLI::ValidationError.
+millis duration_option(const std::string& name, const std::string& text);
+std::uint64_t token_option(const std::string& text);
+
+}  // namespace pawl::app

@@ -1,0 +1,86 @@
+#include "pawl/configuration.hpp"
+
+#include "assembly/engines.hpp"
+#include "pawl/status.hpp"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <toml++/toml.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace pawl::app {
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return value;
+}
+
+std::optional<std::string> store_in_file(const std::string& path) {
+    try {
+        const auto table = toml::parse_file(path);
+        const auto* store = table.get("store");
+        if (store == nullptr) return std::nullopt;
+        if (const auto url = store->value<std::string>()) return url;
+        const auto where = store->source().begin;
+        throw exit_error{status::configuration, path + ":" + std::to_string(where.line) + ":" +
+                                                    std::to_string(where.column) +
+                                                    ": store must be a string, such as "
+                                                    "\"redis://127.0.0.1:6379\""};
+    } catch (const toml::parse_error& error) {
+        const auto where = error.source().begin;
+        throw exit_error{status::configuration, path + ":" + std::to_string(where.line) + ":" +
+                                                    std::to_string(where.column) + ": " +
+                                                    std::string{error.description()}};
+    }
+}
+
+}  // namespace
+
+chosen_store choose_store(const globals& options) {
+    if (options.store) return {*options.store, "--store"};
+    if (const auto url = environment("PAWL_STORE")) return {*url, "PAWL_STORE"};
+    const auto file = options.config ? options.config : environment("PAWL_CONFIG");
+    if (file) {
+        if (const auto url = store_in_file(*file)) return {*url, *file};
+    }
+    try {
+        return {assembly::default_store_url(), "default"};
+    } catch (const option_error& error) {
+        throw exit_error{status::configuration, error.what()};
+    }
+}
+
+locks open_locks(const globals& options, open_options how) {
+    const auto store = choose_store(options);
+    try {
+        return locks::open(store.url, std::move(how));
+    } catch (const option_error& error) {
+        const auto code = store.from == "--store" ? status::usage : status::configuration;
+        throw exit_error{code, store.from + ": " + error.what()};
+    }
+}
+
+void set_up_logging(const globals& options) {
+    auto logger =
+        std::make_shared<spdlog::logger>("pawl", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    logger->set_level(
+        spdlog::level::from_str(options.log_level == "warn" ? "warning" : options.log_level));
+    if (options.log_format == "json")
+        logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%v})");
+    else
+        logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+    spdlog::set_default_logger(std::move(logger));
+}
+
+bool color_wanted(const globals& options, int descriptor) {
+    if (options.color != "auto") return options.color == "always";
+    return isatty(descriptor) == 1 && !environment("NO_COLOR");
+}
+
+}  // namespace pawl::app

@@ -1,0 +1,37 @@
+// The options that every subcommand takes: a flag beats the environment, which beats the file.
+#pragma once
+
+#include <pawl/locks.hpp>
+
+#include <optional>
+#include <string>
+
+namespace pawl::app {
+
+struct globals {
+    std::optional<std::string> store;
+    std::optional<std::string> journal;
+    std::optional<std::string> config;
+    std::string log_level = "info";
+    std::string log_format = "text";
+    std::string color = "auto";
+    bool json = false;
+};
+
+struct chosen_store {
+    std::string url;
+    std::string
+        from;  // where the URL came from, for messages: "--store", "PAWL_STORE", a file, "default"
+};
+
+// The store's URL by precedence. Throws exit_error for a configuration file that cannot be read.
+chosen_store choose_store(const globals& options);
+
+// Opens it. Throws exit_error with the status that fits what is wrong.
+locks open_locks(const globals& options, open_options how = {});
+
+void set_up_logging(const globals& options);
+
+bool color_wanted(const globals& options, int descriptor);
+
+}  // namespace pawl::app

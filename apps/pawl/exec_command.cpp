@@ -1,0 +1,368 @@
+// pawl exec KEY -- COMMAND…: runs a command on one node at a time.
+#include "base/duration.hpp"
+#include "base/identity.hpp"
+#include "base/text.hpp"
+#include "exec/child.hpp"
+#include "exec/launcher.hpp"
+#include "exec/signal_relay.hpp"
+#include "exec/terminal.hpp"
+#include "pawl/commands.hpp"
+#include "pawl/output.hpp"
+#include "time/rfc3339.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <csignal>
+#include <filesystem>
+#include <future>
+#include <memory>
+
+namespace pawl::app {
+namespace {
+
+using std::chrono::duration_cast;
+
+constexpr millis wait_for_ever = std::chrono::hours{24 * 3650};
+// The evicted holder has this long, whatever its grace: see the lock delay in locks_command.cpp.
+constexpr millis eviction_grace_max{10'000};
+// SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
+constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
+
+struct exec_options {
+    std::string key;
+    std::vector<std::string> command;
+    std::string ttl = "30s";
+    std::string at_least = "0s";
+    std::string grace = "10s";
+    std::string occurrence;
+    std::string on_store_down = "skip";
+    std::vector<std::string> wait;  // one element, which may be empty, when given
+    std::optional<int> skip_status;
+    bool hold = false;
+    bool at_least_once = false;
+    bool no_journal = false;
+};
+
+struct plan {
+    lease_options lease;
+    patience waiting;
+};
+
+plan plan_of(const exec_options& what, bool waits) {
+    plan made;
+    made.lease.ttl = duration_option("--ttl", what.ttl);
+    made.lease.at_least = duration_option("--at-least", what.at_least);
+    made.lease.grace = duration_option("--grace", what.grace);
+    made.lease.hold = what.hold;
+    if (!what.occurrence.empty()) {
+        const auto when = time::parse_rfc3339(what.occurrence);
+        if (when.has_error())
+            throw CLI::ValidationError{"--occurrence", "'" + what.occurrence + "' at column " +
+                                                           std::to_string(when.error().column + 1) +
+                                                           ": " + when.error().what};
+        made.lease.firing =
+            occurrence{std::chrono::floor<millis>(*when).time_since_epoch().count()};
+    }
+    if (what.at_least_once) {
+        if (!made.lease.firing)
+            throw CLI::ValidationError{"--at-least-once", "goes with --occurrence RFC3339"};
+        made.lease.mode = delivery::at_least_once;
+    }
+    if (waits) {
+        const auto text = what.wait.empty() ? std::string{} : what.wait.front();
+        made.waiting.wait = text.empty() ? wait_for_ever : duration_option("--wait", text);
+    }
+    return made;
+}
+
+// The command may go elsewhere, so a relative path would name another file there.
+std::string store_for_command(const std::string& url) {
+    constexpr std::string_view scheme = "sqlite:";
+    if (!url.starts_with(scheme) || url.size() == scheme.size() || url[scheme.size()] == '/')
+        return url;
+    return std::string{scheme} + std::filesystem::absolute(url.substr(scheme.size())).string();
+}
+
+exec::command command_for(const exec_options& what, const std::string& store,
+                          const std::string& owner, fence_token token) {
+    exec::command wanted{what.command};
+    wanted.environment = exec::environment_with({
+        {"PAWL_KEY", what.key},
+        {"PAWL_FENCE_TOKEN", number(token) == 0 ? "" : std::to_string(number(token))},
+        {"PAWL_OWNER", owner},
+        {"PAWL_RUN_ID", base::fresh_uuid()},
+        {"PAWL_OCCURRENCE", what.occurrence},
+        {"PAWL_STORE", store_for_command(store)},
+        {"PAWL_CHECKPOINT", ""},
+    });
+    if (exec::holds_terminal()) wanted.place = exec::placement::foreground;
+    return wanted;
+}
+
+// Everything about one run; used on the loop only.
+struct running {
+    running(boost::asio::any_io_executor executor, const exec::launcher& from,
+            millis grace_of_lease)
+        : child{executor, from}, grace{grace_of_lease} {}
+
+    exec::child child;
+    millis grace;
+    bool spawned = false;
+    std::optional<int> early_signal;  // came before there was a command
+    exec::limits limits{};
+    std::stop_source give_up;  // ends a wait for the key
+
+    void on_signal(int signal) {
+        if (spawned) return child.signal(signal);
+        if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
+            early_signal = signal;
+            give_up.request_stop();
+        }
+    }
+    void on_deadline(instant stop_at, instant trust_end, millis ttl) {
+        const auto lead = std::min(kill_lead_max, std::chrono::nanoseconds{ttl} / 50);
+        limits.stop_at = stop_at;
+        limits.kill_at = trust_end - lead;
+        limits.grace = grace;
+        if (spawned) child.extend(limits.stop_at, limits.kill_at);
+    }
+};
+
+struct ended {
+    int status = 0;  // as a shell would say it
+    exec::ending cause = exec::ending::by_itself;
+    std::string fault;  // why it never began
+
+    // Stopped because the lease was ending, whether or not it ended in the event.
+    bool by_lease() const {
+        return cause == exec::ending::deadline || cause == exec::ending::asked;
+    }
+};
+
+boost::asio::awaitable<ended> run_command(std::shared_ptr<running> run, exec::command wanted) {
+    ended how;
+    if (run->early_signal) {
+        how.status = 128 + *run->early_signal;
+        co_return how;
+    }
+    const auto shown = exec::command{wanted.arguments};
+    const auto fault = co_await run->child.spawn(std::move(wanted), run->limits);
+    if (fault) {
+        how.status = fault->as_shell();
+        how.fault = fault->describe(shown);
+        co_return how;
+    }
+    run->spawned = true;
+    // What came while it was being started.
+    run->child.extend(run->limits.stop_at, run->limits.kill_at);
+    if (run->early_signal) run->child.signal(*run->early_signal);
+    const auto status = co_await run->child.wait();
+    run->spawned = false;
+    how.status = status.as_shell();
+    how.cause = status.cause;
+    co_return how;
+}
+
+class execution {
+public:
+    execution(const globals& options, const exec_options& what, plan how,
+              const exec::launcher& guards)
+        : options_{options},
+          what_{what},
+          plan_{how},
+          store_url_{choose_store(options).url},
+          store_{open_locks(options)},
+          run_{std::make_shared<running>(store_.get_executor(), guards, how.lease.grace)} {}
+
+    status go() {
+        auto relay = on_loop_make_relay();
+        const auto code = claim_and_run();
+        on_loop([&] { relay.reset(); });
+        return code;
+    }
+
+    // The pieces that live on the loop go there.
+    ~execution() {
+        on_loop([this] { run_.reset(); });
+    }
+    execution(const execution&) = delete;
+    execution& operator=(const execution&) = delete;
+
+private:
+    template <class Do>
+    void on_loop(Do what) {
+        std::promise<void> done;
+        boost::asio::post(store_.get_executor(), [&] {
+            what();
+            done.set_value();
+        });
+        done.get_future().wait();
+    }
+
+    std::unique_ptr<exec::signal_relay> on_loop_make_relay() {
+        std::unique_ptr<exec::signal_relay> relay;
+        on_loop([&] {
+            relay = std::make_unique<exec::signal_relay>(
+                store_.get_executor(), [run = run_](int signal) { run->on_signal(signal); });
+        });
+        return relay;
+    }
+
+    status claim_and_run() {
+        std::optional<attempt> tried;
+        try {
+            tried =
+                store_.claim_key(what_.key, plan_.lease, plan_.waiting, run_->give_up.get_token());
+        } catch (const store_error& error) {
+            const bool down =
+                error.code() == errc::unreachable || error.code() == errc::outcome_unknown;
+            if (!down || what_.on_store_down != "run") throw;
+            log(log_level::warn,
+                "the store cannot be reached and --on-store-down is run: " + what_.key +
+                    " runs without a lease, and may run elsewhere too: " + error.what());
+            return run_without_lease();
+        }
+        if (auto* held = std::get_if<lease>(&*tried)) return run_with(std::move(*held));
+        if (const auto signal = caught()) return as_status(128 + *signal);
+        if (const auto* other = std::get_if<busy>(&*tried))
+            return skip(status::busy, describe(*other, what_.key));
+        const auto last = std::get<already_done>(*tried).last;
+        return skip(status::already_done,
+                    "'" + what_.key + "' has already run for " + time_text(number(last)));
+    }
+
+    std::optional<int> caught() {
+        std::optional<int> signal;
+        on_loop([&] { signal = run_->early_signal; });
+        return signal;
+    }
+
+    status skip(status why, const std::string& line) const {
+        log(log_level::info, line);
+        return what_.skip_status ? as_status(*what_.skip_status) : why;
+    }
+
+    ended run_to_the_end(fence_token token) {
+        auto wanted = command_for(what_, store_url_, store_.owner(), token);
+        auto done = boost::asio::co_spawn(
+            store_.get_executor(), run_command(run_, std::move(wanted)), boost::asio::use_future);
+        auto how = done.get();
+        if (!how.fault.empty()) log(log_level::error, how.fault);
+        return how;
+    }
+
+    status run_without_lease() { return as_status(run_to_the_end(fence_token{}).status); }
+
+    status run_with(lease held) {
+        log(log_level::info,
+            "acquired '" + what_.key + "', token " + std::to_string(number(held.token())));
+        held.watch_deadline(
+            [run = run_, ttl = plan_.lease.ttl](instant stop_at, instant trust_end) {
+                run->on_deadline(stop_at, trust_end, ttl);
+            });
+        ended how;
+        {
+            const auto on_loss = [this, &held] {
+                // On the loop. Before trust ends the store can only have taken it by force, and
+                // waits.
+                if (held.lost() == loss_reason::taken)
+                    run_->child.stop(std::min(plan_.lease.grace, eviction_grace_max));
+            };
+            const std::stop_callback stop_when_lost{held.stop_token(), on_loss};
+            how = run_to_the_end(held.token());
+        }
+        const bool lost = !held.trusted();
+        const auto why = held.lost();
+        if (plan_.lease.mode == delivery::at_least_once && how.status == 0 && !how.by_lease() &&
+            !lost)
+            held.mark_done();
+        held.watch_deadline({});
+        const auto released = held.release();
+        if (how.by_lease()) {
+            log(log_level::error, "the lease of '" + what_.key + "' was lost (" +
+                                      std::string{why ? name_of(*why) : "trust_ended"} +
+                                      ") and the command was stopped");
+            return status::lost;
+        }
+        if (lost)
+            log(log_level::warn,
+                "the lease of '" + what_.key + "' had been lost when the command ended");
+        else if (released == release_outcome::unknown)
+            log(log_level::warn, "the store did not confirm the release of '" + what_.key +
+                                     "': it becomes free when its TTL ends");
+        return as_status(how.status);
+    }
+
+    const globals& options_;
+    const exec_options& what_;
+    plan plan_;
+    std::string store_url_;
+    locks store_;
+    std::shared_ptr<running> run_;
+};
+
+status execute(const globals& options, const exec_options& what, bool waits) {
+    const auto how = plan_of(what, waits);
+    if (what.command.empty())
+        throw CLI::ValidationError{"COMMAND", "is missing: pawl exec KEY [options] -- COMMAND…"};
+    if (const auto bad = base::key_fault(what.key)) throw CLI::ValidationError{"KEY", *bad};
+    if (what.on_store_down == "run" &&
+        choose_store(options).url.find("safety=correctness") != std::string::npos)
+        throw CLI::ValidationError{"--on-store-down",
+                                   "run is fail-open, which safety=correctness refuses"};
+    // Before the store is opened, because that starts a thread, and only one without threads can
+    // fork.
+    const auto guards = exec::launcher::start();
+    execution all{options, what, how, guards};
+    return all.go();
+}
+
+}  // namespace
+
+void add_exec(context& all) {
+    auto* one = all.app.add_subcommand("exec", "run a command on one node at a time");
+    auto what = std::make_shared<exec_options>();
+    one->add_option("KEY", what->key, "the name of the lock")->required();
+    one->add_option("COMMAND", what->command, "what to run, with its arguments, after --")
+        ->type_name("");
+    one->add_option("--ttl", what->ttl, "how long the lease lives without a heartbeat")
+        ->type_name("DUR")
+        ->capture_default_str();
+    one->add_option("--at-least", what->at_least,
+                    "stay held at least so long, counted from the grant")
+        ->type_name("DUR");
+    one->add_flag("--hold", what->hold, "never release: let the lease expire");
+    auto* wait =
+        one->add_option("--wait", what->wait, "wait for the key, for ever or for DUR (--wait=DUR)")
+            ->type_name("[=DUR]")
+            ->expected(0, 1);
+    one->add_option("--occurrence", what->occurrence, "this firing, at most once over all nodes")
+        ->type_name("RFC3339");
+    one->add_flag("--at-least-once", what->at_least_once,
+                  "an occurrence whose runner died may be taken up again");
+    one->add_option("--grace", what->grace, "from SIGTERM to SIGKILL")
+        ->type_name("DUR")
+        ->capture_default_str();
+    one->add_option("--skip-status", what->skip_status, "exit so instead of 75 or 76")
+        ->check(CLI::Range(0, 255))
+        ->type_name("N");
+    one->add_option("--on-store-down", what->on_store_down,
+                    "skip (exit 69), or run without a lease")
+        ->check(CLI::IsMember({"skip", "run"}))
+        ->type_name("skip|run");
+    one->add_flag("--no-journal", what->no_journal, "keep no record of the run");
+    one->footer(
+        "Example: pawl exec invoices/nightly --ttl 30s --occurrence 2026-11-20T02:00:00Z -- "
+        "/usr/local/bin/send-invoices\n"
+        "The command sees PAWL_KEY, PAWL_FENCE_TOKEN, PAWL_OWNER, PAWL_RUN_ID, PAWL_OCCURRENCE, "
+        "PAWL_STORE and\n"
+        "PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 busy, 76 "
+        "already run.");
+    one->callback([&all, what, wait] {
+        all.chosen = [&all, what, wait] { return execute(all.options, *what, wait->count() > 0); };
+    });
+}
+
+}  // namespace pawl::app

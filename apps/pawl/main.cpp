@@ -1,0 +1,129 @@
+// pawl: the command line.
+#include "assembly/engines.hpp"
+#include "pawl/commands.hpp"
+#include "pawl/output.hpp"
+
+#include "base/duration.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <charconv>
+#include <iostream>
+
+namespace pawl::app {
+namespace {
+
+std::string version_text() {
+    std::string text = "pawl " PAWL_VERSION "\nstores:";
+    for (const auto& engine : assembly::known_engines())
+        text += " " + std::string{engine.name} +
+                (engine.built_in ? "" : " (not built in: " + std::string{engine.option} + ")");
+    return text;
+}
+
+void add_globals(CLI::App& app, globals& options) {
+    app.add_option("--store", options.store,
+                   "where leases are kept, such as redis://127.0.0.1:6379 (PAWL_STORE)")
+        ->type_name("URL");
+    app.add_option("--journal", options.journal,
+                   "where runs are kept; default: the store (PAWL_JOURNAL)")
+        ->type_name("URL");
+    app.add_option("--config", options.config, "a configuration file in TOML (PAWL_CONFIG)")
+        ->type_name("FILE");
+    app.add_option("--log-level", options.log_level, "how much to log, on stderr")
+        ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
+        ->type_name("LEVEL");
+    app.add_option("--log-format", options.log_format, "text or json")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->type_name("FORMAT");
+    app.add_option("--color", options.color, "auto, always or never")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->type_name("WHEN");
+    app.add_flag("--json", options.json, "print one JSON document on stdout");
+    app.set_version_flag("--version", version_text(), "print the version and the stores built in");
+    app.set_help_flag("-h,--help", "print this help");
+}
+
+int report(const std::string& line, status code) {
+    std::cerr << "pawl: " << line << '\n';
+    return static_cast<int>(code);
+}
+
+// CLI11 has a status of its own for every kind of mistake; for its callers all of them are usage.
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::string line = error.what();
+    for (auto& letter : line)
+        if (letter == '\n') letter = ' ';
+    return report(line + " (see 'pawl --help')", status::usage);
+}
+
+}  // namespace
+
+millis duration_option(const std::string& name, const std::string& text) {
+    const auto parsed = base::parse_duration(text);
+    if (parsed.has_error())
+        throw CLI::ValidationError{name, "'" + text + "' at column " +
+                                             std::to_string(parsed.error().column + 1) + ": " +
+                                             parsed.error().what};
+    return *parsed;
+}
+
+std::uint64_t token_option(const std::string& text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value == 0 ||
+        value >= (1ULL << 53))
+        throw CLI::ValidationError{
+            "TOKEN", "'" + text + "' is no fencing token: a whole number from 1 to 2^53 - 1"};
+    return value;
+}
+
+namespace {
+
+int run_chosen(const globals& options, const action& chosen) {
+    try {
+        set_up_logging(options);
+        log_as_json(options.log_format == "json");
+        return static_cast<int>(chosen());
+    } catch (const exit_error& error) {
+        return report(error.what(), error.code());
+    } catch (const CLI::ParseError& error) {
+        return report(error.what(), status::usage);
+    } catch (const option_error& error) {
+        return report(error.what(), status::usage);
+    } catch (const store_error& error) {
+        return report(error.what(), status_of(error.code()));
+    } catch (const std::exception& error) {
+        return report(error.what(), status::io_error);
+    }
+}
+
+}  // namespace
+}  // namespace pawl::app
+
+int main(int count, char** words) {
+    using namespace pawl::app;
+    CLI::App app{"pawl runs a job on one node at a time, and proves it.", "pawl"};
+    globals options;
+    action chosen;
+    add_globals(app, options);
+    app.require_subcommand(1);
+    app.fallthrough();
+    context everything{app, options, chosen};
+    add_exec(everything);
+    add_locks(everything);
+    add_fence(everything);
+    add_demo(everything);
+    add_bench(everything);
+    add_completion(everything);
+    app.footer(
+        "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"
+        "'pawl COMMAND --help' shows an example of each command; pawl(1) is the manual page.");
+    try {
+        app.parse(count, words);
+    } catch (const CLI::ParseError& error) {
+        return report_parse_error(app, error);
+    }
+    return run_chosen(options, chosen);
+}
