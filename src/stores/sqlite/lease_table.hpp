@@ -1,0 +1,71 @@
+// The rows of one namespace as the rules see them, through one connection.
+#pragma once
+
+#include "stores/rules/rules.hpp"
+#include "stores/sqlite/connection.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pawl::sqlite {
+
+// Used by one thread at a time. The first error since begin() sticks: it turns the answers that
+// follow into nothing, so whoever decides on them must look at fault() before it commits.
+class lease_table {
+public:
+    // `boot` numbers the running boot in this file.
+    lease_table(connection& on, std::string name_space, std::int64_t boot);
+
+    connection& by() noexcept { return on_; }
+
+    // Each returns SQLite's code.
+    int begin();
+    int commit();
+    void roll_back();
+    // For a read outside a transaction.
+    void begin_reading() { fault_ = SQLITE_OK; }
+    int fault() const noexcept { return fault_; }
+
+    std::optional<rules::lease_state> find(const std::string& key, const rules::store_time& now);
+    // What a key that has no record starts from.
+    rules::lease_state fresh();
+    void put(const std::string& key, const rules::lease_state& state, const rules::store_time& now);
+    // The renewal of one lease, without its record's texts; whether it was renewed.
+    bool renew(const held& lease, const rules::store_time& now);
+
+    // Records from `first` on, at most `limit`.
+    std::vector<record> list(const std::string& first, std::size_t limit,
+                             const rules::store_time& now);
+    // Looks at a bounded number of records, and deletes those past their retention.
+    void sweep(millis retention, const rules::store_time& now);
+
+    fence_token newest(const std::string& resource);
+    void put_newest(const std::string& resource, fence_token token);
+
+    void put_waiter(const std::string& key, const std::string& waiter, rules::micros until);
+    void remove_waiter(const std::string& key, const std::string& waiter);
+    bool has_waiters(const std::string& key);
+    void purge_waiters(const rules::store_time& now);
+
+private:
+    bool row(statement& of);
+    void note(const statement& of);
+    void run_noted(statement& of, bool worked);
+
+    connection& on_;
+    const std::string name_space_;
+    const std::int64_t boot_;
+    int fault_ = SQLITE_OK;
+    std::string sweep_from_;
+
+    statement begin_, commit_, roll_back_;
+    statement find_lease_, put_lease_, find_term_, put_term_, list_leases_;
+    statement sweep_leases_, purge_lease_, raise_floor_, find_floor_;
+    statement find_fence_, put_fence_;
+    statement put_waiter_, remove_waiter_, any_waiter_, purge_waiters_;
+};
+
+}  // namespace pawl::sqlite
