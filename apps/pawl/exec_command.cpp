@@ -256,7 +256,7 @@ private:
     status run_without_lease() { return as_status(run_to_the_end(fence_token{}).status); }
 
     status run_with(lease held) {
-        log(log_level::info,
+        log(log_level::debug,
             "acquired '" + what_.key + "', token " + std::to_string(number(held.token())));
         held.watch_deadline(
             [run = run_, ttl = plan_.lease.ttl](instant stop_at, instant trust_end) {

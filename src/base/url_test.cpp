@@ -1,0 +1,76 @@
+#include "base/url.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pawl::base {
+namespace {
+
+store_url read(std::string_view text) { return parse_store_url(text).value(); }
+
+TEST(StoreUrl, ReadsEveryFormOfTheContract) {
+    EXPECT_EQ(read("memory:").scheme, "memory");
+    EXPECT_EQ(read("sqlite:/var/lib/pawl/pawl.db").path, "/var/lib/pawl/pawl.db");
+    EXPECT_EQ(read("sqlite:///var/lib/pawl/pawl.db").path, "/var/lib/pawl/pawl.db");
+    EXPECT_EQ(read("sqlite:pawl.db").path, "pawl.db");
+    EXPECT_EQ(read("redis+unix:/run/redis.sock").path, "/run/redis.sock");
+    const auto one = read("redis://user:pa%40ss@host:6380/3?timeout=1s&namespace=x");
+    EXPECT_EQ(one.user, "user");
+    EXPECT_EQ(one.password, "pa@ss");
+    EXPECT_EQ(one.endpoints, (std::vector<endpoint>{{"host", 6380}}));
+    EXPECT_EQ(one.path, "3");
+    ASSERT_NE(one.find("timeout"), nullptr);
+    EXPECT_EQ(*one.find("timeout"), "1s");
+    EXPECT_EQ(one.find("nothing"), nullptr);
+    EXPECT_EQ(read("redis+sentinel://a:1,b,[::1]:3/master/2").endpoints,
+              (std::vector<endpoint>{{"a", 1}, {"b", 0}, {"::1", 3}}));
+    EXPECT_EQ(read("redis://:secret@h").password, "secret");
+    EXPECT_FALSE(read("redis://:secret@h").user);
+}
+
+// People write '@' and ':' into passwords; the last '@' ends the credentials.
+TEST(StoreUrl, ForgivesAnUnencodedAtSignInThePassword) {
+    const auto one = read("redis://u:p@ss:word@h:1");
+    EXPECT_EQ(one.password, "p@ss:word");
+    EXPECT_EQ(one.endpoints.front().host, "h");
+}
+
+TEST(StoreUrl, RefusesWithTheColumn) {
+    const struct {
+        std::string text;
+        std::size_t column;
+    } cases[] = {{"", 0},
+                 {"redis", 0},
+                 {"Redis://h", 0},
+                 {"redis://h:0", 10},
+                 {"redis://h:70000", 10},
+                 {"redis://h:x", 10},
+                 {"redis://a,,b", 10},
+                 {"redis://[::1", 8},
+                 {"redis://[::1]x", 13},
+                 {"redis://h/%4", 10},
+                 {"redis://h/%zz", 10},
+                 {"redis://h/%00", 10},
+                 {"redis://h?x", 10},
+                 {"redis://h?=1", 10},
+                 {"redis://h?a=1&a=2", 14},
+                 {"redis://h /0", 9},
+                 {"redis://u:%@h", 10},
+                 {std::string(5000, 'a'), 4096}};
+    for (const auto& [text, column] : cases) {
+        const auto parsed = parse_store_url(text);
+        ASSERT_TRUE(parsed.has_error()) << text;
+        EXPECT_EQ(parsed.error().column, column) << text;
+    }
+}
+
+TEST(StoreUrl, IsShownWithoutItsSecret) {
+    EXPECT_EQ(redact_url("redis://u:p@ss@h/0?password=x&ca=y"),
+              "redis://u:***@h/0?password=***&ca=y");
+    EXPECT_EQ(redact_url("redis://:secret@h"), "redis://:***@h");
+    EXPECT_EQ(redact_url("sqlite:/a@b:c"), "sqlite:/a@b:c");
+    EXPECT_EQ(redact_url("redis://h/?a=1&password=secret"), "redis://h/?a=1&password=***");
+}
+
+}  // namespace
+}  // namespace pawl::base
