@@ -27,7 +27,7 @@ inline command scribe(const std::string& file, const std::vector<std::string>& o
     std::vector<std::string> arguments{SCRIBE, file};
     arguments.insert(arguments.end(), options.begin(), options.end());
     command wanted{std::move(arguments)};
-    wanted.environment = environment_with({{"PAWL_FENCE_TOKEN", "7"}});
+    wanted.environment = environment_with({});
     return wanted;
 }
 

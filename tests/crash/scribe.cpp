@@ -5,10 +5,14 @@
 //   --ignore-term  only SIGKILL ends it
 //   --daemon       leaves a second scribe behind, in a session of its own and without its parent
 //   --for MS       ends by itself, with status 0
+//
+// With a token it is also a witness: it and its daemon hold a lock on FILE.alive for as long as
+// they live, and who finds it taken says so in FILE.overlap.
 #include <pawl/clock.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,15 +68,24 @@ bool write_line(int file, const std::string& token) {
     return write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
+// The descriptor is inherited by the daemon, and the kernel drops the lock with its last holder.
+void bear_witness(const std::string& file, const std::string& token) {
+    const int alive = open((file + ".alive").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (flock(alive, LOCK_EX | LOCK_NB) == 0) return;
+    const int overlap = open((file + ".overlap").c_str(), O_WRONLY | O_APPEND | O_CREAT, 0666);
+    write_line(overlap, token);
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
     const wishes wanted = read_arguments(count, arguments);
     if (wanted.file == nullptr) return 64;
     if (wanted.ignore_term) signal(SIGTERM, SIG_IGN);
+    const char* token = getenv("PAWL_FENCE_TOKEN");
+    if (token != nullptr) bear_witness(wanted.file, token);
     if (wanted.daemon) leave_one_behind();
     const int file = open(wanted.file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-    const char* token = getenv("PAWL_FENCE_TOKEN");
     const pawl::instant end = pawl::lease_clock::now() + wanted.lifetime;
     while (pawl::lease_clock::now() < end) {
         if (!write_line(file, token == nullptr ? "0" : token)) return 74;

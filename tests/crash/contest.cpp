@@ -1,0 +1,128 @@
+#include "tests/crash/contest.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+namespace pawl::crash {
+
+node::node(std::vector<std::string> command_line, const std::string& messages) {
+    pid_ = fork();
+    if (pid_ != 0) return;
+    setpgid(0, 0);
+    const int file = open(messages.c_str(), O_WRONLY | O_APPEND | O_CREAT, 0666);
+    dup2(file, STDOUT_FILENO);
+    dup2(file, STDERR_FILENO);
+    std::vector<char*> arguments;
+    for (std::string& word : command_line) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execvp(arguments[0], arguments.data());
+    _exit(127);
+}
+
+node::~node() {
+    if (pid_ < 0) return;
+    kill(pid_, SIGCONT);
+    kill(pid_, SIGKILL);
+    wait_for_process(pid_);
+}
+
+void node::signal(int number) const { kill(pid_, number); }
+
+int node::wait() {
+    const int status = wait_for_process(std::exchange(pid_, -1));
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+contest::contest(std::string store_url, std::vector<std::vector<std::string>> prefixes)
+    : log_{folder_.file("log")},
+      store_url_{std::move(store_url)},
+      prefixes_{std::move(prefixes)},
+      holder_{start_node()} {
+    if (!eventually([&] { return lines_of_newest() > 0; })) {
+        throw std::runtime_error{"the first holder never ran: " + text_of(folder_.file("node-1"))};
+    }
+}
+
+// The guard of the last holder ends its command soon after; the folder may go only then.
+contest::~contest() {
+    holder_.reset();
+    const auto entries = entries_of(log_);
+    for (const entry& one : entries) {
+        if (one.token == newest_token()) eventually([&] { return !is_running(one.writer); });
+    }
+}
+
+std::unique_ptr<node> contest::start_node() {
+    std::vector<std::string> line = prefixes_[started_ % prefixes_.size()];
+    const std::vector<std::string> command{
+        PAWL_BINARY, "exec",       "crash/key",    "--store",
+        store_url_,  "--wait=60s", "--ttl",        std::to_string(contest_ttl.count()) + "ms",
+        "--grace",   "100ms",      "--",           SCRIBE,
+        log_,        "--daemon",   "--ignore-term"};
+    line.insert(line.end(), command.begin(), command.end());
+    ++started_;
+    return std::make_unique<node>(line, folder_.file("node-" + std::to_string(started_)));
+}
+
+fence_token contest::newest_token() const {
+    fence_token newest{};
+    for (const entry& one : entries_of(log_)) newest = std::max(newest, one.token);
+    return newest;
+}
+
+std::size_t contest::lines_of_newest() const {
+    const auto entries = entries_of(log_);
+    const fence_token newest = newest_token();
+    return static_cast<std::size_t>(std::count_if(
+        entries.begin(), entries.end(), [&](const entry& one) { return one.token == newest; }));
+}
+
+int contest::take_over(const act& hurt, const act& heal) {
+    auto next = start_node();
+    // Another phase of the heartbeat in each round: 10 to 100 lines of two scribes, up to half a
+    // TTL.
+    const std::size_t lines = 10 + started_ * 37 % 90;
+    EXPECT_TRUE(eventually([&] { return lines_of_newest() >= lines; }));
+    const fence_token before = newest_token();
+    hurt(*holder_);
+    EXPECT_TRUE(eventually([&] { return newest_token() > before; }))
+        << "nobody took over; the waiter says: "
+        << text_of(folder_.file("node-" + std::to_string(started_)));
+    if (heal) heal(*holder_);
+    const int status = holder_->wait();
+    holder_ = std::move(next);
+    return status;
+}
+
+void contest::expect_one_at_a_time() const {
+    const auto entries = entries_of(log_);
+    fence_token newest{};
+    std::map<fence_token, std::size_t> lines;
+    for (const entry& one : entries) {
+        EXPECT_GE(one.token, newest) << "an older token wrote after a newer one";
+        newest = std::max(newest, one.token);
+        ++lines[one.token];
+    }
+    EXPECT_EQ(text_of(log_ + ".overlap"), "") << "two commands were alive at once";
+    EXPECT_EQ(lines.size(), started_) << "tokens, where there should be one for each holder";
+}
+
+millis contest::longest_gap() const {
+    const auto entries = entries_of(log_);
+    std::chrono::nanoseconds longest{};
+    for (std::size_t at = 1; at < entries.size(); ++at) {
+        if (entries[at].token == entries[at - 1].token) continue;
+        longest = std::max(longest, entries[at].when - entries[at - 1].when);
+    }
+    return std::chrono::duration_cast<millis>(longest);
+}
+
+}  // namespace pawl::crash

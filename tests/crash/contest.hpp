@@ -1,0 +1,71 @@
+// Nodes that want one key, one after another: the holder is hurt, and the next must take over only
+// when the holder's command is dead.
+#pragma once
+
+#include "tests/crash/observation.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace pawl::crash {
+
+// One `pawl exec` with a scribe that ignores SIGTERM and leaves a daemon behind.
+class node {
+public:
+    // What it says goes to the file `messages`.
+    node(std::vector<std::string> command_line, const std::string& messages);
+    ~node();
+    node(const node&) = delete;
+    node& operator=(const node&) = delete;
+
+    pid_t pid() const { return pid_; }
+    void signal(int number) const;
+    // The exit status as a shell says it. Once.
+    int wait();
+
+private:
+    pid_t pid_ = -1;
+};
+
+// How long the leases are. The tests take about this long for each takeover.
+constexpr millis contest_ttl{1000};
+
+class contest {
+public:
+    using act = std::function<void(node& holder)>;
+
+    // Starts a first holder and waits until its command writes. Each node takes the next prefix of
+    // its command line, such as `ip netns exec NAME`.
+    explicit contest(std::string store_url, std::vector<std::vector<std::string>> prefixes = {{}});
+    ~contest();
+
+    // Starts a node that waits for the key, lets the holder write a while (a different while in
+    // each round), hurts it, waits until the other's command writes, then heals. The other is the
+    // holder from then on. Returns the exit status of the hurt one; 128 + 9 when it was killed.
+    int take_over(const act& hurt, const act& heal = {});
+
+    // What must hold over all rounds, as gtest expectations: no line of an older token follows one
+    // of a newer, no two commands were ever alive at once, and there was one token for each round.
+    void expect_one_at_a_time() const;
+
+    // The file that all scribes write to.
+    const std::string& log() const { return log_; }
+    // Longest time from the last line of a hurt holder to the first of the next.
+    millis longest_gap() const;
+
+private:
+    std::unique_ptr<node> start_node();
+    std::size_t lines_of_newest() const;
+    fence_token newest_token() const;
+
+    scratch_folder folder_;
+    const std::string log_;
+    const std::string store_url_;
+    const std::vector<std::vector<std::string>> prefixes_;  // taken in turn
+    std::size_t started_ = 0;
+    std::unique_ptr<node> holder_;
+};
+
+}  // namespace pawl::crash

@@ -1,0 +1,140 @@
+// Holders that die or freeze, on one embedded store.
+#include "tests/crash/contest.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+namespace pawl::crash {
+namespace {
+
+constexpr int lease_lost = 70;
+
+struct embedded {
+    scratch_folder folder;
+    std::string path = folder.file("pawl.db");
+    std::string url = "sqlite:" + path;
+};
+
+std::vector<pid_t> children_of(pid_t pid) {
+    const std::string name = std::to_string(pid);
+    std::vector<pid_t> children;
+    // Threads have children of their own, but only the first thread forks here.
+    std::istringstream text{text_of("/proc/" + name + "/task/" + name + "/children")};
+    for (pid_t child = 0; text >> child;) children.push_back(child);
+    return children;
+}
+
+void signal_tree(pid_t pid, int number, int levels) {
+    const auto children = children_of(pid);
+    kill(pid, number);
+    if (levels == 0) return;
+    for (const pid_t child : children) signal_tree(child, number, levels - 1);
+}
+
+// SIGKILL at several phases of the heartbeat: the guard ends the command before the lease does.
+TEST(HolderCrash, KilledItsCommandIsDeadBeforeTheNextBegins) {
+    const embedded store;
+    contest nodes{store.url};
+    for (int round = 0; round < 6; ++round) {
+        EXPECT_EQ(nodes.take_over([](node& holder) { holder.signal(SIGKILL); }), 128 + SIGKILL);
+    }
+    nodes.expect_one_at_a_time();
+    RecordProperty("longest_gap_ms", static_cast<int>(nodes.longest_gap().count()));
+}
+
+// SIGSTOP past the TTL, then SIGCONT: the holder finds its lease lost, and says 70.
+TEST(HolderCrash, FrozenItsCommandIsDeadBeforeTheNextBegins) {
+    const embedded store;
+    contest nodes{store.url};
+    for (int round = 0; round < 6; ++round) {
+        const int status = nodes.take_over([](node& holder) { holder.signal(SIGSTOP); },
+                                           [](node& holder) { holder.signal(SIGCONT); });
+        EXPECT_EQ(status, lease_lost);
+    }
+    nodes.expect_one_at_a_time();
+}
+
+// The whole process group frozen, as by ^Z in a shell that knows nothing of guards.
+TEST(HolderCrash, FrozenWithItsGroupItsCommandIsDeadBeforeTheNextBegins) {
+    const embedded store;
+    contest nodes{store.url};
+    for (int round = 0; round < 4; ++round) {
+        const int status = nodes.take_over([](node& holder) { kill(-holder.pid(), SIGSTOP); },
+                                           [](node& holder) { kill(-holder.pid(), SIGCONT); });
+        EXPECT_EQ(status, lease_lost);
+    }
+    nodes.expect_one_at_a_time();
+}
+
+// pawl and the launcher killed together: the guard is on its own.
+TEST(HolderCrash, KilledWithTheLauncherTheGuardStillEndsTheCommand) {
+    const embedded store;
+    contest nodes{store.url};
+    for (int round = 0; round < 4; ++round) {
+        const int status =
+            nodes.take_over([](node& holder) { signal_tree(holder.pid(), SIGKILL, 1); });
+        EXPECT_EQ(status, 128 + SIGKILL);
+    }
+    nodes.expect_one_at_a_time();
+}
+
+// The guard killed: pawl lives, reports that the command was killed, and frees the key at once.
+TEST(HolderCrash, AKilledGuardTakesTheCommandWithIt) {
+    const embedded store;
+    contest nodes{store.url};
+    for (int round = 0; round < 4; ++round) {
+        const int status = nodes.take_over([](node& holder) {
+            for (const pid_t launcher : children_of(holder.pid())) {
+                for (const pid_t guard : children_of(launcher)) kill(guard, SIGKILL);
+            }
+        });
+        EXPECT_EQ(status, 128 + SIGKILL);
+    }
+    nodes.expect_one_at_a_time();
+}
+
+// The database file as other users of it see it, for locking it.
+class locked_database {
+public:
+    explicit locked_database(const std::string& path) {
+        if (sqlite3_open(path.c_str(), &database_) != SQLITE_OK) throw std::runtime_error{path};
+        sqlite3_busy_timeout(database_, 10'000);
+        if (sqlite3_exec(database_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr) != SQLITE_OK) {
+            throw std::runtime_error{sqlite3_errmsg(database_)};
+        }
+    }
+    ~locked_database() { sqlite3_close(database_); }
+    locked_database(const locked_database&) = delete;
+    locked_database& operator=(const locked_database&) = delete;
+
+private:
+    sqlite3* database_ = nullptr;
+};
+
+// Nobody can renew while somebody else locks the file: the command ends in time without any answer
+// from the store, and the next begins when the file is free again.
+TEST(HolderCrash, WithItsStoreLockedItsCommandEndsWithTheLease) {
+    const embedded store;
+    contest nodes{store.url};
+    for (int round = 0; round < 4; ++round) {
+        const int status = nodes.take_over([&](node&) {
+            const locked_database lock{store.path};
+            const auto entries = entries_of(nodes.log());
+            const pid_t writer = entries.back().writer;
+            EXPECT_TRUE(eventually([&] { return !is_running(writer); }));
+            EXPECT_LT(entries_of(nodes.log()).back().when, entries.back().when + contest_ttl);
+        });
+        EXPECT_EQ(status, lease_lost);
+    }
+    nodes.expect_one_at_a_time();
+}
+
+}  // namespace
+}  // namespace pawl::crash
