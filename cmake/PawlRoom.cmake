@@ -7,7 +7,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 reports these falsely for coroutine frames, std::variant and string sums at -O2.
   list(APPEND PAWL_WARNINGS -Wno-maybe-uninitialized -Wno-mismatched-new-delete -Wno-restrict -Wshadow=local)
 else()
-  list(APPEND PAWL_WARNINGS -Wshadow)
+  # g++ has no sign conversions in -Wconversion either.
+  list(APPEND PAWL_WARNINGS -Wshadow -Wno-sign-conversion)
 endif()
 
 add_library(pawl_flags INTERFACE)

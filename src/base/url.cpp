@@ -57,7 +57,6 @@ parsed<std::uint16_t> parse_port(std::string_view text, std::size_t column) {
 
 parsed<endpoint> parse_endpoint(std::string_view text, std::size_t column) {
     endpoint where;
-    std::string_view port;
     std::size_t port_at = npos;
     if (text.starts_with('[')) {
         const auto close = text.find(']');
