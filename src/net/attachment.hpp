@@ -1,0 +1,77 @@
+// What ties an object to its loop, so that neither outlives the other by mistake.
+//
+// An object that keeps the handlers of coroutines, which keep the object, would never be freed when
+// its loop ends. And an object destroyed on another thread must not touch a loop that is gone.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace pawl::net {
+
+class attached {
+public:
+    virtual ~attached() = default;
+    // The loop ends: let go of every handler. Called once, while nothing else runs on the loop.
+    virtual void loop_ends() = 0;
+};
+
+// Thread-safe.
+class attachment {
+public:
+    explicit attachment(boost::asio::io_context& where) : where_{&where} {}
+
+    // Runs the handler on the loop; drops it when the loop has ended.
+    template <class Handler>
+    void post(Handler handler) {
+        const std::lock_guard lock{mutex_};
+        if (where_ != nullptr) boost::asio::post(*where_, std::move(handler));
+    }
+
+private:
+    friend class attachments;
+    void cut() {
+        const std::lock_guard lock{mutex_};
+        where_ = nullptr;
+    }
+
+    std::mutex mutex_;
+    boost::asio::io_context* where_;  // under mutex_; null once the context shuts down
+};
+
+// All attachments of one context: an Asio service, because those are told first when it ends.
+class attachments : public boost::asio::execution_context::service {
+public:
+    using key_type = attachments;
+    static inline boost::asio::execution_context::id id;
+
+    explicit attachments(boost::asio::execution_context& owner)
+        : service{owner}, where_{static_cast<boost::asio::io_context&>(owner)} {}
+
+    // Thread-safe.
+    std::shared_ptr<attachment> attach(std::weak_ptr<attached> what);
+
+private:
+    struct tie {
+        std::shared_ptr<attachment> rope;
+        std::weak_ptr<attached> what;
+    };
+
+    void shutdown() override;
+
+    boost::asio::io_context& where_;
+    std::mutex mutex_;
+    std::vector<tie> ties_;  // under mutex_
+};
+
+inline std::shared_ptr<attachment> attach(boost::asio::io_context& where,
+                                          std::weak_ptr<attached> what) {
+    return boost::asio::use_service<attachments>(where).attach(std::move(what));
+}
+
+}  // namespace pawl::net

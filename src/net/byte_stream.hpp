@@ -1,0 +1,77 @@
+// One connection as a stream of bytes: TCP or a Unix socket, with or without TLS.
+#pragma once
+
+#include "net/loop.hpp"
+#include "net/tls.hpp"
+
+#include <pawl/spi/async.hpp>
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pawl::net {
+
+// Used on its loop only. Must outlive the operations it has begun; close() ends them soon.
+class byte_stream {
+public:
+    // The loop's own executor, not a type-erased one: it saves about a tenth of a small request.
+    using executor_type = loop::executor_type;
+    using socket_type =
+        boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, executor_type>;
+
+    explicit byte_stream(const executor_type& executor) : socket_{executor} {}
+
+    // Each has no timeout of its own: close() ends it.
+    async<void> connect_tcp(std::string host, std::uint16_t port);
+    async<void> connect_unix(std::string path);
+    // REQUIRES: connected, nothing sent yet.
+    async<void> start_tls(std::shared_ptr<boost::asio::ssl::context> context,
+                          std::string server_name);
+
+    bool is_secure() const noexcept { return tls_.has_value(); }
+    bool is_open() const noexcept { return socket_.is_open(); }
+
+    // Hands over what the kernel takes at once, without a round through the reactor.
+    // REQUIRES: !is_secure().
+    std::size_t send_now(std::string_view bytes, boost::system::error_code& error);
+
+    // handler(error_code) once more bytes can be handed over.
+    template <class Handler>
+    void when_writable(Handler handler) {
+        socket_.async_wait(socket_type::wait_write, std::move(handler));
+    }
+
+    // Sends all; `bytes` must stay as they are until then.
+    template <class Token>
+    auto send_all(boost::asio::const_buffer bytes, Token&& token) {
+        return tls_ ? boost::asio::async_write(*tls_, bytes, std::forward<Token>(token))
+                    : boost::asio::async_write(socket_, bytes, std::forward<Token>(token));
+    }
+
+    template <class Token>
+    auto receive_some(boost::asio::mutable_buffer into, Token&& token) {
+        return tls_ ? tls_->async_read_some(into, std::forward<Token>(token))
+                    : socket_.async_read_some(into, std::forward<Token>(token));
+    }
+
+    void close() noexcept;
+
+private:
+    async<void> connect_to(boost::asio::generic::stream_protocol::endpoint where);
+
+    socket_type socket_;
+    std::shared_ptr<boost::asio::ssl::context> context_;
+    std::optional<boost::asio::ssl::stream<socket_type&>> tls_;
+};
+
+}  // namespace pawl::net

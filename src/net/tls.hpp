@@ -1,0 +1,31 @@
+// TLS as a client: the peer's certificate and name are always verified.
+#pragma once
+
+#include <pawl/errors.hpp>
+
+#include <boost/asio/ssl/context.hpp>
+#include <boost/system/error_code.hpp>
+
+#include <memory>
+#include <string>
+
+namespace pawl::net {
+
+struct tls_settings {
+    std::string ca;           // PEM file of the trusted authorities; empty: the system's
+    std::string certificate;  // PEM file of our own certificate; empty: none
+    std::string key;          // PEM file of its key; empty: it is in the certificate's file
+    std::string server_name;  // what the peer's certificate must name; empty: the host dialled
+};
+
+// TLS 1.2 or newer. A file that cannot be read or parsed, or a key that does not fit, is `denied`.
+result<std::shared_ptr<boost::asio::ssl::context>> make_tls_context(const tls_settings& settings);
+
+// Asks the peer for `name` (SNI, unless it is an address) and refuses a certificate for another.
+void expect_peer(SSL* session, const std::string& name);
+
+// Why a handshake failed: a certificate problem on either side is `denied`, a peer that speaks
+// something else is `protocol`, anything else is `unreachable`.
+failure explain_handshake(SSL* session, const boost::system::error_code& error);
+
+}  // namespace pawl::net

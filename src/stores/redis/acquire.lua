@@ -1,0 +1,70 @@
+-- KEYS lock [marker]; ARGV id owner ttl_ms ttl_and_retention_ms [due_ms|'' once|again max_skew_ms [quarantine_ms run_id]]; reply token, or {0 held|1 lingering|2 quarantined|3 early, holder, remaining_ms, owner}, or {4 done, last_done_ms}
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local due = tonumber(ARGV[5])
+
+-- Rule 7. The marker says since when this data has been whole, and in which life of the server.
+if KEYS[2] then
+  local marker = redis.call('GET', KEYS[2])
+  local born, run, since = string.match(marker or '', '^(%d+) (%w+) (%d+)$')
+  if run ~= ARGV[9] then
+    -- Another life: whatever was granted before it may be forgotten. A replica that was promoted
+    -- has lived longer than that, so for it the quarantine begins when it is first seen.
+    local promoted = marker and not string.find(redis.call('INFO', 'replication'), 'second_repl_offset:-1', 1, true)
+    local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+    since = promoted and now or now - up * 1000000
+    born = math.max(tonumber(born or '0'), math.floor(since / 1000))
+    redis.call('SET', KEYS[2], string.format('%d %s %d', born, ARGV[9], since))
+  end
+  local left = since + ARGV[8] * 1000 - now
+  if left > 0 then return {2, 0, math.ceil(left / 1000), ''} end
+  if due and due < tonumber(born) then return {4, tonumber(born)} end
+end
+
+-- A record: 1 HOLDER UNTIL LAST ACQUIRED WATCHED DONE WITHDRAWN ID OWNER, the first four numbers of
+-- 16 digits, so that they stand at 3, 20, 37 and 54, the mark of the waiters at 71, DONE at 73.
+local packed = redis.call('GET', KEYS[1])
+local last, watched, done, withdrawn = 0, '-', '-', '-'
+if packed then
+  local till = tonumber(string.sub(packed, 20, 35))
+  if string.sub(packed, 73, 76) ~= '- - ' then
+    done, withdrawn = string.match(packed, '^(%S+) (%S+) ', 73)
+  end
+  if not till or not done then return redis.error_reply('PAWL cannot read the record ' .. KEYS[1]) end
+  -- Rule 2: a claim that was withdrawn is dead, however late it arrives.
+  local dead = withdrawn ~= '-' and string.find(',' .. withdrawn .. ',', ',' .. ARGV[1] .. ',', 1, true)
+  if now < till or dead then
+    local holder = tonumber(string.sub(packed, 3, 18))
+    local id, owner = string.match(packed, '^%S+ %S+ (%S+) (.*)$', 73)
+    if holder == 0 or id ~= ARGV[1] or dead then
+      return {holder == 0 and 1 or 0, holder, math.max(1, math.ceil((till - now) / 1000)), owner}
+    end
+    till = math.max(till, now + ARGV[3] * 1000)
+    redis.call('SET', KEYS[1], string.sub(packed, 1, 19) .. string.format('%016d', till) .. string.sub(packed, 36),
+      'PX', math.ceil((till - now) / 1000) + ARGV[4] - ARGV[3])
+    return holder
+  end
+  last, watched = tonumber(string.sub(packed, 37, 52)), string.sub(packed, 71, 71)
+end
+
+-- Rule 6.
+if due then
+  if done ~= '-' and tonumber(done) >= due then return {4, tonumber(done)} end
+  local ahead = due * 1000 - now - ARGV[7] * 1000
+  if ahead > 0 then return {3, 0, math.ceil(ahead / 1000), ''} end
+  if ARGV[6] == 'once' then done = ARGV[5] end
+end
+
+-- Rule 1.
+local token = now
+if last >= now then token = last + 1 end
+local minted, begun = string.format('%016d', token), string.format('%016d', now)
+local till = string.format('%016d', now + ARGV[3] * 1000)
+redis.call('SET', KEYS[1],
+  '1 ' .. minted .. ' ' .. till .. ' ' .. minted .. ' ' .. begun .. ' ' .. watched .. ' ' .. done .. ' ' ..
+    withdrawn .. ' ' .. ARGV[1] .. ' ' .. ARGV[2], 'PX', ARGV[4])
+if last == 0 then
+  local space, key = string.match(KEYS[1], '^([^:]+):lock:(.*)$')
+  redis.call('ZADD', space .. ':locks', 0, key)
+end
+return token

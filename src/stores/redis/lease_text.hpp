@@ -1,0 +1,20 @@
+// The record of one lease as it lies in Redis: one line of text (docs/stores/redis.md).
+#pragma once
+
+#include <pawl/spi/lease_store.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pawl::redis {
+
+// A claim id as it may stand in a record: no space, no comma, never "-".
+std::string encode_id(std::string_view id);
+
+// `now` is the server's clock in microseconds. Empty for text that is no record, and for one that
+// only remembers withdrawn claims of a key never granted.
+std::optional<record> parse_record(std::string_view key, std::string_view text, std::int64_t now);
+
+}  // namespace pawl::redis

@@ -1,0 +1,386 @@
+#include "stores/redis/pipeline.hpp"
+
+#include "base/duration.hpp"
+#include "base/ensure.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+
+namespace pawl::redis {
+namespace {
+
+constexpr millis backoff_min{10};
+constexpr millis backoff_max{1000};
+
+// Whether another attempt may end better without anybody doing something about it.
+bool may_pass(const failure& why) {
+    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
+}
+
+}  // namespace
+
+std::shared_ptr<pipeline> pipeline::make(net::loop& where,
+                                         std::shared_ptr<const redis_settings> settings,
+                                         pipeline_bounds bounds) {
+    auto made = std::make_shared<pipeline>(where, std::move(settings), bounds);
+    made->attachment_ = net::attach(where.context(), made);
+    return made;
+}
+
+pipeline::pipeline(net::loop& where, std::shared_ptr<const redis_settings> settings,
+                   pipeline_bounds bounds)
+    : settings_{std::move(settings)},
+      place_{place_of(*settings_)},
+      bounds_{bounds},
+      executor_{where.get_executor()},
+      deadline_{executor_},
+      backoff_{executor_},
+      random_{std::random_device{}()} {}
+
+// ---- Asking
+
+std::optional<failure> pipeline::refuse(std::string_view commands) const {
+    if (state_ == state::closed)
+        return failure{errc::unreachable, place_ + ": the store is closed"};
+    if (requests_.size() >= bounds_.requests_max ||
+        out_.size() + commands.size() > bounds_.unsent_max)
+        return failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
+    // A wrong password does not become right within the back-off.
+    if (state_ == state::idle && last_failure_ && !may_pass(*last_failure_) &&
+        lease_clock::now() < not_before_)
+        return last_failure_;
+    return std::nullopt;
+}
+
+void pipeline::enqueue(std::string_view commands, std::size_t count, std::shared_ptr<asker> who) {
+    if (auto refused = refuse(commands)) {
+        // Posted: an answer must not come before the question has been asked.
+        boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
+            who->take(refused);
+        });
+        return;
+    }
+    const bool quiet = requests_.empty();
+    const auto begin = handed_over_ + out_.size();
+    out_.append(commands);
+    auto& added = requests_.emplace_back();
+    added.who = std::move(who);
+    added.begin = begin;
+    added.end = begin + commands.size();
+    added.deadline = lease_clock::now() + settings_->common.timeout;
+    added.replies_left = count;
+    if (count > 1) added.collected.emplace();
+    if (deadline_.when() == instant::max()) arm();
+    if (state_ == state::idle) start_connecting();
+    if (state_ != state::connected || corked_) return;
+    if (quiet)
+        flush();
+    else
+        flush_soon();
+}
+
+// Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
+void pipeline::give_up(std::weak_ptr<asker> who) {
+    boost::asio::post(executor_, [who = std::move(who), place = place_] {
+        if (const auto waits = who.lock())
+            waits->take(failure{errc::outcome_unknown, place + ": the caller gave up"});
+    });
+}
+
+boost::asio::awaitable<result<void>> pipeline::connected() {
+    if (is_connected()) co_return result<void>{};
+    std::string ping;
+    command_writer{ping, 1}.add("PING");
+    const auto got = co_await ask(ping);
+    if (got.has_error()) co_return got.error();
+    co_return result<void>{};
+}
+
+// ---- Connecting
+
+void pipeline::start_connecting() {
+    state_ = state::connecting;
+    boost::asio::co_spawn(executor_, connect(shared_from_this()), boost::asio::detached);
+}
+
+boost::asio::awaitable<void> pipeline::connect(std::shared_ptr<pipeline> self) {
+    while (self->state_ == state::connecting) {
+        if (lease_clock::now() < self->not_before_) {
+            self->backoff_.set(self->not_before_);
+            co_await self->backoff_.wait();
+            continue;
+        }
+        auto stream = std::make_shared<net::byte_stream>(self->executor_);
+        auto parser = std::make_shared<reply_parser>();
+        self->stream_ = stream;
+        self->parser_ = parser;
+        self->attempt_deadline_ = lease_clock::now() + self->settings_->common.timeout;
+        self->arm();
+        auto facts = co_await dial(stream, parser, self->settings_);
+        self->attempt_deadline_ = instant::max();
+        if (self->state_ != state::connecting) break;
+        if (facts.has_value()) {
+            self->stand(stream, std::move(*facts));
+            co_return;
+        }
+        stream->close();
+        if (!self->retire_attempt(facts.error())) co_return;
+    }
+}
+
+void pipeline::stand(const std::shared_ptr<net::byte_stream>& stream, session_facts facts) {
+    base::ensure(stream == stream_);
+    state_ = state::connected;
+    facts_ = std::move(facts);
+    attempts_failed_ = 0;
+    not_before_ = instant{};
+    last_failure_.reset();
+    sending_ = false;
+    receive();
+    flush();
+}
+
+// True when another attempt is to be made.
+bool pipeline::retire_attempt(failure why) {
+    const auto step =
+        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
+    ++attempts_failed_;
+    // Full jitter over the upper half: nodes that lost the server together do not come back so.
+    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
+    not_before_ = lease_clock::now() + millis{spread(random_)};
+    last_failure_ = std::move(why);
+    if (may_pass(*last_failure_)) {
+        expire_unsent(lease_clock::now());
+        if (!requests_.empty()) return true;
+        state_ = state::idle;
+        return false;
+    }
+    state_ = state::idle;
+    requests gone;
+    gone.swap(requests_);
+    forget_bytes_until(handed_over_ + out_.size());
+    fail_all(std::move(gone), failure{*last_failure_});
+    return false;
+}
+
+// ---- Sending
+
+// How much of out_ may go without more than in_flight_max requests being in flight.
+std::size_t pipeline::sendable() const {
+    if (requests_.size() <= bounds_.in_flight_max) return out_.size();
+    const auto end = requests_[bounds_.in_flight_max - 1].end;
+    return end > handed_over_ ? static_cast<std::size_t>(end - handed_over_) : 0;
+}
+
+void pipeline::flush() {
+    if (state_ != state::connected || sending_) return;
+    const auto size = sendable();
+    if (size == 0) return;
+    if (stream_->is_secure()) return flush_secure(size);
+    boost::system::error_code error;
+    const auto sent = stream_->send_now(std::string_view{out_}.substr(0, size), error);
+    out_.erase(0, sent);
+    handed_over_ += sent;
+    // The reader will see the same and tells the callers.
+    if (error || sent == size) return;
+    sending_ = true;
+    stream_->when_writable([self = shared_from_this(), stream = stream_](auto) {
+        if (stream != self->stream_) return;
+        self->sending_ = false;
+        self->flush();
+    });
+}
+
+void pipeline::flush_secure(std::size_t size) {
+    in_transit_.assign(out_, 0, size);
+    out_.erase(0, size);
+    handed_over_ += size;
+    sending_ = true;
+    // The bytes are kept alive by the handler, as another stream may need in_transit_ before that.
+    auto bytes = std::make_shared<std::string>(std::move(in_transit_));
+    stream_->send_all(boost::asio::buffer(*bytes),
+                      [self = shared_from_this(), stream = stream_, bytes](auto, std::size_t) {
+                          if (stream != self->stream_) return;
+                          self->sending_ = false;
+                          self->flush();
+                      });
+}
+
+// Behind what else is about to run on the loop: other callers may add to the same write.
+void pipeline::flush_soon() {
+    if (flush_posted_) return;
+    flush_posted_ = true;
+    boost::asio::post(executor_, [self = shared_from_this()] {
+        self->flush_posted_ = false;
+        self->flush();
+    });
+}
+
+// ---- Receiving
+
+void pipeline::receive() {
+    stream_->receive_some(boost::asio::buffer(bytes_),
+                          [self = shared_from_this(), stream = stream_](
+                              boost::system::error_code error, std::size_t size) {
+                              self->received(stream, error, size);
+                          });
+}
+
+void pipeline::received(const std::shared_ptr<net::byte_stream>& stream,
+                        boost::system::error_code error, std::size_t size) {
+    if (stream != stream_ || state_ != state::connected) return;
+    if (error) {
+        const auto why = error == boost::asio::error::eof ? std::string{"the connection was closed"}
+                                                          : error.message();
+        return break_off(failure{errc::outcome_unknown, place_ + ": " + why});
+    }
+    parser_->feed({bytes_.data(), size});
+    corked_ = true;
+    const bool stands = deal_out(stream);
+    corked_ = false;
+    if (!stands) return;
+    flush();
+    receive();
+}
+
+// False when the connection no longer stands.
+bool pipeline::deal_out(const std::shared_ptr<net::byte_stream>& stream) {
+    const auto parser = parser_;
+    for (;;) {
+        auto got = parser->next();
+        if (got.has_error()) {
+            break_off(
+                failure{errc::protocol, place_ + " does not speak RESP: " + got.error().detail});
+            return false;
+        }
+        if (!got->has_value()) return true;
+        if (requests_.empty() || requests_.front().begin >= handed_over_) {
+            break_off(failure{errc::protocol, place_ + " does not speak RESP: a reply to nothing"});
+            return false;
+        }
+        deal(std::move(**got));
+        if (stream != stream_ || state_ != state::connected) return false;
+    }
+}
+
+void pipeline::deal(reply got) {
+    auto& first = requests_.front();
+    --first.replies_left;
+    if (first.collected) {
+        first.collected->push_back(std::move(got));
+        if (first.replies_left > 0) return;
+        got = reply{};
+        got.kind = reply_kind::array;
+        got.elements = std::move(*first.collected);
+    }
+    const auto who = std::move(first.who);
+    requests_.pop_front();
+    who->take(std::move(got));
+}
+
+// The connection is over. What was sent may have been executed; the rest was not.
+void pipeline::break_off(failure why) {
+    stream_->close();
+    stream_.reset();
+    state_ = state::idle;
+    sending_ = false;
+    last_failure_ = failure{errc::unreachable, why.detail};
+    requests gone;
+    while (!requests_.empty() && requests_.front().begin < handed_over_) {
+        gone.push_back(std::move(requests_.front()));
+        requests_.pop_front();
+    }
+    if (!gone.empty()) forget_bytes_until(gone.back().end);
+    expire_unsent(lease_clock::now());
+    if (!requests_.empty() && state_ == state::idle) start_connecting();
+    fail_all(std::move(gone), why);
+}
+
+// Bytes of requests that are gone are not sent any more.
+void pipeline::forget_bytes_until(std::uint64_t offset) {
+    if (offset <= handed_over_) return;
+    out_.erase(0, static_cast<std::size_t>(offset - handed_over_));
+    handed_over_ = offset;
+}
+
+void pipeline::fail_all(requests gone, const failure& why) {
+    const auto self = shared_from_this();
+    for (auto& one : gone) one.who->take(why);
+}
+
+// ---- Deadlines
+
+// One timer for the oldest of all: it is set again only when it has fired.
+void pipeline::arm() {
+    auto next = attempt_deadline_;
+    if (!requests_.empty()) next = std::min(next, requests_.front().deadline);
+    if (next < deadline_.when()) deadline_.set(next);
+    if (watching_) return;
+    watching_ = true;
+    boost::asio::co_spawn(executor_, watch_deadlines(shared_from_this()), boost::asio::detached);
+}
+
+boost::asio::awaitable<void> pipeline::watch_deadlines(std::shared_ptr<pipeline> self) {
+    while (self->state_ != state::closed) {
+        co_await self->deadline_.wait();
+        self->check_deadlines();
+    }
+}
+
+void pipeline::check_deadlines() {
+    if (state_ == state::closed) return;
+    const auto now = lease_clock::now();
+    const auto waited = base::format_duration(settings_->common.timeout);
+    if (state_ == state::connecting && attempt_deadline_ <= now) {
+        if (!last_failure_)
+            last_failure_ = failure{errc::unreachable, place_ + ": no answer within " + waited};
+        stream_->close();
+    }
+    if (!requests_.empty() && requests_.front().deadline <= now) {
+        if (state_ == state::connected)
+            break_off(failure{errc::outcome_unknown, place_ + ": no answer within " + waited});
+        else
+            expire_unsent(now);
+    }
+    if (state_ != state::closed && (!requests_.empty() || attempt_deadline_ != instant::max()))
+        arm();
+}
+
+// REQUIRES: nothing of what is asked was sent on a connection that stands.
+void pipeline::expire_unsent(instant now) {
+    requests gone;
+    while (!requests_.empty() && requests_.front().deadline <= now) {
+        gone.push_back(std::move(requests_.front()));
+        requests_.pop_front();
+    }
+    if (gone.empty()) return;
+    forget_bytes_until(gone.back().end);
+    const auto why = last_failure_.value_or(failure{
+        errc::unreachable,
+        place_ + ": no connection within " + base::format_duration(settings_->common.timeout)});
+    fail_all(std::move(gone), failure{errc::unreachable, why.detail});
+}
+
+// ---- Ending
+
+void pipeline::close() {
+    state_ = state::closed;
+    if (stream_) stream_->close();
+    deadline_.wake();
+    backoff_.wake();
+}
+
+void pipeline::close_from_anywhere() {
+    attachment_->post([self = shared_from_this()] { self->close(); });
+}
+
+void pipeline::loop_ends() {
+    state_ = state::closed;
+    const requests gone = std::move(requests_);
+    requests_.clear();
+}
+
+}  // namespace pawl::redis

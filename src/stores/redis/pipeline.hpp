@@ -1,0 +1,193 @@
+// One connection to Redis, shared by all callers of a store: their commands go out in the order in
+// which they were asked, many in one write, and the replies come back in the same order.
+//
+// One caller pays a send and a receive, as with a bare client: the command is handed to the kernel
+// at once, and the deadline of a request costs no timer of its own. Many callers share both system
+// calls: what gathers while replies are dealt out goes out in one write.
+#pragma once
+
+#include "net/attachment.hpp"
+#include "net/boot_timer.hpp"
+#include "net/byte_stream.hpp"
+#include "stores/redis/redis_settings.hpp"
+#include "stores/redis/resp.hpp"
+#include "stores/redis/session.hpp"
+
+#include <pawl/clock.hpp>
+#include <pawl/errors.hpp>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace pawl::redis {
+
+using answer = result<reply>;
+
+// Bounds of one pipeline. A request above them is refused as `unreachable`: it was never sent.
+struct pipeline_bounds {
+    std::size_t requests_max = 64u * 1024;  // asked and not yet answered
+    std::size_t unsent_max = 64u << 20;     // bytes of them that are not yet sent
+    std::size_t in_flight_max = 8u * 1024;  // sent and not yet answered
+};
+
+// Used on its loop only, but for close_from_anywhere. Connects with the first request, again with
+// the first after a failure.
+class pipeline : public net::attached, public std::enable_shared_from_this<pipeline> {
+public:
+    static std::shared_ptr<pipeline> make(net::loop& where,
+                                          std::shared_ptr<const redis_settings> settings,
+                                          pipeline_bounds bounds = {});
+    // Use make().
+    pipeline(net::loop& where, std::shared_ptr<const redis_settings> settings,
+             pipeline_bounds bounds);
+
+    // Sends `commands`, which holds `count` of them and is copied, and gives back their reply, or
+    // an array of them when they are several. An error reply is a value; a failure is `unreachable`
+    // when nothing was sent, else `outcome_unknown`. Cancellable: the answer is then thrown away.
+    boost::asio::awaitable<answer> ask(std::string_view commands, std::size_t count = 1) {
+        auto begin = [this, commands, count](auto&& handler) {
+            submit(commands, count, std::forward<decltype(handler)>(handler));
+        };
+        return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(answer)>(
+            begin, boost::asio::use_awaitable);
+    }
+
+    // What the server said when the connection that now stands was opened.
+    const session_facts& facts() const noexcept { return facts_; }
+    bool is_connected() const noexcept { return state_ == state::connected; }
+    // Ends when a connection stands, or with the reason why it does not.
+    boost::asio::awaitable<result<void>> connected();
+
+    // Thread-safe. Nobody waits for an answer any more.
+    void close_from_anywhere();
+
+private:
+    // Whoever waits for an answer.
+    class asker {
+    public:
+        virtual ~asker() = default;
+        virtual void take(answer got) = 0;
+    };
+    template <class Handler>
+    class handler_asker;
+
+    struct request {
+        std::shared_ptr<asker> who;  // shared with the cancellation slot
+        std::uint64_t begin;         // offsets in the stream of all bytes ever asked
+        std::uint64_t end;
+        instant deadline;
+        std::size_t replies_left;
+        std::optional<std::vector<reply>> collected;  // of several commands
+    };
+    using requests = std::deque<request>;
+
+    enum class state { idle, connecting, connected, closed };
+
+    template <class Handler>
+    void submit(std::string_view commands, std::size_t count, Handler&& handler);
+    std::optional<failure> refuse(std::string_view commands) const;
+    void enqueue(std::string_view commands, std::size_t count, std::shared_ptr<asker> who);
+    void give_up(std::weak_ptr<asker> who);
+
+    void start_connecting();
+    static boost::asio::awaitable<void> connect(std::shared_ptr<pipeline> self);
+    void stand(const std::shared_ptr<net::byte_stream>& stream, session_facts facts);
+    bool retire_attempt(failure why);
+
+    void flush();
+    void flush_soon();
+    void flush_secure(std::size_t size);
+    std::size_t sendable() const;
+
+    void receive();
+    void received(const std::shared_ptr<net::byte_stream>& stream, boost::system::error_code error,
+                  std::size_t size);
+    bool deal_out(const std::shared_ptr<net::byte_stream>& stream);
+    void deal(reply got);
+    void break_off(failure why);
+
+    void arm();
+    static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pipeline> self);
+    void check_deadlines();
+    void expire_unsent(instant now);
+    void forget_bytes_until(std::uint64_t offset);
+    void fail_all(requests gone, const failure& why);
+
+    void close();
+    void loop_ends() override;
+
+    // Constant after construction
+    const std::shared_ptr<const redis_settings> settings_;
+    const std::string place_;
+    const pipeline_bounds bounds_;
+    const net::byte_stream::executor_type executor_;
+    std::shared_ptr<net::attachment> attachment_;
+
+    // On the loop only
+    state state_ = state::idle;
+    std::shared_ptr<net::byte_stream> stream_;
+    std::shared_ptr<reply_parser> parser_;
+    session_facts facts_;
+    requests requests_;
+    std::string out_;                // asked, not yet handed over
+    std::string in_transit_;         // what TLS is sending
+    std::uint64_t handed_over_ = 0;  // offset of the first byte of out_
+    bool sending_ = false;           // an asynchronous write is under way
+    bool corked_ = false;            // replies are being dealt out: gather, do not send
+    bool flush_posted_ = false;
+    bool watching_ = false;
+    net::boot_timer deadline_;
+    net::boot_timer backoff_;
+    instant attempt_deadline_ = instant::max();
+    instant not_before_{};  // no new attempt to connect until then
+    std::uint32_t attempts_failed_ = 0;
+    std::optional<failure> last_failure_;
+    std::minstd_rand random_;
+    std::array<char, 32u * 1024> bytes_;
+};
+
+template <class Handler>
+class pipeline::handler_asker final : public asker {
+public:
+    explicit handler_asker(Handler&& handler) : handler_{std::move(handler)} {}
+
+    void take(answer got) override {
+        if (!handler_) return;
+        auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
+        if (slot.is_connected()) slot.clear();
+        auto handler = std::move(*handler_);
+        handler_.reset();
+        std::move(handler)(std::move(got));
+    }
+
+    Handler& handler() { return *handler_; }
+
+private:
+    std::optional<Handler> handler_;
+};
+
+template <class Handler>
+void pipeline::submit(std::string_view commands, std::size_t count, Handler&& handler) {
+    auto who = std::make_shared<handler_asker<std::decay_t<Handler>>>(std::move(handler));
+    auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
+    if (slot.is_connected()) {
+        // The place in the queue stays, so that the replies behind it still find their askers.
+        std::weak_ptr<asker> cancelled{who};
+        slot.assign([this, cancelled](boost::asio::cancellation_type) { give_up(cancelled); });
+    }
+    enqueue(commands, count, std::move(who));
+}
+
+}  // namespace pawl::redis

@@ -1,0 +1,79 @@
+#include "stores/redis/refusals.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pawl::redis {
+namespace {
+
+struct refusal {
+    std::string_view code;
+    errc meaning;
+    std::string_view advice = {};
+};
+
+// Redis 6 and older wrap the error of a command inside a script in a sentence of their own, so a
+// code counts wherever it stands as a word after '-'.
+constexpr std::array refusals{
+    refusal{"NOAUTH", errc::denied, "give a password in the URL"},
+    refusal{"WRONGPASS", errc::denied},
+    refusal{"NOPERM", errc::denied, "docs/stores/redis.md lists what the user needs"},
+    refusal{"DENIED", errc::denied, "the server is in protected mode"},
+    refusal{"LOADING", errc::unreachable},
+    refusal{"BUSY", errc::unreachable},
+    refusal{"TRYAGAIN", errc::unreachable},
+    refusal{"CLUSTERDOWN", errc::unreachable},
+    refusal{"READONLY", errc::rejected, "point the URL at the primary"},
+    refusal{"OOM", errc::rejected},
+    refusal{"MISCONF", errc::rejected},
+    refusal{"MASTERDOWN", errc::rejected},
+    refusal{"NOREPLICAS", errc::rejected},
+    refusal{"WRONGTYPE", errc::rejected, "another program uses this name: choose namespace="},
+    refusal{"PAWL", errc::rejected},
+    refusal{"MOVED", errc::unsupported, "this is a node of a Redis Cluster"},
+    refusal{"ASK", errc::unsupported, "this is a node of a Redis Cluster"},
+    refusal{"CROSSSLOT", errc::unsupported, "this is a node of a Redis Cluster"},
+};
+
+constexpr std::array unsupported_phrases{
+    std::string_view{"unknown command"}, std::string_view{"Unknown Redis command called from"},
+    std::string_view{"after non deterministic commands"}, std::string_view{"unknown subcommand"}};
+
+bool has_code(std::string_view error, std::string_view code) {
+    if (error.starts_with(code) && (error.size() == code.size() || error[code.size()] == ' '))
+        return true;
+    std::string wrapped{"-"};
+    wrapped.append(code).append(" ");
+    return error.find(wrapped) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool is_unknown_script(std::string_view error) noexcept { return error.starts_with("NOSCRIPT"); }
+
+bool is_unknown_command(std::string_view error) noexcept {
+    return error.find("unknown command") != std::string_view::npos;
+}
+
+bool is_missing_privilege(std::string_view error) noexcept { return error.starts_with("NOPERM"); }
+
+failure explain_refusal(std::string_view place, std::string_view error) {
+    // Details are for one line of a log: a script's error can carry a long trace.
+    constexpr std::size_t words_max = 300;
+    auto detail = std::string{place} + ": " + base::printable(error.substr(0, words_max));
+    const auto found = std::find_if(refusals.begin(), refusals.end(), [&](const refusal& known) {
+        return has_code(error, known.code);
+    });
+    if (found != refusals.end()) {
+        if (!found->advice.empty()) detail.append(" (").append(found->advice).append(")");
+        return {found->meaning, std::move(detail)};
+    }
+    for (const auto phrase : unsupported_phrases)
+        if (error.find(phrase) != std::string_view::npos)
+            return {errc::unsupported, std::move(detail)};
+    return {errc::rejected, std::move(detail)};
+}
+
+}  // namespace pawl::redis

@@ -1,0 +1,89 @@
+#include "stores/redis/scripts.hpp"
+
+#include "base/ensure.hpp"
+
+#include "acquire_lua.hpp"
+#include "evict_lua.hpp"
+#include "fence_lua.hpp"
+#include "inspect_lua.hpp"
+#include "list_lua.hpp"
+#include "release_lua.hpp"
+#include "renew_lua.hpp"
+#include "watch_lua.hpp"
+#include "withdraw_lua.hpp"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <charconv>
+
+namespace pawl::redis {
+namespace {
+
+std::string sha1(std::string_view text) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
+    unsigned size = 0;
+    base::ensure(EVP_Digest(text.data(), text.size(), bytes.data(), &size, EVP_sha1(), nullptr) ==
+                 1);
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string hex;
+    for (unsigned i = 0; i < size; ++i) {
+        hex += digits[bytes[i] >> 4];
+        hex += digits[bytes[i] & 15];
+    }
+    return hex;
+}
+
+}  // namespace
+
+script::script(std::string_view text) : text{text}, digest{sha1(text)} {}
+
+scripts::scripts()
+    : acquire{embedded::acquire_lua},
+      withdraw{embedded::withdraw_lua},
+      renew{embedded::renew_lua},
+      release{embedded::release_lua},
+      evict{embedded::evict_lua},
+      inspect{embedded::inspect_lua},
+      list{embedded::list_lua},
+      watch{embedded::watch_lua},
+      fence{embedded::fence_lua} {}
+
+const scripts& scripts::all() {
+    static const scripts known;
+    return known;
+}
+
+script_call::script_call(const script& which, std::size_t keys) : which_{&which} {
+    tail_.reserve(256);
+    add(static_cast<std::int64_t>(keys));
+    parts_ = 1;
+}
+
+script_call& script_call::add(std::string_view part) { return add(part, {}); }
+
+script_call& script_call::add(std::int64_t number) {
+    std::array<char, 24> text;
+    const auto* end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+    return add(std::string_view{text.data(), static_cast<std::size_t>(end - text.data())});
+}
+
+script_call& script_call::add(std::string_view head, std::string_view tail) {
+    append_header(tail_, '$', head.size() + tail.size());
+    tail_.append(head).append(tail).append("\r\n", 2);
+    ++parts_;
+    return *this;
+}
+
+void script_call::append(std::string& out, std::string_view verb, std::string_view body) const {
+    command_writer{out, parts_ + 2}.add(verb).add(body);
+    out.append(tail_);
+}
+
+void script_call::append_by_digest(std::string& out) const {
+    append(out, "EVALSHA", which_->digest);
+}
+
+void script_call::append_with_text(std::string& out) const { append(out, "EVAL", which_->text); }
+
+}  // namespace pawl::redis

@@ -1,0 +1,171 @@
+#include "stores/redis/session.hpp"
+
+#include "base/text.hpp"
+#include "stores/redis/refusals.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <array>
+#include <charconv>
+#include <vector>
+
+namespace pawl::redis {
+namespace {
+
+constexpr int oldest_version = 5;  // the first whose scripts may read the clock and then write
+
+using replies = std::vector<reply>;
+
+failure not_resp(const std::string& place, const std::string& why) {
+    return {errc::protocol, place + " does not speak RESP: " + why};
+}
+
+// Sends the commands in one go and reads as many replies.
+async<replies> exchange(std::shared_ptr<net::byte_stream> stream,
+                        std::shared_ptr<reply_parser> parser, std::string commands,
+                        std::size_t count, std::string place) {
+    boost::system::error_code error;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+    co_await stream->send_all(boost::asio::buffer(commands), token);
+    if (error) co_return failure{errc::unreachable, place + ": " + error.message()};
+    replies got;
+    std::array<char, 4096> bytes;
+    while (got.size() < count) {
+        auto one = parser->next();
+        if (one.has_error()) co_return not_resp(place, one.error().detail);
+        if (one->has_value()) {
+            got.push_back(std::move(**one));
+            continue;
+        }
+        const auto size = co_await stream->receive_some(boost::asio::buffer(bytes), token);
+        if (error == boost::asio::error::eof || error == boost::asio::error::connection_reset)
+            co_return failure{errc::unreachable,
+                              place + " closed the connection before it answered" +
+                                  (stream->is_secure() ? "" : " (a TLS port wants rediss://)")};
+        if (error) co_return failure{errc::unreachable, place + ": " + error.message()};
+        parser->feed({bytes.data(), size});
+    }
+    co_return got;
+}
+
+std::string_view field_of(std::string_view info, std::string_view name) {
+    const auto at = info.find(std::string{name} + ':');
+    if (at == std::string_view::npos) return {};
+    info.remove_prefix(at + name.size() + 1);
+    return info.substr(0, info.find_first_of("\r\n"));
+}
+
+// HELLO answers a list of names and values.
+std::string_view hello_version(const reply& hello) {
+    for (std::size_t i = 0; i + 1 < hello.elements.size(); i += 2)
+        if (hello.elements[i].text == "version") return hello.elements[i + 1].text;
+    return {};
+}
+
+std::optional<failure> refuse_old(const std::string& place, std::string_view version) {
+    int major = 0;
+    const auto parsed = std::from_chars(version.data(), version.data() + version.size(), major);
+    if (parsed.ec != std::errc{} || major >= oldest_version) return std::nullopt;
+    return failure{errc::unsupported, place + ": Redis " + base::printable(version) +
+                                          " is too old: pawl needs 5.0 or newer"};
+}
+
+async<void> connect(std::shared_ptr<net::byte_stream> stream,
+                    std::shared_ptr<const redis_settings> settings) {
+    const auto place = place_of(*settings);
+    result<void> connected;
+    if (settings->unix_path.empty())
+        connected = co_await stream->connect_tcp(settings->host, settings->port);
+    else
+        connected = co_await stream->connect_unix(settings->unix_path);
+    if (connected.has_value() && settings->tls) {
+        auto context = net::make_tls_context(*settings->tls);
+        if (context.has_error())
+            co_return failure{context.error().code, place + ": " + context.error().detail};
+        const auto& name = settings->tls->server_name;
+        auto expected = name.empty() ? settings->host : name;
+        connected = co_await stream->start_tls(*context, std::move(expected));
+    }
+    if (connected.has_error())
+        co_return failure{connected.error().code, place + ": " + connected.error().detail};
+    co_return result<void>{};
+}
+
+// AUTH, SELECT and HELLO in one round trip. HELLO comes last: what it answers is welcome, but a
+// server or a user without it will do.
+struct greeting {
+    explicit greeting(const redis_settings& settings) {
+        if (!settings.password.empty()) {
+            command_writer auth{commands, settings.user.empty() ? 2u : 3u};
+            auth.add("AUTH");
+            if (!settings.user.empty()) auth.add(settings.user);
+            auth.add(settings.password);
+            auth_at = count++;
+        }
+        if (settings.database != 0) {
+            command_writer{commands, 2}.add("SELECT").add(std::int64_t{settings.database});
+            select_at = count++;
+        }
+        command_writer{commands, 2}.add("HELLO").add("2");
+        hello_at = count++;
+    }
+
+    std::string commands;
+    std::size_t count = 0;
+    std::optional<std::size_t> auth_at, select_at;
+    std::size_t hello_at = 0;
+};
+
+std::optional<failure> judge(const greeting& asked, const replies& got, const std::string& place) {
+    if (asked.auth_at && got[*asked.auth_at].is_error())
+        return failure{errc::denied, explain_refusal(place, got[*asked.auth_at].text).detail};
+    const auto& hello = got[asked.hello_at];
+    if (hello.is_error() && hello.text.starts_with("NOAUTH"))
+        return explain_refusal(place, hello.text);
+    if (asked.select_at && got[*asked.select_at].is_error())
+        return explain_refusal(place, got[*asked.select_at].text);
+    if (!hello.is_error() && !hello.is_array())
+        return not_resp(place, "an unexpected answer to HELLO");
+    if (hello.is_error() && !is_unknown_command(hello.text) && !is_missing_privilege(hello.text))
+        return explain_refusal(place, hello.text);
+    return refuse_old(place, hello_version(hello));
+}
+
+}  // namespace
+
+std::string place_of(const redis_settings& settings) {
+    if (!settings.unix_path.empty()) return settings.unix_path;
+    const bool six = settings.host.find(':') != std::string::npos;
+    return (six ? "[" + settings.host + "]" : settings.host) + ":" + std::to_string(settings.port);
+}
+
+async<session_facts> dial(std::shared_ptr<net::byte_stream> stream,
+                          std::shared_ptr<reply_parser> parser,
+                          std::shared_ptr<const redis_settings> settings) {
+    const auto place = place_of(*settings);
+    const auto connected = co_await connect(stream, settings);
+    if (connected.has_error()) co_return connected.error();
+    const greeting asked{*settings};
+    const auto got = co_await exchange(stream, parser, asked.commands, asked.count, place);
+    if (got.has_error()) co_return got.error();
+    if (auto bad = judge(asked, *got, place)) co_return std::move(*bad);
+    session_facts facts;
+    const bool hello_failed = (*got)[asked.hello_at].is_error();
+    if (!settings->common.quarantine && !hello_failed) co_return facts;
+    std::string info;
+    command_writer{info, 2}.add("INFO").add("server");
+    const auto told = co_await exchange(stream, parser, info, 1, place);
+    if (told.has_error()) co_return told.error();
+    const auto& server = told->front();
+    if (server.is_error()) {
+        if (settings->common.quarantine) co_return explain_refusal(place, server.text);
+        co_return facts;
+    }
+    if (auto old = refuse_old(place, field_of(server.text, "redis_version")))
+        co_return std::move(*old);
+    facts.run_id = field_of(server.text, "run_id");
+    co_return facts;
+}
+
+}  // namespace pawl::redis
