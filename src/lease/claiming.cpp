@@ -48,6 +48,7 @@ void claiming::sent(instant now) {
     base::ensure(state_ == state::ready || state_ == state::pausing);
     state_ = state::in_flight;
     sent_ = now;
+    if (!first_sent_) first_sent_ = now;
 }
 
 void claiming::answered(result<verdict> answer, instant now, double chance) {
@@ -66,7 +67,7 @@ void claiming::on_grant(grant what, instant now) {
         return;
     }
     uncertain_ = false;
-    finish(granted{std::move(what), sent_});
+    finish(granted{std::move(what), sent_, *first_sent_});
 }
 
 void claiming::on_busy(busy why, instant now, double chance) {
@@ -131,6 +132,7 @@ void claiming::withdrawn(instant now) {
     }
     base::ensure(state_ == state::renewing_id);
     uncertain_ = false;
+    first_sent_.reset();
     if (now < settle_by_ || may_wait(now)) {
         state_ = state::ready;
         return;

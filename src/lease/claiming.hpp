@@ -29,6 +29,8 @@ struct claim_plan {
 struct granted {
     grant what;
     instant sent;  // when the request left that this answers: trust is counted from it
+    // When the first request with this id left: the store may count max_lifetime from then.
+    instant first_sent;
 };
 struct cancelled {};
 
@@ -82,6 +84,7 @@ private:
     // State
     state state_ = state::ready;
     instant sent_{};
+    std::optional<instant> first_sent_;  // with this id
     instant until_{};
     fence_token seen_{};
     int busy_retries_ = 0;

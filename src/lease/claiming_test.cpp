@@ -66,7 +66,10 @@ TEST(Claiming, AfterALostAnswerTheSameClaimIsSentAgain) {
     ASSERT_EQ(pause.what, act::pause);
     machine.woken(pause.until);
     exchange(machine, pause.until, won());
-    EXPECT_TRUE(ended_as<granted>(machine));
+    ASSERT_TRUE(ended_as<granted>(machine));
+    const auto& outcome = std::get<granted>(machine.outcome());
+    EXPECT_EQ(outcome.sent, pause.until);
+    EXPECT_EQ(outcome.first_sent, start);
 }
 
 TEST(Claiming, GivingUpWithAnUnknownOutcomeWithdrawsTheClaim) {

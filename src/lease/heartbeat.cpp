@@ -10,10 +10,10 @@ constexpr int unanswered_max = 8;
 
 }  // namespace
 
-heartbeat::heartbeat(const rhythm& how, instant claimed, double chance)
-    : how_{how}, claimed_{claimed}, trust_end_{claimed + how.trust} {
+heartbeat::heartbeat(const rhythm& how, instant claimed, instant first_claimed, double chance)
+    : how_{how}, first_claimed_{first_claimed}, trust_end_{claimed + how.trust} {
     if (how_.max_lifetime.count() > 0)
-        trust_end_ = std::min(trust_end_, claimed_ + how_.max_lifetime);
+        trust_end_ = std::min(trust_end_, first_claimed_ + how_.max_lifetime);
     renew_at_ = jittered(claimed, how_.renew_after, chance);
 }
 
@@ -26,14 +26,14 @@ loss heartbeat::why(instant now) const {
     if (taken_) return loss::taken;
     if (now < trust_end_) return loss::none;
     const bool old_age =
-        how_.max_lifetime.count() > 0 && trust_end_ >= claimed_ + how_.max_lifetime;
+        how_.max_lifetime.count() > 0 && trust_end_ >= first_claimed_ + how_.max_lifetime;
     return old_age ? loss::lifetime_ended : loss::trust_ended;
 }
 
 // Once trust reaches to the end of the lifetime there is nothing left to win.
 bool heartbeat::renewal_helps() const {
     if (how_.renew == renewing::manual || unanswered_ >= unanswered_max) return false;
-    return how_.max_lifetime.count() == 0 || trust_end_ < claimed_ + how_.max_lifetime;
+    return how_.max_lifetime.count() == 0 || trust_end_ < first_claimed_ + how_.max_lifetime;
 }
 
 heartbeat::step heartbeat::next(instant now) const {
@@ -69,7 +69,7 @@ void heartbeat::renewal_answered(instant sent, renewal answer, instant now, doub
     // Trust that has ended never comes back, however good the late news.
     if (now >= trust_end_) return;
     auto end = sent + how_.trust;
-    if (how_.max_lifetime.count() > 0) end = std::min(end, claimed_ + how_.max_lifetime);
+    if (how_.max_lifetime.count() > 0) end = std::min(end, first_claimed_ + how_.max_lifetime);
     trust_end_ = std::max(trust_end_, end);
     renew_at_ = jittered(sent, how_.renew_after, chance);
 }

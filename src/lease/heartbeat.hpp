@@ -21,7 +21,11 @@ class heartbeat {
 public:
     // `claimed` is when the claim that was granted had been sent: the store may have started the
     // lease at any moment since.
-    heartbeat(const rhythm& how, instant claimed, double chance);
+    heartbeat(const rhythm& how, instant claimed, double chance)
+        : heartbeat{how, claimed, claimed, chance} {}
+    // `first_claimed` is when the claim was sent for the first time, if it was repeated: the store
+    // may count the lifetime of the lease from then.
+    heartbeat(const rhythm& how, instant claimed, instant first_claimed, double chance);
 
     enum class act {
         wait,   // until `until`
@@ -53,7 +57,7 @@ private:
 
     // Constant after construction
     rhythm how_;
-    instant claimed_;
+    instant first_claimed_;
     // State
     instant trust_end_;
     instant renew_at_;

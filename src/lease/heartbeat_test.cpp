@@ -159,9 +159,20 @@ TEST(Heartbeat, MaxLifetimeEndsRenewalAndThenTrust) {
         beat.renewal_sent(now, even);
         beat.renewal_answered(now, renewal::renewed, now, even);
     }
-    EXPECT_EQ(now, start + 25s);
+    // Less drift and margin, as for the ttl: the store ends the lifetime by its own clock.
+    EXPECT_EQ(beat.trust_end(), start + 25s - 25ms - 200ms);
     EXPECT_LT(last_sent, start + 20s);
     EXPECT_EQ(beat.why(now), loss::lifetime_ended);
+}
+
+// A repeated claim may have been granted by its first request: given the second one's answer, the
+// lifetime is still counted from the first.
+TEST(Heartbeat, MaxLifetimeIsCountedFromTheFirstRequestOfARepeatedClaim) {
+    const auto how = rhythm_of({.ttl = 10s, .max_lifetime = 12s});
+    heartbeat beat{how, start + 3s, start, even};
+    beat.renewal_sent(start + 6s, even);
+    beat.renewal_answered(start + 6s, renewal::renewed, start + 6s, even);
+    EXPECT_EQ(beat.trust_end(), start + 12s - 12ms - 200ms);
 }
 
 TEST(Heartbeat, ManualRenewalIsNeverAsked) {

@@ -126,7 +126,9 @@ rhythm rhythm_of(const lease_options& options) {
     how.retry_after =
         options.retry_period.count() > 0 ? nanos{options.retry_period} : how.renew_after / 3;
     how.stop_margin = std::min<nanos>(options.grace, how.ttl / 3);
-    how.max_lifetime = options.max_lifetime;
+    // The store ends the lifetime by its own clock, and ours may be slow (rule 8).
+    if (options.max_lifetime.count() > 0)
+        how.max_lifetime = part(options.max_lifetime, 1.0 - options.drift) - margin;
     how.jitter = options.renew_jitter;
     how.failures_max = options.max_renew_failures;
     how.renew = options.renew;

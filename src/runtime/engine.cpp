@@ -233,7 +233,8 @@ awaitable<void> engine::withdraw(std::shared_ptr<engine> self, std::string key, 
 }
 
 std::shared_ptr<holding> engine::hold(errand& todo, leasing::granted won, ticket turn) {
-    const leasing::heartbeat beat{leasing::rhythm_of(todo.options), won.sent, keeper_->chance()};
+    const leasing::heartbeat beat{leasing::rhythm_of(todo.options), won.sent, won.first_sent,
+                                  keeper_->chance()};
     auto who = std::make_shared<holding>(std::move(won.what), owner_, todo.options, beat,
                                          std::move(turn), won.sent, home_);
     held_.insert_or_assign(who->key, who);
