@@ -125,12 +125,14 @@ millis quarantine_left(std::optional<millis> quarantine, micros born, const stor
 
 std::optional<verdict> refuse_in_quarantine(std::optional<millis> quarantine,
                                             const store_time& born, const claim& wanted,
-                                            const store_time& now) {
+                                            const store_time& now, millis max_skew) {
     if (!quarantine) return std::nullopt;
     const auto left = quarantine_left(quarantine, born.elapsed, now);
     if (left.count() > 0) return busy{fence_token{}, {}, left, busy_reason::quarantined};
-    const auto born_at = std::chrono::floor<millis>(born.wall).count();
-    if (wanted.firing && number(*wanted.firing) < born_at) return already_done{occurrence{born_at}};
+    // Early grants went up to max_skew ahead of the clock, so forgotten ones may have as well.
+    const auto granted_to = (std::chrono::ceil<millis>(born.wall) + max_skew).count();
+    if (wanted.firing && number(*wanted.firing) < granted_to)
+        return already_done{occurrence{granted_to}};
     return std::nullopt;
 }
 

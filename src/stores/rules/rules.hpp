@@ -64,10 +64,11 @@ fence_verdict check_fence(fence_token& newest, fence_token token, fence_rule rul
 millis quarantine_left(std::optional<millis> quarantine, micros born, const store_time& now);
 
 // Rules 6 and 7 for such a store: while the quarantine lasts nothing is granted, and an occurrence
-// that was due before the marker was born counts as done, whenever it is asked for. Empty: go on.
+// that may have been granted before the marker was born counts as done, whenever it is asked for:
+// one that was due by then, or ahead of it by no more than `max_skew`. Empty: go on.
 std::optional<verdict> refuse_in_quarantine(std::optional<millis> quarantine,
                                             const store_time& born, const claim& wanted,
-                                            const store_time& now);
+                                            const store_time& now, millis max_skew = millis{0});
 
 // Rule 7: a lease longer than the quarantine would outlive it after a loss of data.
 std::optional<failure> refuse_long_ttl(std::optional<millis> quarantine, millis ttl);
