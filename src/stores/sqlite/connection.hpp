@@ -56,15 +56,14 @@ private:
     std::optional<synchronous> durability_{};
 };
 
-// A prepared statement, kept for many runs. The text that is bound must live until the run is over:
-// up to the next start() or reset().
+// A prepared statement, kept for many runs. Each run is started, and ends with reset(); until then
+// the text that is bound must live, and the statement may hold a lock.
 class statement {
 public:
     statement(connection& on, std::string_view sql);
 
     template <class... Values>
     void start(const Values&... values) {
-        reset();
         int place = 0;
         (bind(++place, values), ...);
     }

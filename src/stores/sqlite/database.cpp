@@ -17,6 +17,9 @@ constexpr std::uint32_t grants_per_sweep = 64;
 // How long a waiter that died is thought to be one. Waiters that live ask again.
 constexpr auto waiter_lifetime = std::chrono::seconds{60};
 
+// How long a file is taken to be the one at its path: to look costs a tenth of a transaction.
+constexpr auto look_interval = std::chrono::milliseconds{10};
+
 // A deadline that has passed: a lock is tried once.
 constexpr instant no_patience{};
 
@@ -67,12 +70,17 @@ std::optional<failure> database::reopen(instant deadline) {
 }
 
 std::optional<failure> database::follow(instant deadline) {
+    const auto now = lease_clock::now().time_since_epoch();
+    if (now.count() < look_again_.load(std::memory_order_relaxed)) return std::nullopt;
     const auto there = identity_of(path_);
     const auto same = [&] {
         const std::lock_guard lock{identity_mutex_};
         return there && *there == identity_;
     };
-    if (same()) return std::nullopt;
+    if (same()) {
+        look_again_.store((now + look_interval).count(), std::memory_order_relaxed);
+        return std::nullopt;
+    }
     std::unique_lock writing{writers_, std::defer_lock};
     std::unique_lock reading{readers_, std::defer_lock};
     if (!writing.try_lock_until(deadline) || !reading.try_lock_until(deadline)) return overdue();
@@ -129,24 +137,28 @@ result<T> database::read(instant deadline, Step step) {
 }
 
 verdict database::judge(lease_table& table, const claim& wanted, const rules::store_time& now,
-                        rules::lease_state& state) const {
+                        considered& of) const {
     const auto& common = settings_.common;
     if (auto refused =
             rules::refuse_in_quarantine(common.quarantine, session_->file.born, wanted, now))
         return std::move(*refused);
     auto known = table.find(wanted.key, now);
-    state = known ? std::move(*known) : table.fresh();
-    return rules::acquire(state, wanted, now, common.max_skew);
+    of.is_known = known.has_value();
+    of.state = known ? std::move(*known) : table.fresh();
+    return rules::acquire(of.state, wanted, now, common.max_skew);
 }
 
 result<verdict> database::acquire(const claim& wanted, instant deadline) {
     if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, wanted.ttl))
         return std::move(*refused);
     const auto step = [&](lease_table& table, const rules::store_time& now) -> outcome<verdict> {
-        rules::lease_state state;
-        auto answer = judge(table, wanted, now, state);
+        considered won;
+        auto answer = judge(table, wanted, now, won);
         if (!std::holds_alternative<grant>(answer)) return {std::move(answer)};
-        table.put(wanted.key, state, now);
+        if (won.is_known)
+            table.put(wanted.key, won.state, now);
+        else
+            table.add(wanted.key, won.state, now);
         if (++grants_ % grants_per_sweep == 0) {
             table.sweep(settings_.common.retention, now);
             table.purge_waiters(now);
@@ -158,8 +170,8 @@ result<verdict> database::acquire(const claim& wanted, instant deadline) {
     auto hasty = write<verdict>(synchronous::full, no_patience, step);
     if (hasty.has_value() || hasty.error().code != errc::unreachable) return hasty;
     const auto look = [&](lease_table& table, const rules::store_time& now) {
-        rules::lease_state state;
-        return judge(table, wanted, now, state);
+        considered unused;
+        return judge(table, wanted, now, unused);
     };
     auto seen = read<verdict>(deadline, look);
     if (seen.has_value() && !std::holds_alternative<grant>(*seen)) return seen;
@@ -168,10 +180,10 @@ result<verdict> database::acquire(const claim& wanted, instant deadline) {
 
 result<bool> database::withdraw(const std::string& key, const std::string& id, instant deadline) {
     const auto step = [&](lease_table& table, const rules::store_time& now) -> outcome<bool> {
-        auto known = table.find(key, now);
-        if (!known || !rules::withdraw(*known, id, now)) return {false};
-        table.put(key, *known, now);
-        return {true, table.has_waiters(key) ? effect::wake_waiters : effect::written};
+        auto known = table.find_held(key, now);
+        if (!known || !rules::withdraw(known->state, id, now)) return {false};
+        table.end(key, known->state, now);
+        return {true, known->has_waiters ? effect::wake_waiters : effect::written};
     };
     return write<bool>(synchronous::normal, deadline, step);
 }
@@ -198,12 +210,12 @@ result<std::vector<renewal>> database::renew(std::span<const held> leases, insta
 result<bool> database::release(const std::string& key, fence_token token, const farewell& how,
                                instant deadline) {
     const auto step = [&](lease_table& table, const rules::store_time& now) -> outcome<bool> {
-        auto known = table.find(key, now);
+        auto known = table.find_held(key, now);
         if (!known) return {false};
-        const auto did = rules::release(*known, token, how, now);
+        const auto did = rules::release(known->state, token, how, now);
         if (!did.changed) return {did.was_holder};
-        table.put(key, *known, now);
-        const bool wake = did.was_holder && table.has_waiters(key);
+        table.end(key, known->state, now);
+        const bool wake = did.was_holder && known->has_waiters;
         return {did.was_holder, wake ? effect::wake_waiters : effect::written};
     };
     // A loss of power ends all leases by itself, so only what outlives them must be on the disk.
@@ -214,10 +226,10 @@ result<bool> database::release(const std::string& key, fence_token token, const 
 result<bool> database::evict(const std::string& key, fence_token token, millis delay,
                              instant deadline) {
     const auto step = [&](lease_table& table, const rules::store_time& now) -> outcome<bool> {
-        auto known = table.find(key, now);
-        if (!known || !rules::evict(*known, token, delay, now)) return {false};
-        table.put(key, *known, now);
-        return {true, table.has_waiters(key) ? effect::wake_waiters : effect::written};
+        auto known = table.find_held(key, now);
+        if (!known || !rules::evict(known->state, token, delay, now)) return {false};
+        table.end(key, known->state, now);
+        return {true, known->has_waiters ? effect::wake_waiters : effect::written};
     };
     return write<bool>(synchronous::full, deadline, step);
 }

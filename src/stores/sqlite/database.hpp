@@ -8,6 +8,7 @@
 #include <pawl/clock.hpp>
 #include <pawl/spi/lease_store.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -85,9 +86,13 @@ private:
     std::optional<failure> follow(instant deadline);
     std::optional<failure> reopen(instant deadline);
     failure overdue() const;
+    struct considered {
+        rules::lease_state state;
+        bool is_known = false;
+    };
     // What a claim comes to, and the record it would leave if it is granted.
     verdict judge(lease_table& table, const claim& wanted, const rules::store_time& now,
-                  rules::lease_state& state) const;
+                  considered& of) const;
 
     // Constant after construction
     const std::string path_;
@@ -100,6 +105,7 @@ private:
     std::unique_ptr<session> session_;
     std::uint32_t grants_ = 0;  // under writers_
 
+    std::atomic<std::int64_t> look_again_{0};  // on the lease clock
     std::mutex identity_mutex_;
     file_identity identity_;  // under identity_mutex_; of the file that is open
 };

@@ -1,8 +1,10 @@
 #include "stores/sqlite/lease_table.hpp"
 
-#include "any_waiter_sql.hpp"
+#include "add_lease_sql.hpp"
+#include "end_lease_sql.hpp"
 #include "find_fence_sql.hpp"
 #include "find_floor_sql.hpp"
+#include "find_held_sql.hpp"
 #include "find_lease_sql.hpp"
 #include "find_term_sql.hpp"
 #include "list_leases_sql.hpp"
@@ -28,9 +30,19 @@ constexpr std::int64_t records_per_sweep = 128;
 std::int64_t signed_number(fence_token token) { return static_cast<std::int64_t>(number(token)); }
 fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::uint64_t>(value)}; }
 
-// The columns of a record from `first` on, in the order of find_lease.sql. A row of another boot is
-// over, as nobody who held it can be alive; only a key that lingers goes on doing so, for what is
-// left by the wall clock.
+// A row of another boot is over, as nobody who held it can be alive; only a key that lingers goes
+// on doing so, for what is left by the wall clock.
+void outlive_boot(rules::lease_state& state, rules::micros until_wall,
+                  const rules::store_time& now) {
+    const auto left = until_wall - now.wall;
+    const bool lingers = number(state.holder) == 0 && left.count() > 0;
+    state.until = lingers ? now.elapsed + std::min<rules::micros>(left, ttl_max) : now.elapsed;
+    state.acquired = now.elapsed;
+    state.holder = fence_token{};
+    state.claim_id.clear();
+}
+
+// The columns of a record from `first` on, in the order of find_lease.sql.
 rules::lease_state state_from(const statement& row, int first, std::int64_t boot,
                               const rules::store_time& now) {
     rules::lease_state state;
@@ -42,15 +54,14 @@ rules::lease_state state_from(const statement& row, int first, std::int64_t boot
     state.until = rules::micros{row.integer(first + 6)};
     state.last_token = token_of(row.integer(first + 8));
     if (const auto done = row.optional_integer(first + 9)) state.last_done = occurrence{*done};
-    if (row.integer(first + 3) != boot) {
-        const auto left = rules::micros{row.integer(first + 7)} - now.wall;
-        const bool lingers = number(state.holder) == 0 && left.count() > 0;
-        state.until = lingers ? now.elapsed + std::min<rules::micros>(left, ttl_max) : now.elapsed;
-        state.acquired = now.elapsed;
-        state.holder = fence_token{};
-        state.claim_id.clear();
-    }
+    if (row.integer(first + 3) != boot)
+        outlive_boot(state, rules::micros{row.integer(first + 7)}, now);
     return state;
+}
+
+std::optional<std::int64_t> done_of(const rules::lease_state& state) {
+    if (!state.last_done) return std::nullopt;
+    return number(*state.last_done);
 }
 
 rules::micros on_the_wall(rules::micros until, const rules::store_time& now) {
@@ -67,7 +78,10 @@ lease_table::lease_table(connection& on, std::string name_space, std::int64_t bo
       commit_{on, "COMMIT"},
       roll_back_{on, "ROLLBACK"},
       find_lease_{on, embedded::find_lease_sql},
+      add_lease_{on, embedded::add_lease_sql},
       put_lease_{on, embedded::put_lease_sql},
+      find_held_{on, embedded::find_held_sql},
+      end_lease_{on, embedded::end_lease_sql},
       find_term_{on, embedded::find_term_sql},
       put_term_{on, embedded::put_term_sql},
       list_leases_{on, embedded::list_leases_sql},
@@ -79,7 +93,6 @@ lease_table::lease_table(connection& on, std::string name_space, std::int64_t bo
       put_fence_{on, embedded::put_fence_sql},
       put_waiter_{on, embedded::put_waiter_sql},
       remove_waiter_{on, embedded::remove_waiter_sql},
-      any_waiter_{on, embedded::any_waiter_sql},
       purge_waiters_{on, embedded::purge_waiters_sql} {}
 
 int lease_table::begin() {
@@ -126,15 +139,50 @@ rules::lease_state lease_table::fresh() {
     return state;
 }
 
+bool lease_table::write_lease(statement& how, const std::string& key,
+                              const rules::lease_state& state, const rules::store_time& now) {
+    return how.run(name_space_, key, signed_number(state.holder), state.claim_id, state.owner,
+                   boot_, state.acquired.count(), state.acquired_wall.count(), state.until.count(),
+                   on_the_wall(state.until, now).count(), signed_number(state.last_token),
+                   done_of(state));
+}
+
+void lease_table::add(const std::string& key, const rules::lease_state& state,
+                      const rules::store_time& now) {
+    run_noted(add_lease_, write_lease(add_lease_, key, state, now));
+}
+
 void lease_table::put(const std::string& key, const rules::lease_state& state,
                       const rules::store_time& now) {
-    std::optional<std::int64_t> done;
-    if (state.last_done) done = number(*state.last_done);
-    run_noted(put_lease_, put_lease_.run(name_space_, key, signed_number(state.holder),
-                                         state.claim_id, state.owner, boot_, state.acquired.count(),
-                                         state.acquired_wall.count(), state.until.count(),
-                                         on_the_wall(state.until, now).count(),
-                                         signed_number(state.last_token), done));
+    run_noted(put_lease_, write_lease(put_lease_, key, state, now));
+}
+
+std::optional<lease_table::ending> lease_table::find_held(const std::string& key,
+                                                          const rules::store_time& now) {
+    std::optional<ending> found;
+    find_held_.start(name_space_, key);
+    if (row(find_held_)) {
+        auto& state = found.emplace().state;
+        state.holder = token_of(find_held_.integer(0));
+        state.claim_id = find_held_.text(1);
+        state.acquired = rules::micros{find_held_.integer(3)};
+        state.until = rules::micros{find_held_.integer(4)};
+        state.last_token = token_of(find_held_.integer(6));
+        if (const auto done = find_held_.optional_integer(7)) state.last_done = occurrence{*done};
+        if (find_held_.integer(2) != boot_)
+            outlive_boot(state, rules::micros{find_held_.integer(5)}, now);
+        found->has_waiters = find_held_.integer(8) != 0;
+    }
+    find_held_.reset();
+    return found;
+}
+
+void lease_table::end(const std::string& key, const rules::lease_state& state,
+                      const rules::store_time& now) {
+    run_noted(end_lease_,
+              end_lease_.run(name_space_, key, signed_number(state.holder), state.claim_id, boot_,
+                             state.until.count(), on_the_wall(state.until, now).count(),
+                             signed_number(state.last_token), done_of(state)));
 }
 
 bool lease_table::renew(const held& lease, const rules::store_time& now) {
@@ -216,13 +264,6 @@ void lease_table::put_waiter(const std::string& key, const std::string& waiter,
 
 void lease_table::remove_waiter(const std::string& key, const std::string& waiter) {
     run_noted(remove_waiter_, remove_waiter_.run(name_space_, key, waiter));
-}
-
-bool lease_table::has_waiters(const std::string& key) {
-    any_waiter_.start(name_space_, key);
-    const bool found = row(any_waiter_);
-    any_waiter_.reset();
-    return found;
 }
 
 void lease_table::purge_waiters(const rules::store_time& now) {

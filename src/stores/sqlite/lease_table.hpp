@@ -32,7 +32,16 @@ public:
     std::optional<rules::lease_state> find(const std::string& key, const rules::store_time& now);
     // What a key that has no record starts from.
     rules::lease_state fresh();
+    // Writes a record that find() did not find, and one that it did.
+    void add(const std::string& key, const rules::lease_state& state, const rules::store_time& now);
     void put(const std::string& key, const rules::lease_state& state, const rules::store_time& now);
+    // The same for a lease that is to end, without its owner, whose texts and times stay.
+    struct ending {
+        rules::lease_state state;
+        bool has_waiters = false;
+    };
+    std::optional<ending> find_held(const std::string& key, const rules::store_time& now);
+    void end(const std::string& key, const rules::lease_state& state, const rules::store_time& now);
     // The renewal of one lease, without its record's texts; whether it was renewed.
     bool renew(const held& lease, const rules::store_time& now);
 
@@ -47,11 +56,12 @@ public:
 
     void put_waiter(const std::string& key, const std::string& waiter, rules::micros until);
     void remove_waiter(const std::string& key, const std::string& waiter);
-    bool has_waiters(const std::string& key);
     void purge_waiters(const rules::store_time& now);
 
 private:
     bool row(statement& of);
+    bool write_lease(statement& how, const std::string& key, const rules::lease_state& state,
+                     const rules::store_time& now);
     void note(const statement& of);
     void run_noted(statement& of, bool worked);
 
@@ -62,10 +72,11 @@ private:
     std::string sweep_from_;
 
     statement begin_, commit_, roll_back_;
-    statement find_lease_, put_lease_, find_term_, put_term_, list_leases_;
+    statement find_lease_, add_lease_, put_lease_, find_held_, end_lease_, find_term_, put_term_,
+        list_leases_;
     statement sweep_leases_, purge_lease_, raise_floor_, find_floor_;
     statement find_fence_, put_fence_;
-    statement put_waiter_, remove_waiter_, any_waiter_, purge_waiters_;
+    statement put_waiter_, remove_waiter_, purge_waiters_;
 };
 
 }  // namespace pawl::sqlite
