@@ -1,0 +1,199 @@
+#include "testing/faults/tcp_proxy.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace pawl::testing_faults {
+namespace {
+
+using boost::asio::awaitable;
+using boost::asio::ip::tcp;
+
+std::size_t index_of(direction which) { return which == direction::to_server ? 0 : 1; }
+
+struct pair_of_sockets {
+    explicit pair_of_sockets(tcp::socket&& taken)
+        : client{std::move(taken)}, server{client.get_executor()} {}
+    tcp::socket client, server;
+
+    void reset() {
+        boost::system::error_code ignored;
+        client.set_option(boost::asio::socket_base::linger{true, 0}, ignored);
+        client.close(ignored);
+        server.close(ignored);
+    }
+};
+
+}  // namespace
+
+struct tcp_proxy::state : std::enable_shared_from_this<state> {
+    explicit state(std::uint16_t server_port)
+        : server{boost::asio::ip::address_v4::loopback(), server_port},
+          acceptor{context, tcp::endpoint{boost::asio::ip::address_v4::loopback(), 0}},
+          gates{boost::asio::steady_timer{context}, boost::asio::steady_timer{context}} {
+        port = acceptor.local_endpoint().port();
+    }
+
+    awaitable<void> take_connections() {
+        boost::system::error_code error;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+        while (acceptor.is_open()) {
+            auto client = co_await acceptor.async_accept(token);
+            if (error) co_return;
+            auto pair = std::make_shared<pair_of_sockets>(std::move(client));
+            co_await pair->server.async_connect(server, token);
+            if (error) {
+                pair->reset();
+                continue;
+            }
+            pairs.insert(pair);
+            {
+                const std::lock_guard lock{mutex};
+                ++taken;
+            }
+            boost::asio::co_spawn(context, carry(pair, direction::to_server),
+                                  boost::asio::detached);
+            boost::asio::co_spawn(context, carry(pair, direction::to_client),
+                                  boost::asio::detached);
+        }
+    }
+
+    awaitable<void> carry(std::shared_ptr<pair_of_sockets> pair, direction which) {
+        auto& from = which == direction::to_server ? pair->client : pair->server;
+        auto& to = which == direction::to_server ? pair->server : pair->client;
+        const auto gate = index_of(which);
+        std::array<char, 16 * 1024> bytes;
+        boost::system::error_code error;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+        for (;;) {
+            const auto size = co_await from.async_read_some(boost::asio::buffer(bytes), token);
+            if (error) break;
+            while (stalled[gate]) {
+                hold(gate, size);
+                gates[gate].expires_at(std::chrono::steady_clock::time_point::max());
+                co_await gates[gate].async_wait(token);
+            }
+            const auto whole = boost::asio::buffer(bytes, size);
+            co_await boost::asio::async_write(to, whole, token);
+            if (error) break;
+        }
+        pair->reset();
+        pairs.erase(pair);
+    }
+
+    void hold(std::size_t gate, std::size_t size) {
+        const std::lock_guard lock{mutex};
+        held[gate] += size;
+        changed.notify_all();
+    }
+
+    void cut_all() {
+        for (const auto& pair : pairs) pair->reset();
+    }
+
+    // Runs on the proxy's thread, and returns when it has run.
+    template <class Action>
+    void do_there(Action action) {
+        std::promise<void> done;
+        boost::asio::post(context, [&] {
+            action();
+            done.set_value();
+        });
+        done.get_future().get();
+    }
+
+    boost::asio::io_context context{1};
+    const tcp::endpoint server;
+    std::uint16_t port = 0;
+
+    // On the proxy's thread only
+    tcp::acceptor acceptor;
+    std::set<std::shared_ptr<pair_of_sockets>> pairs;
+    std::array<boost::asio::steady_timer, 2> gates;
+    std::array<bool, 2> stalled{};
+
+    std::mutex mutex;
+    std::condition_variable changed;
+    // Under mutex
+    int taken = 0;
+    std::array<std::uint64_t, 2> held{};
+
+    std::thread thread;
+};
+
+tcp_proxy::tcp_proxy(std::uint16_t server_port) : state_{std::make_shared<state>(server_port)} {
+    boost::asio::co_spawn(state_->context, state_->take_connections(), boost::asio::detached);
+    state_->thread = std::thread{[where = state_.get()] {
+        const auto work = boost::asio::make_work_guard(where->context);
+        where->context.run();
+    }};
+}
+
+tcp_proxy::~tcp_proxy() {
+    state_->context.stop();
+    state_->thread.join();
+}
+
+std::uint16_t tcp_proxy::port() const noexcept { return state_->port; }
+
+void tcp_proxy::cut() {
+    state_->do_there([this] { state_->cut_all(); });
+}
+
+void tcp_proxy::refuse() {
+    state_->do_there([this] {
+        state_->acceptor.close();
+        state_->cut_all();
+    });
+}
+
+void tcp_proxy::accept_again() {
+    state_->do_there([this] {
+        const tcp::endpoint here{boost::asio::ip::address_v4::loopback(), state_->port};
+        state_->acceptor.open(here.protocol());
+        state_->acceptor.set_option(boost::asio::socket_base::reuse_address{true});
+        state_->acceptor.bind(here);
+        state_->acceptor.listen();
+        boost::asio::co_spawn(state_->context, state_->take_connections(), boost::asio::detached);
+    });
+}
+
+void tcp_proxy::stall(direction which) {
+    state_->do_there([this, which] { state_->stalled[index_of(which)] = true; });
+}
+
+void tcp_proxy::resume(direction which) {
+    state_->do_there([this, which] {
+        state_->stalled[index_of(which)] = false;
+        state_->gates[index_of(which)].cancel();
+    });
+}
+
+int tcp_proxy::connections() const {
+    const std::lock_guard lock{state_->mutex};
+    return state_->taken;
+}
+
+bool tcp_proxy::wait_for_held_bytes(direction which, std::uint64_t bytes) const {
+    std::unique_lock lock{state_->mutex};
+    return state_->changed.wait_for(lock, std::chrono::seconds{10},
+                                    [&] { return state_->held[index_of(which)] >= bytes; });
+}
+
+}  // namespace pawl::testing_faults

@@ -1,0 +1,40 @@
+// A proxy between a client and a server on 127.0.0.1 that can cut, stall and delay.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+namespace pawl::testing_faults {
+
+enum class direction { to_server, to_client };
+
+// Thread-safe; runs on a thread of its own until its end.
+class tcp_proxy {
+public:
+    explicit tcp_proxy(std::uint16_t server_port);
+    ~tcp_proxy();
+    tcp_proxy(const tcp_proxy&) = delete;
+    tcp_proxy& operator=(const tcp_proxy&) = delete;
+
+    std::uint16_t port() const noexcept;
+
+    // Closes every connection, with a reset; new ones are taken as before.
+    void cut();
+    // Refuses new connections, after cutting all, until accept_again().
+    void refuse();
+    void accept_again();
+    // Bytes of one direction are held back, in order, until resume(). Returns when it holds.
+    void stall(direction which);
+    void resume(direction which);
+
+    // How many connections have been taken so far.
+    int connections() const;
+    // Returns when at least so many bytes are held back in a stalled direction; false after 10 s.
+    bool wait_for_held_bytes(direction which, std::uint64_t bytes) const;
+
+private:
+    struct state;
+    std::shared_ptr<state> state_;
+};
+
+}  // namespace pawl::testing_faults
