@@ -1,4 +1,4 @@
--- KEYS lock [marker]; ARGV id owner ttl_ms ttl_and_retention_ms [due_ms|'' once|again max_skew_ms [quarantine_ms run_id]]; reply token, or {0 held|1 lingering|2 quarantined|3 early, holder, remaining_ms, owner}, or {4 done, last_done_ms}
+-- KEYS lock [marker]; ARGV id owner ttl_ms ttl_and_retention_ms [due_ms|'' once|again max_skew_ms [quarantine_ms run_id synced|uncertain]]; reply token, or {0 held|1 lingering|2 quarantined|3 early, holder, remaining_ms, owner}, or {4 done, last_done_ms}
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local due = tonumber(ARGV[5])
@@ -8,12 +8,14 @@ if KEYS[2] then
   local marker = redis.call('GET', KEYS[2])
   local born, run, since = string.match(marker or '', '^(%d+) (%w+) (%d+)$')
   if run ~= ARGV[9] then
-    -- Another life: whatever was granted before it may be forgotten. A replica that was promoted
-    -- has lived longer than that, so for it the quarantine begins when it is first seen.
+    -- Another life: what was granted before it may be forgotten, unless every write was synced. A
+    -- replica that was promoted has lived longer, so for it the quarantine begins when first seen.
     local promoted = marker and not string.find(redis.call('INFO', 'replication'), 'second_repl_offset:-1', 1, true)
-    local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
-    since = promoted and now or now - up * 1000000
-    born = math.max(tonumber(born or '0'), math.floor(since / 1000))
+    if promoted or not marker or ARGV[10] ~= 'synced' then
+      local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+      since = promoted and now or now - up * 1000000
+      born = math.max(tonumber(born or '0'), math.floor(since / 1000))
+    end
     redis.call('SET', KEYS[2], string.format('%d %s %d', born, ARGV[9], since))
   end
   local left = since + ARGV[8] * 1000 - now

@@ -19,6 +19,10 @@ namespace {
 // Leases renewed by one call of the script: Redis serves nobody else meanwhile, for about 2 ms.
 constexpr std::size_t renew_batch_max = 512;
 
+// A release in place leaves a record its retention from the grant on, up to a TTL more than from the
+// release on. Where that would show, the release pays for setting it anew.
+constexpr millis retention_short = std::chrono::hours{24};
+
 // What acquire.lua answers when it does not grant.
 enum refusal_kind : std::int64_t { held_by_other, lingering, quarantined, early, done_already };
 
@@ -156,7 +160,11 @@ async<verdict> redis_store::acquire(claim wanted) {
     call.add(encode_id(wanted.id)).add(wanted.owner);
     call.add(wanted.ttl.count()).add(wanted.ttl.count() + retention_);
     if (wanted.firing || quarantine) add_firing(call, wanted);
-    if (quarantine) call.add(quarantine->count()).add(link_->facts().run_id);
+    if (quarantine) {
+        const auto& facts = link_->facts();
+        call.add(quarantine->count()).add(facts.run_id);
+        call.add(facts.writes == durability::synced ? "synced" : "uncertain");
+    }
     const auto got = co_await run(call);
     if (got.has_error()) co_return got.error();
     co_return read_verdict(wanted, *got);
@@ -224,7 +232,7 @@ async<bool> redis_store::release(std::string key, fence_token token, farewell ho
     const auto self = shared_from_this();
     script_call call{scripts::all().release, 1};
     call.add(lock_prefix_, key).add(digits_of(token));
-    if (how.at_least.count() > 0 || how.done) {
+    if (how.at_least.count() > 0 || how.done || settings_->common.retention < retention_short) {
         if (how.at_least == farewell::until_expiry)
             call.add("until_expiry");
         else

@@ -132,6 +132,37 @@ std::optional<failure> judge(const greeting& asked, const replies& got, const st
     return refuse_old(place, hello_version(hello));
 }
 
+// Missing the right to read the configuration only means that nothing is known to be synced.
+durability durability_of(const reply& configuration) {
+    bool appends = false, always = false;
+    const auto& parts = configuration.elements;
+    for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
+        if (parts[i].text == "appendonly") appends = parts[i + 1].text == "yes";
+        if (parts[i].text == "appendfsync") always = parts[i + 1].text == "always";
+    }
+    return appends && always ? durability::synced : durability::uncertain;
+}
+
+async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
+                               std::shared_ptr<reply_parser> parser,
+                               std::shared_ptr<const redis_settings> settings) {
+    const auto place = place_of(*settings);
+    std::string questions;
+    command_writer{questions, 2}.add("INFO").add("server");
+    command_writer{questions, 3}.add("CONFIG").add("GET").add("append*");
+    const auto told = co_await exchange(stream, parser, questions, 2, place);
+    if (told.has_error()) co_return told.error();
+    const auto& server = told->front();
+    session_facts facts;
+    if (server.is_error() && settings->common.quarantine)
+        co_return explain_refusal(place, server.text);
+    if (auto old = refuse_old(place, field_of(server.text, "redis_version")))
+        co_return std::move(*old);
+    facts.run_id = field_of(server.text, "run_id");
+    facts.writes = durability_of(told->back());
+    co_return facts;
+}
+
 }  // namespace
 
 std::string place_of(const redis_settings& settings) {
@@ -150,22 +181,9 @@ async<session_facts> dial(std::shared_ptr<net::byte_stream> stream,
     const auto got = co_await exchange(stream, parser, asked.commands, asked.count, place);
     if (got.has_error()) co_return got.error();
     if (auto bad = judge(asked, *got, place)) co_return std::move(*bad);
-    session_facts facts;
     const bool hello_failed = (*got)[asked.hello_at].is_error();
-    if (!settings->common.quarantine && !hello_failed) co_return facts;
-    std::string info;
-    command_writer{info, 2}.add("INFO").add("server");
-    const auto told = co_await exchange(stream, parser, info, 1, place);
-    if (told.has_error()) co_return told.error();
-    const auto& server = told->front();
-    if (server.is_error()) {
-        if (settings->common.quarantine) co_return explain_refusal(place, server.text);
-        co_return facts;
-    }
-    if (auto old = refuse_old(place, field_of(server.text, "redis_version")))
-        co_return std::move(*old);
-    facts.run_id = field_of(server.text, "run_id");
-    co_return facts;
+    if (!settings->common.quarantine && !hello_failed) co_return session_facts{};
+    co_return co_await ask_facts(stream, parser, settings);
 }
 
 }  // namespace pawl::redis

@@ -12,9 +12,15 @@
 
 namespace pawl::redis {
 
-// What the server said of itself.
+enum class durability {
+    uncertain,  // a restart may forget what was answered
+    synced      // every write is on disk before it is answered
+};
+
+// What the server said of itself; asked for under quarantine only.
 struct session_facts {
-    std::string run_id;  // changes with every start of the server; asked for under quarantine only
+    std::string run_id;  // changes with every start of the server
+    durability writes = durability::uncertain;
 };
 
 // Has no timeout: whoever owns the stream closes it when patience runs out. A failure is
