@@ -10,6 +10,9 @@
 #endif
 #define ASKS 2
 #define OCCURRENCES 2
+#ifndef SKEW
+#define SKEW 0  // how many occurrences ahead of the store's clock one may be granted
+#endif
 
 // Kinds of letters.
 #define NONE    0
@@ -27,21 +30,21 @@ bit running[RUNNERS];
 
 // The store. An occurrence `n` is due once `due` is n.
 byte holder;  // claim id; 0: nobody
-byte last_done;
+byte last_done;  // up to OCCURRENCES + SKEW
 byte due = 1;
 bit disturbed;
 
 // What the checker remembers.
 byte runs[OCCURRENCES + 1];
-bit completed[OCCURRENCES + 1];
-bit counts[OCCURRENCES + 1];  // counts as done without a run: the birth rule
+bit completed[OCCURRENCES + SKEW + 1];
+bit counts[OCCURRENCES + SKEW + 1];  // counts as done without a run: the birth rule
 
 inline mark(done) {
     if
     :: done > last_done -> last_done = done
     :: else
     fi;
-    assert(last_done <= due);
+    assert(last_done <= due + SKEW);
 #ifdef AT_LEAST_ONCE
     assert(last_done == 0 || completed[last_done] || counts[last_done]);
 #endif
@@ -97,10 +100,16 @@ proctype runner(byte me) {
     od
 }
 
+#ifdef NO_BIRTH_SKEW
+#define BIRTH_SKEW 0
+#else
+#define BIRTH_SKEW SKEW
+#endif
+
 #ifdef NO_EARLY
 #define TOO_EARLY(firing) false
 #else
-#define TOO_EARLY(firing) (firing > due)
+#define TOO_EARLY(firing) (firing > due + SKEW)
 #endif
 
 #ifdef NO_OCCURRENCE
@@ -151,8 +160,9 @@ proctype world() {
 #ifdef NO_BIRTH
         last_done = 0;
 #else
-        // What was due before the store was born anew may have run: it counts as done.
-        last_done = due; counts[1] = 1; counts[due] = 1;
+        // What was due before the store was born anew, or might be granted early, may have run: it
+        // counts as done.
+        last_done = due + BIRTH_SKEW; counts[1] = 1; counts[2] = 1;
 #endif
         skip }
 #endif

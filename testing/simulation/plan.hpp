@@ -1,0 +1,83 @@
+// What one seed stands for: how many nodes, which keys, which faults, and which bug is planted.
+#pragma once
+
+#include "testing/simulation/dice.hpp"
+
+#include <pawl/options.hpp>
+#include <pawl/spi/store_settings.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::simulation {
+
+// A rule that is broken on purpose: the simulation must find out.
+enum class plant {
+    none,
+    // At the node
+    trust_from_answer,    // rule 8: trust is counted from when the answer came
+    no_margin,            // rule 8: a lease is trusted for all of its TTL
+    clock_stops,          // rule 8: the clock does not count the time asleep
+    late_answer_revives,  // rule 9: a late `renewed` brings a lost lease back
+    lifetime_ignored,     // rule 9: a hung job is renewed for ever
+    lifetime_unadjusted,  // rules 8 and 9: a slow clock ends the lifetime after the store does
+    lifetime_restarts,    // rules 2 and 9: counted anew by the answer to a repeated claim
+    unguarded,            // rule 10: a command lives on while its node is paused
+    claim_id_reused,      // rule 2: a node has one claim id for ever
+    push_only,            // rule 12: no timer behind the push
+    // At the store
+    repeat_mints,         // rule 2: a repeated claim gets a new token
+    renew_revives,        // rule 3: a renewal takes the key back from whoever has it
+    release_any,          // rule 4: a release frees the key whoever has it
+    eviction_at_once,     // rule 5: no lock delay
+    occurrence_unmarked,  // rule 6: an at-most-once occurrence is not marked by its grant
+    occurrence_used_up,   // rule 6: an at-least-once occurrence is marked by its grant
+    no_early_guard,       // rule 6: one fast clock uses up the future
+    no_birth_guard,       // rule 6: a loss of data forgets what has run
+    birth_without_skew,   // rule 6: a loss of data forgets what has run early
+    no_quarantine,        // rule 7: a store that lost its data grants at once
+    plain_counter,        // rule 1: tokens start again after a loss of data
+    callers_clock,        // rule 14: the wall clock of the caller ends leases
+    // At the guarded resource
+    unchecked  // rule 15: writes of any token are accepted
+};
+
+std::string_view name_of(plant bug);
+
+struct key_plan {
+    std::string key;
+    lease_options options;  // firing is chosen for each claim
+    bool has_firings = false;
+    nanos period{};     // between two firings
+    nanos job_least{};  // how long a job takes
+    nanos job_most{};
+    double hangs = 0;  // how often a job never ends
+};
+
+struct fault_plan {
+    double lost = 0;      // of all messages
+    double repeated = 0;  // of all messages
+    double slow = 0;      // of all messages: delayed by up to `slowest`
+    nanos slowest{};
+    nanos every{};  // between two faults of nodes, the network and the store
+    bool loses_data = false;
+    bool evicts = false;
+};
+
+struct world_plan {
+    std::size_t nodes = 3;
+    std::vector<key_plan> keys;
+    fault_plan faults;
+    store_settings settings;
+    double drift = 0;   // how far the rates of clocks are apart
+    nanos skew_most{};  // of wall clocks
+    nanos faulty{};     // for how long there are faults
+    nanos healthy{};    // and then none: within this time everybody who waits is served
+    plant bug = plant::none;
+};
+
+world_plan draw_plan(dice& random, plant bug);
+
+}  // namespace pawl::simulation

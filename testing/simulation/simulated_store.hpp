@@ -1,0 +1,70 @@
+// The store of a simulation: the real rules over a map, on virtual time, with bugs to be planted.
+#pragma once
+
+#include "stores/rules/rules.hpp"
+#include "testing/simulation/plan.hpp"
+#include "testing/simulation/referee.hpp"
+#include "testing/simulation/timeline.hpp"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pawl::simulation {
+
+// The wall clock of the store when a simulation begins.
+constexpr std::chrono::seconds wall_at_start{1'700'000'000};
+
+// Each verb is one atomic step at the instant at which it is called. What is guarded by tokens
+// lives here too, but loses nothing when the store does.
+class simulated_store {
+public:
+    simulated_store(const world_plan& plan, const timeline& time, referee& judge)
+        : plan_{plan}, time_{time}, judge_{judge}, born_{now()} {}
+
+    bool up() const { return time_.now() >= down_until_; }
+    void restart(nanos outage);
+    void lose_data(nanos outage);
+
+    verdict acquire(const claim& wanted, nanos callers_wall);
+    bool withdraw(const std::string& key, const std::string& id);
+    renewal renew(const held& lease);
+    bool release(const std::string& key, fence_token token, const farewell& how);
+    // The operator evicts whoever holds the key.
+    void evict(const std::string& key);
+    void listen(const std::string& key, fence_token seen, std::function<void()> wake);
+    void write(const std::string& key, fence_token token);
+
+    // Whether a holder that trusts this token is right, or is excused: evicted, or lost by the
+    // store with its data.
+    bool backs(const std::string& key, fence_token token) const;
+    std::optional<occurrence> last_done(const std::string& key) const;
+    rules::store_time now() const;
+
+private:
+    struct listener {
+        fence_token seen;
+        std::function<void()> wake;
+    };
+
+    verdict decide(rules::lease_state& state, const claim& wanted, nanos callers_wall);
+    void changed(const std::string& key);
+    delivery mode_of(const std::string& key) const;
+
+    // Constant after construction
+    const world_plan& plan_;
+    const timeline& time_;
+    referee& judge_;
+    // State
+    rules::store_time born_;
+    nanos down_until_{0};
+    std::map<std::string, rules::lease_state> keys_;
+    std::map<std::string, fence_token> guarded_;
+    std::multimap<std::string, listener> listeners_;
+    std::set<std::pair<std::string, fence_token>> excused_;
+};
+
+}  // namespace pawl::simulation

@@ -1,0 +1,33 @@
+// A seeded simulation of many nodes that compete for leases, on virtual time: the machines of
+// src/lease and the rules of src/stores/rules are the real ones; clocks, network and crashes are
+// not.
+//
+// A seed says everything that happens, so that a failure is repeated exactly.
+#pragma once
+
+#include "testing/simulation/plan.hpp"
+#include "testing/simulation/referee.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace pawl::simulation {
+
+struct findings {
+    std::optional<std::string> breach;  // the first law that was broken, and how
+    std::array<bool, laws> broken{};    // every law that was
+    tally counts{};
+    std::uint64_t events = 0;
+    std::uint64_t fingerprint = 0;  // differs as soon as anything of note differs
+    std::string trace;              // of the end, up to the breach; empty unless asked for
+
+    bool broke(law which) const { return broken[static_cast<std::size_t>(which)]; }
+};
+
+enum class tracing { off, on };
+
+findings simulate(std::uint64_t seed, plant bug = plant::none, tracing trace = tracing::off);
+
+}  // namespace pawl::simulation
