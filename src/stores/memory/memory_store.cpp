@@ -31,7 +31,7 @@ public:
         if (auto refused = rules::refuse_long_ttl(settings_.quarantine, wanted.ttl))
             co_return std::move(*refused);
         if (auto early = rules::refuse_in_quarantine(settings_.quarantine, data_->born(), wanted,
-                                                     data_->now()))
+                                                     data_->now(), settings_.max_skew))
             co_return std::move(*early);
         co_return data_->acquire(wanted, settings_.max_skew, settings_.retention);
     }

@@ -139,8 +139,8 @@ result<T> database::read(instant deadline, Step step) {
 verdict database::judge(lease_table& table, const claim& wanted, const rules::store_time& now,
                         considered& of) const {
     const auto& common = settings_.common;
-    if (auto refused =
-            rules::refuse_in_quarantine(common.quarantine, session_->file.born, wanted, now))
+    if (auto refused = rules::refuse_in_quarantine(common.quarantine, session_->file.born, wanted,
+                                                   now, common.max_skew))
         return std::move(*refused);
     auto known = table.find(wanted.key, now);
     of.is_known = known.has_value();
