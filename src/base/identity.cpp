@@ -7,6 +7,7 @@
 
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <array>
 
 namespace pawl::base {
@@ -30,6 +31,17 @@ std::string hexadecimal(const std::array<unsigned char, 16>& bytes) {
 }
 
 }  // namespace
+
+std::string id_source::next() {
+    if (used_ == bytes_.size()) {
+        ensure(RAND_bytes(bytes_.data(), static_cast<int>(bytes_.size())) == 1);
+        used_ = 0;
+    }
+    std::array<unsigned char, 16> taken{};
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(used_), taken.size(), taken.begin());
+    used_ += taken.size();
+    return hexadecimal(taken);
+}
 
 std::string fresh_id() { return hexadecimal(random_bytes()); }
 

@@ -19,6 +19,13 @@ TEST(Identity, IdsAreFreshAndOfOneForm) {
     }
 }
 
+TEST(Identity, ASourceOfIdsNeverRepeatsItself) {
+    id_source source;
+    std::set<std::string> seen;
+    for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(seen.insert(source.next()).second);
+    EXPECT_THAT(*seen.begin(), testing::MatchesRegex("[0-9a-f]{32}"));
+}
+
 TEST(Identity, UuidsCarryTheirVersionAndVariant) {
     for (int i = 0; i < 100; ++i)
         EXPECT_THAT(fresh_uuid(),

@@ -59,6 +59,7 @@ void loop::finish(visitor& who, std::exception_ptr error) {
 }
 
 void loop::run_errands(visitor& me, std::unique_lock<std::mutex>& lock) {
+    ++away_;
     step_aside();
     lock.unlock();
     while (!me.errands.empty()) {
@@ -67,6 +68,7 @@ void loop::run_errands(visitor& me, std::unique_lock<std::mutex>& lock) {
         job();
     }
     lock.lock();
+    --away_;
 }
 
 void loop::drive_until_done(visitor& me) {
@@ -96,29 +98,31 @@ void loop::step_aside() {
     for (auto* other : visitors_) {
         if (!other->done) other->changed.notify_one();
     }
-    if (own_sleeps_deeply_) own_turn_.notify_one();
+    if (own_sleeps_deeply_ || attended_ > 0) own_turn_.notify_one();
 }
 
 // True when the loop has stood still for the whole of its patience.
 bool loop::may_take_over(std::unique_lock<std::mutex>& lock) {
     const auto turns_before = turns_;
     const bool was_driven = driven_;
-    own_turn_.wait_for(lock, own_thread_patience, [this] { return stopping_; });
-    if (stopping_) return true;
+    own_turn_.wait_for(lock, own_thread_patience,
+                       [this] { return stopping_ || (attended_ > 0 && is_deserted()); });
+    if (stopping_ || (attended_ > 0 && is_deserted())) return true;
     if (driven_ && was_driven && turns_ == turns_before) {
         // One long visit: sleep until its visitor steps aside.
         own_sleeps_deeply_ = true;
         own_turn_.wait(lock, [this] { return stopping_ || !driven_; });
         own_sleeps_deeply_ = false;
-        return !driven_ && visitors_.empty();
+        return is_deserted();
     }
+    // Whoever is there but does not drive is on an errand, or about to leave.
     return !driven_ && !was_driven && turns_ == turns_before;
 }
 
 void loop::drive_for_ever() {
     std::unique_lock lock{mutex_};
     while (!stopping_) {
-        if ((driven_ || !visitors_.empty()) && !may_take_over(lock)) continue;
+        if (!is_deserted() && !may_take_over(lock)) continue;
         if (stopping_ || driven_) continue;
         driven_ = true;
         do {
@@ -127,7 +131,7 @@ void loop::drive_for_ever() {
             context_.run_one();
             current = {};
             lock.lock();
-        } while (!stopping_ && visitors_.empty());
+        } while (!stopping_ && visitors_.size() == away_);
         driven_ = false;
         step_aside();
     }

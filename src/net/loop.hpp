@@ -18,6 +18,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -84,6 +85,19 @@ public:
         co_return std::move(*state->value);
     }
 
+    // While one exists, somebody waits for the loop without driving it, so the loop's own thread
+    // takes over at once when a blocked caller leaves. Work that can wait a millisecond needs none.
+    class attention {
+    public:
+        explicit attention(loop& where) : where_{where} { ++where_.attended_; }
+        ~attention() { --where_.attended_; }
+        attention(const attention&) = delete;
+        attention& operator=(const attention&) = delete;
+
+    private:
+        loop& where_;
+    };
+
 private:
     // A caller that blocks in wait_for, and drives the loop when nobody else does.
     struct visitor {
@@ -107,13 +121,18 @@ private:
     void step_aside();
     void drive_for_ever();
     bool may_take_over(std::unique_lock<std::mutex>& lock);
+    // Nobody drives, and no blocked caller is there to do so. REQUIRES: mutex_ is held.
+    bool is_deserted() const { return !driven_ && visitors_.size() == away_; }
 
+    // First: coroutines that die with the context still count down.
+    std::atomic<int> attended_{0};
     boost::asio::io_context context_{1};
     boost::asio::executor_work_guard<executor_type> keep_open_;
     std::mutex mutex_;
     std::condition_variable own_turn_;
     // Under mutex_
     std::vector<visitor*> visitors_;
+    std::size_t away_ = 0;  // how many of them are on an errand
     bool driven_ = false;
     bool stopping_ = false;
     bool own_sleeps_deeply_ = false;

@@ -108,6 +108,29 @@ TEST(Loop, GoesOnWhileABlockingJobRuns) {
     EXPECT_EQ(where.wait_for(ask(where)), 1);
 }
 
+// A long errand of a blocked caller must not leave the loop's own thread spinning or asleep.
+TEST(Loop, AttentionIsPaidWhileACallerIsOnAnErrand) {
+    loop where;
+    const loop::attention waiting{where};
+    auto ask = [](loop& on) -> awaitable<int> {
+        int ticks = 0;
+        for (int i = 0; i < 20; ++i) {
+            auto ticked = std::make_shared<std::atomic<bool>>(false);
+            boost::asio::post(on.get_executor(), [ticked] {
+                *ticked = true;
+                ticked->notify_one();
+            });
+            auto job = [ticked] {
+                ticked->wait(false);
+                return 1;
+            };
+            ticks += co_await on.run_blocking(job);
+        }
+        co_return ticks;
+    };
+    EXPECT_EQ(where.wait_for(ask(where)), 20);
+}
+
 TEST(Loop, DropsWhatStillRunsWhenItEnds) {
     auto alive = std::make_shared<int>(1);
     const std::weak_ptr<int> watch = alive;

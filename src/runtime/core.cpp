@@ -27,7 +27,7 @@ std::string default_owner() {
 }  // namespace
 
 core::core(const store_maker& make, store_settings settings, open_options options) {
-    engine::parts made_of{loop_.get_executor(), make(loop_), std::move(settings),
+    engine::parts made_of{&loop_, make(loop_), std::move(settings),
                           options.owner.empty() ? default_owner() : std::move(options.owner),
                           std::move(options.watcher)};
     engine_ = std::make_shared<engine>(std::move(made_of));

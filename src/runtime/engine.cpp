@@ -36,7 +36,7 @@ awaitable<void> sleep(boost::asio::steady_timer& timer, nanos duration) {
 struct engine::errand {
     errand(engine& home, std::string wanted_key, const lease_options& how, patience how_long)
         : key{std::move(wanted_key)},
-          id{base::fresh_id()},
+          id{home.ids_.next()},
           options{how},
           waiting{how_long},
           began{lease_clock::now()},
@@ -53,7 +53,8 @@ struct engine::errand {
 };
 
 engine::engine(parts made_of)
-    : executor_{made_of.executor},
+    : loop_{*made_of.loop},
+      executor_{made_of.loop->get_executor()},
       store_{std::move(made_of.store)},
       settings_{std::move(made_of.settings)},
       owner_{std::move(made_of.owner)},
@@ -103,6 +104,9 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     if (options.acquire_jitter.count() > 0)
         co_await sleep(todo.place->timer, std::chrono::duration_cast<nanos>(
                                               options.acquire_jitter * self->keeper_->chance()));
+    // A push may come at any moment, and the loop may not be standing still then.
+    std::optional<net::loop::attention> prompt;
+    if (how_long.wait.count() > 0) prompt.emplace(self->loop_);
     auto turn = self->gate_->try_enter(todo.key);
     if (!turn && how_long.wait.count() > 0) {
         auto line = self->gate_->enter(todo.key, how_long.wait, todo.place);
@@ -170,7 +174,7 @@ awaitable<leasing::claim_outcome> engine::ask(std::shared_ptr<engine> self, erra
                 break;
             case claiming::act::renew_id:
                 co_await withdraw(self, todo.key, todo.id);
-                todo.id = base::fresh_id();
+                todo.id = self->ids_.next();
                 machine.withdrawn(lease_clock::now());
                 break;
             case claiming::act::await:

@@ -4,7 +4,9 @@
 // coroutines keep the engine alive by shared_ptr, because they may die as late as the loop does.
 #pragma once
 
+#include "base/identity.hpp"
 #include "lease/claiming.hpp"
+#include "net/loop.hpp"
 #include "runtime/gate.hpp"
 #include "runtime/holding.hpp"
 #include "runtime/keeper.hpp"
@@ -31,7 +33,7 @@ using claimed = std::variant<std::shared_ptr<holding>, busy, already_done, calle
 class engine : public std::enable_shared_from_this<engine> {
 public:
     struct parts {
-        boost::asio::any_io_executor executor;
+        net::loop* loop;
         std::shared_ptr<lease_store> store;
         store_settings settings;
         std::string owner;
@@ -77,6 +79,7 @@ private:
     void report(const errand& todo, acquire_outcome outcome);
 
     // Constant after construction
+    net::loop& loop_;
     boost::asio::any_io_executor executor_;
     std::shared_ptr<lease_store> store_;
     store_settings settings_;
@@ -87,6 +90,7 @@ private:
     std::shared_ptr<keeper> keeper_;
     // State
     std::unordered_map<std::string, std::weak_ptr<holding>> held_;
+    base::id_source ids_;
     std::size_t releases_ = 0;
     std::shared_ptr<boost::asio::steady_timer> drained_;
 };

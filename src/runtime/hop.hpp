@@ -14,6 +14,7 @@ namespace pawl::runtime {
 // On the loop itself it costs nothing; elsewhere a switch to the loop and one back.
 template <class T>
 boost::asio::awaitable<T> on_loop(net::loop& where, boost::asio::awaitable<T> work) {
+    const net::loop::attention prompt{where};
     const auto here = co_await boost::asio::this_coro::executor;
     if (here == boost::asio::any_io_executor{where.get_executor()})
         co_return co_await std::move(work);
