@@ -1,0 +1,48 @@
+// How the benchmarks measure: both sides in turns in one run, medians, and a ratio.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/locks.hpp>
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace pawl::benchmarks {
+
+using nanos = std::chrono::nanoseconds;
+
+double median(std::vector<double> samples);
+double percentile(std::vector<double> samples, double fraction);
+
+// The time of one call, in microseconds.
+double micros_of(const std::function<void()>& work);
+
+// Calls both in turns, so that whatever disturbs the machine disturbs both. Medians in
+// microseconds.
+struct pair_result {
+    double bare = 0;
+    double ours = 0;
+};
+pair_result compare(int rounds, const std::function<void()>& bare,
+                    const std::function<void()>& ours);
+
+// The processor time that a process has used so far.
+nanos cpu_time_of(pid_t process);
+
+// One line of the table in docs/performance.md.
+void print_heading();
+void print_row(const std::string& what, const std::string& bare, const std::string& ours,
+               double ratio, const std::string& goal, bool met);
+std::string micros_text(double value);
+
+void benchmark_redis();
+void benchmark_sqlite();
+void benchmark_holding();
+void benchmark_contention();
+
+}  // namespace pawl::benchmarks

@@ -1,0 +1,119 @@
+// Acquire and release on Redis, beside bare hiredis on the same server.
+#include "benchmarks/bare_redis.hpp"
+#include "benchmarks/measure.hpp"
+#include "testing/servers/redis_server.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <atomic>
+
+namespace pawl::benchmarks {
+namespace {
+
+using boost::asio::awaitable;
+constexpr lease_options half_a_minute{.ttl = millis{30'000}};
+
+awaitable<bool> async_pairs(locks& store, std::string key, int count,
+                            std::vector<double>* samples) {
+    for (int i = 0; i < count; ++i) {
+        const auto begun = lease_clock::now();
+        auto asking = store.async_try_acquire(key, half_a_minute);
+        auto held = co_await std::move(asking);
+        auto ending = held->async_release();
+        co_await std::move(ending);
+        if (samples != nullptr)
+            samples->push_back(
+                std::chrono::duration<double, std::micro>(lease_clock::now() - begun).count());
+    }
+    co_return true;
+}
+
+void one_caller(std::uint16_t port, locks& store) {
+    bare_redis bare{port};
+    const auto blocking = compare(
+        4000, [&] { bare.fenced_pair("one/bare"); },
+        [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
+    print_row(
+        "Redis, acquire + release, one caller that blocks; bare: the same scripts through hiredis",
+        micros_text(blocking.bare), micros_text(blocking.ours), blocking.ours / blocking.bare,
+        "≤ 1.15", blocking.ours / blocking.bare <= 1.15);
+
+    std::vector<double> bare_samples, our_samples;
+    for (int round = 0; round < 40; ++round) {
+        for (int i = 0; i < 100; ++i)
+            bare_samples.push_back(micros_of([&] { bare.fenced_pair("one/bare"); }));
+        boost::asio::co_spawn(store.get_executor(),
+                              async_pairs(store, "one/async", 100, &our_samples),
+                              boost::asio::use_future)
+            .get();
+    }
+    const double bare_median = median(std::move(bare_samples)),
+                 our_median = median(std::move(our_samples));
+    print_row("the same, one coroutine", micros_text(bare_median), micros_text(our_median),
+              our_median / bare_median, "≤ 1.15", our_median / bare_median <= 1.15);
+
+    const auto fence = compare(
+        4000, [&] { bare.unfenced_pair("one/plain"); }, [&] { bare.fenced_pair("one/bare"); });
+    print_row("the fenced scripts; bare: `SET NX PX` + compare-and-delete, both through hiredis",
+              micros_text(fence.bare), micros_text(fence.ours), fence.ours / fence.bare, "≤ 1.4",
+              fence.ours / fence.bare <= 1.4);
+}
+
+// Sixteen connections' worth of work in flight, on one connection.
+double bare_pipeline_rate(bare_redis& bare, int pairs) {
+    constexpr int depth = 16;
+    const auto micros = micros_of([&] {
+        for (int done = 0; done < pairs; done += depth) {
+            std::vector<std::int64_t> tokens;
+            for (int i = 0; i < depth; ++i)
+                bare.send(bare.acquire_words("many/bare/" + std::to_string(i),
+                                             "0123456789abcdef0123456789abcdef"));
+            for (int i = 0; i < depth; ++i) tokens.push_back(bare.receive()->integer);
+            for (int i = 0; i < depth; ++i)
+                bare.send(bare.release_words("many/bare/" + std::to_string(i),
+                                             tokens[static_cast<std::size_t>(i)]));
+            for (int i = 0; i < depth; ++i) bare.receive();
+        }
+    });
+    return pairs / micros * 1e6;
+}
+
+double our_rate(locks& store, int callers, int pairs_each) {
+    const auto micros = micros_of([&] {
+        std::vector<std::future<bool>> all;
+        for (int i = 0; i < callers; ++i)
+            all.push_back(boost::asio::co_spawn(
+                store.get_executor(),
+                async_pairs(store, "many/ours/" + std::to_string(i), pairs_each, nullptr),
+                boost::asio::use_future));
+        for (auto& one : all) one.get();
+    });
+    return callers * pairs_each / micros * 1e6;
+}
+
+void many_callers(std::uint16_t port, locks& store) {
+    bare_redis bare{port};
+    std::vector<double> bare_rates, our_rates;
+    for (int round = 0; round < 7; ++round) {
+        bare_rates.push_back(bare_pipeline_rate(bare, 16'000));
+        our_rates.push_back(our_rate(store, 256, 64));
+    }
+    const double bare_rate = median(std::move(bare_rates)), rate = median(std::move(our_rates));
+    const auto text = [](double value) {
+        return std::to_string(static_cast<long>(value)) + " pairs/s";
+    };
+    print_row("Redis, 256 concurrent callers; bare: hiredis, pipelined 16 deep", text(bare_rate),
+              text(rate), rate / bare_rate, "≥ 0.7", rate / bare_rate >= 0.7);
+}
+
+}  // namespace
+
+void benchmark_redis() {
+    testing_servers::redis_server server;
+    auto store = locks::open("redis://127.0.0.1:" + std::to_string(server.port()));
+    one_caller(server.port(), store);
+    many_callers(server.port(), store);
+}
+
+}  // namespace pawl::benchmarks
