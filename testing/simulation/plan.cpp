@@ -76,6 +76,7 @@ std::string_view name_of(plant bug) {
                                "repeat_mints",
                                "renew_revives",
                                "release_any",
+                               "at_least_ignored",
                                "eviction_at_once",
                                "occurrence_unmarked",
                                "occurrence_used_up",

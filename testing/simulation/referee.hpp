@@ -28,9 +28,10 @@ enum class law {
     runs_once,          // an at-most-once occurrence runs once at most
     done_is_completed,  // an at-least-once occurrence counts as done only when it was completed
     not_before_due,     // no occurrence counts as done long before it is due
+    kept_at_least,      // a key stays held for at_least after its grant, or for as long as it was
     progress            // once faults stop, whoever waits is served
 };
-constexpr std::size_t laws = 10;
+constexpr std::size_t laws = 11;
 std::string_view name_of(law which);
 
 enum class write_answer { accepted, refused, refused_live_holder };
@@ -78,6 +79,9 @@ public:
     void on_completion(const std::string& key, occurrence firing);
     void on_done(const std::string& key, occurrence last, delivery mode, millis latest);
 
+    // A release left the key to nobody until `until`; a loss of data forgets that.
+    void on_linger(const std::string& key, nanos until) { keys_[key].kept_until = until; }
+    void forget_lingering();
     nanos last_grant(const std::string& key) { return keys_[key].granted_at; }
 
     // Kept for the replay of a seed that fails.
@@ -101,6 +105,7 @@ private:
     struct key_history {
         std::uint64_t granted = 0;  // the highest token
         nanos granted_at{0};
+        nanos kept_until{0};
         std::uint64_t accepted = 0;  // the highest token, by the guarded resource
         std::map<occurrence, int> runs;
         std::set<occurrence> completed;

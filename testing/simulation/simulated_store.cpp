@@ -28,6 +28,7 @@ void simulated_store::lose_data(nanos outage) {
     restart(outage);
     for (const auto& [key, state] : keys_) excused_.emplace(key, state.holder);
     keys_.clear();
+    judge_.forget_lingering();
     born_ = now();
     judge_.happened(fact::data_losses);
     judge_.note("store loses its data");
@@ -117,7 +118,12 @@ bool simulated_store::release(const std::string& key, fence_token token, const f
     judge_.note("release ", number(token), " of ", key);
     const auto last_done = state.last_done;
     if (plan_.bug == plant::release_any) token = state.holder;
-    const auto effect = rules::release(state, token, how, now());
+    const auto kept_until =
+        how.at_least == farewell::until_expiry ? state.until : state.acquired + how.at_least;
+    const farewell at_once{millis{0}, how.done};
+    const auto effect =
+        rules::release(state, token, plan_.bug == plant::at_least_ignored ? at_once : how, now());
+    if (effect.was_holder) judge_.on_linger(key, kept_until);
     if (state.last_done && state.last_done != last_done)
         judge_.on_done(key, *state.last_done, mode_of(key),
                        std::chrono::ceil<millis>(now().wall) + plan_.settings.max_skew);

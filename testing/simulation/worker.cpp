@@ -108,7 +108,7 @@ void worker::send_claim() {
     wanted.mode = plan_.options.mode;
     claim_->sent(home_.clock());
     home_.ask<verdict>(
-        [this, &shared = world_, wanted, wall = home_.wall()](simulated_store& store) {
+        [&shared = world_, wanted, wall = home_.wall()](simulated_store& store) {
             auto answer = store.acquire(wanted, wall);
             shared.audit(wanted.key);
             return answer;
