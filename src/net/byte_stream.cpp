@@ -104,6 +104,11 @@ std::size_t byte_stream::send_now(std::string_view bytes, boost::system::error_c
     return 0;
 }
 
+std::optional<failure> byte_stream::explain_alert(const boost::system::error_code& error) {
+    if (!tls_ || error.category() != boost::asio::error::get_ssl_category()) return std::nullopt;
+    return explain_handshake(tls_->native_handle(), error);
+}
+
 void byte_stream::close() noexcept {
     boost::system::error_code ignored;
     socket_.close(ignored);

@@ -60,13 +60,14 @@ end
 -- Rule 1.
 local token = now
 if last >= now then token = last + 1 end
-local minted, begun = string.format('%016d', token), string.format('%016d', now)
-local till = string.format('%016d', now + ARGV[3] * 1000)
-redis.call('SET', KEYS[1],
-  '1 ' .. minted .. ' ' .. till .. ' ' .. minted .. ' ' .. begun .. ' ' .. watched .. ' ' .. done .. ' ' ..
-    withdrawn .. ' ' .. ARGV[1] .. ' ' .. ARGV[2], 'PX', ARGV[4])
 if last == 0 then
   local space, key = string.match(KEYS[1], '^([^:]+):lock:(.*)$')
   redis.call('ZADD', space .. ':locks', 0, key)
 end
+local minted, begun = string.format('%016d', token), string.format('%016d', now)
+local till = string.format('%016d', now + ARGV[3] * 1000)
+-- Last, because Redis does not take back what a script did before it failed.
+redis.call('SET', KEYS[1],
+  '1 ' .. minted .. ' ' .. till .. ' ' .. minted .. ' ' .. begun .. ' ' .. watched .. ' ' .. done .. ' ' ..
+    withdrawn .. ' ' .. ARGV[1] .. ' ' .. ARGV[2], 'PX', ARGV[4])
 return token

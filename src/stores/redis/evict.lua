@@ -10,7 +10,7 @@ till = tonumber(till)
 if holder ~= ARGV[1] or tonumber(holder) == 0 or now >= till then return 0 end
 -- The number above its own is burnt, so that a guard which knows it refuses the evicted at once.
 till = math.min(till, now + ARGV[4] * 1000)
+if watched == 'w' then redis.call('PUBLISH', ARGV[3], '') end
 redis.call('SET', KEYS[1], string.format('1 %016d %016d %016d %s - %s', 0, till, last + 1, acquired, rest),
   'PX', math.ceil((till - now) / 1000) + ARGV[2])
-if watched == 'w' then redis.call('PUBLISH', ARGV[3], '') end
 return 1

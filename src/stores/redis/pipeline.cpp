@@ -335,8 +335,11 @@ void pipeline::check_deadlines() {
     const auto now = lease_clock::now();
     const auto waited = base::format_duration(settings_->common.timeout);
     if (state_ == state::connecting && attempt_deadline_ <= now) {
-        if (!last_failure_)
-            last_failure_ = failure{errc::unreachable, place_ + ": no answer within " + waited};
+        if (!last_failure_) {
+            const auto* hint = settings_->tls ? " (a plain port wants redis://)" : "";
+            last_failure_ =
+                failure{errc::unreachable, place_ + ": no answer within " + waited + hint};
+        }
         stream_->close();
     }
     if (!requests_.empty() && requests_.front().deadline <= now) {

@@ -19,8 +19,8 @@ namespace {
 // Leases renewed by one call of the script: Redis serves nobody else meanwhile, for about 2 ms.
 constexpr std::size_t renew_batch_max = 512;
 
-// A release in place leaves a record its retention from the grant on, up to a TTL more than from the
-// release on. Where that would show, the release pays for setting it anew.
+// A release in place leaves a record its retention from the grant on, up to a TTL more than from
+// the release on. Where that would show, the release pays for setting it anew.
 constexpr millis retention_short = std::chrono::hours{24};
 
 // What acquire.lua answers when it does not grant.

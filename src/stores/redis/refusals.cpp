@@ -37,6 +37,9 @@ constexpr std::array refusals{
     refusal{"CROSSSLOT", errc::unsupported, "this is a node of a Redis Cluster"},
 };
 
+// What a missing privilege of a command inside a script looks like since Redis 7.
+constexpr std::array denied_phrases{std::string_view{"The user executing the script can't"},
+                                    std::string_view{"ACL failure in script"}};
 constexpr std::array unsupported_phrases{
     std::string_view{"unknown command"}, std::string_view{"Unknown Redis command called from"},
     std::string_view{"after non deterministic commands"}, std::string_view{"unknown subcommand"}};
@@ -63,6 +66,9 @@ failure explain_refusal(std::string_view place, std::string_view error) {
     // Details are for one line of a log: a script's error can carry a long trace.
     constexpr std::size_t words_max = 300;
     auto detail = std::string{place} + ": " + base::printable(error.substr(0, words_max));
+    for (const auto phrase : denied_phrases)
+        if (error.find(phrase) != std::string_view::npos)
+            return {errc::denied, detail + " (docs/stores/redis.md lists what the user needs)"};
     const auto found = std::find_if(refusals.begin(), refusals.end(), [&](const refusal& known) {
         return has_code(error, known.code);
     });

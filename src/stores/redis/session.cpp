@@ -21,14 +21,27 @@ failure not_resp(const std::string& place, const std::string& why) {
     return {errc::protocol, place + " does not speak RESP: " + why};
 }
 
+failure hung_up(net::byte_stream& stream, const std::string& place,
+                const boost::system::error_code& error) {
+    if (auto refused = stream.explain_alert(error))
+        return {refused->code, place + ": " + refused->detail};
+    if (error == boost::asio::error::eof || error == boost::asio::error::connection_reset ||
+        error == boost::asio::error::broken_pipe) {
+        const auto* hint = stream.is_secure() ? " (it may want a client certificate: cert=, key=)"
+                                              : " (a TLS port wants rediss://)";
+        return {errc::unreachable, place + " closed the connection before it answered" + hint};
+    }
+    return {errc::unreachable, place + ": " + error.message()};
+}
+
 // Sends the commands in one go and reads as many replies.
 async<replies> exchange(std::shared_ptr<net::byte_stream> stream,
                         std::shared_ptr<reply_parser> parser, std::string commands,
                         std::size_t count, std::string place) {
     boost::system::error_code error;
     auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+    // A peer that hung up may have said why: whether sending failed or not, read.
     co_await stream->send_all(boost::asio::buffer(commands), token);
-    if (error) co_return failure{errc::unreachable, place + ": " + error.message()};
     replies got;
     std::array<char, 4096> bytes;
     while (got.size() < count) {
@@ -39,11 +52,7 @@ async<replies> exchange(std::shared_ptr<net::byte_stream> stream,
             continue;
         }
         const auto size = co_await stream->receive_some(boost::asio::buffer(bytes), token);
-        if (error == boost::asio::error::eof || error == boost::asio::error::connection_reset)
-            co_return failure{errc::unreachable,
-                              place + " closed the connection before it answered" +
-                                  (stream->is_secure() ? "" : " (a TLS port wants rediss://)")};
-        if (error) co_return failure{errc::unreachable, place + ": " + error.message()};
+        if (error) co_return hung_up(*stream, place, error);
         parser->feed({bytes.data(), size});
     }
     co_return got;

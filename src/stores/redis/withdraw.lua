@@ -16,10 +16,11 @@ end
 local held = holder ~= 0 and id == ARGV[1] and now < till
 if known and not held then return 0 end
 local mark = watched
-if held then holder, id, till, mark = 0, '-', 0, '-' end
+if held then
+  holder, id, till, mark = 0, '-', 0, '-'
+  if watched == 'w' then redis.call('PUBLISH', ARGV[3], '') end
+end
 redis.call('SET', KEYS[1],
   string.format('1 %016d %016d %s %s %s %s %s %s %s', holder, till, last, acquired, mark, done, table.concat(ids, ','), id, owner),
   'PX', math.ceil(math.max(till - now, 0) / 1000) + ARGV[2])
-if not held then return 0 end
-if watched == 'w' then redis.call('PUBLISH', ARGV[3], '') end
-return 1
+return held and 1 or 0

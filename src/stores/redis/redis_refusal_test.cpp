@@ -1,0 +1,327 @@
+// The ways in which a Redis, or what was taken for one, turns a store away: one clear line each.
+#include "stores/redis/redis_store.hpp"
+
+#include "testing/conformance/client.hpp"
+#include "testing/faults/canned_server.hpp"
+#include "testing/servers/redis_server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <poll.h>
+
+namespace pawl::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using conformance::client;
+using conformance::fresh_claim;
+using testing_faults::canned_server;
+using testing_servers::certificates;
+using testing_servers::redis_options;
+using testing_servers::redis_server;
+
+redis_settings on_port(std::uint16_t port) {
+    redis_settings settings;
+    settings.port = port;
+    settings.common.timeout = 1s;
+    return settings;
+}
+
+client open(const redis_settings& settings) {
+    return client{[&](net::loop& where) { return make_redis_store(where, settings); }};
+}
+
+void expect_refusal(const redis_settings& settings, errc code, const std::string& words) {
+    auto mine = open(settings);
+    const auto got = mine.acquire(fresh_claim("key"));
+    ASSERT_TRUE(got.has_error());
+    EXPECT_EQ(name_of(got.error().code), name_of(code)) << got.error().detail;
+    EXPECT_NE(got.error().detail.find(words), std::string::npos) << got.error().detail;
+    EXPECT_EQ(got.error().detail.find('\n'), std::string::npos) << got.error().detail;
+    if (!settings.password.empty()) {
+        EXPECT_EQ(got.error().detail.find(settings.password), std::string::npos);
+    }
+}
+
+// ---- Credentials
+
+TEST(RedisRefusal, AWrongOrMissingPasswordIsDeniedAtOnce) {
+    redis_options options;
+    options.password = "s3cret";
+    redis_server server{options};
+    auto settings = on_port(server.port());
+    expect_refusal(settings, errc::denied, "NOAUTH");
+    settings.password = "wrong-password";
+    const auto asked = lease_clock::now();
+    expect_refusal(settings, errc::denied, "WRONGPASS");
+    EXPECT_LT(lease_clock::now() - asked, 500ms);
+    settings.password = "s3cret";
+    EXPECT_GT(number(open(settings).granted(fresh_claim("key"))), 0u);
+}
+
+// The user of docs/stores/redis.md.
+const std::string documented_user =
+    "locker on >s3cret resetkeys ~pawl:* resetchannels &pawl:changed:* -@all +hello +select +eval "
+    "+evalsha +time +get +mget +set +setrange +zadd +zrangebylex +zrem +publish +subscribe "
+    "+unsubscribe +pubsub|numsub +info +config|get";
+
+void remove(std::string& text, const std::string& word) {
+    text.erase(text.find(word), word.size());
+}
+
+redis_settings as_locker(const redis_server& server) {
+    auto settings = on_port(server.port());
+    settings.user = "locker";
+    settings.password = "s3cret";
+    return settings;
+}
+
+// Goal: the documentation names enough privileges. Method: every verb, as that user.
+TEST(RedisRefusal, TheDocumentedUserMayDoEverything) {
+    redis_options options;
+    options.users = {documented_user};
+    redis_server server{options};
+    auto settings = as_locker(server);
+    for (const bool quarantined : {false, true}) {
+        if (quarantined) settings.common.quarantine = 1s;
+        auto mine = open(settings);
+        auto once = fresh_claim("key", 1s);
+        once.firing = conformance::firing(0s);
+        const auto token = mine.granted_in_the_end(fresh_claim("key", 1s));
+        EXPECT_EQ(mine.renew(conformance::lease_of("key", token, 1s)), renewal::renewed);
+        auto woke = mine.start_waiting("key", token, 10s);
+        mine.until_waiters("key", 1);
+        EXPECT_EQ(mine.show("key").waiters, 1u);
+        EXPECT_TRUE(*mine.evict("key", token, 0ms));
+        EXPECT_EQ(woke.get(), conformance::wait_end::changed);
+        const auto next = mine.granted_in_the_end(fresh_claim("key", 1s));
+        farewell linger;
+        linger.at_least = 1ms;
+        EXPECT_TRUE(*mine.release("key", next, linger));
+        EXPECT_FALSE(*mine.withdraw("key", "some-id"));
+        EXPECT_EQ(mine.all("", 10).size(), 1u);
+        EXPECT_TRUE(mine.fence("resource", next, fence_rule::reject_older)->accepted);
+    }
+}
+
+TEST(RedisRefusal, AMissingPrivilegeIsDeniedAndNamed) {
+    auto user = documented_user;
+    remove(user, "+zadd ");
+    redis_options options;
+    options.users = {user};
+    redis_server server{options};
+    expect_refusal(as_locker(server), errc::denied, "can't run this command");
+    // And no half-made lease stays behind.
+    EXPECT_EQ(server.ask({"EXISTS", "pawl:lock:key"}), "0");
+}
+
+TEST(RedisRefusal, KeysOutsideTheUsersPatternAreDenied) {
+    redis_options options;
+    options.users = {documented_user};
+    redis_server server{options};
+    auto settings = as_locker(server);
+    settings.common.name_space = "other";
+    expect_refusal(settings, errc::denied, "NOPERM");
+}
+
+// HELLO, PUBSUB and CONFIG are welcome but not needed.
+TEST(RedisRefusal, WhatIsOnlyWelcomeMayBeMissing) {
+    auto user = documented_user;
+    for (const auto* word : {"+hello ", "+pubsub|numsub ", " +config|get", "+info"})
+        remove(user, word);
+    redis_options options;
+    options.users = {user};
+    redis_server server{options};
+    auto mine = open(as_locker(server));
+    mine.granted(fresh_claim("key"));
+    EXPECT_FALSE(mine.show("key").waiters);
+}
+
+TEST(RedisRefusal, AUserWithoutChannelsIsToldSoWhenItWaits) {
+    auto user = documented_user;
+    remove(user, " &pawl:changed:*");
+    redis_options options;
+    options.users = {user};
+    redis_server server{options};
+    auto mine = open(as_locker(server));
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    EXPECT_EQ(mine.wait_change("key", token, 5s), conformance::wait_end::failed);
+}
+
+// ---- Wrong peers
+
+TEST(RedisRefusal, AnHttpServerDoesNotSpeakResp) {
+    canned_server server{{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"}};
+    expect_refusal(on_port(server.port()), errc::protocol, "does not speak RESP");
+}
+
+TEST(RedisRefusal, AnAnswerOfTheWrongShapeIsNoRedis) {
+    canned_server hello{{":1\r\n"}};
+    expect_refusal(on_port(hello.port()), errc::protocol, "does not speak RESP");
+    canned_server later{{"*0\r\n", "*1\r\n+OK\r\n"}};
+    expect_refusal(on_port(later.port()), errc::protocol, "does not speak RESP");
+    canned_server talkative{{"*0\r\n", ":1\r\n:2\r\nrubbish\r\n"}};
+    auto mine = open(on_port(talkative.port()));
+    EXPECT_TRUE(mine.acquire(fresh_claim("key")).has_value());
+}
+
+TEST(RedisRefusal, ASilentServerIsUnreachableAfterTheTimeout) {
+    canned_server server{{}};
+    auto settings = on_port(server.port());
+    settings.common.timeout = 100ms;
+    expect_refusal(settings, errc::unreachable, "no answer within 100ms");
+}
+
+TEST(RedisRefusal, ARedisThatIsTooOldIsUnsupported) {
+    const std::string info = "redis_version:4.0.14\r\nrun_id:abc";
+    canned_server server{{"-ERR unknown command `HELLO`\r\n",
+                          "$" + std::to_string(info.size()) + "\r\n" + info + "\r\n*0\r\n"}};
+    expect_refusal(on_port(server.port()), errc::unsupported, "too old");
+}
+
+// ---- Servers that cannot write
+
+TEST(RedisRefusal, AReadOnlyReplicaRejects) {
+    redis_server primary;
+    redis_options following;
+    following.primary = primary.port();
+    redis_server replica{following};
+    expect_refusal(on_port(replica.port()), errc::rejected, "READONLY");
+}
+
+// Goal: a full Redis refuses, and no half-made lease stays behind.
+TEST(RedisRefusal, AFullRedisRejectsAndLeavesNoLease) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    mine.granted(fresh_claim("before"));
+    server.ask({"CONFIG", "SET", "maxmemory", "1"});
+    expect_refusal(on_port(server.port()), errc::rejected, "OOM");
+    server.ask({"CONFIG", "SET", "maxmemory", "0"});
+    EXPECT_FALSE(mine.inspect("key")->has_value());
+    EXPECT_GT(number(mine.granted(fresh_claim("key"))), 0u);
+}
+
+// ---- Other ways in
+
+TEST(RedisRefusal, AUnixSocketWorksAndABadPathIsUnreachable) {
+    redis_options options;
+    options.unix_socket = true;
+    redis_server server{options};
+    redis_settings settings;
+    settings.common.timeout = 200ms;
+    settings.unix_path = server.unix_path();
+    EXPECT_GT(number(open(settings).granted(fresh_claim("key"))), 0u);
+    settings.unix_path += ".missing";
+    expect_refusal(settings, errc::unreachable, ".missing: No such file");
+    settings.unix_path = "/" + std::string(200, 'x');
+    expect_refusal(settings, errc::unsupported, "107 bytes");
+}
+
+class RedisOverTls : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() { keys_ = std::make_shared<const certificates>(); }
+    static void TearDownTestSuite() { keys_.reset(); }
+
+    static redis_options options() {
+        redis_options with;
+        with.tls = keys_;
+        return with;
+    }
+    static redis_settings settings(std::uint16_t port) {
+        auto to = on_port(port);
+        to.tls = net::tls_settings{keys_->ca(), {}, {}, {}};
+        return to;
+    }
+    static const certificates& keys() { return *keys_; }
+
+private:
+    static inline std::shared_ptr<const certificates> keys_;
+};
+
+TEST_F(RedisOverTls, AVerifiedServerIsUsed) {
+    redis_server server{options()};
+    auto by_address = open(settings(server.tls_port()));
+    const auto token = by_address.granted(fresh_claim("key"));
+    auto to = settings(server.tls_port());
+    to.host = "localhost";
+    auto by_name = open(to);
+    EXPECT_EQ(by_name.show("key").holder, token);
+    auto woke = by_name.start_waiting("key", token, 10s);
+    by_name.until_waiters("key", 1);
+    EXPECT_TRUE(*by_address.release("key", token));
+    EXPECT_EQ(woke.get(), conformance::wait_end::changed);
+}
+
+TEST_F(RedisOverTls, ManyCallersAtOnceAreServed) {
+    redis_server server{options()};
+    auto mine = open(settings(server.tls_port()));
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 4; ++i)
+        callers.emplace_back([&, i] {
+            const auto key = "key/" + std::to_string(i);
+            for (int j = 0; j < 50; ++j)
+                EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
+        });
+    for (auto& caller : callers) caller.join();
+}
+
+TEST_F(RedisOverTls, AnExpiredCertificateIsDenied) {
+    auto with = options();
+    with.tls_expired = true;
+    redis_server server{with};
+    expect_refusal(settings(server.tls_port()), errc::denied, "expired");
+}
+
+TEST_F(RedisOverTls, AnUnknownAuthorityIsDenied) {
+    redis_server server{options()};
+    auto to = settings(server.tls_port());
+    to.tls->ca = keys().other_ca();
+    expect_refusal(to, errc::denied, "certificate is refused");
+    to.tls->ca.clear();
+    expect_refusal(to, errc::denied, "certificate is refused");
+}
+
+TEST_F(RedisOverTls, ACertificateForAnotherNameIsDenied) {
+    redis_server server{options()};
+    auto to = settings(server.tls_port());
+    to.tls->server_name = "redis.example.com";
+    expect_refusal(to, errc::denied, "ostname mismatch");
+}
+
+TEST_F(RedisOverTls, AServerThatAsksForACertificateGetsOurs) {
+    auto with = options();
+    with.tls_wants_client = true;
+    redis_server server{with};
+    auto to = settings(server.tls_port());
+    to.tls->certificate = keys().client();
+    to.tls->key = keys().client_key();
+    EXPECT_GT(number(open(to).granted(fresh_claim("key"))), 0u);
+    to.tls->certificate.clear();
+    to.tls->key.clear();
+    expect_refusal(to, errc::denied, "certificate");
+}
+
+TEST_F(RedisOverTls, AFileThatCannotBeReadIsDeniedAndNamed) {
+    redis_server server{options()};
+    auto to = settings(server.tls_port());
+    to.tls->ca += ".missing";
+    expect_refusal(to, errc::denied, ".missing");
+}
+
+TEST_F(RedisOverTls, APlainPortDoesNotSpeakTls) {
+    canned_server talkative{{"HTTP/1.1 400 Bad Request\r\n\r\n"}};
+    expect_refusal(settings(talkative.port()), errc::protocol, "does not speak TLS");
+    // A plain Redis waits for the end of what it takes for a line.
+    redis_server server{options()};
+    auto to = settings(server.port());
+    to.common.timeout = 100ms;
+    expect_refusal(to, errc::unreachable, "redis://");
+}
+
+TEST_F(RedisOverTls, ATlsPortAskedPlainlyIsHinted) {
+    redis_server server{options()};
+    expect_refusal(on_port(server.tls_port()), errc::unreachable, "rediss://");
+}
+
+}  // namespace
+}  // namespace pawl::redis

@@ -1,0 +1,378 @@
+// What only Redis has: its scripts, its connection, and the ways in which its server refuses. What
+// every store must do is in testing/conformance.
+#include "stores/redis/redis_store.hpp"
+
+#include "testing/conformance/client.hpp"
+#include "testing/faults/tcp_proxy.hpp"
+#include "testing/servers/redis_server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <poll.h>
+
+#include <future>
+#include <regex>
+
+namespace pawl::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using conformance::client;
+using conformance::fresh_claim;
+using conformance::wait_end;
+using testing_faults::direction;
+using testing_faults::tcp_proxy;
+using testing_servers::redis_options;
+using testing_servers::redis_persistence;
+using testing_servers::redis_server;
+
+redis_settings on_port(std::uint16_t port) {
+    redis_settings settings;
+    settings.port = port;
+    return settings;
+}
+
+redis_settings impatient(std::uint16_t port, millis timeout = 200ms) {
+    auto settings = on_port(port);
+    settings.common.timeout = timeout;
+    return settings;
+}
+
+client open(const redis_settings& settings) {
+    return client{[&](net::loop& where) { return make_redis_store(where, settings); }};
+}
+
+redis_options synced() {
+    redis_options options;
+    options.persistence = redis_persistence::append_synced;
+    return options;
+}
+
+template <class T>
+void expect_failure(const result<T>& got, errc code, const std::string& words) {
+    ASSERT_TRUE(got.has_error());
+    EXPECT_EQ(name_of(got.error().code), name_of(code)) << got.error().detail;
+    EXPECT_NE(got.error().detail.find(words), std::string::npos) << got.error().detail;
+    EXPECT_EQ(got.error().detail.find('\n'), std::string::npos);
+}
+
+void until(const std::function<bool()>& holds) {
+    const auto give_up = lease_clock::now() + 10s;
+    while (!holds() && lease_clock::now() < give_up) poll(nullptr, 0, 1);
+    EXPECT_TRUE(holds());
+}
+
+// ---- Scripts and records
+
+TEST(RedisStore, ScriptsThatTheServerForgotAreSentAgain) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    const auto first = mine.granted(fresh_claim("key"));
+    server.ask({"SCRIPT", "FLUSH"});
+    EXPECT_TRUE(*mine.release("key", first));
+    server.ask({"SCRIPT", "FLUSH"});
+    EXPECT_GT(mine.granted(fresh_claim("key")), first);
+}
+
+// The layout is documented: people read it with redis-cli when all else fails.
+TEST(RedisStore, ARecordIsOneLineThatPeopleCanRead) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    const auto token = mine.granted(claim{"a/key", "my-id", "me on host", 30s});
+    const auto text = server.ask({"GET", "pawl:lock:a/key"});
+    const auto digits = std::to_string(number(token));
+    EXPECT_TRUE(std::regex_match(text, std::regex{"1 " + digits + " [0-9]{16} " + digits +
+                                                  " [0-9]{16} - - - my-id me on host"}))
+        << text;
+    EXPECT_EQ(server.ask({"ZRANGE", "pawl:locks", "0", "-1"}), "a/key");
+    const auto left = std::stoll(server.ask({"PTTL", "pawl:lock:a/key"}));
+    EXPECT_GT(left, std::chrono::milliseconds{retention_default}.count());
+}
+
+TEST(RedisStore, ARecordThatAnotherProgramWroteIsRejected) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    server.ask({"SET", "pawl:lock:key", "not ours"});
+    expect_failure(mine.acquire(fresh_claim("key")), errc::rejected, "cannot read the record");
+    server.ask({"DEL", "pawl:lock:key"});
+    server.ask({"HSET", "pawl:lock:key", "a", "b"});
+    expect_failure(mine.acquire(fresh_claim("key")), errc::rejected, "WRONGTYPE");
+}
+
+// Goal: the index does not grow for ever. Method: records die, and a listing sweeps their entries.
+TEST(RedisStore, ListingDropsWhatHasDied) {
+    redis_server server;
+    auto settings = on_port(server.port());
+    settings.common.retention = 1ms;
+    auto mine = open(settings);
+    for (int i = 0; i < 20; ++i) mine.granted(fresh_claim("dying/" + std::to_string(i), 1ms));
+    mine.granted(fresh_claim("living", 30s));
+    until([&] { return server.ask({"DBSIZE"}) == "2"; });
+    EXPECT_EQ(mine.all("", 5).size(), 1u);
+    EXPECT_EQ(server.ask({"ZCARD", "pawl:locks"}), "1");
+}
+
+TEST(RedisStore, ADatabaseIsAWorldOfItsOwn) {
+    redis_server server;
+    auto there = on_port(server.port());
+    there.database = 3;
+    auto mine = open(there);
+    auto other = open(on_port(server.port()));
+    mine.granted(fresh_claim("key"));
+    other.granted(fresh_claim("key"));
+    EXPECT_NE(server.ask({"INFO", "keyspace"}).find("db3"), std::string::npos);
+    there.database = 99;
+    expect_failure(open(there).inspect("key"), errc::rejected, "out of range");
+}
+
+// ---- The connection
+
+// Goal: many callers, one connection. Method: a proxy counts.
+TEST(RedisStore, AllCallersShareOneConnection) {
+    redis_server server;
+    tcp_proxy proxy{server.port()};
+    auto mine = open(on_port(proxy.port()));
+    std::vector<std::thread> callers;
+    for (int i = 0; i < 8; ++i)
+        callers.emplace_back([&, i] {
+            const auto key = "key/" + std::to_string(i);
+            for (int j = 0; j < 50; ++j)
+                EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
+        });
+    for (auto& caller : callers) caller.join();
+    EXPECT_EQ(proxy.connections(), 1);
+}
+
+// Goal: after an unknown outcome the same claim is answered with the same grant. Method: the answer
+// is held back, and the server is killed before it arrives.
+TEST(RedisStore, AServerKilledMidRequestIsAnUnknownOutcomeThatTheSameClaimResolves) {
+    redis_server server{synced()};
+    tcp_proxy proxy{server.port()};
+    auto mine = open(on_port(proxy.port()));
+    mine.granted(fresh_claim("warm"));
+    proxy.stall(direction::to_client);
+    const auto wanted = fresh_claim("key", 60s);
+    auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
+    ASSERT_TRUE(proxy.wait_for_held_bytes(direction::to_client, 1));
+    server.crash();
+    proxy.cut();
+    expect_failure(answer.get(), errc::outcome_unknown, std::to_string(proxy.port()));
+    proxy.resume(direction::to_client);
+    server.start();
+    const auto held = open(on_port(server.port())).show("key").holder;
+    EXPECT_GT(number(held), 0u);
+    EXPECT_EQ(mine.granted(wanted), held);
+}
+
+TEST(RedisStore, ARequestWithoutAnswerEndsWithinTheTimeoutAsUnknown) {
+    redis_server server;
+    auto mine = open(impatient(server.port()));
+    const auto wanted = fresh_claim("key", 60s);
+    mine.granted(fresh_claim("warm"));
+    server.freeze();
+    const auto asked = lease_clock::now();
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 200ms");
+    EXPECT_LT(lease_clock::now() - asked, 2s);
+    // A request that cannot even be sent, as the server takes no connection, had no effect.
+    expect_failure(mine.release("key", fence_token{1}), errc::unreachable, "");
+    server.thaw();
+    EXPECT_GT(number(mine.granted_in_the_end(wanted)), 0u);
+}
+
+TEST(RedisStore, NobodyListeningIsUnreachableAfterTheTimeout) {
+    auto mine = open(impatient(testing_servers::free_port(), 100ms));
+    const auto asked = lease_clock::now();
+    expect_failure(mine.inspect("key"), errc::unreachable, "Connection refused");
+    EXPECT_GE(lease_clock::now() - asked, 100ms);
+    EXPECT_LT(lease_clock::now() - asked, 2s);
+}
+
+TEST(RedisStore, ARequestWaitsForAServerThatComesBackInTime) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    mine.granted(fresh_claim("key"));
+    server.crash();
+    auto answer = std::async(std::launch::async, [&] { return mine.inspect("key"); });
+    server.start();
+    const auto seen = answer.get();
+    // The request may have gone into the dying connection; nothing else may have happened to it.
+    EXPECT_TRUE(seen.has_value() || seen.error().code == errc::outcome_unknown);
+    EXPECT_TRUE(mine.inspect("key").has_value());
+}
+
+TEST(RedisStore, AConnectionThatWasCutIsMadeAnew) {
+    redis_server server;
+    tcp_proxy proxy{server.port()};
+    auto mine = open(on_port(proxy.port()));
+    for (int i = 0; i < 5; ++i) {
+        const auto wanted = fresh_claim("key/" + std::to_string(i));
+        auto answer = mine.acquire(wanted);
+        if (answer.has_error()) answer = mine.acquire(wanted);
+        EXPECT_TRUE(answer.has_value());
+        proxy.cut();
+    }
+    EXPECT_GE(proxy.connections(), 4);
+}
+
+// Goal: a caller that gives up leaves its place in the queue, so that the answers behind it still
+// find their callers. Method: cancel some of many while the answers are held back.
+TEST(RedisStore, TheAnswersBehindACancelledCallerStayInOrder) {
+    redis_server server;
+    tcp_proxy proxy{server.port()};
+    auto mine = open(on_port(proxy.port()));
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    proxy.stall(direction::to_client);
+    EXPECT_EQ(mine.wait_change("key", token, 50ms), wait_end::timed_out);
+    proxy.resume(direction::to_client);
+    EXPECT_EQ(mine.show("key").holder, token);
+    EXPECT_EQ(mine.renew(conformance::lease_of("key", token)), renewal::renewed);
+}
+
+// Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
+// until its claimer has withdrawn it over another connection.
+TEST(RedisStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
+    redis_server server;
+    tcp_proxy proxy{server.port()};
+    auto mine = open(impatient(proxy.port()));
+    auto direct = open(on_port(server.port()));
+    mine.granted(fresh_claim("warm"));
+    const auto calls = [&] {
+        const auto stats = server.ask({"INFO", "commandstats"});
+        const auto at = stats.find("cmdstat_time");
+        std::smatch found;
+        const std::regex count{"cmdstat_time:calls=([0-9]+)"};
+        return at != std::string::npos && std::regex_search(stats, found, count)
+                   ? std::stoi(found[1])
+                   : 0;
+    };
+    proxy.stall(direction::to_server);
+    const auto wanted = fresh_claim("key", 60s);
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer");
+    EXPECT_FALSE(*direct.withdraw("key", wanted.id));
+    const auto before = calls();
+    proxy.resume(direction::to_server);
+    until([&] { return calls() > before; });
+    EXPECT_FALSE(direct.inspect("key")->has_value());
+    EXPECT_GT(number(direct.granted(fresh_claim("key"))), 0u);
+}
+
+// Nine withdrawals push the first out: the memory of the dead is bounded.
+TEST(RedisStore, TheLastEightWithdrawnClaimsAreRemembered) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    std::vector<claim> dead;
+    for (int i = 0; i < 9; ++i) {
+        dead.push_back(fresh_claim("key"));
+        EXPECT_FALSE(*mine.withdraw("key", dead.back().id));
+    }
+    for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
+    EXPECT_GT(number(mine.granted(dead[0])), 0u);
+}
+
+// ---- Waiting
+
+TEST(RedisStore, ALostConnectionWakesTheWaiters) {
+    redis_server server{synced()};
+    auto mine = open(on_port(server.port()));
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    auto woke = mine.start_waiting("key", token, 10s);
+    mine.until_waiters("key", 1);
+    server.restart();
+    EXPECT_EQ(woke.get(), wait_end::changed);
+    // And waiting works again, over a new subscription.
+    woke = mine.start_waiting("key", token, 10s);
+    mine.until_waiters("key", 1);
+    EXPECT_TRUE(*open(on_port(server.port())).release("key", token));
+    EXPECT_EQ(woke.get(), wait_end::changed);
+}
+
+TEST(RedisStore, WaitingForAServerThatIsGoneFailsWithinTheTimeout) {
+    auto mine = open(impatient(testing_servers::free_port(), 100ms));
+    EXPECT_EQ(mine.wait_change("key", fence_token{1}, 5s), wait_end::failed);
+}
+
+// Nobody is told of keys that nobody waits for.
+TEST(RedisStore, OnlyAKeyThatIsWaitedForIsAnnounced) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    EXPECT_TRUE(*mine.release("key", mine.granted(fresh_claim("key"))));
+    EXPECT_EQ(server.ask({"INFO", "commandstats"}).find("cmdstat_publish"), std::string::npos);
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    auto woke = mine.start_waiting("key", token, 10s);
+    until([&] { return server.ask({"GETRANGE", "pawl:lock:key", "70", "70"}) == "w"; });
+    EXPECT_TRUE(*mine.release("key", token));
+    EXPECT_EQ(woke.get(), wait_end::changed);
+    EXPECT_EQ(server.ask({"GETRANGE", "pawl:lock:key", "70", "70"}), "-");
+}
+
+// ---- Quarantine
+
+redis_settings careful(const redis_server& server) {
+    auto settings = on_port(server.port());
+    settings.common.quarantine = 1200ms;
+    return settings;
+}
+
+// Goal: a restart that may have lost the last second is a loss of data, marker or not.
+TEST(RedisStore, ARestartWithUnsyncedWritesIsQuarantined) {
+    redis_options lazily;
+    lazily.persistence = redis_persistence::append_lazily;
+    redis_server server{lazily};
+    EXPECT_GT(number(open(careful(server)).granted_in_the_end(fresh_claim("key", 1s))), 0u);
+    server.restart();
+    auto mine = open(careful(server));
+    EXPECT_EQ(mine.refused(fresh_claim("other", 1s)).reason, busy_reason::quarantined);
+    EXPECT_GT(number(mine.granted_in_the_end(fresh_claim("other", 1s))), 0u);
+}
+
+// Goal: a promoted replica may lack the newest grants, though it has long been up.
+TEST(RedisStore, APromotedReplicaIsQuarantined) {
+    redis_server primary;
+    redis_options following;
+    following.primary = primary.port();
+    redis_server replica{following};
+    EXPECT_GT(number(open(careful(primary)).granted_in_the_end(fresh_claim("key", 1s))), 0u);
+    until([&] { return replica.ask({"EXISTS", "pawl:marker"}) == "1"; });
+    until([&] {
+        const auto info = replica.ask({"INFO", "server"});
+        return info.find("uptime_in_seconds:0") == std::string::npos &&
+               info.find("uptime_in_seconds:1") == std::string::npos;
+    });
+    primary.crash();
+    replica.ask({"REPLICAOF", "NO", "ONE"});
+    auto mine = open(careful(replica));
+    const auto told = mine.refused(fresh_claim("other", 1s));
+    EXPECT_EQ(told.reason, busy_reason::quarantined);
+    EXPECT_GT(number(mine.granted_in_the_end(fresh_claim("other", 1s))), 0u);
+}
+
+TEST(RedisStore, FencingIsStrictOnlyUnderQuarantine) {
+    redis_server server;
+    EXPECT_FALSE(open(on_port(server.port())).traits().strict_fencing);
+    EXPECT_TRUE(open(careful(server)).traits().strict_fencing);
+}
+
+// ---- The end of a loop
+
+// Goal: a loop may end under requests and waiters without a leak or a crash; LeakSanitizer sees it.
+TEST(RedisStore, ALoopMayEndUnderWhatStillRuns) {
+    redis_server server;
+    server.freeze();
+    auto where = std::make_unique<net::loop>();
+    auto store = make_redis_store(*where, on_port(server.port()));
+    const auto ask = [&](const std::string& key) {
+        boost::asio::co_spawn(where->get_executor(), store->inspect(key),
+                              [](std::exception_ptr, result<std::optional<record>>) {});
+        boost::asio::co_spawn(where->get_executor(), store->wait_change(key, fence_token{1}),
+                              [](std::exception_ptr, result<void>) {});
+    };
+    for (int i = 0; i < 10; ++i) ask("key/" + std::to_string(i));
+    auto brief = []() -> boost::asio::awaitable<int> { co_return 1; };
+    EXPECT_EQ(where->wait_for(brief()), 1);
+    where.reset();
+    store.reset();
+    server.thaw();
+}
+
+}  // namespace
+}  // namespace pawl::redis
