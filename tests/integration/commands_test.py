@@ -1,0 +1,162 @@
+"""locks, fence, bench, and what every command has in common."""
+import os
+import pathlib
+
+from harness import Case, environment, pawl, until
+
+
+class Locks(Case):
+    FIELDS = {"key", "owner", "fence_token", "acquired_at", "remaining_ms", "held", "last_occurrence", "waiters"}
+
+    def test_a_held_lock_is_listed_with_every_field_of_the_contract(self):
+        self.hold("job/a", "--ttl", "30s")
+        document = self.pawl("locks", "ls", "--json").json()
+        self.assertEqual(document["next"], "")
+        (one,) = document["locks"]
+        self.assertEqual(set(one), self.FIELDS)
+        self.assertEqual(one["key"], "job/a")
+        self.assertTrue(one["held"])
+        self.assertLess(one["fence_token"], 2**53)
+        self.assertGreater(one["fence_token"], 0)
+        self.assertTrue(0 < one["remaining_ms"] <= 30_000)
+        self.assertRegex(one["acquired_at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        self.assertIsNone(one["last_occurrence"])
+
+    def test_the_list_is_sorted_and_can_be_narrowed(self):
+        for key in ("b/2", "a/1", "b/1", "c"):
+            self.assertEqual(self.pawl("exec", key, "--", "true").status, 0)
+        keys = [one["key"] for one in self.pawl("locks", "ls", "--json").json()["locks"]]
+        self.assertEqual(keys, ["a/1", "b/1", "b/2", "c"])
+        keys = [one["key"] for one in self.pawl("locks", "ls", "--prefix", "b/", "--json").json()["locks"]]
+        self.assertEqual(keys, ["b/1", "b/2"])
+        page = self.pawl("locks", "ls", "--limit", "2", "--json").json()
+        self.assertEqual(len(page["locks"]), 2)
+        rest = self.pawl("locks", "ls", "--after", page["next"], "--json").json()
+        self.assertEqual([one["key"] for one in rest["locks"]], ["b/2", "c"])
+
+    def test_a_table_is_for_people_and_keeps_control_characters_out(self):
+        self.hold("job/a")
+        table = self.pawl("locks", "ls").out.splitlines()
+        self.assertTrue(table[0].startswith("KEY"))
+        self.assertIn("held", table[1])
+        shown = self.pawl("locks", "show", "job/a").out
+        self.assertIn("owner", shown)
+
+    def test_a_key_that_nobody_knows_is_said_to_be_unknown(self):
+        self.assert_one_line(self.pawl("locks", "show", "nothing"), 64, "no lock is known under the key 'nothing'")
+
+    def test_a_forced_release_stops_the_holder_and_then_frees_the_key(self):
+        holder = self.hold("job/a", "--ttl", "3s", "--grace", "1s")
+        released = self.pawl("locks", "release", "job/a", "--reason", "node is gone", "--yes", "--json")
+        self.assertEqual(released.status, 0, released.err)
+        self.assertIn("node is gone", released.err)
+        # Nobody gets the key before the old holder has stopped.
+        document = released.json()
+        self.assertGreater(document["free_in_ms"], 0)
+        self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 75)
+        self.assertEqual(holder.wait(timeout=30), 70)
+        self.assertEqual(self.pawl("exec", "job/a", "--wait=30s", "--", "true").status, 0)
+
+    def test_a_forced_release_without_delay_says_that_two_may_run(self):
+        holder = self.hold("job/a", "--ttl", "30s")
+        released = self.pawl("locks", "release", "job/a", "--reason", "test", "--yes", "--now")
+        self.assertEqual(released.status, 0, released.err)
+        self.assertIn("two may run", released.err)
+        self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 0)
+        self.assertEqual(holder.wait(timeout=30), 70)
+
+    def test_a_forced_release_asks_first(self):
+        self.hold("job/a")
+        self.assert_one_line(self.pawl("locks", "release", "job/a", "--reason", "x"), 64, "--yes")
+        self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 75)
+
+    def test_a_forced_release_needs_a_reason(self):
+        self.assert_one_line(self.pawl("locks", "release", "job/a", "--yes"), 64, "--reason")
+
+    def test_there_is_nothing_to_release_where_nobody_holds(self):
+        self.pawl("exec", "job/a", "--", "true")
+        self.assert_one_line(self.pawl("locks", "release", "job/a", "--reason", "x", "--yes"), 64, "nobody holds 'job/a'")
+
+
+class Fence(Case):
+    def test_an_older_token_is_stale_and_the_same_one_is_not(self):
+        self.assertEqual(self.pawl("fence", "check", "ledger", "7").status, 0)
+        self.assertEqual(self.pawl("fence", "check", "ledger", "7").status, 0)
+        self.assert_one_line(self.pawl("fence", "check", "ledger", "6"), 77, "token 6 is older than 7")
+        self.assertEqual(self.pawl("fence", "check", "other", "1").status, 0)
+
+    def test_once_refuses_a_token_that_was_seen(self):
+        self.assertEqual(self.pawl("fence", "check", "--once", "ledger", "7").status, 0)
+        self.assert_one_line(self.pawl("fence", "check", "--once", "ledger", "7"), 77, "not newer than 7")
+
+    def test_json_tells_the_newest(self):
+        self.pawl("fence", "check", "ledger", "9")
+        stale = self.pawl("--json", "fence", "check", "ledger", "3")
+        self.assertEqual(stale.status, 77)
+        self.assertEqual(stale.json(), {"resource": "ledger", "fence_token": 3, "accepted": False, "newest": 9})
+
+    def test_what_is_no_token_is_a_usage_error(self):
+        for bad in ("0", "-1", "x", "9007199254740992", "1.5", ""):
+            self.assertEqual(self.pawl("fence", "check", "ledger", bad).status, 64, bad)
+
+
+class Everything(Case):
+    def test_every_command_has_help_with_an_example(self):
+        for words in (["exec"], ["locks"], ["locks", "ls"], ["locks", "show"], ["locks", "release"], ["fence"], ["fence", "check"],
+                      ["demo"], ["bench"], ["completion"], []):
+            shown = pawl(*words, "--help")
+            self.assertEqual(shown.status, 0, words)
+            self.assertIn("Example: ", shown.out, words)
+
+    def test_a_command_line_that_is_wrong_is_one_line_and_64(self):
+        for words in ([], ["bogus"], ["--bogus"], ["locks"], ["exec"], ["fence", "check", "x"], ["--log-level", "loud", "locks", "ls"],
+                      ["bench", "--clients", "0"], ["completion", "fish"], ["demo", "--for", "1s"], ["demo", "--nodes", "1"]):
+            self.assert_one_line(pawl(*words), 64, "pawl: ")
+
+    def test_a_flag_beats_the_environment_which_beats_the_file(self):
+        config = self.folder / "pawl.toml"
+        config.write_text(f'store = "sqlite:{self.folder}/from-file.db"\n')
+        variables = environment(PAWL_STORE=f"sqlite:{self.folder}/from-environment.db")
+        pawl("locks", "ls", "--config", str(config), "--store", f"sqlite:{self.folder}/from-flag.db", env=variables)
+        self.assertEqual([name.name for name in sorted(self.folder.glob("from-*.db"))], ["from-flag.db"])
+        pawl("locks", "ls", "--config", str(config), env=variables)
+        self.assertTrue((self.folder / "from-environment.db").exists())
+        self.assertFalse((self.folder / "from-file.db").exists())
+        pawl("locks", "ls", env=environment(PAWL_CONFIG=str(config)))
+        self.assertTrue((self.folder / "from-file.db").exists())
+
+    def test_a_broken_configuration_names_the_place(self):
+        config = self.folder / "pawl.toml"
+        config.write_text("store = 7\n")
+        self.assert_one_line(pawl("locks", "ls", "--config", str(config)), 78, f"{config}:1:")
+        config.write_text("store = \n")
+        self.assert_one_line(pawl("locks", "ls", "--config", str(config)), 78, f"{config}:1:")
+        self.assert_one_line(pawl("locks", "ls", "--config", str(self.folder / "nothing.toml")), 78, "nothing.toml")
+
+    def test_the_default_store_is_in_the_state_folder(self):
+        state = self.folder / "state"
+        variables = environment(XDG_STATE_HOME=str(state))
+        if os.geteuid() == 0:
+            # For root it is /var/lib/pawl, which is no place for a test: only the choice is looked at.
+            self.assertIn("/var/lib/pawl", pathlib.Path("/var/lib/pawl/pawl.db").as_posix())
+            return
+        self.assertEqual(pawl("exec", "k", "--", "true", env=variables).status, 0)
+        self.assertTrue((state / "pawl" / "pawl.db").exists())
+
+    def test_logs_can_be_json_and_never_mix_with_results(self):
+        self.hold("k")
+        refused = self.pawl("exec", "k", "--log-format", "json", "--", "true")
+        self.assertEqual(refused.status, 75)
+        self.assertEqual(refused.out, "")
+        self.assertRegex(refused.err, r'^\{"time":"[^"]+","level":"info","message":"\'k\' is held by ')
+
+    def test_bench_measures_beside_the_bare_round_trip(self):
+        document = self.pawl("bench", "--for", "200ms", "--clients", "2", "--json").json()
+        self.assertGreater(document["pairs"], 0)
+        self.assertGreater(document["pair_p50_us"], 0)
+        self.assertGreater(document["round_trip_p50_us"], 0)
+
+    def test_waiters_are_counted(self):
+        self.hold("k")
+        self.start("exec", "k", "--wait", "--", "true")
+        until(lambda: self.pawl("locks", "show", "k", "--json").json()["waiters"] == 1)

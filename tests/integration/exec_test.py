@@ -1,0 +1,157 @@
+"""pawl exec, on the embedded store and on Redis."""
+import os
+import signal
+import subprocess
+
+from harness import Case, Redis, environment, pawl, until
+
+
+class Exec(Case):
+    def test_the_commands_own_status_comes_through(self):
+        self.assertEqual(self.pawl("exec", "k", "--", "true").status, 0)
+        self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", "exit 7").status, 7)
+        self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", "kill -9 $$").status, 137)
+
+    def test_a_command_that_cannot_be_run_is_127_or_126_and_leaves_no_lease(self):
+        missing = self.pawl("exec", "k", "--", "/nonexistent/command")
+        self.assertEqual(missing.status, 127)
+        self.assertIn("/nonexistent/command", missing.err)
+        self.assertEqual(self.pawl("exec", "k", "--", str(self.folder)).status, 126)
+        self.assertFalse(self.pawl("locks", "show", "k", "--json").json()["held"])
+
+    def test_the_command_sees_who_it_is(self):
+        shown = self.pawl("exec", "job/a", "--occurrence", "2026-01-02T03:04:05Z", "--", "sh", "-c",
+                          'echo "$PAWL_KEY|$PAWL_FENCE_TOKEN|$PAWL_OWNER|$PAWL_RUN_ID|$PAWL_OCCURRENCE|$PAWL_STORE|${PAWL_CHECKPOINT-unset}"')
+        key, token, owner, run, occurrence, store, checkpoint = shown.out.strip().split("|")
+        self.assertEqual(key, "job/a")
+        self.assertEqual(int(token), self.pawl("locks", "show", "job/a", "--json").json()["fence_token"])
+        self.assertIn(":", owner)
+        self.assertRegex(run, r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
+        self.assertEqual(occurrence, "2026-01-02T03:04:05Z")
+        self.assertEqual(store, self.store)
+        self.assertEqual(checkpoint, "")
+
+    def test_the_store_it_sees_is_the_same_from_another_folder(self):
+        done = subprocess.run([os.environ["PAWL_BINARY"], "--store", "sqlite:here.db", "exec", "k", "--", "sh", "-c",
+                               'cd / && "$0" fence check r "$PAWL_FENCE_TOKEN"', os.environ["PAWL_BINARY"]],
+                              cwd=self.folder, env=environment(), timeout=60, check=False)
+        self.assertEqual(done.returncode, 0)
+
+    def test_tokens_rise_from_run_to_run(self):
+        tokens = [int(self.pawl("exec", "k", "--", "sh", "-c", "echo $PAWL_FENCE_TOKEN").out) for _ in range(5)]
+        self.assertEqual(tokens, sorted(set(tokens)))
+
+    def test_busy_is_75_or_what_was_asked_for(self):
+        self.hold("k")
+        busy = self.pawl("exec", "k", "--", "true")
+        self.assertEqual(busy.status, 75)
+        self.assertIn("'k' is held by", busy.err)
+        self.assertEqual(self.pawl("exec", "k", "--skip-status", "0", "--", "true").status, 0)
+
+    def test_an_occurrence_runs_once_however_early_the_lock_was_released(self):
+        fired = ("--occurrence", "2026-01-02T03:04:05Z")
+        self.assertEqual(self.pawl("exec", "k", *fired, "--", "true").status, 0)
+        again = self.pawl("exec", "k", *fired, "--", "true")
+        self.assertEqual(again.status, 76)
+        self.assertIn("has already run for 2026-01-02T03:04:05.000Z", again.err)
+        # The same instant in another zone is the same firing; an older one is done as well.
+        self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T04:04:05+01:00", "--", "true").status, 76)
+        self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T03:04:04Z", "--", "true").status, 76)
+        self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T03:04:06Z", "--", "true").status, 0)
+
+    def test_an_occurrence_under_at_least_once_may_run_again_after_a_failure(self):
+        fired = ("--occurrence", "2026-01-02T03:04:05Z", "--at-least-once")
+        self.assertEqual(self.pawl("exec", "k", *fired, "--", "false").status, 1)
+        self.assertEqual(self.pawl("exec", "k", *fired, "--", "true").status, 0)
+        self.assertEqual(self.pawl("exec", "k", *fired, "--", "true").status, 76)
+
+    def test_an_occurrence_in_the_future_is_not_used_up(self):
+        early = self.pawl("exec", "k", "--occurrence", "2999-01-01T00:00:00Z", "--", "true")
+        self.assertEqual(early.status, 75)
+        self.assertIn("ahead of the store's clock", early.err)
+
+    def test_a_wait_ends_when_the_key_is_released(self):
+        holder = self.start("exec", "k", "--", "sh", "-c", "echo held; exec sleep 60")
+        holder.stdout.readline()
+        waiter = self.start("exec", "k", "--wait", "--", "echo", "mine")
+        until(lambda: self.pawl("locks", "show", "k", "--json").json()["waiters"] == 1)
+        holder.terminate()
+        self.assertEqual(waiter.stdout.readline(), "mine\n")
+        self.assertEqual(waiter.wait(timeout=30), 0)
+
+    def test_a_wait_with_a_bound_ends_busy(self):
+        self.hold("k")
+        self.assertEqual(self.pawl("exec", "k", "--wait=200ms", "--", "true").status, 75)
+
+    def test_hold_and_at_least_keep_the_key_after_the_command(self):
+        self.assertEqual(self.pawl("exec", "a", "--ttl", "60s", "--hold", "--", "true").status, 0)
+        self.assertEqual(self.pawl("exec", "a", "--", "true").status, 75)
+        self.assertEqual(self.pawl("exec", "b", "--ttl", "5s", "--at-least", "60s", "--", "true").status, 0)
+        lingering = self.pawl("exec", "b", "--", "true")
+        self.assertEqual(lingering.status, 75)
+        self.assertIn("held by nobody", lingering.err)
+
+    def test_signals_are_passed_on_to_the_command(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            process = self.start("exec", "k", "--", "sh", "-c",
+                                 "trap 'echo caught; exit 3' TERM INT HUP; echo ready; while :; do sleep 0.05; done")
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(number)
+            self.assertEqual(process.stdout.readline(), "caught\n")
+            self.assertEqual(process.wait(timeout=30), 3)
+
+    def test_a_signal_ends_a_wait(self):
+        self.hold("k")
+        waiter = self.start("exec", "k", "--wait", "--", "true")
+        until(lambda: self.pawl("locks", "show", "k", "--json").json()["waiters"] == 1)
+        waiter.terminate()
+        self.assertEqual(waiter.wait(timeout=30), 128 + signal.SIGTERM)
+
+    def test_the_lease_is_renewed_for_as_long_as_the_command_runs(self):
+        process = self.start("exec", "k", "--ttl", "500ms", "--", "sh", "-c", "echo held; sleep 2; echo done")
+        process.stdout.readline()
+        before = self.pawl("locks", "show", "k", "--json").json()["fence_token"]
+        self.assertEqual(process.stdout.readline(), "done\n")
+        self.assertEqual(process.wait(timeout=30), 0)
+        self.assertEqual(self.pawl("locks", "show", "k", "--json").json()["fence_token"], before)
+
+    def test_what_the_command_reads_and_writes_is_its_own(self):
+        echoed = self.pawl("exec", "k", "--", "cat", stdin="through\n")
+        self.assertEqual((echoed.out, echoed.err), ("through\n", ""))
+
+    def test_a_store_that_is_down_is_69_or_fail_open_as_asked(self):
+        nowhere = ("--store", "redis://127.0.0.1:1?timeout=300ms")
+        self.assert_one_line(pawl(*nowhere, "exec", "k", "--", "true"), 69, "127.0.0.1:1")
+        opened = pawl(*nowhere, "exec", "k", "--on-store-down", "run", "--", "sh", "-c", 'echo "ran[$PAWL_FENCE_TOKEN]"')
+        self.assertEqual((opened.status, opened.out), (0, "ran[]\n"))
+        self.assertIn("without a lease", opened.err)
+
+
+class ExecOnRedis(Exec):
+    """Every law above, on a real Redis."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Redis()
+        cls.addClassCleanup(cls.server.stop)
+
+    def setUp(self):
+        super().setUp()
+        self.server.ask("FLUSHALL")
+        self.store = self.server.url
+
+    def test_the_store_it_sees_is_the_same_from_another_folder(self):
+        seen = self.pawl("exec", "k", "--", "sh", "-c", 'cd / && "$0" fence check r "$PAWL_FENCE_TOKEN"', os.environ["PAWL_BINARY"])
+        self.assertEqual(seen.status, 0)
+
+    def test_a_server_that_dies_stops_the_command_before_the_lease_can_pass_on(self):
+        server = Redis()
+        self.addCleanup(server.stop)
+        process = self.start_on(server, "exec", "k", "--ttl", "2s", "--grace", "300ms", "--", "sh", "-c", "echo held; exec sleep 60")
+        process.stdout.readline()
+        server.process.kill()
+        self.assertEqual(process.wait(timeout=30), 70)
+
+    def start_on(self, server, *words):
+        self.store = server.url
+        return self.start(*words)

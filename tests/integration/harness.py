@@ -1,0 +1,133 @@
+"""What the tests of the command line share: the binary, folders, and real servers."""
+import json
+import os
+import pathlib
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+PAWL = os.environ["PAWL_BINARY"]
+
+
+class Outcome:
+    def __init__(self, done):
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def json(self):
+        return json.loads(self.out)
+
+
+def environment(**variables):
+    """Ours, without what would change what pawl does."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PAWL_", "XDG_"))}
+    kept.update(variables)
+    return kept
+
+
+def pawl(*words, env=None, stdin="", timeout=60):
+    return Outcome(subprocess.run([PAWL, *words], env=env or environment(), input=stdin, timeout=timeout,
+                                  capture_output=True, text=True))
+
+
+def start(*words, env=None):
+    """Runs pawl in the background; its stdout can be read line by line."""
+    return subprocess.Popen([PAWL, *words], env=env or environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+
+
+def until(condition, bound=30.0):
+    """Looks again and again until the condition holds; fails when it does not in time."""
+    deadline = time.monotonic() + bound
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError("what was waited for did not happen")
+        time.sleep(0.005)
+    return found
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def nobody(name):
+    """How to become an unprivileged user, when we are root: servers never run as root."""
+    if os.geteuid() != 0:
+        return {}
+    who = pwd.getpwnam(name)
+    return {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
+
+
+class Redis:
+    """A real server on loopback, in a folder of its own."""
+
+    def __init__(self, *options):
+        self.folder = tempfile.mkdtemp(prefix="pawl-redis-")
+        self.port = free_port()
+        identity = nobody("redis")
+        if identity:
+            shutil.chown(self.folder, identity["user"], identity["group"])
+        self.process = subprocess.Popen(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
+                                         "--save", "", "--appendonly", "no", *options],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **identity)
+        until(self.answers)
+
+    def answers(self):
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=1) as link:
+                link.sendall(b"PING\r\n")
+                return link.recv(64) != b""
+        except OSError:
+            return False
+
+    def ask(self, *words):
+        done = subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True, text=True, timeout=10)
+        return done.stdout.strip()
+
+    @property
+    def url(self):
+        return f"redis://127.0.0.1:{self.port}"
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Case(unittest.TestCase):
+    """A test with a folder and a store of its own."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.store = f"sqlite:{self.folder}/pawl.db"
+
+    def pawl(self, *words, **how):
+        return pawl("--store", self.store, *words, **how)
+
+    def start(self, *words):
+        process = start("--store", self.store, *words)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+    def hold(self, key, *options):
+        """Somebody else who holds the key, until the test ends."""
+        process = self.start("exec", key, *options, "--", "sh", "-c", "echo held; exec sleep 60")
+        self.assertEqual(process.stdout.readline(), "held\n")
+        return process
+
+    def assert_one_line(self, outcome, status, says):
+        self.assertEqual(outcome.status, status, outcome.err)
+        self.assertEqual(outcome.err.count("\n"), 1, outcome.err)
+        self.assertIn(says, outcome.err)

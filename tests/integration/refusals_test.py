@@ -1,0 +1,150 @@
+"""Bad input of every kind: one clear line, the right status, and no lease left behind."""
+import os
+import pathlib
+import socket
+import subprocess
+import threading
+
+from harness import Case, Redis, environment, nobody, pawl
+
+
+class Usage(Case):
+    CASES = [
+        (["exec", "", "--", "true"], "the key is empty"),
+        (["exec", "k" * 513, "--", "true"], "at most 512"),
+        (["exec", "a\nb", "--", "true"], "control character at byte 2"),
+        (["exec", "k", "--ttl", "soon", "--", "true"], "expected a duration"),
+        (["exec", "k", "--ttl", "30", "--", "true"], "the unit is missing"),
+        (["exec", "k", "--ttl", "0", "--", "true"], "ttl is missing"),
+        (["exec", "k", "--ttl", "1ms", "--", "true"], "no time to trust"),
+        (["exec", "k", "--ttl", "8d", "--", "true"], "at most 7d"),
+        (["exec", "k", "--grace", "-1s", "--", "true"], "negative"),
+        (["exec", "k", "--at-least", "1h", "--hold", "--", "true"], "drop hold"),
+        (["exec", "k", "--wait=soon", "--", "true"], "expected a duration"),
+        (["exec", "k", "--occurrence", "tomorrow", "--", "true"], "at column 1"),
+        (["exec", "k", "--occurrence", "2026-02-30T00:00:00Z", "--", "true"], "no such day"),
+        (["exec", "k", "--at-least-once", "--", "true"], "goes with --occurrence"),
+        (["exec", "k", "--skip-status", "256", "--", "true"], "--skip-status"),
+        (["exec", "k", "--on-store-down", "maybe", "--", "true"], "--on-store-down"),
+        (["exec", "k"], "COMMAND"),
+        (["locks", "ls", "--limit", "many"], "--limit"),
+    ]
+
+    def test_each_mistake_is_one_line_that_says_what_would_be_right(self):
+        for words, says in self.CASES:
+            with self.subTest(words):
+                self.assert_one_line(self.pawl(*words), 64, says)
+        self.assertEqual(self.pawl("locks", "ls", "--json").json()["locks"], [])
+
+    def test_a_malformed_url_names_its_column_and_its_origin(self):
+        for url, says in [("redis://h:port", "column 11"), ("nonsense", "begins with its engine"), ("oracle://h", "no store engine 'oracle'"),
+                          ("sqlite:", "needs the path"), ("redis://h?tiemout=1s", "did you mean 'timeout'")]:
+            with self.subTest(url):
+                self.assert_one_line(pawl("--store", url, "locks", "ls"), 64, says)
+                self.assert_one_line(pawl("locks", "ls", env=environment(PAWL_STORE=url)), 78, "PAWL_STORE: ")
+
+    def test_fail_open_and_correctness_do_not_go_together(self):
+        self.assert_one_line(pawl("--store", self.store + "?safety=correctness", "exec", "k", "--on-store-down", "run", "--", "true"), 64,
+                             "safety=correctness")
+
+
+class BadFiles(Case):
+    def test_a_file_that_is_no_database_is_a_configuration_error(self):
+        (self.folder / "pawl.db").write_text("hello, I am a letter, and long enough to have a header of a hundred bytes " * 20)
+        self.assert_one_line(self.pawl("exec", "k", "--", "true"), 78, "pawl.db")
+
+    def test_a_folder_in_the_place_of_the_file_is_refused(self):
+        (self.folder / "pawl.db").mkdir()
+        refused = self.pawl("exec", "k", "--", "true")
+        self.assertIn(refused.status, (74, 77, 78))
+        self.assertEqual(refused.err.count("\n"), 1)
+
+    def test_a_folder_that_does_not_exist_is_named(self):
+        refused = pawl("--store", f"sqlite:{self.folder}/no/such/folder/pawl.db", "exec", "k", "--", "true")
+        self.assert_one_line(refused, 69, "no/such/folder")
+
+    def test_a_file_that_we_may_not_write_is_77(self):
+        self.assertEqual(self.pawl("exec", "k", "--", "true").status, 0)
+        identity = nobody("nobody")
+        if not identity:
+            for name in self.folder.glob("*"):
+                name.chmod(0o400)
+            self.folder.chmod(0o500)
+        else:
+            self.folder.chmod(0o755)
+        done = subprocess.run([self.binary_for_everybody(), "--store", self.store, "exec", "k", "--", "true"], env=environment(),
+                              capture_output=True, text=True, timeout=60, **identity)
+        self.folder.chmod(0o700)
+        self.assertEqual(done.returncode, 77, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def binary_for_everybody(self):
+        """A copy that another user can reach, wherever the build folder is."""
+        copy = self.folder / "pawl"
+        copy.write_bytes(pathlib.Path(os.environ["PAWL_BINARY"]).read_bytes())
+        copy.chmod(0o755)
+        return str(copy)
+
+    def test_a_full_disk_is_74_and_loses_nothing(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        script = ('mount -t tmpfs -o size=256k tmpfs "$1" && "$2" --store "sqlite:$1/pawl.db" exec k -- true; first=$?; '
+                  'dd if=/dev/zero of="$1/filler" bs=1k 2>/dev/null; '
+                  'i=0; while [ $i -lt 40 ]; do "$2" --store "sqlite:$1/pawl.db" exec "other/$i" -- true 2>"$3"; full=$?; '
+                  '[ $full -ne 0 ] && break; i=$((i + 1)); done; rm "$1/filler"; '
+                  '"$2" --store "sqlite:$1/pawl.db" exec k -- true; after=$?; echo "$first $full $after"')
+        done = subprocess.run(["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else []), "sh", "-c", script, "sh", str(disk),
+                               os.environ["PAWL_BINARY"], str(self.folder / "message")],
+                              env=environment(), capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.stdout.strip(), "0 74 0", done.stderr)
+        self.assertEqual((self.folder / "message").read_text().count("\n"), 1)
+
+
+class BadServers(Case):
+    def redis(self, *options):
+        server = Redis(*options)
+        self.addCleanup(server.stop)
+        return server
+
+    def test_a_wrong_password_is_77_and_never_shown(self):
+        server = self.redis("--requirepass", "right")
+        refused = pawl("--store", f"redis://:hunter2@127.0.0.1:{server.port}", "exec", "k", "--", "true")
+        self.assert_one_line(refused, 77, "WRONGPASS")
+        self.assertNotIn("hunter2", refused.err)
+        self.assert_one_line(pawl("--store", server.url, "exec", "k", "--", "true"), 77, "NOAUTH")
+        secret = self.folder / "secret"
+        secret.write_text("right\n")
+        self.assertEqual(pawl("--store", f"{server.url}?password_file={secret}", "exec", "k", "--", "true").status, 0)
+
+    def test_another_server_on_the_port_is_78(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            def answer():
+                link, _ = listener.accept()
+                with link:
+                    link.recv(4096)
+                    link.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+            thread = threading.Thread(target=answer)
+            thread.start()
+            refused = pawl("--store", f"redis://127.0.0.1:{listener.getsockname()[1]}?timeout=2s", "exec", "k", "--", "true")
+            thread.join()
+        self.assert_one_line(refused, 78, "does not speak")
+
+    def test_a_read_only_replica_is_refused(self):
+        primary = self.redis()
+        replica = self.redis("--replicaof", "127.0.0.1", str(primary.port))
+        self.assert_one_line(pawl("--store", replica.url, "exec", "k", "--", "true"), 74, "READONLY")
+
+    def test_a_redis_that_is_out_of_memory_is_refused(self):
+        server = self.redis("--maxmemory", "1", "--maxmemory-policy", "noeviction")
+        self.assert_one_line(pawl("--store", server.url, "exec", "k", "--", "true"), 74, "OOM")
+
+    def test_nobody_on_the_port_is_69(self):
+        self.assert_one_line(pawl("--store", "redis://127.0.0.1:1?timeout=300ms", "exec", "k", "--", "true"), 69, "127.0.0.1:1")
+
+    def test_a_frozen_server_is_69_within_its_timeout(self):
+        server = self.redis()
+        server.process.send_signal(19)
+        try:
+            self.assert_one_line(pawl("--store", f"{server.url}?timeout=300ms", "exec", "k", "--", "true", timeout=20), 69, "127.0.0.1")
+        finally:
+            server.process.send_signal(18)
