@@ -66,7 +66,7 @@ std::string_view hint_for(int code, int system_error) {
 connection::connection(std::string path, sqlite3* handle)
     : path_{std::move(path)}, handle_{handle} {
     sqlite3_extended_result_codes(handle, 1);
-    sqlite3_busy_handler(handle, &connection::pause, this);
+    sqlite3_busy_handler(handle, &connection::when_busy, this);
 }
 
 result<std::unique_ptr<connection>> connection::open(const std::string& path, instant deadline) {
@@ -83,16 +83,20 @@ result<std::unique_ptr<connection>> connection::open(const std::string& path, in
 
 // SQLite's locks between processes can only be asked for again: there is nothing to wait on. Longer
 // pauses with every try keep many contenders from wearing out the file's lock.
-int connection::pause(void* self, int times) noexcept {
-    const auto left = static_cast<connection*>(self)->deadline_ - lease_clock::now();
-    if (left <= 0ns) return 0;
+bool connection::pause(int times) const noexcept {
+    const auto left = deadline_ - lease_clock::now();
+    if (left <= 0ns) return false;
     const auto longest =
         std::min<std::chrono::nanoseconds>(first_pause * (1 << std::min(times, 5)), last_pause);
     std::uint32_t dice = 0;
     sqlite3_randomness(sizeof dice, &dice);
     const auto jittered = longest / 2 + longest * (dice % 512) / 1024;
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(jittered, left));
-    return 1;
+    return true;
+}
+
+int connection::when_busy(void* self, int times) noexcept {
+    return static_cast<const connection*>(self)->pause(times) ? 1 : 0;
 }
 
 int connection::commit_with(synchronous durability) noexcept {

@@ -31,6 +31,8 @@ public:
     // Until when a statement waits for a lock of another process. A passed one:
     // it tries once.
     void wait_until(instant deadline) noexcept { deadline_ = deadline; }
+    // Pauses before the next try, longer each time. False once the deadline has passed.
+    bool pause(int times) const noexcept;
 
     // What commits from now on wait for. Between transactions only. Returns SQLite's code.
     int commit_with(synchronous durability) noexcept;
@@ -44,7 +46,7 @@ public:
 
 private:
     connection(std::string path, sqlite3* handle);
-    static int pause(void* self, int times) noexcept;
+    static int when_busy(void* self, int times) noexcept;
 
     struct closing {
         void operator()(sqlite3* open) const noexcept { sqlite3_close_v2(open); }

@@ -70,7 +70,9 @@ int open_once(const std::string& path) {
         return 1;
     }
     const claim wanted{"key/" + base::fresh_id(), base::fresh_id(), "open", 60s};
-    return loop.wait_for((*store)->acquire(wanted)).has_value() ? 0 : 1;
+    const auto answer = loop.wait_for((*store)->acquire(wanted));
+    if (answer.has_error()) std::fprintf(stderr, "%s\n", answer.error().detail.c_str());
+    return answer.has_value() ? 0 : 1;
 }
 
 std::uint64_t told_by_child(const std::string& path) {

@@ -1,6 +1,7 @@
 // The verbs of the store as calls that block: each is one transaction.
 #pragma once
 
+#include "stores/sqlite/deadline_mutex.hpp"
 #include "stores/sqlite/lease_table.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
 #include "stores/sqlite/store_file.hpp"
@@ -100,8 +101,8 @@ private:
     const sqlite_settings settings_;
 
     // A writer takes writers_; a reader readers_; whoever opens the file anew both, in this order.
-    std::timed_mutex writers_;
-    std::timed_mutex readers_;
+    deadline_mutex writers_;
+    deadline_mutex readers_;
     std::unique_ptr<session> session_;
     std::uint32_t grants_ = 0;  // under writers_
 

@@ -101,15 +101,19 @@ std::optional<failure> refuse_header(const std::string& path, const file_header&
     return std::nullopt;
 }
 
-// The switch to the log needs the file alone for a moment, and does not wait by itself.
+// The switch to the log needs the file alone for a moment, and does not wait for that by itself.
 std::optional<failure> switch_to_log(connection& on, const std::string& path) {
-    statement switching{on, "PRAGMA journal_mode=WAL"};
-    const bool answered = switching.next();
-    if (!answered) return on.refused(switching.code());
-    if (switching.text(0) == "wal") return std::nullopt;
-    return failure{errc::unsupported,
-                   "the store " + path +
-                       " is on a file system that cannot share memory, which SQLite's log needs"};
+    for (int times = 0;; ++times) {
+        statement switching{on, "PRAGMA journal_mode=WAL"};
+        if (switching.next()) {
+            if (switching.text(0) == "wal") return std::nullopt;
+            return failure{errc::unsupported, "the store " + path +
+                                                  " is on a file system that cannot share memory, "
+                                                  "which SQLite's log needs"};
+        }
+        if ((switching.code() & 0xff) != SQLITE_BUSY || !on.pause(times))
+            return on.refused(switching.code());
+    }
 }
 
 std::optional<failure> write_layout(connection& on, const std::string& path) {
@@ -136,7 +140,10 @@ std::optional<failure> write_layout(connection& on, const std::string& path) {
 }
 
 std::optional<failure> prepare_layout(connection& on, const std::string& path) {
+    // In one transaction, or a store that is being made would look like somebody else's.
+    if (const int code = on.run("BEGIN"); code != SQLITE_OK) return on.refused(code);
     const auto header = read_header(on);
+    on.run("ROLLBACK");
     if (header.has_error()) return header.error();
     if (!is_new(*header)) return refuse_header(path, *header);
     if (auto fault = switch_to_log(on, path)) return fault;
