@@ -20,7 +20,9 @@ if KEYS[2] then
   end
   local left = since + ARGV[8] * 1000 - now
   if left > 0 then return {2, 0, math.ceil(left / 1000), ''} end
-  if due and due < tonumber(born) then return {4, tonumber(born)} end
+  -- Grants went up to max_skew ahead of the clock, so forgotten ones may have as well.
+  local granted_to = born + 1 + ARGV[7]
+  if due and due < granted_to then return {4, granted_to} end
 end
 
 -- A record: 1 HOLDER UNTIL LAST ACQUIRED WATCHED DONE WITHDRAWN ID OWNER, the first four numbers of
