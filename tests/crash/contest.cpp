@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -102,27 +102,25 @@ int contest::take_over(const act& hurt, const act& heal) {
     return status;
 }
 
-void contest::expect_one_at_a_time() const {
-    const auto entries = entries_of(log_);
-    fence_token newest{};
-    std::map<fence_token, std::size_t> lines;
-    for (const entry& one : entries) {
-        EXPECT_GE(one.token, newest) << "an older token wrote after a newer one";
-        newest = std::max(newest, one.token);
-        ++lines[one.token];
+findings contest::seen() const {
+    findings all;
+    std::set<fence_token> tokens;
+    entry last{};
+    for (const entry& one : entries_of(log_)) {
+        if (one.token < last.token) {
+            ++all.stale_lines;
+            continue;
+        }
+        if (one.token > last.token && !tokens.empty()) {
+            const auto gap = std::chrono::duration_cast<millis>(one.when - last.when);
+            all.longest_gap = std::max(all.longest_gap, gap);
+        }
+        tokens.insert(one.token);
+        last = one;
     }
-    EXPECT_EQ(text_of(log_ + ".overlap"), "") << "two commands were alive at once";
-    EXPECT_EQ(lines.size(), started_) << "tokens, where there should be one for each holder";
-}
-
-millis contest::longest_gap() const {
-    const auto entries = entries_of(log_);
-    std::chrono::nanoseconds longest{};
-    for (std::size_t at = 1; at < entries.size(); ++at) {
-        if (entries[at].token == entries[at - 1].token) continue;
-        longest = std::max(longest, entries[at].when - entries[at - 1].when);
-    }
-    return std::chrono::duration_cast<millis>(longest);
+    all.overlaps = entries_of(log_ + ".overlap").size();
+    all.holders = tokens.size();
+    return all;
 }
 
 }  // namespace pawl::crash
