@@ -130,6 +130,16 @@ struct running {
     }
 };
 
+// What people should know while the command runs.
+class worried_log : public observer {
+public:
+    void on_trouble(std::string_view key, int failures, millis left) override {
+        log(log_level::warn, std::to_string(failures) + " renewals of '" + std::string{key} +
+                                 "' in a row had no answer; the command is stopped in " +
+                                 base::format_duration(left) + " unless one has");
+    }
+};
+
 struct ended {
     int status = 0;  // as a shell would say it
     exec::ending cause = exec::ending::by_itself;
@@ -173,7 +183,7 @@ public:
           what_{what},
           plan_{how},
           store_url_{choose_store(options).url},
-          store_{open_locks(options)},
+          store_{open_locks(options, {.owner = {}, .watcher = std::make_shared<worried_log>()})},
           run_{std::make_shared<running>(store_.get_executor(), guards, how.lease.grace)} {}
 
     status go() {

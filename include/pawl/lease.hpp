@@ -50,6 +50,10 @@ public:
     std::stop_token stop_token() const;
     std::optional<loss_reason> lost() const;
 
+    // Another handle on this lease, with the same token: reentrancy for whoever is given it. The
+    // last handle releases it.
+    lease share() const;
+
     // For renewing::manual. True if the key is still ours. Blocks for one round trip.
     bool renew();
     boost::asio::awaitable<bool> async_renew();

@@ -22,6 +22,8 @@ public:
 
     virtual void on_acquire(std::string_view /*key*/, acquire_outcome, millis /*waited*/) {}
     virtual void on_renew(std::string_view /*key*/, bool /*renewed*/, int /*failures_in_a_row*/) {}
+    // max_renew_failures renewals in a row had no answer. The lease is still trusted for `left`.
+    virtual void on_trouble(std::string_view /*key*/, int /*failures*/, millis /*left*/) {}
     virtual void on_lost(std::string_view /*key*/, fence_token, loss_reason) {}
     virtual void on_release(std::string_view /*key*/, fence_token, millis /*held_for*/) {}
     virtual void on_store_failure(std::string_view /*operation*/, const failure&) {}

@@ -17,7 +17,7 @@ enum class renewing {
 };
 
 enum class reentrancy {
-    none,     // a second claim of a key that this process holds is busy
+    none,     // a second claim of a key that this process holds is busy; lease::share() still works
     instance  // it gets another handle on the same lease and token; the last handle releases it
 };
 
@@ -43,10 +43,11 @@ struct lease_options {
     double renew_fraction = 0.3;  // of the ttl; two lost renewals in a row leave a third attempt
     double renew_jitter = 0.1;    // of the renewal interval, to both sides
     millis retry_period{0};       // after a renewal without an answer; 0: a third of the interval
-    int max_renew_failures = 3;   // reported to people; the deadline is what stops the job
-    millis grace{10'000};         // the stop token fires this long before trust ends, at most ttl/3
-    millis max_lifetime{0};       // renewal ends this long after the grant; 0: never
-    double drift = 0.001;         // how far this clock's rate may be from the store's
+    int max_renew_failures =
+        3;  // in a row: told to observer::on_trouble; the deadline is what stops the job
+    millis grace{10'000};    // the stop token fires this long before trust ends, at most ttl/3
+    millis max_lifetime{0};  // renewal ends this long after the grant; 0: never
+    double drift = 0.001;    // how far this clock's rate may be from the store's
     millis margin{
         0};  // kept between the end of trust and the store's expiry; 0: ttl/50, at least 5 ms
     lapse if_lapsed = lapse::lose;

@@ -54,6 +54,7 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
         return "renew_fraction " + number_text(o.renew_fraction) + " renews a ttl of " +
                format_duration(o.ttl) +
                " only after trust in it has ended: lower it, or the margin";
+    if (o.max_renew_failures < 1) return "max_renew_failures must be 1 or more";
     return std::nullopt;
 }
 
@@ -130,7 +131,6 @@ rhythm rhythm_of(const lease_options& options) {
     if (options.max_lifetime.count() > 0)
         how.max_lifetime = part(options.max_lifetime, 1.0 - options.drift) - margin;
     how.jitter = options.renew_jitter;
-    how.failures_max = options.max_renew_failures;
     how.renew = options.renew;
     how.if_lapsed = options.if_lapsed;
     return how;

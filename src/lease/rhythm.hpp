@@ -19,7 +19,6 @@ struct rhythm {
     nanos stop_margin{};   // before the end of trust (rule 10)
     nanos max_lifetime{};  // 0: no bound
     double jitter = 0;
-    int failures_max = 0;
     renewing renew = renewing::automatic;
     lapse if_lapsed = lapse::lose;
 };

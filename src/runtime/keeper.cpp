@@ -115,9 +115,17 @@ void keeper::take_answer(const std::shared_ptr<holding>& who, instant sent, rene
     const auto now = lease_clock::now();
     queue_.erase(who);
     who->beat.renewal_answered(sent, answer, now, chance());
-    if (watcher_) watcher_->on_renew(who->key, answer == renewal::renewed, who->beat.failures());
+    if (watcher_) report_renewal(*who, answer, now);
     who->publish();
     schedule(who, who->beat.next(now).until);
+}
+
+void keeper::report_renewal(const holding& who, renewal answer, instant now) {
+    const int failures = who.beat.failures();
+    watcher_->on_renew(who.key, answer == renewal::renewed, failures);
+    if (answer == renewal::unknown && failures == who.options.max_renew_failures)
+        watcher_->on_trouble(who.key, failures,
+                             std::chrono::floor<millis>(who.beat.trust_end() - now));
 }
 
 boost::asio::awaitable<void> keeper::renew(std::shared_ptr<keeper> self, batch due, instant sent) {

@@ -52,6 +52,7 @@ private:
     void schedule(const std::shared_ptr<holding>& who, instant when);
     void set_timer();
     void take_answer(const std::shared_ptr<holding>& who, instant sent, renewal answer);
+    void report_renewal(const holding& who, renewal answer, instant now);
     static boost::asio::awaitable<void> renew(std::shared_ptr<keeper> self, batch due,
                                               instant sent);
 

@@ -45,6 +45,12 @@ std::stop_token lease::stop_token() const { return held_->stop.get_token(); }
 std::optional<loss_reason> lease::lost() const { return held_->lost(); }
 void lease::mark_done() { held_->done.store(true, std::memory_order_release); }
 
+lease lease::share() const {
+    base::ensure(held_ != nullptr);
+    ++held_->handles;
+    return lease{held_};
+}
+
 bool lease::renew() {
     const auto [where, what] = held_->home->get();
     if (where == nullptr) return false;

@@ -245,6 +245,19 @@ TEST(Locks, ReentrancyByInstanceSharesTheTokenUntilTheLastHandle) {
     EXPECT_TRUE(b.try_acquire("k", again));
 }
 
+TEST(Locks, AHandleCanBeSharedAndTheLastOneReleases) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto outer = a.try_acquire("k", {.ttl = 1min});
+    {
+        const auto inner = outer->share();
+        EXPECT_EQ(inner.token(), outer->token());
+    }
+    EXPECT_FALSE(b.try_acquire("k", {.ttl = 1min}));
+    outer->release();
+    EXPECT_TRUE(b.try_acquire("k", {.ttl = 1min}));
+}
+
 TEST(Locks, WithoutReentrancyTheSameProcessIsRefused) {
     world one;
     auto a = one.open();
@@ -354,13 +367,26 @@ TEST(AsyncRun, RunsTheBodyAwayFromTheCallersThread) {
 }
 
 struct counting : observer {
-    std::atomic<int> granted{0}, refused{0}, lost{0}, released{0};
+    std::atomic<int> granted{0}, refused{0}, lost{0}, released{0}, trouble{0};
+    void on_trouble(std::string_view, int failures, millis) override { trouble = failures; }
     void on_acquire(std::string_view, acquire_outcome outcome, millis) override {
         ++(outcome == acquire_outcome::granted ? granted : refused);
     }
     void on_lost(std::string_view, fence_token, loss_reason) override { ++lost; }
     void on_release(std::string_view, fence_token, millis) override { ++released; }
 };
+
+// P3: the count is for people, the deadline for the job.
+TEST(Observer, HearsOfTroubleWhileTheLeaseIsStillTrusted) {
+    world one;
+    auto ears = std::make_shared<counting>();
+    auto a = one.open({.watcher = ears});
+    auto lease = a.try_acquire("k", {.ttl = 900ms, .max_renew_failures = 2, .grace = 0ms});
+    one.faults->renewals_to_fail = 2;
+    while (ears->trouble == 0 && lease->trusted()) std::this_thread::yield();
+    EXPECT_EQ(ears->trouble, 2);
+    EXPECT_TRUE(lease->trusted());
+}
 
 TEST(Observer, HearsOfEveryGrantRefusalLossAndRelease) {
     world one;
