@@ -1,6 +1,9 @@
 // No engine escapes the laws: each one that is built must have instantiated the suite.
+#include "assembly/engines.hpp"
+
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
@@ -26,11 +29,21 @@ std::set<std::string> instantiated() {
     return engines;
 }
 
+// The engines that a URL can reach in this build.
+std::set<std::string> assembled() {
+    std::set<std::string> engines;
+    for (const auto& engine : assembly::known_engines())
+        if (engine.built_in) engines.emplace(engine.name);
+    return engines;
+}
+
 // Goal: a new engine cannot forget the suite. Method: compare what ran with what the build says
-// there is: the engines that were registered, and the folders under src/stores that were built.
+// there is: the engines that were registered, the folders under src/stores that were built, and
+// those that users can name.
 TEST(Completeness, EveryEngineIsHeldToTheLaws) {
     EXPECT_EQ(instantiated(), words_of(PAWL_ENGINES_REGISTERED));
     EXPECT_EQ(instantiated(), words_of(PAWL_ENGINES_IN_FOLDERS));
+    EXPECT_EQ(instantiated(), assembled());
 }
 
 }  // namespace

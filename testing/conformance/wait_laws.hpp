@@ -119,4 +119,19 @@ TYPED_TEST_P(StoreLaws, CancelledWaitersLeaveNothingBehind) {
     mine.until_waiters("key", 0);
 }
 
+// Goal: a process may drop a store in the middle of its waits. Method: the client and its loop go
+// while five wait; the key is released into the void.
+TYPED_TEST_P(StoreLaws, AClientMayGoAwayWhileItWaits) {
+    auto mine = this->open();
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    {
+        auto waiter = this->open();
+        std::vector<std::future<wait_end>> waits;
+        for (int i = 0; i < 5; ++i) waits.push_back(waiter.start_waiting("key", token, wake_bound));
+        waiter.until_waiters("key", 5);
+    }
+    EXPECT_TRUE(yes(mine.release("key", token)));
+    EXPECT_GT(mine.granted(fresh_claim("key")), token);
+}
+
 }  // namespace pawl::conformance
