@@ -73,7 +73,7 @@ void pipeline::enqueue(std::string_view commands, std::size_t count, std::shared
     added.deadline = lease_clock::now() + settings_->common.timeout;
     added.replies_left = count;
     if (count > 1) added.collected.emplace();
-    if (deadline_.when() == instant::max()) arm();
+    if (deadline_->when() == instant::max()) arm();
     if (state_ == state::idle) start_connecting();
     if (state_ != state::connected || corked_) return;
     if (quiet)
@@ -109,8 +109,8 @@ void pipeline::start_connecting() {
 boost::asio::awaitable<void> pipeline::connect(std::shared_ptr<pipeline> self) {
     while (self->state_ == state::connecting) {
         if (lease_clock::now() < self->not_before_) {
-            self->backoff_.set(self->not_before_);
-            co_await self->backoff_.wait();
+            self->backoff_->set(self->not_before_);
+            co_await self->backoff_->wait();
             continue;
         }
         auto stream = std::make_shared<net::byte_stream>(self->executor_);
@@ -317,7 +317,7 @@ void pipeline::fail_all(requests gone, const failure& why) {
 void pipeline::arm() {
     auto next = attempt_deadline_;
     if (!requests_.empty()) next = std::min(next, requests_.front().deadline);
-    if (next < deadline_.when()) deadline_.set(next);
+    if (next < deadline_->when()) deadline_->set(next);
     if (watching_) return;
     watching_ = true;
     boost::asio::co_spawn(executor_, watch_deadlines(shared_from_this()), boost::asio::detached);
@@ -325,7 +325,7 @@ void pipeline::arm() {
 
 boost::asio::awaitable<void> pipeline::watch_deadlines(std::shared_ptr<pipeline> self) {
     while (self->state_ != state::closed) {
-        co_await self->deadline_.wait();
+        co_await self->deadline_->wait();
         self->check_deadlines();
     }
 }
@@ -372,8 +372,8 @@ void pipeline::expire_unsent(instant now) {
 void pipeline::close() {
     state_ = state::closed;
     if (stream_) stream_->close();
-    deadline_.wake();
-    backoff_.wake();
+    deadline_->wake();
+    backoff_->wake();
 }
 
 void pipeline::close_from_anywhere() {
@@ -381,7 +381,11 @@ void pipeline::close_from_anywhere() {
 }
 
 void pipeline::loop_ends() {
+    // A store may outlive its loop; what does I/O must not.
     state_ = state::closed;
+    stream_.reset();
+    deadline_.reset();
+    backoff_.reset();
     const requests gone = std::move(requests_);
     requests_.clear();
 }

@@ -148,8 +148,8 @@ private:
     bool corked_ = false;            // replies are being dealt out: gather, do not send
     bool flush_posted_ = false;
     bool watching_ = false;
-    net::boot_timer deadline_;
-    net::boot_timer backoff_;
+    std::optional<net::boot_timer> deadline_;  // empty once the loop has ended
+    std::optional<net::boot_timer> backoff_;
     instant attempt_deadline_ = instant::max();
     instant not_before_{};  // no new attempt to connect until then
     std::uint32_t attempts_failed_ = 0;

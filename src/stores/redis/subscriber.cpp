@@ -82,7 +82,7 @@ boost::asio::awaitable<void> subscriber::run(std::shared_ptr<subscriber> self) {
         if (self->closed_) break;
         if (opened.has_error()) {
             self->retire_attempt(opened.error());
-            if (self->has_work()) co_await self->backoff_.wait();
+            if (self->has_work()) co_await self->backoff_->wait();
             continue;
         }
         co_await listen(self);
@@ -144,7 +144,7 @@ void subscriber::retire_attempt(const failure& why) {
         std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
     ++attempts_failed_;
     std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
-    backoff_.set(lease_clock::now() + millis{spread(random_)});
+    backoff_->set(lease_clock::now() + millis{spread(random_)});
     for (auto& [name, place] : channels_)
         for (auto* who : place.watchers) {
             who->why_ = why;
@@ -227,14 +227,19 @@ void subscriber::lose() {
 void subscriber::close() {
     closed_ = true;
     if (stream_) stream_->close();
-    backoff_.wake();
+    backoff_->wake();
 }
 
 void subscriber::close_from_anywhere() {
     attachment_->post([self = shared_from_this()] { self->close(); });
 }
 
-void subscriber::loop_ends() { closed_ = true; }
+void subscriber::loop_ends() {
+    // A store may outlive its loop; what does I/O must not.
+    closed_ = true;
+    stream_.reset();
+    backoff_.reset();
+}
 
 // ---- One who waits
 

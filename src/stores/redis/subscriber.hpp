@@ -94,7 +94,7 @@ private:
     std::deque<expected_reply> expected_;
     std::uint64_t subscriptions_ = 0;
     std::string out_;
-    net::boot_timer backoff_;
+    std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     std::uint32_t attempts_failed_ = 0;
     std::minstd_rand random_;
 };
