@@ -190,6 +190,11 @@ int tcp_proxy::connections() const {
     return state_->taken;
 }
 
+std::uint64_t tcp_proxy::held_bytes(direction which) const {
+    const std::lock_guard lock{state_->mutex};
+    return state_->held[index_of(which)];
+}
+
 bool tcp_proxy::wait_for_held_bytes(direction which, std::uint64_t bytes) const {
     std::unique_lock lock{state_->mutex};
     return state_->changed.wait_for(lock, std::chrono::seconds{10},

@@ -31,6 +31,8 @@ public:
     int connections() const;
     // Returns when at least so many bytes are held back in a stalled direction; false after 10 s.
     bool wait_for_held_bytes(direction which, std::uint64_t bytes) const;
+    // How many have been held back since the beginning.
+    std::uint64_t held_bytes(direction which) const;
 
 private:
     struct state;

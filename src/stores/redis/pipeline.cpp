@@ -159,10 +159,7 @@ bool pipeline::retire_attempt(failure why) {
         return false;
     }
     state_ = state::idle;
-    requests gone;
-    gone.swap(requests_);
-    forget_bytes_until(handed_over_ + out_.size());
-    fail_all(std::move(gone), failure{*last_failure_});
+    drop_unsent();
     return false;
 }
 
@@ -294,7 +291,11 @@ void pipeline::break_off(failure why) {
         requests_.pop_front();
     }
     if (!gone.empty()) forget_bytes_until(gone.back().end);
-    expire_unsent(lease_clock::now());
+    // Under quarantine a claim names the life of the server that it was meant for.
+    if (settings_->common.quarantine)
+        drop_unsent();
+    else
+        expire_unsent(lease_clock::now());
     if (!requests_.empty() && state_ == state::idle) start_connecting();
     fail_all(std::move(gone), why);
 }
@@ -352,7 +353,14 @@ void pipeline::check_deadlines() {
         arm();
 }
 
-// REQUIRES: nothing of what is asked was sent on a connection that stands.
+// REQUIRES, as expire_unsent: nothing of what is asked was sent on a connection that stands.
+void pipeline::drop_unsent() {
+    requests gone;
+    gone.swap(requests_);
+    forget_bytes_until(handed_over_ + out_.size());
+    fail_all(std::move(gone), failure{*last_failure_});
+}
+
 void pipeline::expire_unsent(instant now) {
     requests gone;
     while (!requests_.empty() && requests_.front().deadline <= now) {

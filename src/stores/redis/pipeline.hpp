@@ -121,6 +121,7 @@ private:
     void arm();
     static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pipeline> self);
     void check_deadlines();
+    void drop_unsent();
     void expire_unsent(instant now);
     void forget_bytes_until(std::uint64_t offset);
     void fail_all(requests gone, const failure& why);
