@@ -24,7 +24,6 @@ namespace {
 
 using std::chrono::duration_cast;
 
-constexpr millis wait_for_ever = std::chrono::hours{24 * 3650};
 // The evicted holder has this long, whatever its grace: see the lock delay in locks_command.cpp.
 constexpr millis eviction_grace_max{10'000};
 // SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
@@ -38,7 +37,7 @@ struct exec_options {
     std::string grace = "10s";
     std::string occurrence;
     std::string on_store_down = "skip";
-    std::vector<std::string> wait;  // one element, which may be empty, when given
+    std::string wait;  // empty: do not wait
     std::optional<int> skip_status;
     bool hold = false;
     bool at_least_once = false;
@@ -50,7 +49,7 @@ struct plan {
     patience waiting;
 };
 
-plan plan_of(const exec_options& what, bool waits) {
+plan plan_of(const exec_options& what) {
     plan made;
     made.lease.ttl = duration_option("--ttl", what.ttl);
     made.lease.at_least = duration_option("--at-least", what.at_least);
@@ -70,10 +69,7 @@ plan plan_of(const exec_options& what, bool waits) {
             throw CLI::ValidationError{"--at-least-once", "goes with --occurrence RFC3339"};
         made.lease.mode = delivery::at_least_once;
     }
-    if (waits) {
-        const auto text = what.wait.empty() ? std::string{} : what.wait.front();
-        made.waiting.wait = text.empty() ? wait_for_ever : duration_option("--wait", text);
-    }
+    if (!what.wait.empty()) made.waiting.wait = duration_option("--wait", what.wait);
     return made;
 }
 
@@ -313,8 +309,8 @@ private:
     std::shared_ptr<running> run_;
 };
 
-status execute(const globals& options, const exec_options& what, bool waits) {
-    const auto how = plan_of(what, waits);
+status execute(const globals& options, const exec_options& what) {
+    const auto how = plan_of(what);
     if (what.command.empty())
         throw CLI::ValidationError{"COMMAND", "is missing: pawl exec KEY [options] -- COMMAND…"};
     if (const auto bad = base::key_fault(what.key)) throw CLI::ValidationError{"KEY", *bad};
@@ -344,10 +340,8 @@ void add_exec(context& all) {
                     "stay held at least so long, counted from the grant")
         ->type_name("DUR");
     one->add_flag("--hold", what->hold, "never release: let the lease expire");
-    auto* wait =
-        one->add_option("--wait", what->wait, "wait for the key, for ever or for DUR (--wait=DUR)")
-            ->type_name("[=DUR]")
-            ->expected(0, 1);
+    one->add_option("--wait", what->wait, "wait for the key, for ever or for DUR (--wait=DUR)")
+        ->type_name("[=DUR]");
     one->add_option("--occurrence", what->occurrence, "this firing, at most once over all nodes")
         ->type_name("RFC3339");
     one->add_flag("--at-least-once", what->at_least_once,
@@ -370,9 +364,8 @@ void add_exec(context& all) {
         "PAWL_STORE and\n"
         "PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 busy, 76 "
         "already run.");
-    one->callback([&all, what, wait] {
-        all.chosen = [&all, what, wait] { return execute(all.options, *what, wait->count() > 0); };
-    });
+    one->callback(
+        [&all, what] { all.chosen = [&all, what] { return execute(all.options, *what); }; });
 }
 
 }  // namespace pawl::app

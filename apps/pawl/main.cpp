@@ -7,8 +7,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <string>
+#include <vector>
 
 namespace pawl::app {
 namespace {
@@ -81,6 +84,21 @@ std::uint64_t token_option(const std::string& text) {
 
 namespace {
 
+// An option whose value may be missing is asking for trouble: CLI11 takes the word that follows for
+// the value, and a -- that follows for the end of it. So a bare --wait is given the longest one.
+std::vector<std::string> words_of(int count, char** given) {
+    std::vector<std::string> words(given + 1, given + count);
+    const auto end = std::find(words.begin(), words.end(), "--");
+    for (auto word = words.begin(); word != end; ++word) {
+        if (*word != "--wait") continue;
+        const bool has_value = word + 1 != end && base::parse_duration(*(word + 1)).has_value();
+        if (!has_value) *word += "=3650d";
+    }
+    // CLI11 reads them from the back.
+    std::reverse(words.begin(), words.end());
+    return words;
+}
+
 int run_chosen(const globals& options, const action& chosen) {
     try {
         set_up_logging(options);
@@ -121,7 +139,7 @@ int main(int count, char** words) {
         "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"
         "'pawl COMMAND --help' shows an example of each command; pawl(1) is the manual page.");
     try {
-        app.parse(count, words);
+        app.parse(words_of(count, words));
     } catch (const CLI::ParseError& error) {
         return report_parse_error(app, error);
     }

@@ -83,6 +83,11 @@ class Exec(Case):
         self.hold("k")
         self.assertEqual(self.pawl("exec", "k", "--wait=200ms", "--", "true").status, 75)
 
+    def test_a_wait_leaves_the_command_and_its_options_alone(self):
+        for wait in ("--wait", "--wait=1s"):
+            self.assertEqual(self.pawl("exec", "k", wait, "--", "sh", "-c", "exit 3").status, 3)
+            self.assertEqual(self.pawl("exec", wait, "k", "--", "sh", "-c", "exit 3").status, 3)
+
     def test_hold_and_at_least_keep_the_key_after_the_command(self):
         self.assertEqual(self.pawl("exec", "a", "--ttl", "60s", "--hold", "--", "true").status, 0)
         self.assertEqual(self.pawl("exec", "a", "--", "true").status, 75)
