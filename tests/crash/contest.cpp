@@ -41,11 +41,8 @@ int node::wait() {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-contest::contest(std::string store_url, std::vector<std::vector<std::string>> prefixes)
-    : log_{folder_.file("log")},
-      store_url_{std::move(store_url)},
-      prefixes_{std::move(prefixes)},
-      holder_{start_node()} {
+contest::contest(std::vector<place> places)
+    : log_{folder_.file("log")}, places_{std::move(places)}, holder_{start_node()} {
     if (!eventually([&] { return lines_of_newest() > 0; })) {
         throw std::runtime_error{"the first holder never ran: " + text_of(folder_.file("node-1"))};
     }
@@ -61,12 +58,13 @@ contest::~contest() {
 }
 
 std::unique_ptr<node> contest::start_node() {
-    std::vector<std::string> line = prefixes_[started_ % prefixes_.size()];
+    const place& here = places_[started_ % places_.size()];
+    std::vector<std::string> line = here.prefix;
     const std::vector<std::string> command{
-        PAWL_BINARY, "exec",       "crash/key",    "--store",
-        store_url_,  "--wait=60s", "--ttl",        std::to_string(contest_ttl.count()) + "ms",
-        "--grace",   "100ms",      "--",           SCRIBE,
-        log_,        "--daemon",   "--ignore-term"};
+        PAWL_BINARY,    "exec",       "crash/key",    "--store",
+        here.store_url, "--wait=60s", "--ttl",        std::to_string(contest_ttl.count()) + "ms",
+        "--grace",      "100ms",      "--",           SCRIBE,
+        log_,           "--daemon",   "--ignore-term"};
     line.insert(line.end(), command.begin(), command.end());
     ++started_;
     return std::make_unique<node>(line, folder_.file("node-" + std::to_string(started_)));
@@ -85,20 +83,37 @@ std::size_t contest::lines_of_newest() const {
         entries.begin(), entries.end(), [&](const entry& one) { return one.token == newest; }));
 }
 
-int contest::take_over(const act& hurt, const act& heal) {
-    auto next = start_node();
-    // Another phase of the heartbeat in each round: 10 to 100 lines of two scribes, up to half a
-    // TTL.
+// Another phase of the heartbeat in each round: 10 to 100 lines of two scribes, up to half a TTL.
+void contest::let_holder_write() const {
     const std::size_t lines = 10 + started_ * 37 % 90;
     EXPECT_TRUE(eventually([&] { return lines_of_newest() >= lines; }));
-    const fence_token before = newest_token();
-    hurt(*holder_);
+}
+
+void contest::expect_newer_than(fence_token before) const {
     EXPECT_TRUE(eventually([&] { return newest_token() > before; }))
         << "nobody took over; the waiter says: "
         << text_of(folder_.file("node-" + std::to_string(started_)));
+}
+
+int contest::take_over(const act& hurt, const act& heal) {
+    auto next = start_node();
+    let_holder_write();
+    const fence_token before = newest_token();
+    hurt(*holder_);
+    expect_newer_than(before);
     if (heal) heal(*holder_);
     const int status = holder_->wait();
     holder_ = std::move(next);
+    return status;
+}
+
+int contest::replace(const act& hurt) {
+    let_holder_write();
+    const fence_token before = newest_token();
+    hurt(*holder_);
+    const int status = holder_->wait();
+    holder_ = start_node();
+    expect_newer_than(before);
     return status;
 }
 
@@ -121,6 +136,14 @@ findings contest::seen() const {
     all.overlaps = entries_of(log_ + ".overlap").size();
     all.holders = tokens.size();
     return all;
+}
+
+void expect_one_at_a_time(const contest& nodes, std::size_t holders) {
+    const findings seen = nodes.seen();
+    EXPECT_EQ(seen.stale_lines, 0u);
+    EXPECT_EQ(seen.overlaps, 0u);
+    EXPECT_EQ(seen.holders, holders);
+    testing::Test::RecordProperty("longest_gap_ms", static_cast<int>(seen.longest_gap.count()));
 }
 
 }  // namespace pawl::crash

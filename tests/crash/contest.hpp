@@ -32,6 +32,13 @@ private:
 // How long the leases are. The tests take about this long for each takeover.
 constexpr millis contest_ttl{1000};
 
+// Where a node is: the way to the store from there, and what goes before its command line, such as
+// `ip netns exec NAME`.
+struct place {
+    std::string store_url;
+    std::vector<std::string> prefix{};
+};
+
 // What must not happen, and what must.
 struct findings {
     std::size_t stale_lines = 0;  // lines of an older token behind one of a newer
@@ -46,15 +53,16 @@ class contest {
 public:
     using act = std::function<void(node& holder)>;
 
-    // Starts a first holder and waits until its command writes. Each node takes the next prefix of
-    // its command line, such as `ip netns exec NAME`.
-    explicit contest(std::string store_url, std::vector<std::vector<std::string>> prefixes = {{}});
+    // Starts a first holder and waits until its command writes. Nodes take the places in turn.
+    explicit contest(std::vector<place> places);
     ~contest();
 
     // Starts a node that waits for the key, lets the holder write a while (a different while in
     // each round), hurts it, waits until the other's command writes, then heals. The other is the
     // holder from then on. Returns the exit status of the hurt one; 128 + 9 when it was killed.
     int take_over(const act& hurt, const act& heal = {});
+    // The same, but nobody waits while the holder is hurt: a store that is down turns waiters away.
+    int replace(const act& hurt);
 
     // What was seen in all rounds together.
     findings seen() const;
@@ -64,15 +72,22 @@ public:
 
 private:
     std::unique_ptr<node> start_node();
+    void let_holder_write() const;
+    void expect_newer_than(fence_token before) const;
     std::size_t lines_of_newest() const;
     fence_token newest_token() const;
 
     scratch_folder folder_;
     const std::string log_;
-    const std::string store_url_;
-    const std::vector<std::vector<std::string>> prefixes_;  // taken in turn
+    const std::vector<place> places_;
     std::size_t started_ = 0;
     std::unique_ptr<node> holder_;
 };
+
+// What `pawl exec` exits with when it had to stop its command.
+constexpr int lease_lost = 70;
+
+// As gtest expectations: the commands wrote one after another, and this many of them wrote.
+void expect_one_at_a_time(const contest& nodes, std::size_t holders);
 
 }  // namespace pawl::crash

@@ -14,8 +14,6 @@
 namespace pawl::crash {
 namespace {
 
-constexpr int lease_lost = 70;
-
 struct embedded {
     scratch_folder folder;
     std::string path = folder.file("pawl.db");
@@ -31,15 +29,6 @@ std::vector<pid_t> children_of(pid_t pid) {
     return children;
 }
 
-// The holders' commands wrote one after another, and each of them wrote.
-void expect_one_at_a_time(const contest& nodes, std::size_t holders) {
-    const findings seen = nodes.seen();
-    EXPECT_EQ(seen.stale_lines, 0u);
-    EXPECT_EQ(seen.overlaps, 0u);
-    EXPECT_EQ(seen.holders, holders);
-    testing::Test::RecordProperty("longest_gap_ms", static_cast<int>(seen.longest_gap.count()));
-}
-
 // `levels` 0: pawl itself. 1: the launcher too. 2: and the guard. 3: and the command.
 void signal_tree(pid_t pid, int number, int levels) {
     const auto children = children_of(pid);
@@ -51,7 +40,7 @@ void signal_tree(pid_t pid, int number, int levels) {
 // SIGKILL at several phases of the heartbeat: the guard ends the command before the lease does.
 TEST(HolderCrash, KilledItsCommandIsDeadBeforeTheNextBegins) {
     const embedded store;
-    contest nodes{store.url};
+    contest nodes{{place{store.url}}};
     for (int round = 0; round < 6; ++round) {
         EXPECT_EQ(nodes.take_over([](node& holder) { holder.signal(SIGKILL); }), 128 + SIGKILL);
     }
@@ -61,7 +50,7 @@ TEST(HolderCrash, KilledItsCommandIsDeadBeforeTheNextBegins) {
 // SIGSTOP past the TTL, then SIGCONT: the holder finds its lease lost, and says 70.
 TEST(HolderCrash, FrozenItsCommandIsDeadBeforeTheNextBegins) {
     const embedded store;
-    contest nodes{store.url};
+    contest nodes{{place{store.url}}};
     for (int round = 0; round < 6; ++round) {
         const int status = nodes.take_over([](node& holder) { holder.signal(SIGSTOP); },
                                            [](node& holder) { holder.signal(SIGCONT); });
@@ -73,7 +62,7 @@ TEST(HolderCrash, FrozenItsCommandIsDeadBeforeTheNextBegins) {
 // The whole process group frozen, as by ^Z in a shell that knows nothing of guards.
 TEST(HolderCrash, FrozenWithItsGroupItsCommandIsDeadBeforeTheNextBegins) {
     const embedded store;
-    contest nodes{store.url};
+    contest nodes{{place{store.url}}};
     for (int round = 0; round < 4; ++round) {
         const int status = nodes.take_over([](node& holder) { kill(-holder.pid(), SIGSTOP); },
                                            [](node& holder) { kill(-holder.pid(), SIGCONT); });
@@ -85,7 +74,7 @@ TEST(HolderCrash, FrozenWithItsGroupItsCommandIsDeadBeforeTheNextBegins) {
 // pawl and the launcher killed together: the guard is on its own.
 TEST(HolderCrash, KilledWithTheLauncherTheGuardStillEndsTheCommand) {
     const embedded store;
-    contest nodes{store.url};
+    contest nodes{{place{store.url}}};
     for (int round = 0; round < 4; ++round) {
         const int status =
             nodes.take_over([](node& holder) { signal_tree(holder.pid(), SIGKILL, 1); });
@@ -97,7 +86,7 @@ TEST(HolderCrash, KilledWithTheLauncherTheGuardStillEndsTheCommand) {
 // The guard killed: pawl lives, reports that the command was killed, and frees the key at once.
 TEST(HolderCrash, AKilledGuardTakesTheCommandWithIt) {
     const embedded store;
-    contest nodes{store.url};
+    contest nodes{{place{store.url}}};
     for (int round = 0; round < 4; ++round) {
         const int status = nodes.take_over([](node& holder) {
             for (const pid_t launcher : children_of(holder.pid())) {
@@ -113,7 +102,7 @@ TEST(HolderCrash, AKilledGuardTakesTheCommandWithIt) {
 // as well, nobody ends the command, and the next one begins beside it.
 TEST(HolderCrash, FrozenWithItsGuardTheOverlapIsSeen) {
     const embedded store;
-    contest nodes{store.url};
+    contest nodes{{place{store.url}}};
     const int status = nodes.take_over([](node& holder) { signal_tree(holder.pid(), SIGSTOP, 2); },
                                        [](node& holder) { signal_tree(holder.pid(), SIGCONT, 2); });
     EXPECT_EQ(status, lease_lost);
@@ -143,7 +132,7 @@ private:
 // from the store, and the next begins when the file is free again.
 TEST(HolderCrash, WithItsStoreLockedItsCommandEndsWithTheLease) {
     const embedded store;
-    contest nodes{store.url};
+    contest nodes{{place{store.url}}};
     for (int round = 0; round < 4; ++round) {
         const int status = nodes.take_over([&](node&) {
             const locked_database lock{store.path};
