@@ -103,10 +103,13 @@ TEST(HolderCrash, AKilledGuardTakesTheCommandWithIt) {
 TEST(HolderCrash, FrozenWithItsGuardTheOverlapIsSeen) {
     const embedded store;
     contest nodes{{place{store.url}}};
+    const auto wake_when_seen = [&](node& holder) {
+        EXPECT_TRUE(eventually([&] { return nodes.seen().stale_lines > 0; }));
+        signal_tree(holder.pid(), SIGCONT, 2);
+    };
     const int status = nodes.take_over([](node& holder) { signal_tree(holder.pid(), SIGSTOP, 2); },
-                                       [](node& holder) { signal_tree(holder.pid(), SIGCONT, 2); });
+                                       wake_when_seen);
     EXPECT_EQ(status, lease_lost);
-    EXPECT_GT(nodes.seen().stale_lines, 0u);
     EXPECT_EQ(nodes.seen().overlaps, 1u);
 }
 
