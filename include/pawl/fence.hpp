@@ -5,9 +5,10 @@
 // newest it has seen. Check and write are one atomic step, or the check proves nothing. In SQL,
 // with a column `fence_token bigint not null default 0` in the guarded row:
 //
-//     update account set balance = $2, fence_token = $3 where id = $1 and $3 >= fence_token;  --
-//     reject older update invoice set sent_at = now(), fence_token = $2 where id = $1 and $2 >
-//     fence_token; -- reject not newer
+// Reject older:
+//     update account set balance = $2, fence_token = $3 where id = $1 and $3 >= fence_token;
+// Reject not newer:
+//     update invoice set sent_at = now(), fence_token = $2 where id = $1 and $2 > fence_token;
 //
 // "Reject older" lets one holder write many times; "reject not newer" is for one effect per token,
 // and also stops the same holder's retry. No row updated: the token is stale, stop. A job that
