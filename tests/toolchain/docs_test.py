@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""The documents keep up with the code.
+
+Every command and option that `pawl --help` names is in the manual page and in docs/commands.md; the
+manual page is well formed; every relative link, every `path` of a source file and every test that a
+document names leads somewhere. Usage: docs_test.py SOURCE PAWL
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+source = pathlib.Path(sys.argv[1]).resolve()
+pawl = sys.argv[2]
+faults = []
+
+
+def help_of(path):
+    return subprocess.run([pawl, *path, "--help"], check=True, capture_output=True, text=True).stdout
+
+
+def section(text, title):
+    """The lines below a heading of CLI11's help, up to the next empty line."""
+    found = re.search(rf"^{title}:\n((?:.+\n)+)", text, re.MULTILINE)
+    return found.group(1).splitlines() if found else []
+
+
+def walk(path=()):
+    """Every command with the options that are its own."""
+    text = help_of(path)
+    options = [name for line in section(text, "Options") for name in re.findall(r"--[a-z][a-z-]*", line.split("  ")[1])]
+    yield path, options
+    for line in section(text, "Subcommands"):
+        if match := re.match(r"  ([a-z-]+)", line):
+            yield from walk((*path, match.group(1)))
+
+
+def unquoted(roff):
+    return roff.replace("\\-", "-").replace("\\(em", "—")
+
+
+def check_commands():
+    manual = unquoted((source / "docs/man/pawl.1").read_text())
+    page = (source / "docs/commands.md").read_text()
+    commands = list(walk())
+    if len(commands) < 8:
+        faults.append(f"only {len(commands)} commands were found in the help")
+    for path, options in commands:
+        name = " ".join(("pawl", *path))
+        if f"pawl {' '.join(path)}".strip() not in page:
+            faults.append(f"docs/commands.md: '{name}' is missing")
+        if not re.search(rf"\b{' '.join(path)}\b", manual):
+            faults.append(f"docs/man/pawl.1: '{name}' is missing")
+        for option in options:
+            pattern = re.compile(rf"{option}(?![a-z-])")
+            for file, text in (("docs/commands.md", page), ("docs/man/pawl.1", manual)):
+                if not pattern.search(text):
+                    faults.append(f"{file}: {option} of '{name}' is missing")
+
+
+def check_manual():
+    shown = subprocess.run(["man", "--warnings", "-l", "docs/man/pawl.1"], cwd=source, capture_output=True, text=True,
+                           env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MANPAGER": "cat"})
+    if shown.returncode != 0 or shown.stderr:
+        faults.append(f"docs/man/pawl.1: man says {shown.returncode} {shown.stderr.strip()}")
+    for word in ("NAME", "SYNOPSIS", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES"):
+        if word not in shown.stdout:
+            faults.append(f"docs/man/pawl.1: the section {word} is missing")
+
+
+def check_tests():
+    """A test that a document names by `Suite.Name` exists."""
+    known = set()
+    for folder in ("src", "testing", "tests"):
+        for file in [*(source / folder).rglob("*.cpp"), *(source / folder).rglob("*.hpp")]:
+            known.update(".".join(pair) for pair in re.findall(r"\bT\w*EST\w*\(\s*(\w+),\s*(\w+)", file.read_text()))
+    for document in documents():
+        for named in re.findall(r"`([A-Z][A-Za-z]+\.[A-Z]\w+)`", document.read_text()):
+            if named not in known:
+                faults.append(f"{document.relative_to(source)}: there is no test {named}")
+
+
+def anchors(text):
+    """The names by which headings of a document can be linked to, as GitHub makes them."""
+    for title in re.findall(r"^#+ +(.+)$", text, re.MULTILINE):
+        yield re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def documents():
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"], cwd=source,
+                            capture_output=True, text=True)
+    return [source / name for name in listed.stdout.split()] or sorted(source.glob("*.md")) + sorted(source.glob("docs/**/*.md"))
+
+
+def check_links():
+    for document in documents():
+        if not document.exists():
+            continue
+        text = document.read_text()
+        name = document.relative_to(source)
+        prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            linked = (document.parent / path).resolve() if path else document
+            if not linked.exists():
+                faults.append(f"{name}: the link to {target} leads nowhere")
+            elif anchor and anchor not in anchors(linked.read_text()):
+                faults.append(f"{name}: there is no heading for {target}")
+        # A file that a document names by its path exists: the rules say where they are kept.
+        for path in re.findall(r"`((?:src|include|tests|testing|apps|docs|model|tools|examples|cmake)/[\w./-]+\.\w+)`", prose):
+            if not (source / path).exists():
+                faults.append(f"{name}: there is no {path}")
+
+
+check_commands()
+check_manual()
+check_links()
+check_tests()
+print("\n".join(faults), file=sys.stderr)
+sys.exit(1 if faults else 0)
