@@ -30,8 +30,9 @@ target_include_directories(pawl INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR
 target_link_libraries(pawl PUBLIC Boost::headers Threads::Threads PRIVATE ${libraries}
                       $<BUILD_INTERFACE:pawl_flags>)
 
-# PAWL_MANUAL: the manual page and the completions, made from the command itself.
-if(PAWL_APPS)
+# The manual page, and the completions, made by the command itself. A command under a sanitizer is not for
+# installing, and g++ 12's TSan cannot start everywhere.
+if(PAWL_APPS AND NOT PAWL_SANITIZE)
   find_program(PAWL_GZIP gzip REQUIRED)
   set(manual ${PROJECT_BINARY_DIR}/share/pawl.1.gz)
   # -n keeps the time of the build out of the archive.
@@ -100,7 +101,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl DESTINATION ${CMAKE_INSTALL
         FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
-if(PAWL_APPS)
+if(TARGET pawl_share)
   install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${PROJECT_BINARY_DIR}/share/pawl.bash
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME pawl)
