@@ -29,7 +29,7 @@ struct wishes {
     const char* file = nullptr;
     bool ignore_term = false;
     bool daemon = false;
-    std::chrono::milliseconds lifetime = 10min;  // a forgotten scribe ends some time
+    std::chrono::milliseconds lifetime = 1min;  // a forgotten scribe ends some time
 };
 
 wishes read_arguments(int count, char** arguments) {
