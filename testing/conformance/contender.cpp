@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <system_error>
@@ -29,6 +30,13 @@ void note_token(witness& seen, fence_token token) {
     if (seen.newest.exchange(number(token)) >= number(token)) ++seen.tokens_fallen;
 }
 
+// Said as well as counted: a child has no test of its own that could tell why.
+void note_failure(witness& seen, const failure& why) {
+    ++seen.failures;
+    std::fprintf(stderr, "contender: %.*s: %s\n", static_cast<int>(name_of(why.code).size()),
+                 name_of(why.code).data(), why.detail.c_str());
+}
+
 // Nobody else may be inside from the grant to the release.
 void work_and_release(client& through, const contest& what, witness& seen, fence_token token) {
     if (seen.inside.fetch_add(1) != 0) ++seen.overlaps;
@@ -36,16 +44,17 @@ void work_and_release(client& through, const contest& what, witness& seen, fence
     std::this_thread::yield();
     seen.inside.fetch_sub(1);
     const auto released = through.release(what.key, token);
-    if (released.has_error() || !*released) ++seen.failures;
+    if (released.has_error())
+        note_failure(seen, released.error());
+    else if (!*released)
+        note_failure(seen, {errc::protocol, "a live lease could not be released"});
 }
 
-// The one before trusted its lease until `trust_end`; this one was granted before now. The store
-// and this process share a machine, so their clocks run at the same rate.
-void work_and_let_expire(witness& seen, fence_token token, instant sent) {
-    const auto now = lease_clock::now().time_since_epoch().count();
-    if (seen.trust_end.load() > now) ++seen.overlaps;
-    note_token(seen, token);
-    seen.trust_end = (sent + expiring_ttl).time_since_epoch().count();
+void work_and_let_expire(witness& seen, fence_token token, instant sent, instant received) {
+    const auto place = seen.turns_taken.fetch_add(1);
+    if (place >= witness::turns_max) return;
+    seen.turns[place] = {number(token), sent.time_since_epoch().count(),
+                         received.time_since_epoch().count()};
 }
 
 void contend(client& through, const contest& what, witness& seen) {
@@ -55,8 +64,9 @@ void contend(client& through, const contest& what, witness& seen) {
         const auto wanted = fresh_claim(what.key, ttl);
         const auto sent = lease_clock::now();
         const auto answer = through.acquire(wanted);
+        const auto received = lease_clock::now();
         if (answer.has_error()) {
-            ++seen.failures;
+            note_failure(seen, answer.error());
             continue;
         }
         if (const auto* held = std::get_if<busy>(&*answer)) {
@@ -68,7 +78,7 @@ void contend(client& through, const contest& what, witness& seen) {
         if (what.how == contention::by_release)
             work_and_release(through, what, seen, token);
         else
-            work_and_let_expire(seen, token, sent);
+            work_and_let_expire(seen, token, sent, received);
         ++seen.grants;
     }
 }
@@ -140,6 +150,21 @@ int contend_in_children(int processes, const contest& what, const shared_witness
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) ++bad;
     }
     return bad;
+}
+
+std::uint64_t overlapping_turns(const witness& seen) {
+    const auto count = std::min<std::uint64_t>(seen.turns_taken, witness::turns_max);
+    std::vector<turn> turns{seen.turns.begin(),
+                            seen.turns.begin() + static_cast<std::ptrdiff_t>(count)};
+    std::sort(turns.begin(), turns.end(),
+              [](const turn& a, const turn& b) { return a.token < b.token; });
+    constexpr auto trusted = std::chrono::nanoseconds{expiring_ttl}.count();
+    std::uint64_t overlaps = 0;
+    for (std::size_t i = 1; i < turns.size(); ++i) {
+        const bool same = turns[i].token == turns[i - 1].token;
+        if (same || turns[i].received < turns[i - 1].sent + trusted) ++overlaps;
+    }
+    return overlaps;
 }
 
 std::optional<int> contender_main(const std::vector<std::string>& arguments) {

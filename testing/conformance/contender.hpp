@@ -7,7 +7,9 @@
 #include <pawl/spi/lease_store.hpp>
 #include <pawl/spi/store_settings.hpp>
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -36,15 +38,27 @@ struct contest {
     std::uint64_t grants_wanted = 0;
 };
 
+// One grant of a lease that nobody releases, on the lease clock of the machine.
+struct turn {
+    std::uint64_t token;
+    std::int64_t sent;      // when the request left: trust in the lease is counted from here
+    std::int64_t received;  // when the answer had come: the grant was made before
+};
+
 // What the contenders have seen, in memory that all of them share. All fields are lock-free.
 struct witness {
-    std::atomic<std::uint32_t> inside;    // holders that are at work
-    std::atomic<std::uint64_t> newest;    // the highest token seen so far
-    std::atomic<std::int64_t> trust_end;  // of the newest token, on the lease clock
+    static constexpr std::size_t turns_max = 256;
+
+    std::atomic<std::uint32_t> inside;  // holders that are at work
+    std::atomic<std::uint64_t> newest;  // the highest token seen so far
     std::atomic<std::uint64_t> grants;
     std::atomic<std::uint64_t> overlaps;
     std::atomic<std::uint64_t> tokens_fallen;
     std::atomic<std::uint64_t> failures;  // of the store
+    // Of leases that expire: each holder writes its own, and they are judged at the end, because a
+    // holder that was held up would testify too late.
+    std::array<turn, turns_max> turns;
+    std::atomic<std::uint64_t> turns_taken;
 };
 
 // A witness in a file that is removed with it.
@@ -70,6 +84,9 @@ private:
 void contend_here(client& through, const contest& what, witness& seen);
 // The same in other processes. Returns how many of them ended badly.
 int contend_in_children(int processes, const contest& what, const shared_witness& seen);
+
+// How many turns began, in the order of their tokens, while the one before could trust its lease.
+std::uint64_t overlapping_turns(const witness& seen);
 
 // The main program of a contender: none if the arguments are not for one, else its exit status.
 std::optional<int> contender_main(const std::vector<std::string>& arguments);
