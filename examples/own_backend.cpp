@@ -162,13 +162,13 @@ int main() {
         [server](boost::asio::any_io_executor) { return std::make_shared<map_store>(server); },
         pawl::store_settings{});
 
-    auto first = locks.try_acquire("k", {.ttl = 300ms});
-    if (!first || locks.try_acquire("k", {.ttl = 300ms})) return 1;
+    auto first = locks.try_acquire("k", {.ttl = 1s});
+    if (!first || locks.try_acquire("k", {.ttl = 1s})) return 1;
     const auto token = first->token();
     // pawl's heartbeat keeps it alive beyond its TTL, through the verbs above.
-    if (locks.acquire("k", {.ttl = 300ms}, 900ms) || !first->trusted()) return 1;
+    if (locks.acquire("k", {.ttl = 1s}, 2500ms) || !first->trusted()) return 1;
     first->release();
-    const auto second = locks.try_acquire("k", {.ttl = 300ms});
+    const auto second = locks.try_acquire("k", {.ttl = 1s});
     if (!second || second->token() <= token) return 1;
     std::cout << "first under token " << number(token) << ", then under " << number(second->token())
               << '\n';
