@@ -42,6 +42,15 @@ pipeline::pipeline(net::loop& where, std::shared_ptr<const redis_settings> setti
 
 // ---- Asking
 
+// No coroutine of its own: each frame costs every request.
+boost::asio::awaitable<answer> pipeline::ask(std::string_view commands, std::size_t count) {
+    auto begin = [this, commands, count](auto&& handler) {
+        submit(commands, count, std::forward<decltype(handler)>(handler));
+    };
+    return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(answer)>(
+        begin, boost::asio::use_awaitable);
+}
+
 std::optional<failure> pipeline::refuse(std::string_view commands) const {
     if (state_ == state::closed)
         return failure{errc::unreachable, place_ + ": the store is closed"};
@@ -88,15 +97,6 @@ void pipeline::give_up(std::weak_ptr<asker> who) {
         if (const auto waits = who.lock())
             waits->take(failure{errc::outcome_unknown, place + ": the caller gave up"});
     });
-}
-
-boost::asio::awaitable<result<void>> pipeline::connected() {
-    if (is_connected()) co_return result<void>{};
-    std::string ping;
-    command_writer{ping, 1}.add("PING");
-    const auto got = co_await ask(ping);
-    if (got.has_error()) co_return got.error();
-    co_return result<void>{};
 }
 
 // ---- Connecting
@@ -279,7 +279,7 @@ void pipeline::deal(reply got) {
 }
 
 // The connection is over. What was sent may have been executed; the rest was not.
-void pipeline::break_off(failure why) {
+void pipeline::break_off(const failure& why) {
     stream_->close();
     stream_.reset();
     state_ = state::idle;
@@ -297,7 +297,7 @@ void pipeline::break_off(failure why) {
     else
         expire_unsent(lease_clock::now());
     if (!requests_.empty() && state_ == state::idle) start_connecting();
-    fail_all(std::move(gone), why);
+    fail_all(gone, why);
 }
 
 // Bytes of requests that are gone are not sent any more.
@@ -307,9 +307,9 @@ void pipeline::forget_bytes_until(std::uint64_t offset) {
     handed_over_ = offset;
 }
 
-void pipeline::fail_all(requests gone, const failure& why) {
+void pipeline::fail_all(const requests& gone, const failure& why) {
     const auto self = shared_from_this();
-    for (auto& one : gone) one.who->take(why);
+    for (const auto& one : gone) one.who->take(why);
 }
 
 // ---- Deadlines
@@ -358,7 +358,7 @@ void pipeline::drop_unsent() {
     requests gone;
     gone.swap(requests_);
     forget_bytes_until(handed_over_ + out_.size());
-    fail_all(std::move(gone), failure{*last_failure_});
+    fail_all(gone, failure{*last_failure_});
 }
 
 void pipeline::expire_unsent(instant now) {
@@ -372,7 +372,7 @@ void pipeline::expire_unsent(instant now) {
     const auto why = last_failure_.value_or(failure{
         errc::unreachable,
         place_ + ": no connection within " + base::format_duration(settings_->common.timeout)});
-    fail_all(std::move(gone), failure{errc::unreachable, why.detail});
+    fail_all(gone, failure{errc::unreachable, why.detail});
 }
 
 // ---- Ending

@@ -37,9 +37,9 @@ using answer = result<reply>;
 
 // Bounds of one pipeline. A request above them is refused as `unreachable`: it was never sent.
 struct pipeline_bounds {
-    std::size_t requests_max = 64u * 1024;  // asked and not yet answered
-    std::size_t unsent_max = 64u << 20;     // bytes of them that are not yet sent
-    std::size_t in_flight_max = 8u * 1024;  // sent and not yet answered
+    std::size_t requests_max = std::size_t{64} * 1024;  // asked and not yet answered
+    std::size_t unsent_max = std::size_t{64} << 20;     // bytes of them that are not yet sent
+    std::size_t in_flight_max = std::size_t{8} * 1024;  // sent and not yet answered
 };
 
 // Used on its loop only, but for close_from_anywhere. Connects with the first request, again with
@@ -53,22 +53,15 @@ public:
     pipeline(net::loop& where, std::shared_ptr<const redis_settings> settings,
              pipeline_bounds bounds);
 
-    // Sends `commands`, which holds `count` of them and is copied, and gives back their reply, or
-    // an array of them when they are several. An error reply is a value; a failure is `unreachable`
-    // when nothing was sent, else `outcome_unknown`. Cancellable: the answer is then thrown away.
-    boost::asio::awaitable<answer> ask(std::string_view commands, std::size_t count = 1) {
-        auto begin = [this, commands, count](auto&& handler) {
-            submit(commands, count, std::forward<decltype(handler)>(handler));
-        };
-        return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(answer)>(
-            begin, boost::asio::use_awaitable);
-    }
+    // Sends `commands`, which holds `count` of them and is copied once the answer is awaited, and
+    // gives back their reply, or an array of them when they are several. An error reply is a value;
+    // a failure is `unreachable` when nothing was sent, else `outcome_unknown`. Cancellable: the
+    // answer is then thrown away.
+    boost::asio::awaitable<answer> ask(std::string_view commands, std::size_t count = 1);
 
     // What the server said when the connection that now stands was opened.
     const session_facts& facts() const noexcept { return facts_; }
     bool is_connected() const noexcept { return state_ == state::connected; }
-    // Ends when a connection stands, or with the reason why it does not.
-    boost::asio::awaitable<result<void>> connected();
 
     // Thread-safe. Nobody waits for an answer any more.
     void close_from_anywhere();
@@ -116,7 +109,7 @@ private:
                   std::size_t size);
     bool deal_out(const std::shared_ptr<net::byte_stream>& stream);
     void deal(reply got);
-    void break_off(failure why);
+    void break_off(const failure& why);
 
     void arm();
     static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pipeline> self);
@@ -124,7 +117,7 @@ private:
     void drop_unsent();
     void expire_unsent(instant now);
     void forget_bytes_until(std::uint64_t offset);
-    void fail_all(requests gone, const failure& why);
+    void fail_all(const requests& gone, const failure& why);
 
     void close();
     void loop_ends() override;
@@ -156,7 +149,7 @@ private:
     std::uint32_t attempts_failed_ = 0;
     std::optional<failure> last_failure_;
     std::minstd_rand random_;
-    std::array<char, 32u * 1024> bytes_;
+    std::array<char, std::size_t{32} * 1024> bytes_;
 };
 
 template <class Handler>
@@ -181,7 +174,8 @@ private:
 
 template <class Handler>
 void pipeline::submit(std::string_view commands, std::size_t count, Handler&& handler) {
-    auto who = std::make_shared<handler_asker<std::decay_t<Handler>>>(std::move(handler));
+    auto who =
+        std::make_shared<handler_asker<std::decay_t<Handler>>>(std::forward<Handler>(handler));
     auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
     if (slot.is_connected()) {
         // The place in the queue stays, so that the replies behind it still find their askers.

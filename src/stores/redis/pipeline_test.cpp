@@ -3,6 +3,8 @@
 #include "testing/faults/tcp_proxy.hpp"
 #include "testing/servers/redis_server.hpp"
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 
 #include <gtest/gtest.h>
@@ -47,6 +49,20 @@ public:
             for (int i = from; i < to; ++i)
                 boost::asio::co_spawn(loop_.get_executor(), ask(link_, echo(i), 1),
                                       [this, i](std::exception_ptr, answer got) { note(i, got); });
+        });
+    }
+    void ask_and_cancel(int number) {
+        boost::asio::post(loop_.get_executor(), [this, number] {
+            auto gives_up = std::make_shared<boost::asio::cancellation_signal>();
+            boost::asio::co_spawn(
+                loop_.get_executor(), ask(link_, echo(number), 1),
+                boost::asio::bind_cancellation_slot(
+                    gives_up->slot(), [this, number, gives_up](std::exception_ptr, answer got) {
+                        note(number, got);
+                    }));
+            boost::asio::post(loop_.get_executor(), [gives_up] {
+                gives_up->emit(boost::asio::cancellation_type::terminal);
+            });
         });
     }
     // Waits until so many have been answered, and gives back what was said to each.
@@ -108,6 +124,22 @@ TEST(Pipeline, ARequestAboveTheBoundOfTheQueueIsRefusedAsNeverSent) {
     EXPECT_EQ(refused.at(5), "unreachable");
     server.thaw();
     EXPECT_EQ(asked.answers(6).at(3), "3");
+}
+
+// Goal: a caller that gives up leaves its place in the queue, so that the answers behind it still
+// find their askers. Method: it gives up while every answer is held back.
+TEST(Pipeline, TheAnswersBehindACallerThatGaveUpStayInOrder) {
+    redis_server server;
+    tcp_proxy proxy{server.port()};
+    questions asked{proxy.port(), {}};
+    EXPECT_EQ(asked.one(echo(7), 1)->text, "7");
+    proxy.stall(direction::to_client);
+    asked.ask_and_cancel(0);
+    EXPECT_EQ(asked.answers(1).at(0), "outcome_unknown");
+    asked.ask_all(1, 10);
+    proxy.resume(direction::to_client);
+    const auto said = asked.answers(10);
+    for (int i = 1; i < 10; ++i) EXPECT_EQ(said.at(i), std::to_string(i));
 }
 
 TEST(Pipeline, SeveralCommandsOfOneCallerAreOneAnswer) {

@@ -83,6 +83,7 @@ public:
     async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override;
 
 private:
+    async<void> connect();
     async<reply> run(const script_call& call);
     async<bool> run_for_flag(const script_call& call);
     result<verdict> read_verdict(const claim& wanted, const reply& got) const;
@@ -144,6 +145,15 @@ void redis_store::add_firing(script_call& call, const claim& wanted) const {
     call.add(settings_->common.max_skew.count());
 }
 
+// Ends when a connection stands, or with the reason why it does not.
+async<void> redis_store::connect() {
+    scratch_.clear();
+    command_writer{scratch_, 1}.add("PING");
+    const auto got = co_await link_->ask(scratch_);
+    if (got.has_error()) co_return got.error();
+    co_return result<void>{};
+}
+
 async<verdict> redis_store::acquire(claim wanted) {
     const auto self = shared_from_this();
     const auto& quarantine = settings_->common.quarantine;
@@ -151,7 +161,7 @@ async<verdict> redis_store::acquire(claim wanted) {
         co_return std::move(*refused);
     if (quarantine && !link_->is_connected()) {
         // The claim names the life of the server that it is meant for.
-        const auto stands = co_await link_->connected();
+        const auto stands = co_await connect();
         if (stands.has_error()) co_return stands.error();
     }
     script_call call{scripts::all().acquire, quarantine ? 2u : 1u};

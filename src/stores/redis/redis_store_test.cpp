@@ -214,9 +214,8 @@ TEST(RedisStore, AConnectionThatWasCutIsMadeAnew) {
     EXPECT_GE(proxy.connections(), 4);
 }
 
-// Goal: a caller that gives up leaves its place in the queue, so that the answers behind it still
-// find their callers. Method: cancel some of many while the answers are held back.
-TEST(RedisStore, TheAnswersBehindACancelledCallerStayInOrder) {
+// Goal: a wait that is cancelled on its way leaves the store in order. Method: no answer comes.
+TEST(RedisStore, AWaitMayBeCancelledBeforeItsSubscriptionIsConfirmed) {
     redis_server server;
     tcp_proxy proxy{server.port()};
     auto mine = open(on_port(proxy.port()));

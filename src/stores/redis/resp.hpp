@@ -49,8 +49,8 @@ struct reply {
 };
 
 struct reply_bounds {
-    std::size_t bytes_max = 16u << 20;      // of one reply that is not yet complete
-    std::size_t elements_max = 64u * 1024;  // of one reply, over all its arrays
+    std::size_t bytes_max = std::size_t{16} << 20;      // of one reply that is not yet complete
+    std::size_t elements_max = std::size_t{64} * 1024;  // of one reply, over all its arrays
 };
 
 // Cuts a stream of bytes into replies. Wraps the reader of hiredis with functions of our own, so
