@@ -19,7 +19,8 @@ struct finalize {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
 
-// What a careful hand would write: prepared statements, one transaction for each verb.
+// What a careful hand would write: prepared statements, one transaction for each verb, and, as pawl
+// does, a release that is not synced: a loss of power ends all leases anyway.
 class bare_sqlite {
 public:
     bare_sqlite(const std::string& path, const char* synchronous) {
@@ -42,11 +43,14 @@ public:
         take_ = prepare(
             "UPDATE lease SET holder = ?2, id = ?3, owner = ?4, acquired = ?5, until = ?6, "
             "last_token = ?2 WHERE key = ?1");
+        sync_ = prepare((std::string{"PRAGMA synchronous="} + synchronous).c_str());
+        do_not_sync_ = prepare("PRAGMA synchronous=normal");
         leave_ = prepare("UPDATE lease SET holder = 0, id = '', until = ?2 WHERE key = ?1");
     }
 
     void pair() {
         ++token_;
+        step(sync_);
         step(begin_);
         find();
         sqlite3_bind_text(take_.get(), 1, "key", 3, SQLITE_STATIC);
@@ -57,6 +61,7 @@ public:
         sqlite3_bind_int64(take_.get(), 6, token_ + 30'000'000);
         step(take_);
         step(commit_);
+        step(do_not_sync_);
         step(begin_);
         find();
         sqlite3_bind_text(leave_.get(), 1, "key", 3, SQLITE_STATIC);
@@ -90,7 +95,7 @@ private:
     }
 
     std::unique_ptr<sqlite3, close_database> database_;
-    statement begin_, commit_, find_, take_, leave_;
+    statement begin_, commit_, sync_, do_not_sync_, find_, take_, leave_;
     std::int64_t token_ = 1;
 };
 

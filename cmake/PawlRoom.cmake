@@ -24,7 +24,9 @@ endif()
 
 function(pawl_compile_options target)
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:pawl_flags>)
-  target_compile_options(${target} PRIVATE ${PAWL_WARNINGS} $<$<BOOL:${PAWL_WERROR}>:-Werror>)
+  # Messages name a file within the project, wherever it was built.
+  target_compile_options(${target} PRIVATE ${PAWL_WARNINGS} $<$<BOOL:${PAWL_WERROR}>:-Werror>
+                         -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
 endfunction()
 
 # pawl_room(NAME SOURCES a.cpp … [ROOMS base …] [LIBRARIES Boost::headers …])

@@ -154,8 +154,10 @@ private:
                   << "TIME      NODE    FIRING    TOKEN             WHAT\n";
     }
 
+    enum class tone { plain, bad, good };
+
     void print_line(const std::string& who, std::int64_t firing, std::uint64_t token,
-                    const std::string& what) const {
+                    const std::string& what, tone how = tone::plain) const {
         if (options_.json) return;
         const auto clock = [](std::int64_t unix_millis) {
             return time_text(unix_millis).substr(11, 8);
@@ -165,7 +167,12 @@ private:
         std::snprintf(line, sizeof line, "%-9s %-7s %-9s %-17llu %s", clock(now).c_str(),
                       who.c_str(), clock(firing * 1000).c_str(),
                       static_cast<unsigned long long>(token), what.c_str());
-        std::cout << line << std::endl;
+        std::cout << painted(line, how) << std::endl;
+    }
+
+    std::string painted(const std::string& text, tone how) const {
+        if (how == tone::plain || !color_wanted(options_, STDOUT_FILENO)) return text;
+        return (how == tone::bad ? "\x1b[31m" : "\x1b[32m") + text + "\x1b[0m";
     }
 
     void read_some() {
@@ -214,7 +221,8 @@ private:
             ++stale_refused_;
             print_line(
                 who.name, now.firing, now.token,
-                "woke up and wrote: refused, the ledger has seen " + std::to_string(now.newest));
+                "woke up and wrote: refused, the ledger has seen " + std::to_string(now.newest),
+                tone::good);
         }
     }
 
@@ -231,7 +239,7 @@ private:
             case drama::act::frozen:
                 play_.after_freeze = since();
                 print_line(who.name, now.firing, now.token,
-                           "took over " + seconds(since()) + " later");
+                           "took over " + seconds(since()) + " later", tone::good);
                 kill(nodes_[play_.victim].pid, SIGCONT);
                 play_.now = drama::act::recovered;
                 return;
@@ -245,7 +253,7 @@ private:
             case drama::act::killed:
                 play_.after_kill = since();
                 print_line(who.name, now.firing, now.token,
-                           "took over " + seconds(since()) + " later");
+                           "took over " + seconds(since()) + " later", tone::good);
                 play_.now = drama::act::over;
                 return;
             case drama::act::over:
@@ -259,7 +267,7 @@ private:
         play_.victim = now.node;
         play_.firing = now.firing;
         play_.struck = lease_clock::now();
-        print_line(nodes_[now.node].name, now.firing, now.token, what);
+        print_line(nodes_[now.node].name, now.firing, now.token, what, tone::bad);
     }
 
     static std::string seconds(std::chrono::nanoseconds duration) {
@@ -337,9 +345,12 @@ private:
                          {"stale writes refused", std::to_string(stale_refused_)},
                          {"takeover after the freeze", late(play_.after_freeze)},
                          {"takeover after the kill", late(play_.after_kill)}});
-            for (const auto& one : faults_) std::cout << "NOT PROVEN: " << one << '\n';
+            for (const auto& one : faults_)
+                std::cout << painted("NOT PROVEN: " + one, tone::bad) << '\n';
             if (faults_.empty())
-                std::cout << "Proven: each firing ran once, and no late write got through.\n";
+                std::cout << painted("Proven: each firing ran once, and no late write got through.",
+                                     tone::good)
+                          << '\n';
         }
         return faults_.empty() ? status::done : as_status(1);
     }
