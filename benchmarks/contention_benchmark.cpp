@@ -45,11 +45,20 @@ double round_trip_micros(locks& store) {
     return median(std::move(samples));
 }
 
-void hand_over(const std::string& where, locks& a, locks& b) {
-    const double trip = round_trip_micros(a), took = hand_over_micros(a, b);
-    print_row(
-        "hand-over of a contended key between two clients on " + where + "; bare: a round trip",
-        micros_text(trip), micros_text(took), took / trip, "≤ 4", took / trip <= 4);
+void hand_over(const std::string& where, const std::string& bare, double bare_micros, locks& a,
+               locks& b) {
+    const double took = hand_over_micros(a, b);
+    print_row("hand-over of a contended key between two clients on " + where + "; bare: " + bare,
+              micros_text(bare_micros), micros_text(took), took / bare_micros, "≤ 4",
+              took / bare_micros <= 4);
+}
+
+// A hand-over on SQLite contains a grant, and a grant waits for the disk: so does its measure.
+double pair_micros(locks& store) {
+    std::vector<double> samples;
+    for (int i = 0; i < 500; ++i)
+        samples.push_back(micros_of([&] { store.try_acquire("alone", half_a_minute)->release(); }));
+    return median(std::move(samples));
 }
 
 long calls_so_far(bare_redis& server) {
@@ -96,14 +105,15 @@ void many_waiters(testing_servers::redis_server& server, locks& store) {
 void benchmark_contention() {
     {
         testing_servers::redis_server server;
-        auto a = locks::open("redis://127.0.0.1:" + std::to_string(server.port())), b = locks::open("redis://127.0.0.1:" + std::to_string(server.port()));
-        hand_over("Redis", a, b);
+        auto a = locks::open("redis://127.0.0.1:" + std::to_string(server.port())),
+             b = locks::open("redis://127.0.0.1:" + std::to_string(server.port()));
+        hand_over("Redis", "a round trip", round_trip_micros(a), a, b);
         many_waiters(server, a);
     }
     const folder place;
     const auto url = "sqlite:" + place.file("contended.db");
     auto a = locks::open(url), b = locks::open(url);
-    hand_over("SQLite", a, b);
+    hand_over("SQLite", "an uncontended acquire + release", pair_micros(a), a, b);
 }
 
 }  // namespace pawl::benchmarks

@@ -1,5 +1,6 @@
 // pawl_benchmarks [redis] [sqlite] [holding] [contention]: prints the table of docs/performance.md.
 #include "benchmarks/measure.hpp"
+#include "benchmarks/wakefulness.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -14,6 +15,7 @@ int main(int count, char** words) {
         return wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end();
     };
     try {
+        const wakefulness awake;
         print_heading();
         if (asked_for("redis")) benchmark_redis();
         if (asked_for("sqlite")) benchmark_sqlite();
