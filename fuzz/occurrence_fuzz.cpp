@@ -12,8 +12,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         return 0;
     }
     // An offset may push a time at the edge of the range out of what can be written.
-    if (*parsed < wall_instant{} || *parsed >= wall_instant{std::chrono::seconds{253402300800}}) return 0;
+    if (*parsed < wall_instant{} || *parsed >= wall_instant{std::chrono::seconds{253402300800}})
+        return 0;
     const auto again = parse_rfc3339(format_rfc3339(*parsed));
-    if (!again.has_value() || *again != std::chrono::floor<std::chrono::milliseconds>(*parsed)) std::abort();
+    if (!again.has_value() || *again != std::chrono::floor<std::chrono::milliseconds>(*parsed))
+        std::abort();
     return 0;
 }

@@ -18,7 +18,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         if (parsed->find(one.name) != &one.value) std::abort();
     // What is shown is a URL of the same shape, whose password is the mask.
     const auto masked = parse_store_url(shown);
-    if (!masked.has_value() || masked->scheme != parsed->scheme || masked->endpoints != parsed->endpoints) std::abort();
+    if (!masked.has_value() || masked->scheme != parsed->scheme ||
+        masked->endpoints != parsed->endpoints)
+        std::abort();
     if (parsed->password && !parsed->endpoints.empty() && masked->password != "***") std::abort();
     return 0;
 }
