@@ -1,7 +1,7 @@
 #include "stores/memory/memory_store.hpp"
 
+#include "net/attachment.hpp"
 #include "stores/memory/data_set.hpp"
-#include "stores/memory/doorbell.hpp"
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -14,13 +14,23 @@ namespace pawl::memory {
 namespace {
 
 // The verbs run on the loop; the data set's mutex is for the stores on other loops.
-class memory_store : public lease_store, public std::enable_shared_from_this<memory_store> {
+class memory_store : public lease_store,
+                     public net::attached,
+                     public std::enable_shared_from_this<memory_store> {
 public:
     memory_store(net::loop& where, store_settings settings)
         : settings_{std::move(settings)},
           data_{data_set::of(settings_.name_space)},
-          bell_{boost::asio::use_service<doorbell_service>(where.context()).bell()},
           executor_{where.get_executor()} {}
+
+    static std::shared_ptr<memory_store> make(net::loop& where, store_settings settings) {
+        auto made = std::make_shared<memory_store>(where, std::move(settings));
+        made->bell_ = net::attach(where.context(), made);
+        return made;
+    }
+
+    // Waiters live in coroutines, which the loop ends itself.
+    void loop_ends() override {}
 
     store_traits traits() const noexcept override {
         return {.strict_fencing = true, .notifies = true, .atomic_batch = false};
@@ -107,14 +117,14 @@ private:
     // Constant after construction
     const store_settings settings_;
     const std::shared_ptr<data_set> data_;
-    const std::shared_ptr<doorbell> bell_;
+    std::shared_ptr<net::attachment> bell_;  // rung by stores on other loops
     const net::loop::executor_type executor_;
 };
 
 }  // namespace
 
 std::shared_ptr<lease_store> make_memory_store(net::loop& where, store_settings settings) {
-    return std::make_shared<memory_store>(where, std::move(settings));
+    return memory_store::make(where, std::move(settings));
 }
 
 }  // namespace pawl::memory
