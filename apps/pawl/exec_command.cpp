@@ -175,8 +175,7 @@ class execution {
 public:
     execution(const globals& options, const exec_options& what, plan how,
               const exec::launcher& guards)
-        : options_{options},
-          what_{what},
+        : what_{what},
           plan_{how},
           store_url_{choose_store(options).url},
           store_{open_locks(options, {.owner = {}, .watcher = std::make_shared<worried_log>()})},
@@ -301,7 +300,6 @@ private:
         return as_status(how.status);
     }
 
-    const globals& options_;
     const exec_options& what_;
     plan plan_;
     std::string store_url_;
