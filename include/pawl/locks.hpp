@@ -91,6 +91,7 @@ public:
     // by nobody for `delay` (rule 5), so that the evicted holder has stopped before the next one
     // starts.
     std::optional<record> inspect(std::string_view key);
+    boost::asio::awaitable<std::optional<record>> async_inspect(std::string key);
     page list(std::string_view prefix = {}, std::string_view after = {}, std::size_t limit = 100);
     bool release_by_force(std::string_view key, fence_token shown, millis delay);
 

@@ -106,6 +106,13 @@ std::optional<record> locks::inspect(std::string_view key) {
     return value_of(core_->loop().wait_for(core_->running()->store().inspect(std::string{key})));
 }
 
+awaitable<std::optional<record>> locks::async_inspect(std::string key) {
+    check_key(key);
+    auto looking = core_->running()->store().inspect(std::move(key));
+    auto answer = co_await runtime::on_loop(core_->loop(), std::move(looking));
+    co_return value_of(std::move(answer));
+}
+
 page locks::list(std::string_view prefix, std::string_view after, std::size_t limit) {
     if (limit < 1 || limit > page_limit_max) throw option_error{"a page has 1 to 1000 records"};
     return value_of(core_->loop().wait_for(
