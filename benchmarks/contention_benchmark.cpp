@@ -114,8 +114,6 @@ void many_waiters(testing_servers::redis_server& server, locks& store) {
               std::to_string(each).substr(0, 4), each / 2, "O(1)", each < 4);
 }
 
-}  // namespace
-
 void benchmark_contention() {
     {
         testing_servers::redis_server server;
@@ -133,4 +131,7 @@ void benchmark_contention() {
                     median(play_together(a, b)->hand_over));
 }
 
+const benchmark registered{80, "contention", benchmark_contention};
+
+}  // namespace
 }  // namespace pawl::benchmarks

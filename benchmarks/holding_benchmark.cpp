@@ -72,8 +72,6 @@ void hold(const std::string& where, locks& store, pid_t server) {
               ours < 0.25 && theirs < 0.25 && trusted == leases);
 }
 
-}  // namespace
-
 void benchmark_holding() {
     {
         testing_servers::redis_server server;
@@ -85,4 +83,7 @@ void benchmark_holding() {
     hold("SQLite", store, 0);
 }
 
+const benchmark registered{90, "holding", benchmark_holding};
+
+}  // namespace
 }  // namespace pawl::benchmarks

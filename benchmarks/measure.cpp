@@ -9,6 +9,24 @@
 #include <sstream>
 
 namespace pawl::benchmarks {
+namespace {
+
+std::vector<benchmark>& registry() {
+    static std::vector<benchmark> all;
+    return all;
+}
+
+}  // namespace
+
+benchmark::benchmark(int rank, std::string name, void (*run)())
+    : rank{rank}, name{std::move(name)}, run{run} {
+    auto& all = registry();
+    all.insert(std::upper_bound(all.begin(), all.end(), rank,
+                                [](int mine, const benchmark& other) { return mine < other.rank; }),
+               *this);
+}
+
+const std::vector<benchmark>& benchmarks() { return registry(); }
 
 double percentile(std::vector<double> samples, double fraction) {
     if (samples.empty()) return 0;

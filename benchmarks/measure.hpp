@@ -40,9 +40,15 @@ void print_row(const std::string& what, const std::string& bare, const std::stri
                double ratio, const std::string& goal, bool met);
 std::string micros_text(double value);
 
-void benchmark_redis();
-void benchmark_sqlite();
-void benchmark_holding();
-void benchmark_contention();
+// A part of the table. Registered by the file that measures it: only those engines are there that
+// were built in. In the table they stand by their rank.
+struct benchmark {
+    benchmark(int rank, std::string name, void (*run)());
+    int rank;
+    std::string name;
+    void (*run)();
+};
+// Sorted by rank.
+const std::vector<benchmark>& benchmarks();
 
 }  // namespace pawl::benchmarks

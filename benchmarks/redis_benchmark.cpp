@@ -1,33 +1,11 @@
 // Acquire and release on Redis, beside bare hiredis on the same server.
 #include "benchmarks/bare_redis.hpp"
 #include "benchmarks/measure.hpp"
+#include "benchmarks/pairs.hpp"
 #include "testing/servers/redis_server.hpp"
-
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
-
-#include <atomic>
 
 namespace pawl::benchmarks {
 namespace {
-
-using boost::asio::awaitable;
-constexpr lease_options half_a_minute{.ttl = millis{30'000}};
-
-awaitable<bool> async_pairs(locks& store, std::string key, int count,
-                            std::vector<double>* samples) {
-    for (int i = 0; i < count; ++i) {
-        const auto begun = lease_clock::now();
-        auto asking = store.async_try_acquire(key, half_a_minute);
-        auto held = co_await std::move(asking);
-        auto ending = held->async_release();
-        co_await std::move(ending);
-        if (samples != nullptr)
-            samples->push_back(
-                std::chrono::duration<double, std::micro>(lease_clock::now() - begun).count());
-    }
-    co_return true;
-}
 
 void one_caller(std::uint16_t port, locks& store) {
     bare_redis bare{port};
@@ -43,10 +21,7 @@ void one_caller(std::uint16_t port, locks& store) {
     for (int round = 0; round < 40; ++round) {
         for (int i = 0; i < 100; ++i)
             bare_samples.push_back(micros_of([&] { bare.fenced_pair("one/bare"); }));
-        boost::asio::co_spawn(store.get_executor(),
-                              async_pairs(store, "one/async", 100, &our_samples),
-                              boost::asio::use_future)
-            .get();
+        time_async_pairs(store, "one/async", 100, our_samples);
     }
     const double bare_median = median(std::move(bare_samples)),
                  our_median = median(std::move(our_samples));
@@ -79,25 +54,12 @@ double bare_pipeline_rate(bare_redis& bare, int pairs) {
     return pairs / micros * 1e6;
 }
 
-double our_rate(locks& store, int callers, int pairs_each) {
-    const auto micros = micros_of([&] {
-        std::vector<std::future<bool>> all;
-        for (int i = 0; i < callers; ++i)
-            all.push_back(boost::asio::co_spawn(
-                store.get_executor(),
-                async_pairs(store, "many/ours/" + std::to_string(i), pairs_each, nullptr),
-                boost::asio::use_future));
-        for (auto& one : all) one.get();
-    });
-    return callers * pairs_each / micros * 1e6;
-}
-
 void many_callers(std::uint16_t port, locks& store) {
     bare_redis bare{port};
     std::vector<double> bare_rates, our_rates;
     for (int round = 0; round < 7; ++round) {
         bare_rates.push_back(bare_pipeline_rate(bare, 16'000));
-        our_rates.push_back(our_rate(store, 256, 64));
+        our_rates.push_back(pairs_per_second(store, 256, 64));
     }
     const double bare_rate = median(std::move(bare_rates)), rate = median(std::move(our_rates));
     const auto text = [](double value) {
@@ -107,8 +69,6 @@ void many_callers(std::uint16_t port, locks& store) {
               text(rate), rate / bare_rate, "≥ 0.7", rate / bare_rate >= 0.7);
 }
 
-}  // namespace
-
 void benchmark_redis() {
     testing_servers::redis_server server;
     auto store = locks::open("redis://127.0.0.1:" + std::to_string(server.port()));
@@ -116,4 +76,7 @@ void benchmark_redis() {
     many_callers(server.port(), store);
 }
 
+const benchmark registered{10, "redis", benchmark_redis};
+
+}  // namespace
 }  // namespace pawl::benchmarks

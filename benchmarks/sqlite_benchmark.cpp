@@ -111,11 +111,12 @@ void one_caller(const char* synchronous, int rounds) {
               both.ours / both.bare <= 1.25);
 }
 
-}  // namespace
-
 void benchmark_sqlite() {
     one_caller("full", 2000);
     one_caller("normal", 4000);
 }
 
+const benchmark registered{20, "sqlite", benchmark_sqlite};
+
+}  // namespace
 }  // namespace pawl::benchmarks

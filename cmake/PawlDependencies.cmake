@@ -12,6 +12,31 @@ set(PAWL_HAVE_SQLITE ${SQLite3_FOUND})
 pkg_check_modules(hiredis QUIET IMPORTED_TARGET hiredis)
 set(PAWL_HAVE_HIREDIS ${hiredis_FOUND})
 
+# libpq's .pc file carries its include folder; FindPostgreSQL would ask for the server's headers.
+pkg_check_modules(libpq QUIET IMPORTED_TARGET libpq)
+set(PAWL_HAVE_LIBPQ ${libpq_FOUND})
+
+pkg_check_modules(libmariadb QUIET IMPORTED_TARGET libmariadb)
+set(PAWL_HAVE_LIBMARIADB ${libmariadb_FOUND})
+
+# The compilers of .proto files are needed to build, not to use.
+find_package(Protobuf QUIET)
+pkg_check_modules(grpc QUIET IMPORTED_TARGET grpc++)
+find_program(PAWL_GRPC_CPP_PLUGIN grpc_cpp_plugin)
+set(PAWL_HAVE_GRPC OFF)
+if(grpc_FOUND AND Protobuf_FOUND AND Protobuf_PROTOC_EXECUTABLE AND PAWL_GRPC_CPP_PLUGIN)
+  set(PAWL_HAVE_GRPC ON)
+endif()
+
+# Debian's C client has neither a .pc file nor a CMake package.
+find_library(PAWL_ZOOKEEPER_LIBRARY zookeeper_mt)
+find_path(PAWL_ZOOKEEPER_INCLUDE zookeeper/zookeeper.h)
+mark_as_advanced(PAWL_ZOOKEEPER_LIBRARY PAWL_ZOOKEEPER_INCLUDE PAWL_GRPC_CPP_PLUGIN)
+set(PAWL_HAVE_ZOOKEEPER OFF)
+if(PAWL_ZOOKEEPER_LIBRARY AND PAWL_ZOOKEEPER_INCLUDE)
+  set(PAWL_HAVE_ZOOKEEPER ON)
+endif()
+
 if(PAWL_APPS)
   find_package(CLI11 REQUIRED)
   find_package(spdlog REQUIRED)

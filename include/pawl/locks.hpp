@@ -101,6 +101,9 @@ public:
     boost::asio::awaitable<fence_verdict> async_check_fence(
         std::string resource, fence_token token, fence_rule rule = fence_rule::reject_older);
 
+    // What the store says of its own health, as `pawl doctor` shows it.
+    examination examine();
+
     const std::string& owner() const;
     store_traits traits() const;
     // Where pawl itself runs. Coroutines spawned here spare a switch for each call; they must not

@@ -1,126 +1,72 @@
 #include "assembly/engines.hpp"
 
-#include "assembly/parameters.hpp"
+#include "assembly/planners.hpp"
 #include "base/text.hpp"
-#include "stores/memory/memory_store.hpp"
-#ifdef PAWL_STORE_SQLITE
-#include "stores/sqlite/sqlite_store.hpp"
-#endif
-#ifdef PAWL_STORE_REDIS
-#include "stores/redis/redis_store.hpp"
-#endif
 
 #include <algorithm>
 
 namespace pawl::assembly {
 namespace {
 
-using planner = store_plan (*)(const base::store_url&);
-
-store_plan plan_memory(const base::store_url& url) {
-    parameters query{url};
-    store_plan plan;
-    plan.settings = take_settings(query);
-    query.finish();
-    if (!url.path.empty() || !url.endpoints.empty())
-        throw option_error{"memory: takes neither a path nor a host"};
-    plan.make = [settings = plan.settings](net::loop& where) {
-        return memory::make_memory_store(where, settings);
-    };
-    return plan;
-}
-
+// What was not built in has no planner.
 #ifdef PAWL_STORE_SQLITE
-store_plan plan_sqlite(const base::store_url& url) {
-    parameters query{url};
-    store_plan plan;
-    plan.settings = take_settings(query);
-    sqlite::sqlite_settings settings;
-    if (query.choice("synchronous", {"full", "normal"}) == 1U)
-        settings.durability = sqlite::synchronous::normal;
-    query.finish();
-    if (!url.endpoints.empty())
-        throw option_error{
-            "sqlite: takes a path on this machine, not a host: write sqlite:PATH or "
-            "sqlite:///PATH"};
-    if (url.path.empty())
-        throw option_error{
-            "sqlite: needs the path of a file, such as sqlite:/var/lib/pawl/pawl.db"};
-    settings.common = plan.settings;
-    plan.make = [settings, path = url.path](net::loop& where) {
-        return sqlite::make_sqlite_store(where, path, settings).value();
-    };
-    return plan;
-}
+constexpr planner sqlite_planner = plan_sqlite;
+#else
+constexpr planner sqlite_planner = nullptr;
 #endif
-
 #ifdef PAWL_STORE_REDIS
-unsigned database_number(const std::string& path) {
-    if (path.empty()) return 0;
-    if (path.size() <= 4 &&
-        std::all_of(path.begin(), path.end(), [](char c) { return c >= '0' && c <= '9'; }))
-        return static_cast<unsigned>(std::stoul(path));
-    throw option_error{"redis: the database after the '/' must be a number from 0 to 9999"};
-}
-
-store_plan plan_redis(const base::store_url& url) {
-    parameters query{url};
-    store_plan plan;
-    plan.settings = take_settings(query);
-    redis::redis_settings settings;
-    settings.common = plan.settings;
-    settings.user = url.user.value_or("");
-    settings.password = query.password().value_or("");
-    if (url.scheme == "redis+unix") {
-        if (!url.endpoints.empty() || url.path.empty())
-            throw option_error{
-                "redis+unix: takes the path of a socket, such as redis+unix:/run/redis/redis.sock"};
-        settings.unix_path = url.path;
-        const auto number = query.text("db").value_or("");
-        settings.database = database_number(number);
-    } else {
-        if (url.endpoints.size() != 1)
-            throw option_error{url.scheme +
-                               ": takes one host; for several there are redis+sentinel, "
-                               "redis+cluster and redlock"};
-        settings.host = url.endpoints.front().host;
-        if (url.endpoints.front().port != 0) settings.port = url.endpoints.front().port;
-        settings.database = database_number(url.path);
-    }
-    if (url.scheme == "rediss") {
-        net::tls_settings tls;
-        tls.ca = query.text("ca").value_or("");
-        tls.certificate = query.text("cert").value_or("");
-        tls.key = query.text("key").value_or("");
-        tls.server_name = query.text("tls_server_name").value_or("");
-        if (tls.certificate.empty() != tls.key.empty())
-            throw option_error{"cert= and key= go together: give both or neither"};
-        settings.tls = tls;
-    }
-    query.finish();
-    plan.make = [settings](net::loop& where) { return redis::make_redis_store(where, settings); };
-    return plan;
-}
+constexpr planner redis_planner = plan_redis;
+#else
+constexpr planner redis_planner = nullptr;
+#endif
+#ifdef PAWL_STORE_REDLOCK
+constexpr planner redlock_planner = plan_redlock;
+#else
+constexpr planner redlock_planner = nullptr;
+#endif
+#ifdef PAWL_STORE_POSTGRESQL
+constexpr planner postgresql_planner = plan_postgresql;
+#else
+constexpr planner postgresql_planner = nullptr;
+#endif
+#ifdef PAWL_STORE_MYSQL
+constexpr planner mysql_planner = plan_mysql;
+#else
+constexpr planner mysql_planner = nullptr;
+#endif
+#ifdef PAWL_STORE_ETCD
+constexpr planner etcd_planner = plan_etcd;
+#else
+constexpr planner etcd_planner = nullptr;
+#endif
+#ifdef PAWL_STORE_ZOOKEEPER
+constexpr planner zookeeper_planner = plan_zookeeper;
+#else
+constexpr planner zookeeper_planner = nullptr;
 #endif
 
 struct known_engine {
+    known_engine(std::string_view name, std::vector<std::string_view> schemes,
+                 std::string_view option, planner plan)
+        : info{name, std::move(schemes), option, plan != nullptr}, plan{plan} {}
+
     engine_info info;
     planner plan;
 };
 
 const std::vector<known_engine>& engines() {
     static const std::vector<known_engine> all{
-        {{"memory", {"memory"}, "", true}, plan_memory},
-#ifdef PAWL_STORE_SQLITE
-        {{"sqlite", {"sqlite"}, "PAWL_STORE_SQLITE", true}, plan_sqlite},
-#else
-        {{"sqlite", {"sqlite"}, "PAWL_STORE_SQLITE", false}, nullptr},
-#endif
-#ifdef PAWL_STORE_REDIS
-        {{"redis", {"redis", "rediss", "redis+unix"}, "PAWL_STORE_REDIS", true}, plan_redis},
-#else
-        {{"redis", {"redis", "rediss", "redis+unix"}, "PAWL_STORE_REDIS", false}, nullptr},
-#endif
+        {"memory", {"memory"}, "", plan_memory},
+        {"sqlite", {"sqlite"}, "PAWL_STORE_SQLITE", sqlite_planner},
+        {"redis",
+         {"redis", "rediss", "redis+unix", "redis+sentinel", "redis+cluster"},
+         "PAWL_STORE_REDIS",
+         redis_planner},
+        {"redlock", {"redlock"}, "PAWL_STORE_REDLOCK", redlock_planner},
+        {"postgresql", {"postgresql", "postgres"}, "PAWL_STORE_POSTGRESQL", postgresql_planner},
+        {"mysql", {"mysql"}, "PAWL_STORE_MYSQL", mysql_planner},
+        {"etcd", {"etcd", "etcds"}, "PAWL_STORE_ETCD", etcd_planner},
+        {"zookeeper", {"zookeeper"}, "PAWL_STORE_ZOOKEEPER", zookeeper_planner},
     };
     return all;
 }

@@ -105,4 +105,15 @@ store_settings take_settings(parameters& query) {
     return settings;
 }
 
+net::tls_settings take_tls(parameters& query) {
+    net::tls_settings tls;
+    tls.ca = query.text("ca").value_or("");
+    tls.certificate = query.text("cert").value_or("");
+    tls.key = query.text("key").value_or("");
+    tls.server_name = query.text("tls_server_name").value_or("");
+    if (tls.certificate.empty() != tls.key.empty())
+        throw option_error{"cert= and key= go together: give both or neither"};
+    return tls;
+}
+
 }  // namespace pawl::assembly

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/url.hpp"
+#include "net/tls.hpp"
 
 #include <pawl/errors.hpp>
 #include <pawl/spi/store_settings.hpp>
@@ -36,5 +37,7 @@ private:
 
 // namespace, timeout, safety, quarantine, max_skew and retention: common to all engines.
 store_settings take_settings(parameters& query);
+// ca, cert, key and tls_server_name: of engines that speak TLS.
+net::tls_settings take_tls(parameters& query);
 
 }  // namespace pawl::assembly

@@ -95,4 +95,18 @@ failure explain_handshake(SSL* session, const boost::system::error_code& error) 
     return {errc::unreachable, "the TLS handshake failed: " + error.message()};
 }
 
+finding examine_peer(const SSL* session) {
+    constexpr int days_warned = 30, days_failed = 3;
+    const auto* certificate = SSL_get0_peer_certificate(session);
+    int days = 0, seconds = 0;
+    if (certificate == nullptr ||
+        ASN1_TIME_diff(&days, &seconds, nullptr, X509_get0_notAfter(certificate)) != 1)
+        return {severity::warn, "tls", "the server shows no certificate whose end can be read"};
+    const auto text = "the server's certificate is valid for another " + std::to_string(days) +
+                      (days == 1 ? " day" : " days");
+    if (days < days_failed) return {severity::fail, "tls", text + ": renew it now"};
+    if (days < days_warned) return {severity::warn, "tls", text + ": renew it"};
+    return {severity::ok, "tls", text};
+}
+
 }  // namespace pawl::net

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pawl/errors.hpp>
+#include <pawl/spi/examination.hpp>
 
 #include <boost/asio/ssl/context.hpp>
 #include <boost/system/error_code.hpp>
@@ -27,5 +28,9 @@ void expect_peer(SSL* session, const std::string& name);
 // Why a handshake failed: a certificate problem on either side is `denied`, a peer that speaks
 // something else is `protocol`, anything else is `unreachable`.
 failure explain_handshake(SSL* session, const boost::system::error_code& error);
+
+// How long the certificate of the peer of a finished handshake is still valid, as the finding
+// "tls": a warning in its last 30 days, a failure in its last 3.
+finding examine_peer(const SSL* session);
 
 }  // namespace pawl::net

@@ -140,6 +140,10 @@ awaitable<fence_verdict> locks::async_check_fence(std::string resource, fence_to
     co_return value_of(std::move(answer));
 }
 
+examination locks::examine() {
+    return value_of(core_->loop().wait_for(core_->running()->store().examine()));
+}
+
 const std::string& locks::owner() const { return core_->running()->owner(); }
 store_traits locks::traits() const { return core_->running()->store().traits(); }
 boost::asio::any_io_executor locks::get_executor() const { return core_->running()->executor(); }

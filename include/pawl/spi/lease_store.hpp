@@ -1,4 +1,5 @@
-// What a backend author implements: nine verbs, each one atomic step at the store.
+// What a backend author implements: nine verbs, each one atomic step at the store, and a look at
+// its own health.
 //
 // The rules of safety that an implementation keeps are numbered in docs/protocol.md; the suite in
 // testing/conformance holds every store to them. Durations cross this interface, never wall-clock
@@ -6,6 +7,7 @@
 #pragma once
 
 #include <pawl/spi/async.hpp>
+#include <pawl/spi/examination.hpp>
 #include <pawl/types.hpp>
 
 #include <cstddef>
@@ -155,6 +157,11 @@ public:
     // The guard of rule 15: one atomic check-and-remember per resource.
     virtual async<fence_verdict> fence(std::string resource, fence_token token,
                                        fence_rule rule) = 0;
+
+    // What the engine knows of its own health, for `pawl doctor`; read-only, and no verb of the
+    // lease. A store that fails here could not be examined at all: what it may not read for want of
+    // a privilege is a finding. By default there is nothing to say.
+    virtual async<examination> examine() { co_return examination{}; }
 };
 
 }  // namespace pawl

@@ -1,0 +1,20 @@
+// Acquire and release through the library: the work that every engine's benchmark measures.
+#pragma once
+
+#include <pawl/locks.hpp>
+
+#include <string>
+#include <vector>
+
+namespace pawl::benchmarks {
+
+constexpr lease_options half_a_minute{.ttl = millis{30'000}};
+
+// One coroutine, one pair after the other; adds the time of each, in microseconds.
+void time_async_pairs(locks& store, const std::string& key, int count,
+                      std::vector<double>& samples);
+
+// So many coroutines at once, each on a key of its own.
+double pairs_per_second(locks& store, int callers, int pairs_each);
+
+}  // namespace pawl::benchmarks
