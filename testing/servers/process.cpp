@@ -52,6 +52,8 @@ pid_t spawn(const std::vector<std::string>& words, const std::filesystem::path& 
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(),
                                      O_WRONLY | O_CREAT | O_APPEND, 0644);
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+    // A server that inherited a test's sockets would keep connections and ports open.
+    posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     const auto pointers = pointers_to(words);
     pid_t pid = -1;
     const auto error = posix_spawnp(&pid, pointers[0], &actions, nullptr, pointers.data(), environ);
