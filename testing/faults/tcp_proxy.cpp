@@ -14,10 +14,12 @@
 #include <array>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <future>
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
 
 namespace pawl::testing_faults {
 namespace {
@@ -27,16 +29,39 @@ using boost::asio::ip::tcp;
 
 std::size_t index_of(direction which) { return which == direction::to_server ? 0 : 1; }
 
+using clock = std::chrono::steady_clock;
+
+// What has arrived from one side and has not been passed on to the other.
+struct lane {
+    struct chunk {
+        clock::time_point due;
+        std::vector<char> bytes;
+    };
+
+    explicit lane(const boost::asio::any_io_executor& executor) : arrival{executor} {}
+
+    std::deque<chunk> chunks;
+    bool ended = false;
+    boost::asio::steady_timer arrival;  // cancelled when something arrives
+};
+
 struct pair_of_sockets {
     explicit pair_of_sockets(tcp::socket&& taken)
-        : client{std::move(taken)}, server{client.get_executor()} {}
+        : client{std::move(taken)},
+          server{client.get_executor()},
+          lanes{lane{client.get_executor()}, lane{client.get_executor()}} {}
     tcp::socket client, server;
+    std::array<lane, 2> lanes;
 
     void reset() {
         boost::system::error_code ignored;
         client.set_option(boost::asio::socket_base::linger{true, 0}, ignored);
         client.close(ignored);
         server.close(ignored);
+        for (auto& one : lanes) {
+            one.ended = true;
+            one.arrival.cancel();
+        }
     }
 };
 
@@ -46,7 +71,9 @@ struct tcp_proxy::state : std::enable_shared_from_this<state> {
     explicit state(std::uint16_t server_port)
         : server{boost::asio::ip::address_v4::loopback(), server_port},
           acceptor{context, tcp::endpoint{boost::asio::ip::address_v4::loopback(), 0}},
-          gates{boost::asio::steady_timer{context}, boost::asio::steady_timer{context}} {
+          // Never fire: resume() cancels them, which wakes all who wait.
+          gates{boost::asio::steady_timer{context, clock::time_point::max()},
+                boost::asio::steady_timer{context, clock::time_point::max()}} {
         port = acceptor.local_endpoint().port();
     }
 
@@ -67,30 +94,55 @@ struct tcp_proxy::state : std::enable_shared_from_this<state> {
                 const std::lock_guard lock{mutex};
                 ++taken;
             }
-            boost::asio::co_spawn(context, carry(pair, direction::to_server),
-                                  boost::asio::detached);
-            boost::asio::co_spawn(context, carry(pair, direction::to_client),
-                                  boost::asio::detached);
+            for (const auto which : {direction::to_server, direction::to_client}) {
+                boost::asio::co_spawn(context, receive(pair, which), boost::asio::detached);
+                boost::asio::co_spawn(context, pass_on(pair, which), boost::asio::detached);
+            }
         }
     }
 
-    awaitable<void> carry(std::shared_ptr<pair_of_sockets> pair, direction which) {
+    awaitable<void> receive(std::shared_ptr<pair_of_sockets> pair, direction which) {
         auto& from = which == direction::to_server ? pair->client : pair->server;
-        auto& to = which == direction::to_server ? pair->server : pair->client;
-        const auto gate = index_of(which);
+        auto& arrived = pair->lanes[index_of(which)];
         std::array<char, 16 * 1024> bytes;
         boost::system::error_code error;
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-        for (;;) {
+        while (!error) {
             const auto size = co_await from.async_read_some(boost::asio::buffer(bytes), token);
-            if (error) break;
+            if (!error)
+                arrived.chunks.push_back(
+                    {clock::now() + latency,
+                     {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}});
+            arrived.ended = arrived.ended || error;
+            arrived.arrival.cancel();
+        }
+    }
+
+    awaitable<void> pass_on(std::shared_ptr<pair_of_sockets> pair, direction which) {
+        auto& to = which == direction::to_server ? pair->server : pair->client;
+        auto& arrived = pair->lanes[index_of(which)];
+        const auto gate = index_of(which);
+        boost::asio::steady_timer due{context};
+        boost::system::error_code error;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+        while (!arrived.ended || !arrived.chunks.empty()) {
+            if (arrived.chunks.empty()) {
+                arrived.arrival.expires_at(clock::time_point::max());
+                co_await arrived.arrival.async_wait(token);
+                continue;
+            }
+            const auto next = std::move(arrived.chunks.front());
+            arrived.chunks.pop_front();
+            if (next.due > clock::now()) {
+                due.expires_at(next.due);
+                co_await due.async_wait(token);
+            }
+            if (stalled[gate]) hold(gate, next.bytes.size());
             while (stalled[gate]) {
-                hold(gate, size);
-                gates[gate].expires_at(std::chrono::steady_clock::time_point::max());
                 co_await gates[gate].async_wait(token);
             }
-            const auto whole = boost::asio::buffer(bytes, size);
-            co_await boost::asio::async_write(to, whole, token);
+            error = {};
+            co_await boost::asio::async_write(to, boost::asio::buffer(next.bytes), token);
             if (error) break;
         }
         pair->reset();
@@ -127,6 +179,7 @@ struct tcp_proxy::state : std::enable_shared_from_this<state> {
     std::set<std::shared_ptr<pair_of_sockets>> pairs;
     std::array<boost::asio::steady_timer, 2> gates;
     std::array<bool, 2> stalled{};
+    std::chrono::milliseconds latency{0};
 
     std::mutex mutex;
     std::condition_variable changed;
@@ -160,15 +213,16 @@ void tcp_proxy::refuse() {
     state_->do_there([this] {
         state_->acceptor.close();
         state_->cut_all();
+        // Bound, so that nobody else is given the port, and not listening, so that it refuses.
+        const tcp::endpoint here{boost::asio::ip::address_v4::loopback(), state_->port};
+        state_->acceptor.open(here.protocol());
+        state_->acceptor.set_option(boost::asio::socket_base::reuse_address{true});
+        state_->acceptor.bind(here);
     });
 }
 
 void tcp_proxy::accept_again() {
     state_->do_there([this] {
-        const tcp::endpoint here{boost::asio::ip::address_v4::loopback(), state_->port};
-        state_->acceptor.open(here.protocol());
-        state_->acceptor.set_option(boost::asio::socket_base::reuse_address{true});
-        state_->acceptor.bind(here);
         state_->acceptor.listen();
         boost::asio::co_spawn(state_->context, state_->take_connections(), boost::asio::detached);
     });
@@ -183,6 +237,10 @@ void tcp_proxy::resume(direction which) {
         state_->stalled[index_of(which)] = false;
         state_->gates[index_of(which)].cancel();
     });
+}
+
+void tcp_proxy::delay(std::chrono::milliseconds one_way) {
+    state_->do_there([this, one_way] { state_->latency = one_way; });
 }
 
 int tcp_proxy::connections() const {

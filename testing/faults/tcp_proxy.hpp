@@ -1,6 +1,7 @@
 // A proxy between a client and a server on 127.0.0.1 that can cut, stall and delay.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 
@@ -26,6 +27,8 @@ public:
     // Bytes of one direction are held back, in order, until resume(). Returns when it holds.
     void stall(direction which);
     void resume(direction which);
+    // From now on whatever arrives is passed on so much later, in both directions; zero: at once.
+    void delay(std::chrono::milliseconds one_way);
 
     // How many connections have been taken so far.
     int connections() const;

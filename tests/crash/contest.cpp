@@ -138,6 +138,13 @@ findings contest::seen() const {
     return all;
 }
 
+void expect_command_ends_in_time(const contest& nodes) {
+    const auto entries = entries_of(nodes.log());
+    const entry last_seen = entries.back();
+    EXPECT_TRUE(eventually([&] { return !is_running(last_seen.writer); }));
+    EXPECT_LT(entries_of(nodes.log()).back().when, last_seen.when + contest_ttl);
+}
+
 void expect_one_at_a_time(const contest& nodes, std::size_t holders) {
     const findings seen = nodes.seen();
     EXPECT_EQ(seen.stale_lines, 0u);

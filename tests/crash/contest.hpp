@@ -87,6 +87,10 @@ private:
 // What `pawl exec` exits with when it had to stop its command.
 constexpr int lease_lost = 70;
 
+// As a gtest expectation: waits until the scribe that wrote last is dead, which must be before its
+// lease has ended.
+void expect_command_ends_in_time(const contest& nodes);
+
 // As gtest expectations: the commands wrote one after another, and this many of them wrote.
 void expect_one_at_a_time(const contest& nodes, std::size_t holders);
 

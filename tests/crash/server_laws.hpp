@@ -1,0 +1,158 @@
+// What pawl keeps on every store that has a server, while its holders and its server are hurt.
+//
+// An engine adds NAME_crash_test.cpp with a type that models server_engine and one line:
+//     INSTANTIATE_TYPED_TEST_SUITE_P(NAME, ServerLaws, NAME_engine);
+#pragma once
+
+#include "testing/faults/tcp_proxy.hpp"
+#include "tests/crash/cable.hpp"
+#include "tests/crash/contenders.hpp"
+#include "tests/crash/contest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <signal.h>
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace pawl::crash {
+
+// Each test has a server of its own, which keeps its data when it is killed, and listens on all
+// addresses. The constructor starts it, and throws if it cannot.
+template <class Engine>
+concept server_engine =
+    std::default_initializable<Engine> && requires(Engine engine, const std::string& host) {
+        { engine.port() } -> std::same_as<std::uint16_t>;
+        // With a timeout of 300 ms.
+        { Engine::url(host, std::uint16_t{}) } -> std::same_as<std::string>;
+        { engine.crash() };   // SIGKILL
+        { engine.start() };   // after a crash; returns when it answers
+        { engine.freeze() };  // SIGSTOP
+        { engine.thaw() };    // SIGCONT
+    };
+
+template <server_engine Engine>
+class ServerLaws : public testing::Test {
+protected:
+    std::string url() const { return Engine::url("127.0.0.1", server_.port()); }
+    contest nodes_on_server() const { return contest{{place{url()}}}; }
+
+    std::unique_ptr<cable> lay_cable(int number) const {
+        return crash::lay_cable(number, server_.port(), &Engine::url);
+    }
+
+    Engine server_;
+};
+
+TYPED_TEST_SUITE_P(ServerLaws);
+
+// SIGKILL and SIGSTOP in turn.
+TYPED_TEST_P(ServerLaws, AKilledOrFrozenHoldersCommandIsDeadBeforeTheNextBegins) {
+    auto nodes = this->nodes_on_server();
+    for (int round = 0; round < 2; ++round) {
+        EXPECT_EQ(nodes.take_over([](node& holder) { holder.signal(SIGKILL); }), 128 + SIGKILL);
+        EXPECT_EQ(nodes.take_over([](node& holder) { holder.signal(SIGSTOP); },
+                                  [](node& holder) { holder.signal(SIGCONT); }),
+                  lease_lost);
+    }
+    expect_one_at_a_time(nodes, 5);
+}
+
+// The server frozen: no answer, and no reset either. The command ends with the trust in its lease,
+// and the next begins when the server goes on.
+TYPED_TEST_P(ServerLaws, WithTheServerFrozenTheCommandEndsWithItsLease) {
+    auto nodes = this->nodes_on_server();
+    for (int round = 0; round < 2; ++round) {
+        const int status = nodes.replace([&](node&) {
+            this->server_.freeze();
+            expect_command_ends_in_time(nodes);
+            this->server_.thaw();
+        });
+        EXPECT_EQ(status, lease_lost);
+    }
+    expect_one_at_a_time(nodes, 3);
+}
+
+// The server killed and started again later, with its data: connections are refused meanwhile.
+TYPED_TEST_P(ServerLaws, WithTheServerKilledTheCommandEndsWithItsLease) {
+    auto nodes = this->nodes_on_server();
+    for (int round = 0; round < 2; ++round) {
+        const int status = nodes.replace([&](node&) {
+            this->server_.crash();
+            expect_command_ends_in_time(nodes);
+            this->server_.start();
+        });
+        EXPECT_EQ(status, lease_lost);
+    }
+    expect_one_at_a_time(nodes, 3);
+}
+
+// Each node has its own cable; the holder's is pulled, and put back after the takeover.
+TYPED_TEST_P(ServerLaws, WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBegins) {
+    const auto first = this->lay_cable(1);
+    const auto second = this->lay_cable(2);
+    contest nodes{{first->far_end(), second->far_end()}};
+    for (int round = 0; round < 2; ++round) {
+        cable& holders = round % 2 == 0 ? *first : *second;
+        const int status =
+            nodes.take_over([&](node&) { holders.cut(); }, [&](node&) { holders.mend(); });
+        EXPECT_EQ(status, lease_lost);
+    }
+    expect_one_at_a_time(nodes, 3);
+}
+
+// Goal: whatever happens to the server and to the way there, no two trust the key at once, the
+// tokens at a guarded resource rise, and work goes on afterwards. Method: threads with a client
+// each compete through proxies while the faults of the simulation are played on the real server.
+TYPED_TEST_P(ServerLaws, UnderLoadEveryFaultPassesWithoutAnOverlap) {
+    using testing_faults::direction;
+    contenders load{this->server_.port(), &TypeParam::url};
+    load.expect_progress("at first");
+    this->server_.freeze();
+    load.wait_until_nobody_trusts();
+    this->server_.thaw();
+    load.expect_progress("after a freeze");
+    this->server_.crash();
+    this->server_.start();
+    load.expect_progress("after kill -9");
+    this->server_.crash();
+    load.wait_until_nobody_trusts();
+    this->server_.start();
+    load.expect_progress("after an outage");
+    for (auto* way : load.ways()) way->cut();
+    load.expect_progress("after all connections were cut");
+    // A request whose answer is lost on the way back: nobody knows whether it had an effect.
+    for (auto* way : load.ways()) way->stall(direction::to_client);
+    load.ways().front()->wait_for_held_bytes(direction::to_client, 1);
+    for (auto* way : load.ways()) way->cut();
+    for (auto* way : load.ways()) way->resume(direction::to_client);
+    load.expect_progress("after answers were lost");
+    load.ways().front()->refuse();
+    load.expect_progress("while one node is cut off");
+    load.ways().front()->accept_again();
+    load.stop();
+    load.expect_nothing_overlapped();
+}
+
+// 200 ms one way and the same back: slower than a renewal interval is long, and still within it.
+TYPED_TEST_P(ServerLaws, WithALongLatencyLeasesHoldAndPassOn) {
+    contenders load{this->server_.port(), &TypeParam::url, contenders::pace::slow};
+    load.expect_progress("at first");
+    for (auto* way : load.ways()) way->delay(millis{100});
+    load.expect_progress("with a round trip of 200 ms");
+    for (auto* way : load.ways()) way->delay(millis{0});
+    load.stop();
+    load.expect_nothing_overlapped();
+}
+
+REGISTER_TYPED_TEST_SUITE_P(ServerLaws, AKilledOrFrozenHoldersCommandIsDeadBeforeTheNextBegins,
+                            WithTheServerFrozenTheCommandEndsWithItsLease,
+                            WithTheServerKilledTheCommandEndsWithItsLease,
+                            WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBegins,
+                            UnderLoadEveryFaultPassesWithoutAnOverlap,
+                            WithALongLatencyLeasesHoldAndPassOn);
+
+}  // namespace pawl::crash
