@@ -24,6 +24,8 @@ void add_exec(context&);
 void add_locks(context&);
 void add_fence(context&);
 void add_demo(context&);
+void add_doctor(context&);
+void add_drill(context&);
 void add_bench(context&);
 void add_completion(context&);
 

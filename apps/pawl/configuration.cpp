@@ -69,8 +69,8 @@ locks open_locks(const globals& options, open_options how) {
 void set_up_logging(const globals& options) {
     auto logger =
         std::make_shared<spdlog::logger>("pawl", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    logger->set_level(
-        spdlog::level::from_str(options.log_level == "warn" ? "warning" : options.log_level));
+    const auto level = options.verbose && options.log_level == "info" ? "debug" : options.log_level;
+    logger->set_level(spdlog::level::from_str(level == "warn" ? "warning" : level));
     if (options.log_format == "json")
         logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%v})");
     else

@@ -16,6 +16,7 @@ struct globals {
     std::string log_format = "text";
     std::string color = "auto";
     bool json = false;
+    bool verbose = false;
 };
 
 struct chosen_store {

@@ -1,16 +1,13 @@
 // pawl demo: several nodes compete for a job on one embedded store; one is killed and one is frozen
 // on the way. Prints who ran what, and the proof that nothing ran twice.
 #include "base/duration.hpp"
-#include "exec/descriptor.hpp"
 #include "pawl/commands.hpp"
 #include "pawl/demo_node.hpp"
 #include "pawl/output.hpp"
+#include "pawl/own_process.hpp"
 #include "time/clocks.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,10 +43,7 @@ struct event {
 };
 
 struct node {
-    std::string name;
-    pid_t pid = 0;
-    exec::descriptor output;
-    std::string unread;
+    own_process process;
     bool killed = false;
 };
 
@@ -74,25 +68,6 @@ private:
     std::filesystem::path path_;
 };
 
-node start_node(const std::string& name, const std::vector<std::string>& arguments) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) throw exit_error{status::io_error, "cannot make a pipe"};
-    node made;
-    made.name = name;
-    made.output = exec::descriptor{ends[0]};
-    const exec::descriptor theirs{ends[1]};
-    std::vector<char*> words;
-    for (const auto& one : arguments) words.push_back(const_cast<char*>(one.c_str()));
-    words.push_back(nullptr);
-    made.pid = fork();
-    if (made.pid < 0) throw exit_error{status::io_error, "cannot start a node"};
-    if (made.pid > 0) return made;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(theirs.get(), STDOUT_FILENO);
-    execv("/proc/self/exe", words.data());
-    _exit(127);
-}
-
 // What the demonstration does to its nodes, and what that shows.
 struct drama {
     enum class act { calm, frozen, recovered, killed, over };
@@ -112,28 +87,22 @@ public:
         std::ofstream{folder_.file("ledger")} << "0000000000000000000\n";
         for (int i = 0; i < nodes; ++i) {
             const auto name = "node-" + std::string(1, static_cast<char>('a' + i));
-            nodes_.push_back(start_node(
-                name, {"pawl", "demo-node", "--name", name, "--store",
-                       "sqlite:" + folder_.file("demo.db"), "--ledger", folder_.file("ledger"),
-                       "--first", std::to_string(first_), "--last", std::to_string(last_)}));
+            nodes_.push_back({own_process{
+                name,
+                {"pawl", "demo-node", "--name", name, "--store",
+                 "sqlite:" + folder_.file("demo.db"), "--ledger", folder_.file("ledger"), "--first",
+                 std::to_string(first_), "--last", std::to_string(last_)}}});
         }
         deadline_ = lease_clock::now() + millis{500} + duration + overtime;
     }
 
-    ~demonstration() {
-        for (const auto& one : nodes_)
-            if (one.pid > 0) {
-                kill(one.pid, SIGKILL);
-                waitpid(one.pid, nullptr, 0);
-            }
-    }
     demonstration(const demonstration&) = delete;
     demonstration& operator=(const demonstration&) = delete;
 
     status run() {
         if (!options_.json) print_heading();
         while (std::any_of(nodes_.begin(), nodes_.end(),
-                           [](const node& one) { return one.output.is_open(); })) {
+                           [](const node& one) { return one.process.is_talking(); })) {
             if (lease_clock::now() > deadline_) {
                 fault("the nodes did not end in time");
                 break;
@@ -179,8 +148,8 @@ private:
         std::vector<pollfd> waiting;
         std::vector<std::size_t> whose;
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (!nodes_[i].output.is_open()) continue;
-            waiting.push_back({nodes_[i].output.get(), POLLIN, 0});
+            if (!nodes_[i].process.is_talking()) continue;
+            waiting.push_back({nodes_[i].process.descriptor(), POLLIN, 0});
             whose.push_back(i);
         }
         const auto left = std::chrono::ceil<millis>(deadline_ - lease_clock::now());
@@ -192,21 +161,14 @@ private:
     }
 
     void read_from(std::size_t index) {
-        auto& one = nodes_[index];
-        char text[4096];
-        const auto size = ::read(one.output.get(), text, sizeof text);
-        if (size <= 0) return one.output.close();
-        one.unread.append(text, static_cast<std::size_t>(size));
-        for (auto end = one.unread.find('\n'); end != std::string::npos;
-             end = one.unread.find('\n')) {
-            std::istringstream words{one.unread.substr(0, end)};
-            one.unread.erase(0, end + 1);
+        nodes_[index].process.read([&](const std::string& line) {
+            std::istringstream words{line};
             event now;
             now.at = lease_clock::now();
             now.node = index;
             words >> now.what >> now.firing >> now.token >> now.newest;
             on_event(now);
-        }
+        });
     }
 
     void on_event(const event& now) {
@@ -216,11 +178,11 @@ private:
             ++began_;
             play_on(now);
         } else if (now.what == "ended") {
-            print_line(who.name, now.firing, now.token, "ran");
+            print_line(who.process.name(), now.firing, now.token, "ran");
         } else if (now.what == "refused") {
             ++stale_refused_;
             print_line(
-                who.name, now.firing, now.token,
+                who.process.name(), now.firing, now.token,
                 "woke up and wrote: refused, the ledger has seen " + std::to_string(now.newest),
                 tone::good);
         }
@@ -238,9 +200,9 @@ private:
                 return;
             case drama::act::frozen:
                 play_.after_freeze = since();
-                print_line(who.name, now.firing, now.token,
+                print_line(who.process.name(), now.firing, now.token,
                            "took over " + seconds(since()) + " later", tone::good);
-                kill(nodes_[play_.victim].pid, SIGCONT);
+                nodes_[play_.victim].process.signal(SIGCONT);
                 play_.now = drama::act::recovered;
                 return;
             case drama::act::recovered:
@@ -252,7 +214,7 @@ private:
                 return;
             case drama::act::killed:
                 play_.after_kill = since();
-                print_line(who.name, now.firing, now.token,
+                print_line(who.process.name(), now.firing, now.token,
                            "took over " + seconds(since()) + " later", tone::good);
                 play_.now = drama::act::over;
                 return;
@@ -262,12 +224,12 @@ private:
     }
 
     void strike(const event& now, int signal, drama::act next, const std::string& what) {
-        kill(nodes_[now.node].pid, signal);
+        nodes_[now.node].process.signal(signal);
         play_.now = next;
         play_.victim = now.node;
         play_.firing = now.firing;
         play_.struck = lease_clock::now();
-        print_line(nodes_[now.node].name, now.firing, now.token, what, tone::bad);
+        print_line(nodes_[now.node].process.name(), now.firing, now.token, what, tone::bad);
     }
 
     static std::string seconds(std::chrono::nanoseconds duration) {
@@ -277,12 +239,7 @@ private:
     }
 
     void end_node(node& one) {
-        if (one.output.is_open()) kill(one.pid, SIGKILL);
-        int how = 0;
-        waitpid(one.pid, &how, 0);
-        one.pid = 0;
-        const bool well = WIFEXITED(how) && WEXITSTATUS(how) == 0;
-        if (!well && !one.killed) fault(one.name + " failed");
+        if (!one.process.end() && !one.killed) fault(one.process.name() + " failed");
     }
 
     // The ledger is what the job did: its tokens must never fall, and each firing has one run.

@@ -1,7 +1,7 @@
 // pawl: the command line.
-#include "assembly/engines.hpp"
 #include "pawl/commands.hpp"
 #include "pawl/output.hpp"
+#include "pawl/version.hpp"
 
 #include "base/duration.hpp"
 
@@ -15,14 +15,6 @@
 
 namespace pawl::app {
 namespace {
-
-std::string version_text() {
-    std::string text = "pawl " PAWL_VERSION "\nstores:";
-    for (const auto& engine : assembly::known_engines())
-        text += " " + std::string{engine.name} +
-                (engine.built_in ? "" : " (not built in: " + std::string{engine.option} + ")");
-    return text;
-}
 
 void add_globals(CLI::App& app, globals& options) {
     app.add_option("--store", options.store,
@@ -43,7 +35,12 @@ void add_globals(CLI::App& app, globals& options) {
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->type_name("WHEN");
     app.add_flag("--json", options.json, "print one JSON document on stdout");
-    app.set_version_flag("--version", version_text(), "print the version and the stores built in");
+    app.add_flag("--verbose", options.verbose,
+                 "log at debug level; with --version: libraries and build options");
+    // Options are processed in the order in which they were added, so --verbose is known by then.
+    app.set_version_flag(
+        "--version", [&] { return options.verbose ? verbose_version_text() : version_text(); },
+        "print the version and the stores built in");
     app.set_help_flag("-h,--help", "print this help");
 }
 
@@ -133,6 +130,8 @@ int main(int count, char** words) {
     add_locks(everything);
     add_fence(everything);
     add_demo(everything);
+    add_doctor(everything);
+    add_drill(everything);
     add_bench(everything);
     add_completion(everything);
     app.footer(

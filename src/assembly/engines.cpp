@@ -47,8 +47,8 @@ constexpr planner zookeeper_planner = nullptr;
 
 struct known_engine {
     known_engine(std::string_view name, std::vector<std::string_view> schemes,
-                 std::string_view option, planner plan)
-        : info{name, std::move(schemes), option, plan != nullptr}, plan{plan} {}
+                 std::string_view option, planner plan, std::string_view library)
+        : info{name, std::move(schemes), option, plan != nullptr, library}, plan{plan} {}
 
     engine_info info;
     planner plan;
@@ -56,17 +56,26 @@ struct known_engine {
 
 const std::vector<known_engine>& engines() {
     static const std::vector<known_engine> all{
-        {"memory", {"memory"}, "", plan_memory},
-        {"sqlite", {"sqlite"}, "PAWL_STORE_SQLITE", sqlite_planner},
+        {"memory", {"memory"}, "", plan_memory, ""},
+        {"sqlite", {"sqlite"}, "PAWL_STORE_SQLITE", sqlite_planner, PAWL_LIBRARY_SQLITE},
         {"redis",
          {"redis", "rediss", "redis+unix", "redis+sentinel", "redis+cluster"},
          "PAWL_STORE_REDIS",
-         redis_planner},
-        {"redlock", {"redlock"}, "PAWL_STORE_REDLOCK", redlock_planner},
-        {"postgresql", {"postgresql", "postgres"}, "PAWL_STORE_POSTGRESQL", postgresql_planner},
-        {"mysql", {"mysql"}, "PAWL_STORE_MYSQL", mysql_planner},
-        {"etcd", {"etcd", "etcds"}, "PAWL_STORE_ETCD", etcd_planner},
-        {"zookeeper", {"zookeeper"}, "PAWL_STORE_ZOOKEEPER", zookeeper_planner},
+         redis_planner,
+         PAWL_LIBRARY_REDIS},
+        {"redlock", {"redlock"}, "PAWL_STORE_REDLOCK", redlock_planner, PAWL_LIBRARY_REDIS},
+        {"postgresql",
+         {"postgresql", "postgres"},
+         "PAWL_STORE_POSTGRESQL",
+         postgresql_planner,
+         PAWL_LIBRARY_POSTGRESQL},
+        {"mysql", {"mysql"}, "PAWL_STORE_MYSQL", mysql_planner, PAWL_LIBRARY_MYSQL},
+        {"etcd", {"etcd", "etcds"}, "PAWL_STORE_ETCD", etcd_planner, PAWL_LIBRARY_ETCD},
+        {"zookeeper",
+         {"zookeeper"},
+         "PAWL_STORE_ZOOKEEPER",
+         zookeeper_planner,
+         PAWL_LIBRARY_ZOOKEEPER},
     };
     return all;
 }

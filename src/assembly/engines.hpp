@@ -16,6 +16,7 @@ struct engine_info {
     std::vector<std::string_view> schemes;
     std::string_view option;  // of CMake; empty when always built in
     bool built_in = false;
+    std::string_view library;  // what it was built with, such as "hiredis 0.14.1"
 };
 
 // Every engine that this source knows, built in or not.

@@ -20,6 +20,9 @@ struct finding {
 struct examination {
     std::string version;                // of the engine, such as "Redis 7.0.15"
     std::optional<std::int64_t> clock;  // the store's wall clock, Unix microseconds, if it has one
+    // What refuses a stale token at this store, in the engine's own terms, such as "EVALSHA of
+    // fence.lua on pawl:fence:RESOURCE"; for the report of a drill.
+    std::string fence_statement;
     std::vector<finding> findings;
 };
 

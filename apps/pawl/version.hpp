@@ -1,0 +1,13 @@
+// What this binary is, and what it was built with.
+#pragma once
+
+#include <string>
+
+namespace pawl::app {
+
+// The version and the stores, in two lines.
+std::string version_text();
+// With the compiler, the libraries, and each store's URL schemes and option.
+std::string verbose_version_text();
+
+}  // namespace pawl::app
