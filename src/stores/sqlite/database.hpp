@@ -35,6 +35,7 @@ public:
 
     const std::string& path() const noexcept { return path_; }
     const store_settings& settings() const noexcept { return settings_.common; }
+    synchronous durability() const noexcept { return settings_.durability; }
 
     result<verdict> acquire(const claim& wanted, instant deadline);
     result<bool> withdraw(const std::string& key, const std::string& id, instant deadline);

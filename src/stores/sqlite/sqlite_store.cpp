@@ -2,6 +2,7 @@
 
 #include "base/identity.hpp"
 #include "stores/sqlite/database.hpp"
+#include "stores/sqlite/examine_file.hpp"
 #include "stores/sqlite/wake_file.hpp"
 
 #include <boost/asio/redirect_error.hpp>
@@ -86,6 +87,13 @@ public:
     }
 
     async<void> wait_change(std::string key, fence_token seen) override;
+
+    async<examination> examine() override {
+        auto job = [data = data_] {
+            return result<examination>{examine_file(data->path(), data->durability())};
+        };
+        co_return co_await loop_.run_blocking(std::move(job));
+    }
 
 private:
     // One wait_change that is under way. The timer sleeps for the bound; cancelling it wakes.
