@@ -2,11 +2,9 @@
 
 #include "stores/sqlite/store_file.hpp"
 
-#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -19,20 +17,6 @@ constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20;
 constexpr std::uint64_t room_warned = 256 * mebibyte;
 constexpr std::uint64_t room_failed = 16 * mebibyte;
 constexpr std::uint64_t log_warned = 64 * mebibyte;
-
-// File systems on which the locks of other machines, or of none, count. Not all are in
-// linux/magic.h.
-struct remote_file_system {
-    std::int64_t magic;
-    const char* name;
-};
-constexpr std::array remote_file_systems{
-    remote_file_system{NFS_SUPER_MAGIC, "NFS"},   remote_file_system{SMB_SUPER_MAGIC, "SMB"},
-    remote_file_system{0xff534d42, "CIFS"},       remote_file_system{0xfe534d42, "SMB"},
-    remote_file_system{AFS_SUPER_MAGIC, "AFS"},   remote_file_system{CODA_SUPER_MAGIC, "Coda"},
-    remote_file_system{0x00c36400, "Ceph"},       remote_file_system{0x01021997, "9P"},
-    remote_file_system{FUSE_SUPER_MAGIC, "FUSE"},
-};
 
 std::string mebibytes(std::uint64_t bytes) { return std::to_string(bytes / mebibyte) + " MiB"; }
 
@@ -66,16 +50,6 @@ finding judge_mode(unsigned mode) {
     return {severity::ok, "privileges", text};
 }
 
-finding judge_file_system(std::int64_t magic) {
-    for (const auto& one : remote_file_systems)
-        if (one.magic == magic)
-            return {severity::fail, "limits",
-                    std::string{"the file is on "} + one.name +
-                        ", whose locks do not hold between machines: put it on a local disk, or "
-                        "use a store with a server"};
-    return {severity::ok, "limits", "the file is on a local file system"};
-}
-
 examination examine_file(const std::string& path, synchronous durability) {
     examination made;
     made.version = std::string{"SQLite "} + sqlite3_libversion();
@@ -97,8 +71,6 @@ examination examine_file(const std::string& path, synchronous durability) {
         const auto room = static_cast<std::uint64_t>(system.f_bavail) *
                           static_cast<std::uint64_t>(system.f_bsize);
         made.findings.push_back(judge_room(room, size_of(path + "-wal")));
-        made.findings.push_back(judge_file_system(
-            static_cast<std::int64_t>(static_cast<std::uint32_t>(system.f_type))));
     } else {
         made.findings.push_back(
             {severity::warn, "disk",

@@ -10,7 +10,8 @@
 
 namespace pawl::sqlite {
 
-// Looks at the file and at the file system that it is on. Blocks. Opens nothing.
+// Looks at the file and at the room around it. Blocks. Opens nothing. (A file system whose locks do
+// not hold is refused when the store is opened.)
 examination examine_file(const std::string& path, synchronous durability);
 
 // The parts that need no file.
@@ -19,7 +20,5 @@ examination examine_file(const std::string& path, synchronous durability);
 finding judge_room(std::uint64_t free, std::uint64_t log_size);
 // The file's mode, as of stat(2).
 finding judge_mode(unsigned mode);
-// The magic number of its file system, as of statfs(2).
-finding judge_file_system(std::int64_t magic);
 
 }  // namespace pawl::sqlite
