@@ -138,6 +138,16 @@ findings contest::seen() const {
     return all;
 }
 
+outcome run_pawl(const std::vector<std::string>& words) {
+    const scratch_folder folder;
+    std::vector<std::string> command_line{PAWL_BINARY};
+    command_line.insert(command_line.end(), words.begin(), words.end());
+    outcome seen;
+    seen.status = node{std::move(command_line), folder.file("said")}.wait();
+    seen.output = text_of(folder.file("said"));
+    return seen;
+}
+
 void expect_command_ends_in_time(const contest& nodes) {
     const auto entries = entries_of(nodes.log());
     const entry last_seen = entries.back();

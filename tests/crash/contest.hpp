@@ -84,6 +84,13 @@ private:
     std::unique_ptr<node> holder_;
 };
 
+// Runs the pawl command to its end, with these words after its name.
+struct outcome {
+    int status = -1;
+    std::string output;  // standard output and error
+};
+outcome run_pawl(const std::vector<std::string>& words);
+
 // What `pawl exec` exits with when it had to stop its command.
 constexpr int lease_lost = 70;
 

@@ -148,11 +148,30 @@ TYPED_TEST_P(ServerLaws, WithALongLatencyLeasesHoldAndPassOn) {
     load.expect_nothing_overlapped();
 }
 
+// The drill that operators run, on the real server.
+TYPED_TEST_P(ServerLaws, TheDrillPasses) {
+    const auto said = run_pawl({"--store", this->url(), "drill", "all", "--ttl", "1s"});
+    EXPECT_EQ(said.status, 0) << said.output;
+}
+
+// Goal: the doctor tells a server that works from one that is gone. Method: the command, before and
+// after a kill. A fresh test server may deserve warnings.
+TYPED_TEST_P(ServerLaws, TheDoctorTellsAServerThatWorksFromOneThatIsGone) {
+    const auto well = run_pawl({"--store", this->url(), "doctor", "--for", "100ms"});
+    EXPECT_LE(well.status, 1) << well.output;
+    EXPECT_NE(well.output.find("version"), std::string::npos) << well.output;
+    this->server_.crash();
+    const auto gone = run_pawl({"--store", this->url(), "doctor", "--for", "100ms"});
+    EXPECT_EQ(gone.status, 2) << gone.output;
+    EXPECT_NE(gone.output.find("FAIL  reachability"), std::string::npos) << gone.output;
+}
+
 REGISTER_TYPED_TEST_SUITE_P(ServerLaws, AKilledOrFrozenHoldersCommandIsDeadBeforeTheNextBegins,
                             WithTheServerFrozenTheCommandEndsWithItsLease,
                             WithTheServerKilledTheCommandEndsWithItsLease,
                             WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBegins,
                             UnderLoadEveryFaultPassesWithoutAnOverlap,
-                            WithALongLatencyLeasesHoldAndPassOn);
+                            WithALongLatencyLeasesHoldAndPassOn, TheDrillPasses,
+                            TheDoctorTellsAServerThatWorksFromOneThatIsGone);
 
 }  // namespace pawl::crash
