@@ -37,8 +37,10 @@ loop::~loop() {
 
 bool loop::is_driving() const noexcept { return current.where == this; }
 
+bool loop::is_visited() const noexcept { return is_driving() && current.visitor != nullptr; }
+
 void loop::submit(blocking_job job) {
-    if (current.where == this && current.visitor != nullptr)
+    if (is_visited())
         static_cast<visitor*>(current.visitor)->errands.push_back(std::move(job));
     else
         pool_.submit(std::move(job));

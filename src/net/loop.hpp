@@ -46,6 +46,8 @@ public:
 
     // True on the thread that drives the loop at this moment.
     bool is_driving() const noexcept;
+    // True when that thread is a blocked caller's, who runs what run_blocking() is given himself.
+    bool is_visited() const noexcept;
 
     // Runs `work` on the loop and returns what it returns, or throws what it throws. Blocks; aborts
     // when called from a handler or a coroutine of this loop, where it could never end.
