@@ -55,7 +55,13 @@ parsed<std::uint16_t> parse_port(std::string_view text, std::size_t column) {
     return static_cast<std::uint16_t>(port);
 }
 
-parsed<endpoint> parse_endpoint(std::string_view text, std::size_t column) {
+// libpq finds a server by itself where its URI names none, as postgresql://:6432/db does not.
+bool may_lack_host(const std::string& scheme) {
+    return scheme == "postgresql" || scheme == "postgres";
+}
+
+parsed<endpoint> parse_endpoint(const std::string& scheme, std::string_view text,
+                                std::size_t column) {
     endpoint where;
     std::size_t port_at = npos;
     if (text.starts_with('[')) {
@@ -74,7 +80,8 @@ parsed<endpoint> parse_endpoint(std::string_view text, std::size_t column) {
         where.host = *host;
         if (colon != npos) port_at = colon + 1;
     }
-    if (where.host.empty()) return fault(column, "the host is empty: write scheme://host[:port]");
+    if (where.host.empty() && !may_lack_host(scheme))
+        return fault(column, "the host is empty: write scheme://host[:port]");
     if (port_at == npos) return where;
     const auto parsed_port = parse_port(text.substr(port_at), column + port_at);
     if (!parsed_port) return parsed_port.error();
@@ -102,7 +109,8 @@ std::optional<text_fault> parse_authority(store_url& url, std::string_view text,
     }
     for (std::size_t from = 0; from <= text.size();) {
         const auto comma = std::min(text.find(',', from), text.size());
-        const auto where = parse_endpoint(text.substr(from, comma - from), column + from);
+        const auto where =
+            parse_endpoint(url.scheme, text.substr(from, comma - from), column + from);
         if (!where) return where.error();
         url.endpoints.push_back(*where);
         from = comma + 1;
@@ -183,11 +191,14 @@ std::string redact_url(std::string_view text) {
         if (at != std::string::npos && at >= from && at < end && colon < at)
             safe.replace(colon + 1, at - colon - 1, "***");
     }
+    // The last is a URL of its own, which may hold a password as well.
+    constexpr std::string_view secrets[] = {"password=", "sslpassword=", "notify="};
     for (auto from = safe.find('?'); from != std::string::npos; from = safe.find('&', from + 1)) {
-        constexpr std::string_view secret = "password=";
-        if (safe.compare(from + 1, secret.size(), secret) != 0) continue;
-        const auto value = from + 1 + secret.size();
-        safe.replace(value, std::min(safe.find('&', value), safe.size()) - value, "***");
+        for (const auto secret : secrets) {
+            if (safe.compare(from + 1, secret.size(), secret) != 0) continue;
+            const auto value = from + 1 + secret.size();
+            safe.replace(value, std::min(safe.find('&', value), safe.size()) - value, "***");
+        }
     }
     return safe;
 }

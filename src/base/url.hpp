@@ -12,7 +12,8 @@
 namespace pawl::base {
 
 struct endpoint {
-    std::string host;        // a name, an IPv4 address, or an IPv6 address without brackets
+    // A name, an IPv4 address, or an IPv6 address without brackets; empty only for postgresql.
+    std::string host;
     std::uint16_t port = 0;  // 0: the engine's own default
 
     bool operator==(const endpoint&) const = default;

@@ -28,6 +28,16 @@ TEST(StoreUrl, ReadsEveryFormOfTheContract) {
     EXPECT_FALSE(read("redis://:secret@h").user);
 }
 
+// libpq finds what is left out by itself.
+TEST(StoreUrl, APostgresqlUrlMayLackItsHost) {
+    EXPECT_TRUE(read("postgresql:///db").endpoints.empty());
+    EXPECT_EQ(read("postgresql://user@/db").endpoints, (std::vector<endpoint>{{"", 0}}));
+    EXPECT_EQ(read("postgres://:6432/db").endpoints, (std::vector<endpoint>{{"", 6432}}));
+    EXPECT_EQ(read("postgresql://%2Frun%2Fpostgresql/db").endpoints,
+              (std::vector<endpoint>{{"/run/postgresql", 0}}));
+    EXPECT_EQ(read("postgresql://a:1,b/db").endpoints, (std::vector<endpoint>{{"a", 1}, {"b", 0}}));
+}
+
 // People write '@' and ':' into passwords; the last '@' ends the credentials.
 TEST(StoreUrl, ForgivesAnUnencodedAtSignInThePassword) {
     const auto one = read("redis://u:p@ss:word@h:1");
@@ -69,6 +79,8 @@ TEST(StoreUrl, IsShownWithoutItsSecret) {
               "redis://u:***@h/0?password=***&ca=y");
     EXPECT_EQ(redact_url("redis://:secret@h"), "redis://:***@h");
     EXPECT_EQ(redact_url("sqlite:/a@b:c"), "sqlite:/a@b:c");
+    EXPECT_EQ(redact_url("postgresql://h/?sslpassword=x&notify=postgresql%3A%2F%2Fu%3Ap%40h&a=b"),
+              "postgresql://h/?sslpassword=***&notify=***&a=b");
     EXPECT_EQ(redact_url("redis://h/?a=1&password=secret"), "redis://h/?a=1&password=***");
 }
 
