@@ -1,0 +1,116 @@
+#include "stores/postgresql/layout.hpp"
+
+#include "schema_sql.hpp"
+#include "stores/postgresql/refusals.hpp"
+
+#include <cctype>
+#include <charconv>
+
+namespace pawl::postgresql {
+namespace {
+
+constexpr std::string_view schema_word = "pawl";
+
+bool is_word_letter(char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+}
+
+failure explain(const wire& on, const reply& got) {
+    return explain_error(on.place(), got.sqlstate, got.message);
+}
+
+// Text format: the simple protocol has no other.
+std::int64_t first_number(const reply& got) {
+    std::int64_t value = 0;
+    if (got.got.count() != 1) return value;
+    const auto text = got.got.bytes(0, 0);
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+result<void> judge(const wire& on, const std::string& schema, std::int64_t layout) {
+    if (layout == layout_known) return {};
+    if (layout > layout_known)
+        return failure{errc::unsupported, on.place() + ": the schema " + schema + " has layout " +
+                                              std::to_string(layout) + ", and this pawl knows " +
+                                              std::to_string(layout_known) +
+                                              " at most: use a newer pawl"};
+    return failure{errc::unsupported, on.place() + ": the schema " + schema +
+                                          " holds no layout of pawl: choose another with schema="};
+}
+
+async<void> install(std::shared_ptr<wire> on, std::string schema) {
+    // Explicit, because the default of the database may be another.
+    auto begin = wire::query(on,
+                             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT "
+                             "pg_advisory_xact_lock(1885435756, hashtext('" +
+                                 schema + "'))");
+    const auto locked = co_await std::move(begin);
+    if (locked.has_error()) co_return locked.error();
+    if (!locked->sqlstate.empty()) {
+        auto undo = wire::query(on, "ROLLBACK");
+        static_cast<void>(co_await std::move(undo));
+        co_return explain(*on, *locked);
+    }
+    auto looking =
+        wire::query(on, "SELECT (to_regprocedure('" + schema + ".layout()') IS NOT NULL)::integer");
+    const auto asked = co_await std::move(looking);
+    if (asked.has_error()) co_return asked.error();
+    auto made = asked;
+    if (asked->sqlstate.empty() && first_number(*asked) == 0) {
+        auto making = wire::query(on, with_schema(embedded::schema_sql, schema));
+        made = co_await std::move(making);
+        if (made.has_error()) co_return made.error();
+    }
+    if (made->sqlstate.empty()) {
+        auto ending = wire::query(on, "COMMIT");
+        made = co_await std::move(ending);
+        if (made.has_error()) co_return made.error();
+    } else {
+        auto undo = wire::query(on, "ROLLBACK");
+        static_cast<void>(co_await std::move(undo));
+    }
+    if (made->sqlstate.empty()) co_return result<void>{};
+    auto why = explain(*on, *made);
+    if (why.code == errc::denied)
+        why = failure{errc::denied, on->place() + ": there is no schema " + schema +
+                                        " yet, and this user may not make it: " + made->message +
+                                        " (an administrator runs postgresql.sql once, see "
+                                        "docs/stores/postgresql.md)"};
+    co_return why;
+}
+
+}  // namespace
+
+std::string with_schema(std::string_view rest, const std::string& schema) {
+    std::string script;
+    while (!rest.empty()) {
+        const auto at = rest.find(schema_word);
+        if (at == std::string_view::npos) break;
+        const auto end = at + schema_word.size();
+        const bool whole = (at == 0 || !is_word_letter(rest[at - 1])) &&
+                           (end == rest.size() || !is_word_letter(rest[end]));
+        script.append(rest.substr(0, at)).append(whole ? std::string_view{schema} : schema_word);
+        rest.remove_prefix(end);
+    }
+    return script.append(rest);
+}
+
+async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema) {
+    const auto question = "SELECT " + schema + ".layout()";
+    auto looking = wire::query(on, question);
+    auto asked = co_await std::move(looking);
+    if (asked.has_error()) co_return asked.error();
+    if (misses_schema(asked->sqlstate)) {
+        auto making = install(on, schema);
+        const auto made = co_await std::move(making);
+        if (made.has_error()) co_return made.error();
+        auto again = wire::query(on, question);
+        asked = co_await std::move(again);
+        if (asked.has_error()) co_return asked.error();
+    }
+    if (!asked->sqlstate.empty()) co_return explain(*on, *asked);
+    co_return judge(*on, schema, first_number(*asked));
+}
+
+}  // namespace pawl::postgresql

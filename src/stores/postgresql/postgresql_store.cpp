@@ -1,0 +1,387 @@
+#include "stores/postgresql/postgresql_store.hpp"
+
+#include "base/ensure.hpp"
+#include "base/text.hpp"
+#include "stores/postgresql/doctor.hpp"
+#include "stores/postgresql/layout.hpp"
+#include "stores/postgresql/listener.hpp"
+#include "stores/postgresql/pool.hpp"
+#include "stores/postgresql/statements.hpp"
+#include "stores/rules/rules.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+
+namespace pawl::postgresql {
+namespace {
+
+// Leases renewed by one statement: their rows are locked until it ends, for about 10 ms.
+constexpr std::size_t renew_batch_max = 1024;
+
+// Who acquires looks for records to forget, so many at a time and not more often than this.
+constexpr std::int32_t purge_batch_max = 1000;
+constexpr millis purge_pause_max{60'000};
+
+// A wait without notifications ends by itself; its caller polls anyway.
+constexpr millis silent_wait_max{45'000};
+
+// What acquire_v1 answers.
+enum verdict_kind : std::int64_t { granted, held_by_other, lingering, quarantined, early, done };
+
+std::int64_t signed_number(fence_token token) { return static_cast<std::int64_t>(number(token)); }
+fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::uint64_t>(value)}; }
+
+// The smallest string above all that start with `prefix`, or nothing when there is none.
+std::optional<std::string> end_of_prefix(std::string prefix) {
+    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+    if (prefix.empty()) return std::nullopt;
+    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+    return prefix;
+}
+
+// The columns of list_v1 and inspect_v1.
+record record_in(const rows& got, int row) {
+    record one;
+    one.key = got.bytes(row, 0);
+    one.owner = got.bytes(row, 1);
+    one.holder = token_of(got.integer(row, 2));
+    one.remaining = millis{got.integer(row, 3)};
+    one.acquired_at = got.integer(row, 4);
+    if (!got.is_null(row, 5)) one.last_done = occurrence{got.integer(row, 5)};
+    one.last_token = token_of(got.integer(row, 6));
+    return one;
+}
+
+class postgresql_store : public lease_store, public std::enable_shared_from_this<postgresql_store> {
+public:
+    postgresql_store(net::loop& where, postgresql_settings settings)
+        : settings_{std::make_shared<const postgresql_settings>(std::move(settings))},
+          space_{settings_->common.name_space},
+          executor_{where.get_executor()},
+          pool_{pool::make(where, settings_)},
+          listener_{listener::make(where, settings_, pool_)},
+          text_{std::make_shared<const statements>(settings_->schema)} {}
+
+    ~postgresql_store() override {
+        pool_->close_from_anywhere();
+        listener_->close_from_anywhere();
+    }
+
+    store_traits traits() const noexcept override {
+        return {.strict_fencing = settings_->common.quarantine.has_value(),
+                .notifies = !listener_->is_deaf(),
+                .atomic_batch = true};
+    }
+
+    async<verdict> acquire(claim wanted) override;
+    async<bool> withdraw(std::string key, std::string id) override;
+    async<std::vector<renewal>> renew(std::span<const held> leases) override;
+    async<bool> release(std::string key, fence_token token, farewell how) override;
+    async<bool> evict(std::string key, fence_token token, millis delay) override;
+    async<std::optional<record>> inspect(std::string key) override;
+    async<page> list(std::string prefix, std::string after, std::size_t limit) override;
+    async<void> wait_change(std::string key, fence_token seen) override;
+    async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override;
+    async<examination> examine() override;
+
+private:
+    statement call(const statement_text& text) const {
+        statement made{std::shared_ptr<const statement_text>{text_, &text}};
+        made.add_text(space_);
+        return made;
+    }
+    async<bool> ask_for_flag(statement what);
+    async<bool> renew_batch(std::span<const held> leases, std::vector<renewal>& answers);
+    async<bool> still_held(const std::string& key, fence_token seen);
+    async<void> wait_in_silence(std::string key, fence_token seen);
+    result<verdict> read_verdict(const claim& wanted, const rows& got) const;
+    void purge_now_and_then();
+    static boost::asio::awaitable<void> purge(std::shared_ptr<postgresql_store> self);
+
+    failure unexpected(std::string_view what) const {
+        return {errc::protocol,
+                place_of(settings_->servers) + ": an unexpected answer to " + std::string{what}};
+    }
+
+    // Constant after construction
+    const std::shared_ptr<const postgresql_settings> settings_;
+    const std::string space_;
+    const net::loop::executor_type executor_;
+    const std::shared_ptr<pool> pool_;
+    const std::shared_ptr<listener> listener_;
+    const std::shared_ptr<const statements> text_;
+
+    // On the loop only
+    instant purge_next_{};
+    bool purging_ = false;
+    std::string purged_to_;  // where the next look begins
+};
+
+async<bool> postgresql_store::ask_for_flag(statement what) {
+    auto asking = pool_->ask(std::move(what));
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    if (got->count() != 1 || got->columns() != 1) co_return unexpected("a function");
+    co_return got->flag(0, 0);
+}
+
+async<verdict> postgresql_store::acquire(claim wanted) {
+    const auto self = shared_from_this();
+    const auto& common = settings_->common;
+    if (auto refused = rules::refuse_long_ttl(common.quarantine, wanted.ttl))
+        co_return std::move(*refused);
+    auto asked = call(text_->acquire);
+    asked.add_bytes(wanted.key).add_bytes(wanted.id).add_bytes(wanted.owner);
+    asked.add(std::int64_t{wanted.ttl.count()});
+    asked.add_or_null(wanted.firing ? std::optional{number(*wanted.firing)} : std::nullopt);
+    asked.add_flag(wanted.mode == delivery::at_most_once);
+    asked.add(std::int64_t{common.max_skew.count()});
+    asked.add_or_null(common.quarantine ? std::optional<std::int64_t>{common.quarantine->count()}
+                                        : std::nullopt);
+    auto asking = pool_->ask(std::move(asked));
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    auto told = read_verdict(wanted, *got);
+    purge_now_and_then();
+    co_return told;
+}
+
+result<verdict> postgresql_store::read_verdict(const claim& wanted, const rows& got) const {
+    if (got.count() != 1 || got.columns() != 4) return unexpected("acquire_v1");
+    const auto kind = got.integer(0, 0);
+    if (kind == granted) return verdict{grant{wanted.key, token_of(got.integer(0, 1)), wanted.ttl}};
+    if (kind == done) return verdict{already_done{occurrence{got.integer(0, 1)}}};
+    if (kind < held_by_other || kind > early) return unexpected("acquire_v1");
+    constexpr busy_reason reasons[] = {busy_reason::held, busy_reason::held, busy_reason::lingering,
+                                       busy_reason::quarantined, busy_reason::early};
+    return verdict{busy{token_of(got.integer(0, 1)), std::string{got.bytes(0, 3)},
+                        millis{got.integer(0, 2)}, reasons[static_cast<std::size_t>(kind)]}};
+}
+
+async<bool> postgresql_store::withdraw(std::string key, std::string id) {
+    const auto self = shared_from_this();
+    auto asked = call(text_->withdraw);
+    asked.add_bytes(key).add_bytes(id);
+    auto asking = ask_for_flag(std::move(asked));
+    co_return co_await std::move(asking);
+}
+
+async<std::vector<renewal>> postgresql_store::renew(std::span<const held> leases) {
+    const auto self = shared_from_this();
+    for (const auto& lease : leases)
+        if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
+            co_return std::move(*refused);
+    std::vector<renewal> answers;
+    answers.reserve(leases.size());
+    while (answers.size() < leases.size()) {
+        const auto rest = leases.subspan(answers.size());
+        const auto batch = rest.first(std::min(rest.size(), renew_batch_max));
+        auto asking = renew_batch(batch, answers);
+        const auto renewed = co_await std::move(asking);
+        if (renewed.has_error()) co_return renewed.error();
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) break;
+    }
+    if (answers.size() < leases.size())
+        co_return failure{errc::outcome_unknown,
+                          place_of(settings_->servers) + ": the caller gave up"};
+    co_return answers;
+}
+
+async<bool> postgresql_store::renew_batch(std::span<const held> leases,
+                                          std::vector<renewal>& answers) {
+    std::vector<std::string_view> keys;
+    std::vector<std::int64_t> tokens, ttls, lifetimes;
+    std::vector<bool> may_lapse;
+    for (const auto& lease : leases) {
+        keys.push_back(lease.key);
+        tokens.push_back(signed_number(lease.token));
+        ttls.push_back(lease.ttl.count());
+        lifetimes.push_back(lease.max_lifetime.count());
+        may_lapse.push_back(lease.if_lapsed == lapse::extend_if_unclaimed);
+    }
+    auto asked = call(text_->renew);
+    asked.add(keys).add(tokens).add(ttls).add(lifetimes).add_flags(may_lapse);
+    auto asking = pool_->ask(std::move(asked));
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    if (got->count() != 1 || got->columns() != 1) co_return unexpected("renew_v1");
+    const auto first = answers.size();
+    answers.resize(first + leases.size(), renewal::lost);
+    for (const auto place : got->integers(0, 0))
+        if (place >= 1 && place <= static_cast<std::int64_t>(leases.size()))
+            answers[first + static_cast<std::size_t>(place) - 1] = renewal::renewed;
+    co_return true;
+}
+
+async<bool> postgresql_store::release(std::string key, fence_token token, farewell how) {
+    const auto self = shared_from_this();
+    auto asked = call(text_->release);
+    asked.add_bytes(key).add(signed_number(token));
+    asked.add_or_null(how.at_least == farewell::until_expiry
+                          ? std::nullopt
+                          : std::optional<std::int64_t>{how.at_least.count()});
+    asked.add_or_null(how.done ? std::optional{number(*how.done)} : std::nullopt);
+    auto asking = ask_for_flag(std::move(asked));
+    co_return co_await std::move(asking);
+}
+
+async<bool> postgresql_store::evict(std::string key, fence_token token, millis delay) {
+    const auto self = shared_from_this();
+    auto asked = call(text_->evict);
+    asked.add_bytes(key).add(signed_number(token)).add(std::int64_t{delay.count()});
+    auto asking = ask_for_flag(std::move(asked));
+    co_return co_await std::move(asking);
+}
+
+async<std::optional<record>> postgresql_store::inspect(std::string key) {
+    const auto self = shared_from_this();
+    auto asked = call(text_->inspect);
+    asked.add_bytes(key);
+    auto asking = pool_->ask(std::move(asked));
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    if (got->columns() != 7) co_return unexpected("inspect_v1");
+    if (got->count() == 0) co_return std::optional<record>{};
+    co_return std::optional<record>{record_in(*got, 0)};
+}
+
+async<page> postgresql_store::list(std::string prefix, std::string after, std::size_t limit) {
+    const auto self = shared_from_this();
+    base::ensure(limit >= 1 && limit <= page_limit_max);
+    const auto end = end_of_prefix(prefix);
+    auto asked = call(text_->list);
+    asked.add_bytes(prefix).add_bytes_or_null(end);
+    asked.add_bytes_or_null(after.empty() ? std::nullopt : std::optional{after});
+    // One more than asked for tells whether there is another page.
+    asked.add_count(static_cast<std::int32_t>(limit + 1));
+    auto asking = pool_->ask(std::move(asked));
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    if (got->columns() != 7) co_return unexpected("list_v1");
+    page found;
+    const auto there = static_cast<std::size_t>(got->count());
+    for (std::size_t i = 0; i < std::min(limit, there); ++i)
+        found.records.push_back(record_in(*got, static_cast<int>(i)));
+    if (there > limit) found.next = found.records.back().key;
+    co_return found;
+}
+
+// ---- Waiting
+
+async<bool> postgresql_store::still_held(const std::string& key, fence_token seen) {
+    auto asked = call(text_->watch);
+    asked.add_bytes(key).add(signed_number(seen));
+    auto asking = ask_for_flag(std::move(asked));
+    co_return co_await std::move(asking);
+}
+
+// A verb never throws, but awaiting anything in a cancelled coroutine does: look before each.
+async<void> postgresql_store::wait_change(std::string key, fence_token seen) {
+    const auto self = shared_from_this();
+    auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    if (listener_->is_deaf()) {
+        auto waiting = wait_in_silence(std::move(key), seen);
+        co_return co_await std::move(waiting);
+    }
+    watcher waiting{listener_, key};
+    auto confirming = waiting.confirmed();
+    const auto confirmed = co_await std::move(confirming);
+    if (confirmed.has_error()) co_return confirmed.error();
+    cancellation = co_await boost::asio::this_coro::cancellation_state;
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    // What changed before we listened was never announced to us.
+    auto looking = still_held(key, seen);
+    const auto unchanged = co_await std::move(looking);
+    cancellation = co_await boost::asio::this_coro::cancellation_state;
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    if (unchanged.has_error()) co_return unchanged.error();
+    if (!*unchanged) co_return result<void>{};
+    auto ringing = waiting.rung();
+    co_return co_await std::move(ringing);
+}
+
+async<void> postgresql_store::wait_in_silence(std::string key, fence_token seen) {
+    auto looking = still_held(key, seen);
+    const auto unchanged = co_await std::move(looking);
+    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    if (unchanged.has_error()) co_return unchanged.error();
+    if (!*unchanged) co_return result<void>{};
+    boost::asio::steady_timer patience{executor_, silent_wait_max};
+    boost::system::error_code ended;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
+    co_await patience.async_wait(token);
+    co_return result<void>{};
+}
+
+async<fence_verdict> postgresql_store::fence(std::string resource, fence_token token,
+                                             fence_rule rule) {
+    const auto self = shared_from_this();
+    auto asked = call(text_->fence);
+    asked.add_bytes(resource).add(signed_number(token));
+    asked.add_flag(rule == fence_rule::reject_not_newer);
+    auto asking = pool_->ask(std::move(asked));
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    if (got->count() != 1 || got->columns() != 2) co_return unexpected("fence_v1");
+    co_return fence_verdict{got->flag(0, 0), token_of(got->integer(0, 1))};
+}
+
+async<examination> postgresql_store::examine() {
+    const auto self = shared_from_this();
+    auto examining = postgresql::examine(settings_, pool_, listener_);
+    co_return co_await std::move(examining);
+}
+
+// ---- Forgetting
+
+void postgresql_store::purge_now_and_then() {
+    const auto now = lease_clock::now();
+    if (purging_ || now < purge_next_) return;
+    purging_ = true;
+    purge_next_ = now + std::min(purge_pause_max, settings_->common.retention);
+    boost::asio::co_spawn(executor_, purge(shared_from_this()), boost::asio::detached);
+}
+
+// Detached: nobody waits for it, and the next one makes up for one that failed.
+boost::asio::awaitable<void> postgresql_store::purge(std::shared_ptr<postgresql_store> self) {
+    auto asked = self->call(self->text_->purge);
+    asked.add_bytes(self->purged_to_);
+    asked.add(std::int64_t{self->settings_->common.retention.count()});
+    asked.add_count(purge_batch_max);
+    auto asking = self->pool_->ask(std::move(asked));
+    const auto got = co_await std::move(asking);
+    self->purging_ = false;
+    if (got.has_error()) co_return;
+    self->purged_to_.clear();
+    if (got->count() == 1 && !got->is_null(0, 0)) self->purged_to_ = got->bytes(0, 0);
+}
+
+}  // namespace
+
+std::shared_ptr<lease_store> make_postgresql_store(net::loop& where, postgresql_settings settings) {
+    base::ensure(!base::name_space_fault(settings.common.name_space));
+    return std::make_shared<postgresql_store>(where, std::move(settings));
+}
+
+const std::vector<std::string>& known_keywords() {
+    static const std::vector<std::string> known = [] {
+        std::vector<std::string> names;
+        const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> all{PQconndefaults(),
+                                                                                 PQconninfoFree};
+        for (const auto* one = all.get(); one != nullptr && one->keyword != nullptr; ++one)
+            names.emplace_back(one->keyword);
+        return names;
+    }();
+    return known;
+}
+
+}  // namespace pawl::postgresql
