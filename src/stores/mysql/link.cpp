@@ -1,0 +1,392 @@
+#include "stores/mysql/link.hpp"
+
+#include "base/ensure.hpp"
+#include "net/tls.hpp"
+
+#include <mysql.h>
+
+#include <errmsg.h>
+// What its private headers expect: that TLS is built in, as it is in Debian's, and a name for
+// bytes.
+#define HAVE_TLS
+using uchar = unsigned char;
+extern "C" {
+#include <ma_pvio.h>
+}
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fcntl.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <mutex>
+
+namespace pawl::mysql {
+namespace {
+
+// OpenSSL's verification of a chain needs more than the 60 KiB that the library would take.
+constexpr std::size_t stack_bytes = std::size_t{256} * 1024;
+// How often a step that was aborted is told so before it must have ended.
+constexpr int resumes_max = 64;
+
+// Plugins that do not send the password as it is: without TLS a server may ask for no other.
+constexpr const char* plugins_without_tls =
+    "mysql_native_password,caching_sha2_password,sha256_password,client_ed25519,"
+    "auth_gssapi_client";
+
+// The library would ignore SIGPIPE for the whole process, and for the commands that it starts.
+void start_library() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        struct sigaction before{};
+        ::sigaction(SIGPIPE, nullptr, &before);
+        mysql_server_init(0, nullptr, nullptr);
+        ::sigaction(SIGPIPE, &before, nullptr);
+    });
+}
+
+// OpenSSL writes with write(2): to a peer that is gone that is a SIGPIPE, kept off the process
+// here.
+class pipe_guard {
+public:
+    explicit pipe_guard(bool wanted) : wanted_{wanted} {
+        if (!wanted_) return;
+        sigset_t pending;
+        sigpending(&pending);
+        was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+        pthread_sigmask(SIG_BLOCK, &pipe_only(), &before_);
+    }
+    ~pipe_guard() {
+        if (!wanted_) return;
+        const timespec at_once{};
+        const auto& only = pipe_only();
+        while (!was_pending_ && sigtimedwait(&only, nullptr, &at_once) == -1 && errno == EINTR) {
+        }
+        pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    }
+    pipe_guard(const pipe_guard&) = delete;
+    pipe_guard& operator=(const pipe_guard&) = delete;
+
+private:
+    static const sigset_t& pipe_only() {
+        static const sigset_t only = [] {
+            sigset_t set;
+            sigemptyset(&set);
+            sigaddset(&set, SIGPIPE);
+            return set;
+        }();
+        return only;
+    }
+
+    const bool wanted_;
+    bool was_pending_ = false;
+    sigset_t before_{};
+};
+
+bool exists(const char* path) {
+    struct stat found{};
+    return ::stat(path, &found) == 0;
+}
+
+// Without authorities the library would verify nothing at all.
+void set_authorities(MYSQL* handle, const net::tls_settings& tls) {
+    if (!tls.ca.empty()) {
+        mysql_options(handle, MYSQL_OPT_SSL_CA, tls.ca.c_str());
+        return;
+    }
+    if (const auto* file = X509_get_default_cert_file(); exists(file))
+        mysql_options(handle, MYSQL_OPT_SSL_CA, file);
+    mysql_options(handle, MYSQL_OPT_SSL_CAPATH, X509_get_default_cert_dir());
+}
+
+void set_tls(MYSQL* handle, const net::tls_settings& tls) {
+    const my_bool yes = 1;
+    mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &yes);
+    mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+    mysql_options(handle, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
+    set_authorities(handle, tls);
+    if (tls.certificate.empty()) return;
+    const auto& key = tls.key.empty() ? tls.certificate : tls.key;
+    mysql_options(handle, MYSQL_OPT_SSL_CERT, tls.certificate.c_str());
+    mysql_options(handle, MYSQL_OPT_SSL_KEY, key.c_str());
+}
+
+SSL* session_of(const MYSQL* handle) {
+    if (handle == nullptr || handle->net.pvio == nullptr || handle->net.pvio->ctls == nullptr)
+        return nullptr;
+    return static_cast<SSL*>(handle->net.pvio->ctls->ssl);
+}
+
+// The greeting is packet 0 of version 10, or an error.
+bool is_greeting(const std::array<unsigned char, 5>& bytes) {
+    return bytes[3] == 0 && (bytes[4] == PROTOCOL_VERSION || bytes[4] == 0xff);
+}
+
+}  // namespace
+
+// ---- Answers
+
+void answer::ender::operator()(st_mysql_res* result) const noexcept { mysql_free_result(result); }
+
+bool answer::next() {
+    if (!rows_) return false;
+    row_ = mysql_fetch_row(rows_.get());
+    sizes_ = row_ == nullptr ? nullptr : mysql_fetch_lengths(rows_.get());
+    return row_ != nullptr;
+}
+
+bool answer::is_null(unsigned column) const {
+    return row_ == nullptr || column >= mysql_num_fields(rows_.get()) || row_[column] == nullptr;
+}
+
+std::string_view answer::text(unsigned column) const {
+    return is_null(column) ? std::string_view{} : std::string_view{row_[column], sizes_[column]};
+}
+
+std::int64_t answer::integer(unsigned column) const {
+    const auto digits = text(column);
+    std::int64_t value = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return value;
+}
+
+// ---- Steps of the library
+
+int link::begin(step what) {
+    const pipe_guard guard{secure_};
+    switch (what) {
+        case step::connect: {
+            const auto& to = *settings_;
+            const bool local = !to.unix_path.empty();
+            return mysql_real_connect_start(
+                &connected_, handle_, local ? "localhost" : address_.c_str(), to.user.c_str(),
+                to.password.c_str(), to.database.c_str(), to.port,
+                local ? to.unix_path.c_str() : nullptr, CLIENT_MULTI_STATEMENTS);
+        }
+        case step::send:
+            return mysql_send_query_start(&status_, handle_, sql_.data(), sql_.size());
+        case step::read:
+            return mysql_read_query_result_start(&failed_, handle_);
+        case step::next:
+            return mysql_next_result_start(&status_, handle_);
+        case step::store:
+            return mysql_store_result_start(&result_, handle_);
+        case step::none:
+            break;
+    }
+    return 0;
+}
+
+int link::resume(int events) {
+    const pipe_guard guard{secure_};
+    switch (suspended_) {
+        case step::connect:
+            return mysql_real_connect_cont(&connected_, handle_, events);
+        case step::send:
+            return mysql_send_query_cont(&status_, handle_, events);
+        case step::read:
+            return mysql_read_query_result_cont(&failed_, handle_, events);
+        case step::next:
+            return mysql_next_result_cont(&status_, handle_, events);
+        case step::store:
+            return mysql_store_result_cont(&result_, handle_, events);
+        case step::none:
+            break;
+    }
+    return 0;
+}
+
+boost::asio::awaitable<void> link::perform(step what) {
+    int waits = begin(what);
+    while (waits != 0) {
+        suspended_ = what;
+        if (what == step::connect) expect_name();
+        const int events = co_await ready(waits);
+        waits = resume(events);
+    }
+    suspended_ = step::none;
+}
+
+// The library may try several sockets while it connects.
+void link::follow_socket() {
+    const auto now = static_cast<int>(mysql_get_socket(handle_));
+    if (now == descriptor_ && socket_.is_open()) return;
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    descriptor_ = now;
+    const int copy = ::fcntl(now, F_DUPFD_CLOEXEC, 0);
+    if (copy >= 0) socket_.assign(copy, ignored);
+}
+
+boost::asio::awaitable<int> link::ready(int waits) {
+    follow_socket();
+    if (aborted_ || !socket_.is_open()) co_return MYSQL_WAIT_TIMEOUT;
+    using descriptor = boost::asio::posix::descriptor_base;
+    const bool reads = (waits & MYSQL_WAIT_READ) != 0;
+    boost::system::error_code error;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+    co_await socket_.async_wait(reads ? descriptor::wait_read : descriptor::wait_write, token);
+    if (error || aborted_) co_return MYSQL_WAIT_TIMEOUT;
+    if (suspended_ == step::connect && reads && handle_->host == nullptr) {
+        // The library would wait for as many bytes as a stranger's first four happen to say.
+        std::array<unsigned char, 5> first{};
+        const auto got = ::recv(descriptor_, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
+        foreign_ = got == static_cast<ssize_t>(first.size()) && !is_greeting(first);
+        if (foreign_) co_return MYSQL_WAIT_TIMEOUT;
+    }
+    co_return reads ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE;
+}
+
+server_error link::fault() const { return {mysql_errno(handle_), mysql_error(handle_)}; }
+
+// ---- Connecting
+
+bool link::prepare(const mysql_settings& settings) {
+    start_library();
+    handle_ = mysql_init(nullptr);
+    if (handle_ == nullptr) return false;
+    const std::size_t stack = stack_bytes;
+    mysql_options(handle_, MYSQL_OPT_NONBLOCK, &stack);
+    const my_bool no = 0;
+    mysql_options(handle_, MYSQL_OPT_RECONNECT, &no);
+    // Or a server could ask for any file of this machine.
+    const unsigned none = 0;
+    mysql_options(handle_, MYSQL_OPT_LOCAL_INFILE, &none);
+    mysql_options(handle_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    if (settings.unix_path.empty()) {
+        const unsigned tcp = MYSQL_PROTOCOL_TCP;
+        mysql_options(handle_, MYSQL_OPT_PROTOCOL, &tcp);
+    }
+    secure_ = settings.tls.has_value();
+    if (secure_)
+        set_tls(handle_, *settings.tls);
+    else if (settings.unix_path.empty())
+        mysql_options(handle_, MARIADB_OPT_RESTRICTED_AUTH, plugins_without_tls);
+    return true;
+}
+
+// The library compares the certificate with the host that it dialled, which is an address here, as
+// its own resolver would block. It asks for the name when the handshake is over, and a handshake
+// waits for the peer at least once: this is called before each wait.
+void link::expect_name() {
+    if (!secure_ || handle_->host == nullptr || name_ == handle_->host) return;
+    std::free(handle_->host);
+    handle_->host = ::strdup(name_.c_str());
+}
+
+// Once more, by ourselves: nothing is asked over a connection whose name was not compared.
+std::optional<server_error> link::verify_name() const {
+    auto* session = session_of(handle_);
+    auto* certificate = session == nullptr ? nullptr : SSL_get0_peer_certificate(session);
+    if (certificate != nullptr &&
+        (X509_check_host(certificate, name_.c_str(), name_.size(), 0, nullptr) == 1 ||
+         X509_check_ip_asc(certificate, name_.c_str(), 0) == 1))
+        return std::nullopt;
+    return server_error{CR_SSL_CONNECTION_ERROR, "the certificate is not for " + name_};
+}
+
+boost::asio::awaitable<std::optional<server_error>> link::connect(const mysql_settings& settings,
+                                                                  std::string address,
+                                                                  std::string name) {
+    base::ensure(handle_ == nullptr);
+    settings_ = &settings;
+    address_ = std::move(address);
+    name_ = std::move(name);
+    connected_ = nullptr;
+    if (!prepare(settings))
+        co_return server_error{CR_OUT_OF_MEMORY, "the client library has no memory"};
+    co_await perform(step::connect);
+    settings_ = nullptr;
+    if (connected_ == nullptr) co_return fault();
+    if (secure_) co_return verify_name();
+    co_return std::nullopt;
+}
+
+// ---- Asking
+
+void link::take_answer(reply& into) {
+    auto& added = into.answers.emplace_back();
+    added.affected = mysql_affected_rows(handle_);
+    added.insert_id = mysql_insert_id(handle_);
+}
+
+boost::asio::awaitable<reply> link::ask(std::string_view sql) {
+    reply got;
+    sql_ = sql;
+    co_await perform(step::send);
+    bool more = status_ == 0;
+    if (!more) got.error = fault();
+    // A reply is never there yet: to look for it would cost a system call.
+    if (more) co_await ready(MYSQL_WAIT_READ);
+    for (bool first = true; more; first = false) {
+        co_await perform(first ? step::read : step::next);
+        if (first ? failed_ != 0 : status_ != 0) {
+            got.error = fault();
+            break;
+        }
+        take_answer(got);
+        if (mysql_field_count(handle_) > 0) {
+            co_await perform(step::store);
+            got.answers.back().rows_.reset(std::exchange(result_, nullptr));
+            if (!got.answers.back().rows_) {
+                got.error = fault();
+                break;
+            }
+        }
+        more = mysql_more_results(handle_) != 0;
+    }
+    co_return got;
+}
+
+// ---- The end
+
+bool link::is_alive() const {
+    if (handle_ == nullptr || aborted_) return false;
+    char byte = 0;
+    const auto got = ::recv(descriptor_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+void link::abort() {
+    aborted_ = true;
+    boost::system::error_code ignored;
+    socket_.cancel(ignored);
+}
+
+void link::close() noexcept {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+    if (handle_ == nullptr) return;
+    const auto descriptor = static_cast<int>(mysql_get_socket(handle_));
+    // What is said from here on is of no interest, and must not take time.
+    if (descriptor >= 0 && (suspended_ != step::none || aborted_))
+        ::shutdown(descriptor, SHUT_RDWR);
+    // A step that is given up in the middle keeps what it has allocated: it must come to its end.
+    for (int i = 0; suspended_ != step::none && i < resumes_max; ++i)
+        if (resume(MYSQL_WAIT_TIMEOUT) == 0) suspended_ = step::none;
+    if (result_ != nullptr) mysql_free_result(std::exchange(result_, nullptr));
+    const pipe_guard guard{secure_};
+    mysql_close(std::exchange(handle_, nullptr));
+    descriptor_ = -1;
+    suspended_ = step::none;
+}
+
+std::optional<finding> link::examine_tls() const {
+    const auto* session = session_of(handle_);
+    if (session == nullptr) return std::nullopt;
+    return net::examine_peer(session);
+}
+
+}  // namespace pawl::mysql

@@ -1,0 +1,71 @@
+// Who waits for which key, and when to look next.
+//
+// MySQL has no push. One look, a read of the primary key, serves all who wait in this store; the
+// looks are close together while a wait is young and calm down as it goes on.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/errors.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pawl::mysql {
+
+// A hand-over is noticed this much later than it happened, at most; half of it on average.
+constexpr millis look_pause_min{10};
+constexpr millis look_pause_max{250};
+
+// The pause after a look when the youngest wait has lasted for `age`.
+millis look_pause(millis age);
+
+// One wait_change that is under way. Used on the loop only.
+struct watcher {
+    watcher(boost::asio::io_context::executor_type executor, std::string key, fence_token seen)
+        : key{std::move(key)}, seen{seen}, timer{executor} {
+        timer.expires_at(boost::asio::steady_timer::time_point::max());
+    }
+
+    void end(std::optional<failure> why) {
+        over = true;
+        fault = std::move(why);
+        timer.cancel();
+    }
+
+    const std::string key;
+    const fence_token seen;
+    const instant began = lease_clock::now();
+    boost::asio::steady_timer timer;  // cancelled when the wait is over
+    bool over = false;
+    std::optional<failure> fault;
+};
+
+class lookout {
+public:
+    using watchers = std::list<watcher*>;
+
+    watchers::iterator add(watcher* who) { return watchers_.insert(watchers_.end(), who); }
+    void remove(watchers::iterator place) { watchers_.erase(place); }
+    bool empty() const noexcept { return watchers_.empty(); }
+
+    // The next keys to look at, each once, at most `limit` of them; empty when all were looked at.
+    std::vector<std::string> round(const std::string& after, std::size_t limit) const;
+    // What a look saw: the holders of those of `keys` that are held.
+    void seen(const std::vector<std::string>& keys,
+              const std::map<std::string, fence_token>& holders);
+    void failed(const std::vector<std::string>& keys, const failure& why);
+    // Of the youngest wait.
+    millis age(instant now) const;
+
+private:
+    watchers watchers_;
+};
+
+}  // namespace pawl::mysql

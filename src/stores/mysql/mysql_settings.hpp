@@ -1,0 +1,30 @@
+// Where a MySQL or MariaDB is, and how to log in to it.
+#pragma once
+
+#include "net/tls.hpp"
+
+#include <pawl/spi/store_settings.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace pawl::mysql {
+
+struct mysql_settings {
+    store_settings common;
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 3306;
+    std::string unix_path;  // when set, host and port are not used
+    std::string user;
+    std::string password;
+    std::string database;
+    std::optional<net::tls_settings> tls;  // empty: no TLS
+    std::size_t connections_max = 8;       // of one store; they are opened as they are needed
+};
+
+// What people call it, such as 10.0.0.7:3306; begins every detail of a failure. Holds no secret.
+std::string place_of(const mysql_settings& settings);
+
+}  // namespace pawl::mysql

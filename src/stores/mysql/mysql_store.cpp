@@ -1,0 +1,531 @@
+#include "stores/mysql/mysql_store.hpp"
+
+#include "base/ensure.hpp"
+#include "base/text.hpp"
+#include "stores/mysql/lookout.hpp"
+#include "stores/mysql/pool.hpp"
+#include "stores/mysql/server_report.hpp"
+#include "stores/mysql/statement.hpp"
+#include "stores/rules/rules.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace pawl::mysql {
+namespace {
+
+using boost::asio::awaitable;
+using rules::micros;
+
+// Leases renewed by one statement: their rows stay locked for about 2 ms.
+constexpr std::size_t renew_batch_max = 256;
+constexpr std::size_t keys_per_look = 256;
+// A refusal is read after the fact, when the key may have become free: then it is claimed again.
+constexpr int claims_max = 8;
+constexpr std::uint64_t grants_per_sweep = 64;
+constexpr std::size_t records_per_sweep = 128;
+
+// The smallest string above all that start with `prefix`, or nothing when there is none.
+std::optional<std::string> end_of_prefix(std::string prefix) {
+    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+    if (prefix.empty()) return std::nullopt;
+    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+    return prefix;
+}
+
+std::string text_of(fence_token token) { return std::to_string(number(token)); }
+
+// Of what a caller may give, farther than any clock: the sum with one must not overflow.
+std::string micros_text(millis duration) {
+    constexpr millis farthest{4'000'000'000'000};
+    return std::to_string(micros{std::clamp(duration, -farthest, farthest)}.count());
+}
+
+std::string micros_text(occurrence due) { return micros_text(millis{number(due)}); }
+
+fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::uint64_t>(value)}; }
+
+// The columns holder, claim_id, owner, acquired, until_at, last_token, last_done from `first` on.
+rules::lease_state state_from(const answer& row, unsigned first) {
+    rules::lease_state state;
+    state.holder = token_of(row.integer(first));
+    state.claim_id = row.text(first + 1);
+    state.owner = row.text(first + 2);
+    state.acquired = state.acquired_wall = micros{row.integer(first + 3)};
+    state.until = micros{row.integer(first + 4)};
+    state.last_token = token_of(row.integer(first + 5));
+    if (!row.is_null(first + 6)) state.last_done = occurrence{row.integer(first + 6)};
+    return state;
+}
+
+rules::store_time time_of(std::int64_t now) { return {micros{now}, micros{now}}; }
+
+std::string joined(const std::vector<std::string>& texts) {
+    std::string all;
+    for (const auto& each : texts) all += (all.empty() ? "" : ",") + each;
+    return all;
+}
+
+// Leases with the same terms, which one statement renews.
+struct terms {
+    explicit terms(const held& lease)
+        : ttl{lease.ttl},
+          max_lifetime{lease.max_lifetime},
+          extends{lease.if_lapsed == lapse::extend_if_unclaimed} {}
+    auto operator<=>(const terms&) const = default;
+
+    millis ttl, max_lifetime;
+    bool extends;
+};
+
+class mysql_store : public lease_store, public std::enable_shared_from_this<mysql_store> {
+public:
+    mysql_store(net::loop& where, mysql_settings settings)
+        : loop_{where},
+          settings_{std::make_shared<const mysql_settings>(std::move(settings))},
+          place_{place_of(*settings_)},
+          space_{literal(settings_->common.name_space)},
+          pool_{pool::make(where, settings_)} {}
+
+    ~mysql_store() override { pool_->close_from_anywhere(); }
+
+    store_traits traits() const noexcept override {
+        return {.strict_fencing = true, .notifies = true, .atomic_batch = false};
+    }
+
+    async<verdict> acquire(claim wanted) override;
+    async<bool> withdraw(std::string key, std::string id) override;
+    async<std::vector<renewal>> renew(std::span<const held> leases) override;
+    async<bool> release(std::string key, fence_token token, farewell how) override;
+    async<bool> evict(std::string key, fence_token token, millis delay) override;
+    async<std::optional<record>> inspect(std::string key) override;
+    async<page> list(std::string prefix, std::string after, std::size_t limit) override;
+    async<void> wait_change(std::string key, fence_token seen) override;
+    async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override;
+    async<examination> examine() override;
+
+private:
+    std::string claim_text(const claim& wanted, const std::string& mark) const;
+    std::string firing_text(const claim& wanted, const std::string& mark) const;
+    async<verdict> explain_refused(const claim& wanted, const std::string& mark);
+    result<verdict> read_refusal(const claim& wanted, const answer& row) const;
+    async<bool> renew_batch(std::span<const held> leases, std::span<const std::size_t> which,
+                            std::vector<renewal>& answers);
+    void count_grant();
+    static awaitable<void> sweep(std::shared_ptr<mysql_store> self);
+    static awaitable<void> look(std::shared_ptr<mysql_store> self);
+    awaitable<void> look_once();
+
+    failure unexpected(std::string_view what) const {
+        return {errc::protocol, place_ + ": an unexpected answer to " + std::string{what}};
+    }
+
+    // Constant after construction
+    net::loop& loop_;
+    const std::shared_ptr<const mysql_settings> settings_;
+    const std::string place_, space_;
+    const std::shared_ptr<pool> pool_;
+
+    // On the loop only
+    lookout watched_;
+    boost::asio::steady_timer* looking_ = nullptr;  // sleeps between two looks
+    bool look_now_ = false;
+    std::uint64_t grants_ = 0;
+    bool sweeping_ = false;
+    std::string sweep_from_;
+};
+
+// ---- Claims
+
+std::string mysql_store::claim_text(const claim& wanted, const std::string& mark) const {
+    if (wanted.firing || settings_->common.quarantine) return firing_text(wanted, mark);
+    return statements::all().acquire.with({{"space", space_},
+                                           {"key", literal(wanted.key)},
+                                           {"id", literal(wanted.id)},
+                                           {"owner", literal(wanted.owner)},
+                                           {"ttl_us", micros_text(wanted.ttl)},
+                                           {"mark", mark}});
+}
+
+std::string mysql_store::firing_text(const claim& wanted, const std::string& mark) const {
+    const auto& common = settings_->common;
+    const auto due = wanted.firing ? std::to_string(number(*wanted.firing)) : "NULL";
+    const bool marks = wanted.firing && wanted.mode == delivery::at_most_once;
+    return statements::all().acquire_firing.with(
+        {{"space", space_},
+         {"key", literal(wanted.key)},
+         {"id", literal(wanted.id)},
+         {"owner", literal(wanted.owner)},
+         {"ttl_us", micros_text(wanted.ttl)},
+         {"mark", mark},
+         {"due", due},
+         {"done", marks ? due : "NULL"},
+         {"due_us", wanted.firing ? micros_text(*wanted.firing) : "NULL"},
+         {"skew_us", micros_text(common.max_skew)},
+         {"skew_ms", std::to_string(common.max_skew.count())},
+         {"quarantine_us", common.quarantine ? micros_text(*common.quarantine) : "NULL"}});
+}
+
+async<verdict> mysql_store::acquire(claim wanted) {
+    const auto self = shared_from_this();
+    if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, wanted.ttl))
+        co_return std::move(*refused);
+    const auto mark = "'," + hexadecimal(wanted.id) + ",'";
+    for (int times = 0;; ++times) {
+        auto text = claim_text(wanted, mark);
+        const auto got = co_await pool_->ask(std::move(text));
+        if (got.has_error()) co_return got.error();
+        if (got->answers.size() != 1) co_return unexpected("a claim");
+        if (got->answers[0].affected > 0) {
+            count_grant();
+            const fence_token token{got->answers[0].insert_id};
+            co_return verdict{grant{wanted.key, token, wanted.ttl}};
+        }
+        auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+            co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
+        auto why = co_await explain_refused(wanted, mark);
+        if (why.has_error()) co_return why.error();
+        const auto* mine = std::get_if<grant>(&*why);
+        if (mine == nullptr || number(mine->token) != 0) co_return why;
+        if (times == claims_max)
+            co_return verdict{busy{fence_token{}, {}, millis{1}, busy_reason::held}};
+        cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+            co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
+    }
+}
+
+// A grant with token 0 where the key has become free in the meantime.
+async<verdict> mysql_store::explain_refused(const claim& wanted, const std::string& mark) {
+    auto text = statements::all().refusal.with(
+        {{"space", space_}, {"key", literal(wanted.key)}, {"mark", mark}});
+    auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    if (got->answers.size() != 1 || !got->answers[0].next())
+        co_return failure{errc::rejected, place_ +
+                                              ": pawl_marker has no row: the tables were emptied "
+                                              "by hand; drop them all"};
+    co_return read_refusal(wanted, got->answers[0]);
+}
+
+result<verdict> mysql_store::read_refusal(const claim& wanted, const answer& row) const {
+    const auto& common = settings_->common;
+    const auto now = time_of(row.integer(0));
+    if (auto waits = rules::refuse_in_quarantine(common.quarantine, time_of(row.integer(1)), wanted,
+                                                 now, common.max_skew))
+        return std::move(*waits);
+    rules::lease_state state;
+    if (!row.is_null(2)) state = state_from(row, 2);
+    const bool mine = state.held(now) && state.claim_id == wanted.id;
+    const auto holder = state.holder;
+    const bool was_withdrawn = row.integer(9) != 0;
+    if (was_withdrawn && !state.live(now))
+        return verdict{busy{fence_token{}, state.owner, millis{1}, busy_reason::lingering}};
+    auto judged = rules::acquire(state, wanted, now, common.max_skew);
+    if (!std::holds_alternative<grant>(judged)) return judged;
+    // Repeated without anything to change, or free since.
+    return verdict{grant{wanted.key, mine ? holder : fence_token{}, wanted.ttl}};
+}
+
+async<bool> mysql_store::withdraw(std::string key, std::string id) {
+    const auto self = shared_from_this();
+    if (id.empty()) co_return false;
+    const auto hex = hexadecimal(id);
+    auto text = statements::all().withdraw.with({{"space", space_},
+                                                 {"key", literal(key)},
+                                                 {"id", literal(id)},
+                                                 {"mark", "'," + hex + ",'"},
+                                                 {"entry", "'," + hex + "'"}});
+    const auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    if (got->answers.size() != 1) co_return unexpected("a withdrawal");
+    co_return got->answers[0].affected > 0 && got->answers[0].insert_id == 1;
+}
+
+// ---- Leases
+
+async<std::vector<renewal>> mysql_store::renew(std::span<const held> leases) {
+    const auto self = shared_from_this();
+    for (const auto& lease : leases)
+        if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
+            co_return std::move(*refused);
+    std::vector<renewal> answers(leases.size(), renewal::lost);
+    std::map<terms, std::vector<std::size_t>> alike;
+    for (std::size_t i = 0; i < leases.size(); ++i)
+        if (number(leases[i].token) != 0) alike[terms{leases[i]}].push_back(i);
+    for (const auto& [unused, all] : alike) {
+        for (std::span<const std::size_t> rest{all}; !rest.empty();) {
+            // A key stands in the text three times, in hexadecimal.
+            constexpr std::size_t bytes_per_key = 3 * (2 * key_bytes_max + 8);
+            const auto fitting = std::max<std::size_t>(1, pool_->packet_max() / bytes_per_key / 2);
+            const auto batch = rest.first(std::min({rest.size(), renew_batch_max, fitting}));
+            const auto done = co_await renew_batch(leases, batch, answers);
+            if (done.has_error()) co_return done.error();
+            const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+            if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+                co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
+            rest = rest.subspan(batch.size());
+        }
+    }
+    co_return answers;
+}
+
+async<bool> mysql_store::renew_batch(std::span<const held> leases,
+                                     std::span<const std::size_t> which,
+                                     std::vector<renewal>& answers) {
+    std::string keys, pairs;
+    for (const auto i : which) {
+        const auto key = literal(leases[i].key);
+        keys += (keys.empty() ? "" : ",") + key;
+        pairs += (pairs.empty() ? "(" : ",(") + key + "," + text_of(leases[i].token) + ")";
+    }
+    const terms same{leases[which.front()]};
+    auto until = "@pawl_now + " + micros_text(same.ttl);
+    if (same.max_lifetime.count() > 0)
+        until = "LEAST(" + until + ", acquired + " + micros_text(same.max_lifetime) + ")";
+    auto text = statements::all().renew.with({{"space", space_},
+                                              {"keys", keys},
+                                              {"pairs", pairs},
+                                              {"until", until},
+                                              {"extend", same.extends ? "1" : "0"}});
+    auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    if (got->answers.size() != 3) co_return unexpected("a renewal");
+    // The rules once more, on the rows as the statement left them.
+    std::map<std::string, fence_token, std::less<>> renewed;
+    auto& rows = got->answers[2];
+    while (rows.next()) {
+        const auto now = rows.integer(0), until_at = rows.integer(4);
+        auto wanted = now + micros{same.ttl}.count();
+        if (same.max_lifetime.count() > 0)
+            wanted = std::min(wanted, rows.integer(3) + micros{same.max_lifetime}.count());
+        if (wanted > now && until_at >= wanted)
+            renewed.emplace(rows.text(1), token_of(rows.integer(2)));
+    }
+    for (const auto i : which) {
+        const auto found = renewed.find(leases[i].key);
+        if (found != renewed.end() && found->second == leases[i].token)
+            answers[i] = renewal::renewed;
+    }
+    co_return true;
+}
+
+async<bool> mysql_store::release(std::string key, fence_token token, farewell how) {
+    const auto self = shared_from_this();
+    if (number(token) == 0) co_return false;
+    std::string until{server_clock};
+    if (how.at_least == farewell::until_expiry)
+        until = "until_at";
+    else if (how.at_least.count() > 0)
+        until = "GREATEST(" + until + ", acquired + " + micros_text(how.at_least) + ")";
+    const auto done = how.done ? std::to_string(number(*how.done)) : std::string{};
+    auto text = how.done ? statements::all().release_done.with({{"space", space_},
+                                                                {"key", literal(key)},
+                                                                {"token", text_of(token)},
+                                                                {"until", until},
+                                                                {"done", done}})
+                         : statements::all().release.with({{"space", space_},
+                                                           {"key", literal(key)},
+                                                           {"token", text_of(token)},
+                                                           {"until", until}});
+    const auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    if (got->answers.size() != 1) co_return unexpected("a release");
+    const auto& told = got->answers[0];
+    co_return how.done ? told.insert_id == 1 : told.affected == 1;
+}
+
+async<bool> mysql_store::evict(std::string key, fence_token token, millis delay) {
+    const auto self = shared_from_this();
+    if (number(token) == 0) co_return false;
+    auto text = statements::all().evict.with({{"space", space_},
+                                              {"key", literal(key)},
+                                              {"token", text_of(token)},
+                                              {"delay_us", micros_text(delay)}});
+    const auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    if (got->answers.size() != 4) co_return unexpected("an eviction");
+    co_return got->answers[2].affected == 1;
+}
+
+async<fence_verdict> mysql_store::fence(std::string resource, fence_token token, fence_rule rule) {
+    const auto self = shared_from_this();
+    auto text = statements::all().fence.with(
+        {{"space", space_}, {"resource", literal(resource)}, {"token", text_of(token)}});
+    const auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    if (got->answers.size() != 1) co_return unexpected("a fence");
+    const fence_token newest{got->answers[0].insert_id};
+    const bool raised = got->answers[0].affected > 0 && number(token) != 0;
+    co_return fence_verdict{rule == fence_rule::reject_older ? token == newest : raised, newest};
+}
+
+// ---- Records
+
+async<std::optional<record>> mysql_store::inspect(std::string key) {
+    const auto self = shared_from_this();
+    auto text = statements::all().list.with(
+        {{"space", space_}, {"conditions", "lock_key = " + literal(key)}, {"limit", "1"}});
+    auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    if (got->answers.size() != 1) co_return unexpected("a look at a key");
+    auto& row = got->answers[0];
+    if (!row.next()) co_return std::optional<record>{};
+    co_return std::optional{rules::describe(key, state_from(row, 2), time_of(row.integer(0)))};
+}
+
+async<page> mysql_store::list(std::string prefix, std::string after, std::size_t limit) {
+    const auto self = shared_from_this();
+    base::ensure(limit >= 1 && limit <= page_limit_max);
+    const bool within = !after.empty() && after >= prefix;
+    auto conditions = within ? "lock_key > " + literal(after) : "lock_key >= " + literal(prefix);
+    if (const auto end = end_of_prefix(prefix)) conditions += " AND lock_key < " + literal(*end);
+    // One more than asked for tells whether there is another page.
+    auto text = statements::all().list.with(
+        {{"space", space_}, {"conditions", conditions}, {"limit", std::to_string(limit + 1)}});
+    auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    if (got->answers.size() != 1) co_return unexpected("a list");
+    page found;
+    auto& row = got->answers[0];
+    while (row.next()) {
+        if (found.records.size() == limit) {
+            found.next = found.records.back().key;
+            break;
+        }
+        found.records.push_back(
+            rules::describe(std::string{row.text(1)}, state_from(row, 2), time_of(row.integer(0))));
+    }
+    co_return found;
+}
+
+// ---- Waiting
+
+async<void> mysql_store::wait_change(std::string key, fence_token seen) {
+    const auto self = shared_from_this();
+    const auto started = co_await boost::asio::this_coro::cancellation_state;
+    if (started.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    watcher mine{loop_.get_executor(), std::move(key), seen};
+    struct place {
+        lookout& in;
+        lookout::watchers::iterator where;
+        ~place() { in.remove(where); }
+    };
+    const place kept{watched_, watched_.add(&mine)};
+    look_now_ = true;
+    if (looking_ == nullptr)
+        boost::asio::co_spawn(loop_.get_executor(), look(self), boost::asio::detached);
+    else
+        looking_->cancel();
+    boost::system::error_code ended;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
+    co_await mine.timer.async_wait(token);
+    if (mine.fault) co_return std::move(*mine.fault);
+    co_return result<void>{};
+}
+
+// Runs while anybody waits.
+awaitable<void> mysql_store::look(std::shared_ptr<mysql_store> self) {
+    if (self->looking_ != nullptr) co_return;
+    boost::asio::steady_timer sleep{self->loop_.get_executor()};
+    struct announced {
+        mysql_store& store;
+        ~announced() { store.looking_ = nullptr; }
+    };
+    self->looking_ = &sleep;
+    const announced until_the_end{*self};
+    while (!self->watched_.empty()) {
+        self->look_now_ = false;
+        co_await self->look_once();
+        if (self->watched_.empty() || self->look_now_) continue;
+        sleep.expires_after(look_pause(self->watched_.age(lease_clock::now())));
+        boost::system::error_code moved;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, moved);
+        co_await sleep.async_wait(token);
+    }
+}
+
+awaitable<void> mysql_store::look_once() {
+    std::string last;
+    for (;;) {
+        const auto keys = watched_.round(last, keys_per_look);
+        if (keys.empty()) co_return;
+        std::vector<std::string> literals;
+        for (const auto& key : keys) literals.push_back(literal(key));
+        auto text = statements::all().held.with({{"space", space_}, {"keys", joined(literals)}});
+        auto got = co_await pool_->ask(std::move(text));
+        if (got.has_error() || got->answers.size() != 1) {
+            watched_.failed(keys, got.has_error() ? got.error() : unexpected("a look"));
+        } else {
+            std::map<std::string, fence_token> holders;
+            auto& row = got->answers[0];
+            while (row.next()) holders.emplace(std::string{row.text(0)}, token_of(row.integer(1)));
+            watched_.seen(keys, holders);
+        }
+        last = keys.back();
+    }
+}
+
+// ---- Retention
+
+void mysql_store::count_grant() {
+    if (++grants_ % grants_per_sweep != 0 || sweeping_) return;
+    sweeping_ = true;
+    boost::asio::co_spawn(loop_.get_executor(), sweep(shared_from_this()), boost::asio::detached);
+}
+
+// Looks at some records, and deletes those past their retention. What fails is done the next time.
+awaitable<void> mysql_store::sweep(std::shared_ptr<mysql_store> self) {
+    struct finished {
+        bool& flag;
+        ~finished() { flag = false; }
+    };
+    const finished at_the_end{self->sweeping_};
+    const auto retention = micros_text(self->settings_->common.retention);
+    auto text = statements::all().sweep.with({{"space", self->space_},
+                                              {"after", literal(self->sweep_from_)},
+                                              {"limit", std::to_string(records_per_sweep)},
+                                              {"retention_us", retention}});
+    auto got = co_await self->pool_->ask(std::move(text));
+    if (got.has_error() || got->answers.size() != 1) co_return;
+    std::vector<std::string> old;
+    std::size_t count = 0;
+    auto& row = got->answers[0];
+    while (row.next()) {
+        ++count;
+        self->sweep_from_ = row.text(0);
+        if (row.integer(1) == 1) old.push_back(literal(row.text(0)));
+    }
+    if (count < records_per_sweep) self->sweep_from_.clear();
+    if (old.empty()) co_return;
+    auto purge = statements::all().purge.with(
+        {{"space", self->space_}, {"keys", joined(old)}, {"retention_us", retention}});
+    co_await self->pool_->ask(std::move(purge));
+}
+
+// ---- Health
+
+async<examination> mysql_store::examine() {
+    const auto self = shared_from_this();
+    auto text = report_text();
+    auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    co_return read_report(*settings_, *got);
+}
+
+}  // namespace
+
+std::shared_ptr<lease_store> make_mysql_store(net::loop& where, mysql_settings settings) {
+    base::ensure(!base::name_space_fault(settings.common.name_space));
+    return std::make_shared<mysql_store>(where, std::move(settings));
+}
+
+}  // namespace pawl::mysql

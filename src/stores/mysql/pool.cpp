@@ -1,0 +1,355 @@
+#include "stores/mysql/pool.hpp"
+
+#include "base/duration.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+
+namespace pawl::mysql {
+namespace {
+
+constexpr millis backoff_min{10};
+constexpr millis backoff_max{1000};
+// Before a transaction that lost against another is begun again.
+constexpr millis conflict_pause_min{1};
+constexpr std::uint32_t conflict_pause_doublings_max = 5;
+// A table that is missing is made when a connection is opened; if that does not help, nothing does.
+constexpr std::uint32_t missing_table_attempts_max = 2;
+// What a server takes at least, until it has said so itself: the default of long ago.
+constexpr std::size_t packet_usual = std::size_t{1} << 20;
+
+// Whether another attempt may end better without anybody doing something about it.
+bool may_pass(const failure& why) {
+    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
+}
+
+bool is_transaction(std::string_view sql) { return sql.starts_with("START TRANSACTION"); }
+
+}  // namespace
+
+std::shared_ptr<pool> pool::make(net::loop& where, std::shared_ptr<const mysql_settings> settings) {
+    auto made = std::make_shared<pool>(where, std::move(settings));
+    made->attachment_ = net::attach(where.context(), made);
+    return made;
+}
+
+pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings)
+    : settings_{std::move(settings)},
+      place_{place_of(*settings_)},
+      executor_{where.get_executor()},
+      deadline_{executor_},
+      random_{std::random_device{}()} {
+    facts_.packet_max = packet_usual;
+}
+
+// ---- Asking
+
+boost::asio::awaitable<outcome> pool::ask(std::string sql) {
+    auto begin = [this](auto&& handler, std::string&& text) {
+        submit(std::move(text), std::forward<decltype(handler)>(handler));
+    };
+    return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(outcome)>(
+        begin, boost::asio::use_awaitable, std::move(sql));
+}
+
+std::optional<failure> pool::refuse() const {
+    if (closed_) return failure{errc::unreachable, place_ + ": the store is closed"};
+    if (requests_.size() >= requests_max)
+        return failure{errc::unreachable, place_ + ": too many requests wait for a connection"};
+    // A wrong password does not become right within the back-off.
+    if (standing_ + dialling_ == 0 && last_failure_ && !may_pass(*last_failure_) &&
+        lease_clock::now() < not_before_)
+        return last_failure_;
+    return std::nullopt;
+}
+
+void pool::enqueue(std::string sql, std::shared_ptr<asker> who) {
+    if (auto refused = refuse()) {
+        // Posted: an answer must not come before the question has been asked.
+        boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
+            who->take(refused);
+        });
+        return;
+    }
+    auto& added = requests_.emplace_back();
+    added.sql = std::move(sql);
+    added.who = std::move(who);
+    added.deadline = lease_clock::now() + settings_->common.timeout;
+    arm(added.deadline);
+    if (!idle_.empty())
+        wake_one();
+    else if (!delivering_ || requests_.size() > 1)
+        grow();
+}
+
+// Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
+void pool::give_up(std::weak_ptr<asker> who) {
+    boost::asio::post(executor_, [who = std::move(who), place = place_] {
+        if (const auto waits = who.lock())
+            waits->take(failure{errc::outcome_unknown, place + ": the caller gave up"});
+    });
+}
+
+// ---- Connections
+
+// One dials at a time: the first one makes the tables, and a server that is down or full must not
+// be run at by all.
+void pool::grow() {
+    if (closed_ || dialling_ > 0 || lines_.size() >= settings_->connections_max) return;
+    if (standing_ > 0 && lease_clock::now() < not_before_) return;
+    auto line = std::make_shared<link>(executor_);
+    lines_.push_back(line);
+    ++dialling_;
+    boost::asio::co_spawn(executor_, serve(shared_from_this(), std::move(line)),
+                          boost::asio::detached);
+}
+
+boost::asio::awaitable<void> pool::serve(std::shared_ptr<pool> self, std::shared_ptr<link> line) {
+    bool stands = co_await self->stand_up(line);
+    while (stands && !self->closed_) {
+        if (self->requests_.empty()) {
+            co_await self->idle();
+            continue;
+        }
+        // Ended while it was idle, so nothing is lost with it.
+        stands = line->is_alive() && co_await self->execute(line);
+        if (stands || self->closed_) continue;
+        --self->standing_;
+        line->close();
+        if (self->requests_.empty() || self->dialling_ > 0) break;
+        ++self->dialling_;
+        stands = co_await self->stand_up(line);
+    }
+    self->retire(line);
+}
+
+// True when the line is logged in; false when it is not needed or of no use. REQUIRES: counted in
+// dialling_, which it leaves.
+boost::asio::awaitable<bool> pool::stand_up(std::shared_ptr<link> line) {
+    for (;;) {
+        if (const auto now = lease_clock::now(); now < not_before_) {
+            net::boot_timer backoff{executor_};
+            backoff.set(not_before_);
+            co_await backoff.wait();
+        }
+        if (closed_) break;
+        line->reset();
+        line->deadline = lease_clock::now() + settings_->common.timeout;
+        arm(line->deadline);
+        auto facts = co_await dial(line, settings_);
+        line->deadline = instant::max();
+        if (closed_) break;
+        if (facts.has_value()) {
+            --dialling_;
+            ++standing_;
+            facts_ = std::move(*facts);
+            attempts_failed_ = 0;
+            not_before_ = instant{};
+            last_failure_.reset();
+            // Those behind the first need not wait for it.
+            if (requests_.size() > 1) grow();
+            co_return true;
+        }
+        line->close();
+        if (!retire_attempt(std::move(facts.error()))) break;
+    }
+    --dialling_;
+    co_return false;
+}
+
+// True when another attempt is to be made.
+bool pool::retire_attempt(failure why) {
+    const auto step =
+        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
+    ++attempts_failed_;
+    // Full jitter over the upper half: nodes that lost the server together do not come back so.
+    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
+    not_before_ = lease_clock::now() + millis{spread(random_)};
+    // A server may have no room for one more, and go on with those it has.
+    if (standing_ > 0) return false;
+    last_failure_ = std::move(why);
+    if (!may_pass(*last_failure_)) {
+        drop_unsent(*last_failure_);
+        return false;
+    }
+    expire_unsent(lease_clock::now());
+    return !requests_.empty();
+}
+
+void pool::retire(const std::shared_ptr<link>& line) {
+    if (line->is_connected() && standing_ > 0) --standing_;
+    line->close();
+    std::erase(lines_, line);
+    if (!requests_.empty()) grow();
+}
+
+boost::asio::awaitable<void> pool::idle() {
+    auto begin = [this](auto&& handler) {
+        using handler_type = std::decay_t<decltype(handler)>;
+        idle_.push_back(std::make_unique<handler_idler<handler_type>>(
+            std::forward<decltype(handler)>(handler)));
+    };
+    return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
+        begin, boost::asio::use_awaitable);
+}
+
+// Posted, so that whoever asked waits for its answer before it comes.
+void pool::wake_one() {
+    std::shared_ptr<idler> first{std::move(idle_.back())};
+    idle_.pop_back();
+    boost::asio::post(executor_, [first] { first->wake(); });
+}
+
+// False when the connection is over. REQUIRES: somebody waits.
+boost::asio::awaitable<bool> pool::execute(std::shared_ptr<link> line) {
+    auto one = std::move(requests_.front());
+    requests_.pop_front();
+    // Whoever gave up before it was sent need not have it done.
+    if (!one.who->waits()) co_return true;
+    line->deadline = one.deadline;
+    auto got = co_await line->ask(one.sql);
+    if (!got.error && !line->was_aborted()) {
+        line->deadline = instant::max();
+        response answered{std::move(got.answers), facts_, std::nullopt};
+        if (settings_->tls) answered.tls = line->examine_tls();
+        // The caller may ask the next thing at once, and this connection is free for it.
+        delivering_ = true;
+        one.who->take(std::move(answered));
+        delivering_ = false;
+        co_return true;
+    }
+    if (line->was_aborted()) {
+        line->deadline = instant::max();
+        one.who->take(failure{
+            errc::outcome_unknown,
+            place_ + ": no answer within " + base::format_duration(settings_->common.timeout)});
+        co_return false;
+    }
+    const auto error = std::move(*got.error);
+    const auto over = co_await settle(line, one, error);
+    line->deadline = instant::max();
+    co_return over == verdict_on::connection_stands && !line->was_aborted();
+}
+
+boost::asio::awaitable<pool::verdict_on> pool::settle(std::shared_ptr<link> line, request& one,
+                                                      const server_error& error) {
+    const bool in_time = lease_clock::now() < one.deadline;
+    ++one.attempts;
+    if (is_conflict(error) && in_time) {
+        // A lock that was waited for too long ends its statement only, a deadlock all of them.
+        if (is_transaction(one.sql)) {
+            const std::string undo{"ROLLBACK"};
+            const auto undone = co_await line->ask(undo);
+            if (undone.error) {
+                requests_.push_front(std::move(one));
+                co_return verdict_on::connection_is_over;
+            }
+        }
+        co_await pause(one.attempts);
+        requests_.push_front(std::move(one));
+        co_return verdict_on::connection_stands;
+    }
+    const auto why = explain_refusal(place_, error);
+    const bool unsent = is_of_client(error) && why.code == errc::unreachable;
+    const bool no_table = is_missing_table(error) && one.attempts < missing_table_attempts_max;
+    if ((unsent || no_table) && in_time) {
+        requests_.push_front(std::move(one));
+        co_return verdict_on::connection_is_over;
+    }
+    one.who->take(why);
+    const bool over = is_of_client(error) || is_read_only(error) || is_missing_table(error) ||
+                      is_transaction(one.sql) || why.code == errc::outcome_unknown;
+    co_return over ? verdict_on::connection_is_over : verdict_on::connection_stands;
+}
+
+boost::asio::awaitable<void> pool::pause(std::uint32_t attempts) {
+    const auto longest =
+        conflict_pause_min * (1 << std::min(attempts, conflict_pause_doublings_max));
+    std::uniform_int_distribution<millis::rep> spread{conflict_pause_min.count(), longest.count()};
+    net::boot_timer timer{executor_};
+    timer.set(lease_clock::now() + millis{spread(random_)});
+    co_await timer.wait();
+}
+
+// ---- Deadlines
+
+// One timer for the oldest of all: it is set again only when it has fired.
+void pool::arm(instant due) {
+    if (due < deadline_->when()) deadline_->set(due);
+    if (watching_) return;
+    watching_ = true;
+    boost::asio::co_spawn(executor_, watch_deadlines(shared_from_this()), boost::asio::detached);
+}
+
+boost::asio::awaitable<void> pool::watch_deadlines(std::shared_ptr<pool> self) {
+    while (!self->closed_) {
+        co_await self->deadline_->wait();
+        self->check_deadlines();
+    }
+}
+
+void pool::check_deadlines() {
+    if (closed_) return;
+    const auto now = lease_clock::now();
+    auto next = instant::max();
+    for (const auto& line : lines_) {
+        if (line->deadline <= now) {
+            line->deadline = instant::max();
+            line->abort();
+        }
+        next = std::min(next, line->deadline);
+    }
+    expire_unsent(now);
+    for (const auto& one : requests_) next = std::min(next, one.deadline);
+    if (next != instant::max()) arm(next);
+}
+
+void pool::drop_unsent(const failure& why) {
+    std::deque<request> gone;
+    gone.swap(requests_);
+    for (const auto& one : gone) one.who->take(why);
+}
+
+void pool::expire_unsent(instant now) {
+    std::vector<request> gone;
+    std::erase_if(requests_, [&](request& one) {
+        if (one.deadline > now) return false;
+        gone.push_back(std::move(one));
+        return true;
+    });
+    if (gone.empty()) return;
+    const auto why = last_failure_.value_or(failure{
+        errc::unreachable,
+        place_ + ": no connection within " + base::format_duration(settings_->common.timeout)});
+    for (const auto& one : gone) one.who->take(failure{errc::unreachable, why.detail});
+}
+
+// ---- Ending
+
+void pool::close() {
+    closed_ = true;
+    for (const auto& line : lines_)
+        if (line->deadline != instant::max()) line->abort();
+    while (!idle_.empty()) wake_one();
+    if (deadline_) deadline_->wake();
+}
+
+void pool::close_from_anywhere() {
+    attachment_->post([self = shared_from_this()] { self->close(); });
+}
+
+void pool::loop_ends() {
+    // A store may outlive its loop; what does I/O must not.
+    closed_ = true;
+    deadline_.reset();
+    const auto gone = std::move(requests_);
+    requests_.clear();
+    const auto idle = std::move(idle_);
+    idle_.clear();
+    lines_.clear();
+}
+
+}  // namespace pawl::mysql

@@ -1,0 +1,184 @@
+// The connections of one store, opened as they are needed, and the statements that wait for them.
+//
+// A server works at one statement of a connection at a time, so many callers need several. Each
+// connection has a coroutine that takes what waits, in order; one lone caller finds a connection
+// idle and pays for nothing else.
+#pragma once
+
+#include "net/attachment.hpp"
+#include "net/boot_timer.hpp"
+#include "net/loop.hpp"
+#include "stores/mysql/link.hpp"
+#include "stores/mysql/session.hpp"
+
+#include <pawl/clock.hpp>
+#include <pawl/errors.hpp>
+
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pawl::mysql {
+
+// The most statements that may wait for a connection; the next is refused as `unreachable`.
+constexpr std::size_t requests_max = std::size_t{64} * 1024;
+
+struct response {
+    std::vector<answer> answers;
+    // Of the connection that answered
+    session_facts facts;
+    std::optional<finding> tls;
+};
+using outcome = result<response>;
+
+// Used on its loop only, but for close_from_anywhere. Connects with the first request.
+class pool : public net::attached, public std::enable_shared_from_this<pool> {
+public:
+    static std::shared_ptr<pool> make(net::loop& where,
+                                      std::shared_ptr<const mysql_settings> settings);
+    // Use make().
+    pool(net::loop& where, std::shared_ptr<const mysql_settings> settings);
+
+    // Runs a text of one or more statements on one connection, within the store's timeout. A
+    // failure is `unreachable` when it surely had no effect, else `outcome_unknown`; a transaction
+    // that lost against another is begun again. Cancellable: the answer is then thrown away.
+    boost::asio::awaitable<outcome> ask(std::string sql);
+
+    // How many bytes one text may have; what is usual until a server has said.
+    std::size_t packet_max() const noexcept { return facts_.packet_max; }
+
+    // Thread-safe. Nobody waits for an answer any more.
+    void close_from_anywhere();
+
+private:
+    // Whoever waits for an answer.
+    class asker {
+    public:
+        virtual ~asker() = default;
+        virtual void take(outcome got) = 0;
+        virtual bool waits() const = 0;
+    };
+    template <class Handler>
+    class handler_asker;
+    // A connection's coroutine that has nothing to do.
+    class idler {
+    public:
+        virtual ~idler() = default;
+        virtual void wake() = 0;
+    };
+    template <class Handler>
+    class handler_idler;
+
+    struct request {
+        std::string sql;
+        std::shared_ptr<asker> who;  // shared with the cancellation slot
+        instant deadline;
+        std::uint32_t attempts = 0;
+    };
+    enum class verdict_on { connection_stands, connection_is_over };
+
+    template <class Handler>
+    void submit(std::string sql, Handler&& handler);
+    void enqueue(std::string sql, std::shared_ptr<asker> who);
+    std::optional<failure> refuse() const;
+    void give_up(std::weak_ptr<asker> who);
+
+    void grow();
+    static boost::asio::awaitable<void> serve(std::shared_ptr<pool> self,
+                                              std::shared_ptr<link> line);
+    boost::asio::awaitable<bool> stand_up(std::shared_ptr<link> line);
+    bool retire_attempt(failure why);
+    boost::asio::awaitable<bool> execute(std::shared_ptr<link> line);
+    boost::asio::awaitable<verdict_on> settle(std::shared_ptr<link> line, request& one,
+                                              const server_error& error);
+    boost::asio::awaitable<void> pause(std::uint32_t attempts);
+    boost::asio::awaitable<void> idle();
+    void wake_one();
+    void retire(const std::shared_ptr<link>& line);
+
+    void arm(instant due);
+    static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pool> self);
+    void check_deadlines();
+    void drop_unsent(const failure& why);
+    void expire_unsent(instant now);
+
+    void close();
+    void loop_ends() override;
+
+    // Constant after construction
+    const std::shared_ptr<const mysql_settings> settings_;
+    const std::string place_;
+    const net::loop::executor_type executor_;
+    std::shared_ptr<net::attachment> attachment_;
+
+    // On the loop only
+    bool closed_ = false;
+    std::deque<request> requests_;  // that wait for a connection
+    std::vector<std::shared_ptr<link>> lines_;
+    std::vector<std::unique_ptr<idler>> idle_;  // the one that was busy last at the back
+    std::size_t standing_ = 0;                  // lines that are logged in
+    std::size_t dialling_ = 0;
+    bool delivering_ = false;  // an answer, which may lead to the next question
+    session_facts facts_;
+    bool watching_ = false;
+    std::optional<net::boot_timer> deadline_;  // empty once the loop has ended
+    instant not_before_{};                     // no new attempt to connect until then
+    std::uint32_t attempts_failed_ = 0;
+    std::optional<failure> last_failure_;
+    std::minstd_rand random_;
+};
+
+template <class Handler>
+class pool::handler_asker final : public asker {
+public:
+    explicit handler_asker(Handler&& handler) : handler_{std::move(handler)} {}
+
+    void take(outcome got) override {
+        if (!handler_) return;
+        auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
+        if (slot.is_connected()) slot.clear();
+        auto handler = std::move(*handler_);
+        handler_.reset();
+        std::move(handler)(std::move(got));
+    }
+    bool waits() const override { return handler_.has_value(); }
+
+    Handler& handler() { return *handler_; }
+
+private:
+    std::optional<Handler> handler_;
+};
+
+template <class Handler>
+class pool::handler_idler final : public idler {
+public:
+    explicit handler_idler(Handler&& handler) : handler_{std::move(handler)} {}
+    void wake() override { std::move(handler_)(); }
+
+private:
+    Handler handler_;
+};
+
+template <class Handler>
+void pool::submit(std::string sql, Handler&& handler) {
+    auto who =
+        std::make_shared<handler_asker<std::decay_t<Handler>>>(std::forward<Handler>(handler));
+    auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
+    if (slot.is_connected()) {
+        std::weak_ptr<asker> cancelled{who};
+        slot.assign([this, cancelled](boost::asio::cancellation_type) { give_up(cancelled); });
+    }
+    enqueue(std::move(sql), std::move(who));
+}
+
+}  // namespace pawl::mysql

@@ -1,0 +1,111 @@
+#include "stores/mysql/statement.hpp"
+
+#include "acquire_firing_sql.hpp"
+#include "acquire_sql.hpp"
+#include "base/ensure.hpp"
+#include "evict_sql.hpp"
+#include "fence_sql.hpp"
+#include "held_sql.hpp"
+#include "layout_sql.hpp"
+#include "list_sql.hpp"
+#include "purge_sql.hpp"
+#include "refusal_sql.hpp"
+#include "release_done_sql.hpp"
+#include "release_sql.hpp"
+#include "renew_sql.hpp"
+#include "report_sql.hpp"
+#include "schema_sql.hpp"
+#include "session_sql.hpp"
+#include "sweep_sql.hpp"
+#include "whole_sql.hpp"
+#include "withdraw_sql.hpp"
+
+#include <algorithm>
+
+namespace pawl::mysql {
+namespace {
+
+// Comments and indentation would only be sent and parsed again and again.
+std::string strip(std::string_view file) {
+    std::string text;
+    while (!file.empty()) {
+        const auto end = std::min(file.find('\n'), file.size());
+        auto line = file.substr(0, end);
+        file.remove_prefix(std::min(end + 1, file.size()));
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+        if (line.empty() || line.starts_with("--")) continue;
+        if (!text.empty()) text += ' ';
+        text += line;
+    }
+    if (text.ends_with(';')) text.pop_back();
+    return text;
+}
+
+}  // namespace
+
+std::string hexadecimal(std::string_view bytes) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    text.reserve(bytes.size() * 2);
+    for (const char each : bytes) {
+        const auto value = static_cast<unsigned char>(each);
+        text += digits[value >> 4];
+        text += digits[value & 15];
+    }
+    return text;
+}
+
+std::string literal(std::string_view bytes) { return "x'" + hexadecimal(bytes) + "'"; }
+
+statement::statement(std::string_view file) {
+    const auto text = strip(file);
+    std::string before;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const auto open = text.find('{', at);
+        if (open == std::string::npos) break;
+        const auto close = text.find('}', open);
+        base::ensure(close != std::string::npos);
+        before.append(text, at, open - at);
+        auto name = text.substr(open + 1, close - open - 1);
+        at = close + 1;
+        if (name == "now") {
+            before += server_clock;
+            continue;
+        }
+        parts_.push_back({std::move(before), std::move(name)});
+        before.clear();
+    }
+    parts_.push_back({before + text.substr(std::min(at, text.size())), {}});
+}
+
+std::string statement::with(std::initializer_list<binding> values) const {
+    std::string text;
+    text.reserve(2048);
+    for (const auto& each : parts_) {
+        text += each.text;
+        if (each.name.empty()) break;
+        const auto* found = std::find_if(values.begin(), values.end(), [&](const binding& value) {
+            return value.first == each.name;
+        });
+        base::ensure(found != values.end());
+        text += found->second;
+    }
+    return text;
+}
+
+const statements& statements::all() {
+    static const statements them{
+        statement{embedded::acquire_sql},      statement{embedded::acquire_firing_sql},
+        statement{embedded::refusal_sql},      statement{embedded::withdraw_sql},
+        statement{embedded::renew_sql},        statement{embedded::release_sql},
+        statement{embedded::release_done_sql}, statement{embedded::evict_sql},
+        statement{embedded::list_sql},         statement{embedded::held_sql},
+        statement{embedded::fence_sql},        statement{embedded::sweep_sql},
+        statement{embedded::purge_sql},        statement{embedded::session_sql},
+        statement{embedded::schema_sql},       statement{embedded::layout_sql},
+        statement{embedded::whole_sql},        statement{embedded::report_sql}};
+    return them;
+}
+
+}  // namespace pawl::mysql

@@ -1,0 +1,60 @@
+// A real MariaDB for tests.
+#pragma once
+
+#include "testing/servers/certificates.hpp"
+#include "testing/servers/process.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace pawl::testing_servers {
+
+struct mysql_server_options {
+    bool synced = true;             // each commit is on the disk, which is memory here
+    std::vector<std::string> more;  // lines of my.cnf
+    // The certificate that the server shows; empty: no TLS.
+    std::shared_ptr<const certificates> tls;
+    bool tls_expired = false;
+};
+
+// Listens on 127.0.0.1, with a database `pawl` and a user `locker` who has the documented
+// privileges on it. Not thread-safe.
+class mysql_server {
+public:
+    static constexpr const char* user = "locker";
+    static constexpr const char* password = "s3cret";
+    static constexpr const char* database = "pawl";
+
+    explicit mysql_server(mysql_server_options options = {});
+
+    std::uint16_t port() const noexcept { return port_; }
+    std::string unix_path() const { return (folder_.path() / "s.sock").string(); }
+
+    // Each returns when the server answers again or is gone.
+    void restart();       // ended in good order
+    void crash();         // SIGKILL
+    void start();         // after a crash
+    void lose_data();     // killed, wiped, started
+    void freeze() const;  // SIGSTOP
+    void thaw() const;    // SIGCONT
+
+    // Runs statements as an administrator and gives back all rows as text, cells apart by tabs;
+    // throws on an error.
+    std::string ask(const std::string& sql) const;
+    std::int64_t count(const std::string& sql) const { return std::stoll(ask(sql)); }
+
+private:
+    bool answers() const;
+    void write_configuration() const;
+    void copy_data() const;
+
+    const mysql_server_options options_;
+    const std::string run_as_;
+    temporary_folder folder_;
+    std::uint16_t port_;
+    process server_;
+};
+
+}  // namespace pawl::testing_servers
