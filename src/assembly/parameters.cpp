@@ -72,7 +72,7 @@ void parameters::finish() const {
     }
 }
 
-store_settings take_settings(parameters& query) {
+store_settings take_settings(parameters& query, quarantine_unless_told otherwise) {
     store_settings settings;
     if (const auto name = query.text("namespace")) {
         if (const auto bad = base::name_space_fault(*name)) throw option_error{*bad};
@@ -87,7 +87,8 @@ store_settings take_settings(parameters& query) {
         settings.safety = safety_class::correctness;
     const auto quarantine = query.text("quarantine").value_or("auto");
     if (quarantine == "auto") {
-        if (settings.safety == safety_class::correctness) settings.quarantine = quarantine_auto;
+        if (settings.safety == safety_class::correctness || otherwise == quarantine_unless_told::on)
+            settings.quarantine = quarantine_auto;
     } else if (quarantine != "off") {
         const auto longest = query.duration("quarantine");
         if (longest->count() == 0)

@@ -35,8 +35,12 @@ private:
     std::vector<std::string_view> asked_;
 };
 
+// What quarantine=auto, which is also the default, means without safety=correctness (rule 7).
+enum class quarantine_unless_told { off, on };
+
 // namespace, timeout, safety, quarantine, max_skew and retention: common to all engines.
-store_settings take_settings(parameters& query);
+store_settings take_settings(parameters& query,
+                             quarantine_unless_told otherwise = quarantine_unless_told::off);
 // ca, cert, key and tls_server_name: of engines that speak TLS.
 net::tls_settings take_tls(parameters& query);
 

@@ -1,0 +1,185 @@
+#include "stores/redlock/guard.hpp"
+
+#include "base/identity.hpp"
+#include "base/text.hpp"
+#include "stores/redlock/lock_text.hpp"
+#include "stores/redlock/vote_scripts.hpp"
+#include "time/clocks.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <algorithm>
+#include <random>
+
+namespace pawl::redlock {
+namespace {
+
+constexpr std::chrono::microseconds pause_min{500};
+constexpr std::chrono::microseconds pause_max{20'000};
+
+// What one node accepted last.
+struct accepted {
+    std::int64_t round = 0;
+    std::string from;  // orders ballots of one round
+    fence_token newest{};
+    std::string writer;  // whose check made it the newest
+};
+
+// One check, however many ballots it takes.
+struct ballot {
+    std::int64_t round;
+    std::string who;
+};
+
+struct preparation {
+    bool promised = false;     // by a majority
+    std::int64_t highest = 0;  // the latest round that was promised to somebody else
+    millis quarantined{0};     // how long a node in quarantine says nothing yet
+    accepted state;
+};
+
+preparation read_promises(const round& votes, std::size_t majority) {
+    preparation seen;
+    std::size_t promises = 0;
+    for (const auto& got : votes.answers()) {
+        if (!got || got->has_error()) continue;
+        const auto& parts = (*got)->elements;
+        if (parts.size() < 2 || !parts[0].is_integer()) continue;
+        if (parts[0].number == 0) seen.highest = std::max(seen.highest, parts[1].number);
+        if (parts[0].number == 2)
+            seen.quarantined = std::max(seen.quarantined, millis{parts[1].number});
+        if (parts[0].number != 1 || parts.size() != 5) continue;
+        ++promises;
+        const bool later = std::pair{parts[1].number, parts[2].text} >
+                           std::pair{seen.state.round, seen.state.from};
+        if (!later) continue;
+        seen.state = {parts[1].number, parts[2].text,
+                      fence_token{static_cast<std::uint64_t>(parts[3].number)}, parts[4].text};
+    }
+    seen.promised = promises >= majority;
+    return seen;
+}
+
+std::size_t count_promises(const round& votes) {
+    std::size_t promises = 0;
+    for (const auto& got : votes.answers())
+        if (got && got->has_value() && (*got)->elements.size() == 5) ++promises;
+    return promises;
+}
+
+std::size_t count_accepted(const round& votes) {
+    std::size_t yes = 0;
+    for (const auto& got : votes.answers())
+        if (got && got->has_value() && (*got)->number == 1) ++yes;
+    return yes;
+}
+
+boost::asio::awaitable<std::shared_ptr<round>> prepare(std::shared_ptr<quorum> among,
+                                                       std::string resource, ballot mine,
+                                                       instant deadline) {
+    const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
+        auto promise = [among, resource, mine](const std::string& life) {
+            redis::script_call call{vote_scripts::all().prepare, 2};
+            call.add(among->marker).add(among->fence_prefix, resource).add(life);
+            return call.add(mine.round).add(mine.who);
+        };
+        whom.ask_for(std::move(promise), deadline, std::move(taker));
+    };
+    auto votes = among->ask(tell);
+    const auto majority = among->majority();
+    const round::judge enough = [majority](const round& all) {
+        const auto yes = count_promises(all);
+        return yes >= majority || (all.healthy() >= majority && yes + all.missing() < majority);
+    };
+    co_await votes->until(enough);
+    co_return votes;
+}
+
+boost::asio::awaitable<std::shared_ptr<round>> accept(std::shared_ptr<quorum> among,
+                                                      std::string resource, ballot mine,
+                                                      fence_token newest, std::string writer,
+                                                      instant deadline) {
+    const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
+        auto remember = [among, resource, mine, newest, writer](const std::string& life) {
+            redis::script_call call{vote_scripts::all().accept, 2};
+            call.add(among->marker).add(among->fence_prefix, resource).add(life);
+            call.add(mine.round).add(mine.who);
+            return call.add(static_cast<std::int64_t>(number(newest))).add(writer);
+        };
+        whom.ask_for(std::move(remember), deadline, std::move(taker));
+    };
+    auto votes = among->ask(tell);
+    const auto majority = among->majority();
+    const round::judge enough = [majority](const round& all) {
+        const auto yes = count_accepted(all);
+        return yes >= majority || (all.healthy() >= majority && yes + all.missing() < majority);
+    };
+    co_await votes->until(enough);
+    co_return votes;
+}
+
+// Checks that took promises from each other must not meet again: full jitter, doubled each time.
+boost::asio::awaitable<bool> pause(std::shared_ptr<quorum> among, int tries,
+                                   std::minstd_rand& random, instant deadline) {
+    const auto longest = std::min(pause_max, pause_min * (1 << std::min(tries, 6)));
+    std::uniform_int_distribution<std::int64_t> spread{0, longest.count()};
+    const std::chrono::microseconds rest{spread(random)};
+    if (lease_clock::now() + rest >= deadline) co_return false;
+    boost::asio::steady_timer timer{among->bells()->executor(), rest};
+    boost::system::error_code ended;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
+    co_await timer.async_wait(token);
+    co_return !ended;
+}
+
+failure in_quarantine(const quorum& among, millis left) {
+    return {errc::rejected,
+            among.at(0)->place() + ": fewer than " + std::to_string(among.majority()) + " of " +
+                std::to_string(among.size()) + " nodes are out of quarantine, for up to " +
+                std::to_string(left.count()) + " ms more"};
+}
+
+}  // namespace
+
+async<fence_verdict> check_fence(std::shared_ptr<quorum> among, std::string resource,
+                                 fence_token token, fence_rule rule) {
+    const auto deadline = among->deadline();
+    const auto me = base::fresh_id().substr(0, 16);
+    std::minstd_rand random{std::random_device{}()};
+    // The clock only makes the first ballot likely to be the highest; any number will do.
+    ballot mine{time::wall_now().time_since_epoch().count(), me};
+    bool may_have_counted = false;
+    for (int tries = 0;; ++tries) {
+        const auto promises = co_await prepare(among, resource, mine, deadline);
+        if (promises->healthy() < among->majority() || promises->was_cancelled())
+            co_return among->minority(*promises,
+                                      may_have_counted ? errc::outcome_unknown : errc::unreachable);
+        auto seen = read_promises(*promises, among->majority());
+        if (seen.promised) {
+            // Our own, of an earlier ballot that was interrupted, is no other's.
+            const bool ours = seen.state.writer == me;
+            const bool newer = rule == fence_rule::reject_older ? token >= seen.state.newest
+                                                                : token > seen.state.newest;
+            const bool passes = ours || newer;
+            const auto newest = passes ? std::max(token, seen.state.newest) : seen.state.newest;
+            const auto writer = newer ? me : seen.state.writer;
+            may_have_counted = may_have_counted || passes;
+            const auto votes = co_await accept(among, resource, mine, newest, writer, deadline);
+            if (count_accepted(*votes) >= among->majority())
+                co_return fence_verdict{passes, newest};
+            if (votes->healthy() < among->majority() || votes->was_cancelled())
+                co_return among->minority(*votes, errc::outcome_unknown);
+        } else if (seen.quarantined.count() > 0 && seen.highest == 0) {
+            co_return in_quarantine(*among, seen.quarantined);
+        }
+        mine.round = std::max(mine.round, seen.highest) + 1;
+        const auto paused = co_await pause(among, tries, random, deadline);
+        if (!paused)
+            co_return failure{may_have_counted ? errc::outcome_unknown : errc::unreachable,
+                              among->at(0)->place() + ": other checks of " +
+                                  base::printable(resource) + " came between each time"};
+    }
+}
+
+}  // namespace pawl::redlock

@@ -1,0 +1,295 @@
+#include "stores/redlock/redlock_store.hpp"
+
+#include "base/ensure.hpp"
+#include "base/identity.hpp"
+#include "base/text.hpp"
+#include "stores/redis/lease_text.hpp"
+#include "stores/redlock/acquisition.hpp"
+#include "stores/redlock/guard.hpp"
+#include "stores/redlock/holdings.hpp"
+#include "stores/redlock/lock_text.hpp"
+#include "stores/redlock/pages.hpp"
+#include "stores/redlock/quorum.hpp"
+#include "stores/redlock/renewing.hpp"
+#include "stores/redlock/vigil.hpp"
+#include "stores/redlock/vote_scripts.hpp"
+#include "stores/rules/rules.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <random>
+
+namespace pawl::redlock {
+namespace {
+
+constexpr millis pause_min{1};
+constexpr millis pause_max{50};
+
+bool said_yes(const std::optional<node_answer>& got) {
+    return got && got->has_value() && (*got)->number == 1;
+}
+
+std::size_t count_yes(const round& votes) {
+    const auto& all = votes.answers();
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), said_yes));
+}
+
+class redlock_store : public lease_store, public std::enable_shared_from_this<redlock_store> {
+public:
+    redlock_store(net::loop& where, redlock_settings settings)
+        : among_{std::make_shared<quorum>(where, std::move(settings))},
+          attempts_{base::fresh_id().substr(0, 12)},
+          executor_{where.get_executor()},
+          random_{std::random_device{}()} {}
+
+    ~redlock_store() override { among_->close_from_anywhere(); }
+
+    store_traits traits() const noexcept override {
+        return {.strict_fencing = settings().quarantine.has_value(), .notifies = true};
+    }
+
+    async<verdict> acquire(claim wanted) override;
+    async<bool> withdraw(std::string key, std::string id) override;
+    async<std::vector<renewal>> renew(std::span<const held> leases) override;
+    async<bool> release(std::string key, fence_token token, farewell how) override;
+    async<bool> evict(std::string key, fence_token token, millis delay) override;
+    async<std::optional<record>> inspect(std::string key) override;
+    async<page> list(std::string prefix, std::string after, std::size_t limit) override;
+    async<void> wait_change(std::string key, fence_token seen) override;
+    async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override;
+
+private:
+    const store_settings& settings() const noexcept { return among_->settings(); }
+    boost::asio::awaitable<bool> pause_before_retry(int tries, instant give_up);
+    async<bool> evict_everywhere(std::string key, fence_token token, millis delay, instant deadline,
+                                 bool also_elsewhere);
+    failure gave_up() const {
+        return {errc::outcome_unknown, among_->at(0)->place() + ": the caller gave up"};
+    }
+
+    // Constant after construction
+    const std::shared_ptr<quorum> among_;
+    const std::string attempts_;
+    const net::byte_stream::executor_type executor_;
+
+    // On the loop only
+    holdings holdings_;
+    std::uint64_t attempts_made_ = 0;
+    std::minstd_rand random_;
+};
+
+// ---- Claims
+
+async<verdict> redlock_store::acquire(claim wanted) {
+    const auto self = shared_from_this();
+    if (auto refused = rules::refuse_long_ttl(settings().quarantine, wanted.ttl))
+        co_return std::move(*refused);
+    const auto id = redis::encode_id(wanted.id);
+    const auto sent = lease_clock::now();
+    const auto deadline = among_->deadline();
+    // Whoever sees no majority asks again, but trust is counted from the first request on.
+    const auto give_up = sent + std::min(settings().timeout / 2, wanted.ttl / 4);
+    for (int tries = 0;; ++tries) {
+        const auto attempt = std::make_shared<acquisition>(
+            among_, wanted, id, attempts_ + std::to_string(++attempts_made_), deadline);
+        attempt->start();
+        co_await attempt->wait();
+        if (attempt->was_cancelled()) {
+            attempt->abandon();
+            co_return gave_up();
+        }
+        auto outcome = attempt->outcome();
+        if (const auto* won = std::get_if<election::won>(&outcome)) {
+            if (lease_clock::now() - sent >= wanted.ttl) {
+                attempt->disown();
+                co_return failure{errc::unreachable, among_->at(0)->place() +
+                                                         ": a majority agreed only when the lease "
+                                                         "was over"};
+            }
+            holdings_.keep(wanted.key, won->token, {id, wanted.owner, sent + wanted.ttl});
+            co_return verdict{grant{wanted.key, won->token, wanted.ttl}};
+        }
+        if (const auto* why = std::get_if<failure>(&outcome)) co_return *why;
+        if (const auto* told = std::get_if<busy>(&outcome)) co_return verdict{*told};
+        if (const auto* done = std::get_if<already_done>(&outcome)) co_return verdict{*done};
+        const auto paused = co_await pause_before_retry(tries, give_up);
+        if (!paused) co_return verdict{std::get<election::split>(outcome).meanwhile};
+    }
+}
+
+// Claimers that took promises from each other must not meet again: full jitter, doubled each time.
+boost::asio::awaitable<bool> redlock_store::pause_before_retry(int tries, instant give_up) {
+    const auto longest = std::min(pause_max, pause_min * (1 << std::min(tries, 6)));
+    std::uniform_int_distribution<std::int64_t> spread{0,
+                                                       std::chrono::microseconds{longest}.count()};
+    const std::chrono::microseconds rest{spread(random_)};
+    if (lease_clock::now() + rest >= give_up) co_return false;
+    boost::asio::steady_timer timer{executor_, rest};
+    boost::system::error_code ended;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
+    co_await timer.async_wait(token);
+    co_return !ended;
+}
+
+async<bool> redlock_store::withdraw(std::string key, std::string id) {
+    const auto self = shared_from_this();
+    const auto word = redis::encode_id(id);
+    const auto deadline = among_->deadline();
+    const auto call = [&] {
+        redis::script_call one{vote_scripts::all().withdraw, 1};
+        one.add(among_->lock_prefix, key).add(word).add("").add("remember");
+        one.add(settings().retention.count());
+        return one;
+    };
+    const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
+        whom.ask(call(), deadline, std::move(taker));
+    };
+    const auto votes = among_->ask(tell);
+    const auto until = lease_clock::now() + settings().timeout + std::chrono::minutes{1};
+    votes->then([among = among_, until, again = call()](std::size_t which, const node_answer& got) {
+        if (got.has_error()) among->at(which)->owe(again, until);
+    });
+    holdings_.forget_claim(key, word);
+    const auto majority = among_->majority();
+    const round::judge enough = [majority](const round& all) { return all.healthy() >= majority; };
+    co_await votes->until(enough);
+    for (std::size_t i = 0; i < among_->size(); ++i)
+        if (const auto& got = votes->answers()[i]; got && got->has_error())
+            among_->at(i)->owe(call(), until);
+    if (votes->healthy() < majority) co_return among_->minority(*votes, errc::outcome_unknown);
+    const auto freed = count_yes(*votes);
+    co_return freed > 0 && freed + votes->missing() + votes->failures().size() >= majority;
+}
+
+// ---- Leases
+
+async<std::vector<renewal>> redlock_store::renew(std::span<const held> leases) {
+    const auto self = shared_from_this();
+    for (const auto& lease : leases)
+        if (auto refused = rules::refuse_long_ttl(settings().quarantine, lease.ttl))
+            co_return std::move(*refused);
+    std::vector<renewal> answers;
+    answers.reserve(leases.size());
+    while (answers.size() < leases.size()) {
+        const auto rest = leases.subspan(answers.size());
+        const auto batch = rest.first(std::min(rest.size(), renew_batch_max));
+        const auto renewed = co_await renew_batch(among_, holdings_, batch);
+        if (renewed.has_error()) co_return renewed.error();
+        answers.insert(answers.end(), renewed->begin(), renewed->end());
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) break;
+    }
+    if (answers.size() < leases.size()) co_return gave_up();
+    co_return answers;
+}
+
+async<bool> redlock_store::release(std::string key, fence_token token, farewell how) {
+    const auto self = shared_from_this();
+    const auto deadline = among_->deadline();
+    const auto mine = holdings_.find(key, token);
+    const auto call = [&] {
+        redis::script_call one{vote_scripts::all().release, 1};
+        one.add(among_->lock_prefix, key).add(digits_of(token)).add(mine ? mine->id : "");
+        if (how.at_least == farewell::until_expiry)
+            one.add("until_expiry");
+        else
+            one.add(how.at_least.count());
+        if (how.done)
+            one.add(number(*how.done));
+        else
+            one.add("");
+        one.add(settings().retention.count());
+        return one;
+    };
+    const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
+        whom.ask(call(), deadline, std::move(taker));
+    };
+    const auto votes = among_->ask(tell);
+    // A node that did not hear it holds the key until the lease ends: it is told when it is back.
+    const auto until = mine ? mine->expires : lease_clock::now() + std::chrono::minutes{1};
+    votes->then([among = among_, until, again = call()](std::size_t which, const node_answer& got) {
+        if (got.has_error()) among->at(which)->owe(again, until);
+    });
+    const auto majority = among_->majority();
+    const round::judge enough = [majority](const round& all) {
+        const auto yes = count_yes(all);
+        return yes >= majority || (all.healthy() >= majority && yes + all.missing() < majority);
+    };
+    co_await votes->until(enough);
+    for (std::size_t i = 0; i < among_->size(); ++i)
+        if (const auto& got = votes->answers()[i]; got && got->has_error())
+            among_->at(i)->owe(call(), until);
+    if (votes->healthy() < majority) co_return among_->minority(*votes, errc::outcome_unknown);
+    holdings_.forget(key, token);
+    const auto yes = count_yes(*votes);
+    co_return yes > 0 && yes + votes->missing() + votes->failures().size() >= majority;
+}
+
+// Where the token holds the key it is burnt; and then, so that a majority knows, where it does not.
+async<bool> redlock_store::evict_everywhere(std::string key, fence_token token, millis delay,
+                                            instant deadline, bool also_elsewhere) {
+    const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
+        redis::script_call one{vote_scripts::all().evict, 1};
+        one.add(among_->lock_prefix, key).add(digits_of(token));
+        one.add(digits_of(fence_token{number(token) + 1})).add(delay.count());
+        one.add(settings().retention.count()).add(also_elsewhere ? "any" : "held");
+        whom.ask(std::move(one), deadline, std::move(taker));
+    };
+    const auto votes = among_->ask(tell);
+    const auto majority = among_->majority();
+    const round::judge enough = [majority](const round& all) {
+        const auto yes = count_yes(all);
+        return yes >= majority || (all.healthy() >= majority && yes + all.missing() == 0);
+    };
+    co_await votes->until(enough);
+    if (votes->was_cancelled()) co_return gave_up();
+    if (votes->healthy() < majority) co_return among_->minority(*votes, errc::outcome_unknown);
+    const auto yes = count_yes(*votes);
+    if (yes == 0 || yes >= majority || also_elsewhere) co_return yes > 0;
+    co_return co_await evict_everywhere(key, token, delay, deadline, true);
+}
+
+async<bool> redlock_store::evict(std::string key, fence_token token, millis delay) {
+    const auto self = shared_from_this();
+    const auto done = co_await evict_everywhere(key, token, delay, among_->deadline(), false);
+    if (done.has_error()) co_return done.error();
+    if (*done) holdings_.forget(key, token);
+    // Not `done`: a moved result<bool> would be read as "has a value".
+    co_return *done;
+}
+
+// ---- Looking
+
+async<std::optional<record>> redlock_store::inspect(std::string key) {
+    const auto self = shared_from_this();
+    co_return co_await look_at(among_, std::move(key));
+}
+
+async<page> redlock_store::list(std::string prefix, std::string after, std::size_t limit) {
+    const auto self = shared_from_this();
+    base::ensure(limit >= 1 && limit <= page_limit_max);
+    co_return co_await read_page(among_, std::move(prefix), std::move(after), limit);
+}
+
+async<void> redlock_store::wait_change(std::string key, fence_token seen) {
+    const auto self = shared_from_this();
+    co_return co_await watch_over(among_, std::move(key), seen);
+}
+
+async<fence_verdict> redlock_store::fence(std::string resource, fence_token token,
+                                          fence_rule rule) {
+    const auto self = shared_from_this();
+    co_return co_await check_fence(among_, std::move(resource), token, rule);
+}
+
+}  // namespace
+
+std::shared_ptr<lease_store> make_redlock_store(net::loop& where, redlock_settings settings) {
+    base::ensure(!base::name_space_fault(settings.common.name_space));
+    return std::make_shared<redlock_store>(where, std::move(settings));
+}
+
+}  // namespace pawl::redlock
