@@ -1,0 +1,216 @@
+#include "stores/zookeeper/ensemble.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace pawl::zookeeper {
+namespace {
+
+// In the namespace's own znode: what a newer pawl may change.
+constexpr std::string_view layout_text = "pawl 1";
+
+// What a session is opened with when no lease asks for more.
+constexpr millis plain_ttl{10'000};
+
+// Few classes, so that leases of about the same length share a session: 4, 6, 8, 12, 16 s, …
+millis class_of(millis least) {
+    millis power{4000};
+    while (power < least) {
+        if (power * 3 / 2 >= least) return power * 3 / 2;
+        power *= 2;
+    }
+    return power;
+}
+
+}  // namespace
+
+ensemble::ensemble(net::loop& where, std::shared_ptr<const zookeeper_settings> settings)
+    : loop_{where},
+      settings_{std::move(settings)},
+      place_{place_of(*settings_)},
+      paths_{settings_->chroot, settings_->common.name_space} {}
+
+ensemble::~ensemble() {
+    for (const auto& one : sessions_) one->close_from_anywhere();
+}
+
+// ---- Sessions
+
+std::shared_ptr<session> ensemble::find(millis least) {
+    std::erase_if(sessions_, [](const auto& one) { return one->is_dead(); });
+    const auto wanted = class_of(least);
+    for (const auto& one : sessions_) {
+        const bool capped =
+            one->granted_timeout().count() > 0 && one->granted_timeout() < one->asked_timeout();
+        if (one->asked_timeout() == wanted || (capped && one->asked_timeout() < wanted)) return one;
+    }
+    sessions_.push_back(session::make(loop_, settings_, wanted));
+    return sessions_.back();
+}
+
+std::shared_ptr<session> ensemble::session_with(std::int64_t id) const {
+    for (const auto& one : sessions_)
+        if (one->id() == id && !one->is_dead()) return one;
+    return nullptr;
+}
+
+async<std::shared_ptr<session>> ensemble::session_for(millis ttl, instant until) {
+    auto one = find(least_timeout(ttl));
+    co_return co_await prepared(std::move(one), until);
+}
+
+async<std::shared_ptr<session>> ensemble::any_session(instant until) {
+    std::shared_ptr<session> one;
+    for (const auto& each : sessions_)
+        if (!each->is_dead() && (!one || (each->is_connected() && !one->is_connected())))
+            one = each;
+    if (!one) one = find(least_timeout(plain_ttl));
+    co_return co_await prepared(std::move(one), until);
+}
+
+async<std::shared_ptr<session>> ensemble::prepared(std::shared_ptr<session> one, instant until) {
+    if (one->is_connected())
+        for (const auto& each : prepared_)
+            if (each.lock() == one) co_return one;
+    const auto stands = co_await one->ready(until);
+    if (stands.has_error()) co_return stands.error();
+    for (const auto& each : prepared_)
+        if (each.lock() == one) co_return one;
+    const auto done = co_await prepare(*one, until);
+    if (done.has_error()) co_return done.error();
+    std::erase_if(prepared_, [](const auto& each) { return each.expired(); });
+    prepared_.push_back(one);
+    co_return one;
+}
+
+// ---- The namespace
+
+async<bool> ensemble::prepare(session& through, instant until) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        request ask{request::kind::get, paths_.root()};
+        const auto root = co_await through.ask(std::move(ask), until);
+        if (root.has_error()) co_return root.error();
+        if (root->done()) {
+            if (root->text != layout_text)
+                co_return failure{
+                    root->text.starts_with("pawl ") ? errc::unsupported : errc::rejected,
+                    place_ + ": " + paths_.root() +
+                        (root->text.starts_with("pawl ")
+                             ? " was made by a newer pawl"
+                             : " is not pawl's: choose another namespace=")};
+            // The first time, or the data is another's than before.
+            if (born_ != root->stat.created || born_zxid_ != root->stat.created_zxid) ++generation_;
+            born_ = root->stat.created;
+            born_zxid_ = root->stat.created_zxid;
+            co_return true;
+        }
+        const auto made = co_await create_root(through, until);
+        if (made.has_error()) co_return made.error();
+    }
+    co_return failure{errc::unreachable, place_ + ": " + paths_.root() + " comes and goes"};
+}
+
+async<bool> ensemble::create_root(session& through, instant until) {
+    for (std::size_t at = 1; at < paths_.root().size();) {
+        const auto slash = paths_.root().find('/', at);
+        if (slash == std::string::npos) break;
+        request ask{request::kind::create, paths_.root().substr(0, slash)};
+        const auto made = co_await through.ask(std::move(ask), until);
+        if (made.has_error()) co_return made.error();
+        at = slash + 1;
+    }
+    using kind = operation::kind;
+    std::vector<operation> steps;
+    steps.emplace_back(kind::create, paths_.root(), std::string{layout_text});
+    steps.emplace_back(kind::create, paths_.locks());
+    steps.emplace_back(kind::create, paths_.fences());
+    steps.emplace_back(kind::create, paths_.clock());
+    request ask{std::move(steps)};
+    const auto made = co_await through.ask(std::move(ask), until);
+    if (made.has_error()) co_return made.error();
+    // Somebody else may have been faster.
+    co_return true;
+}
+
+async<bool> ensemble::make_parent(session& through, const std::string& path, instant until) {
+    const auto parent = parent_of(path);
+    request ask{request::kind::create, parent};
+    const auto made = co_await through.ask(std::move(ask), until);
+    if (made.has_error()) co_return made.error();
+    if (made->code != finding_code::no_node) co_return true;
+    // The whole namespace is gone: somebody removed it.
+    const auto again = co_await prepare(through, until);
+    if (again.has_error()) co_return again.error();
+    request once_more{request::kind::create, parent};
+    const auto second = co_await through.ask(std::move(once_more), until);
+    if (second.has_error()) co_return second.error();
+    co_return true;
+}
+
+// ---- The clock
+
+async<std::int64_t> ensemble::read_clock(session& through, instant until) {
+    request ask{request::kind::set, paths_.clock()};
+    const auto written = co_await through.ask(std::move(ask), until);
+    if (written.has_error()) co_return written.error();
+    if (!written->done())
+        co_return failure{errc::unreachable, place_ + ": " + paths_.clock() + " is gone"};
+    note_clock(written->stat.modified);
+    co_return written->stat.modified;
+}
+
+void ensemble::note_clock(std::int64_t read) {
+    clock_ = read;
+    clock_read_ = lease_clock::now();
+}
+
+std::int64_t ensemble::estimate_clock() const {
+    return clock_ + std::chrono::floor<millis>(lease_clock::now() - clock_read_).count();
+}
+
+// ---- Keys
+
+result<view> ensemble::understand(const std::string& key, const answer& record) const {
+    view seen;
+    if (!record.done()) return seen;
+    auto parsed =
+        parse_record(record.text, token_at(record.stat.modified_zxid), record.stat.modified);
+    if (!parsed)
+        return failure{errc::rejected, place_ + ": cannot read the record " +
+                                           paths_.record_of(key) +
+                                           ": another program or a newer pawl wrote it"};
+    seen.exists = true;
+    seen.version = record.stat.version;
+    seen.record = std::move(*parsed);
+    return seen;
+}
+
+void ensemble::add_lease(view& seen, const answer& lease) {
+    if (!lease.done()) return;
+    std::int64_t ttl = 0;
+    std::from_chars(lease.text.data(), lease.text.data() + lease.text.size(), ttl);
+    seen.alive = true;
+    seen.ttl = millis{ttl};
+    seen.renewed = lease.stat.modified;
+    seen.renewed_zxid = lease.stat.modified_zxid;
+    seen.owner = lease.stat.owner;
+    seen.lease_version = lease.stat.version;
+}
+
+async<view> ensemble::look(session& through, const std::string& key, freshness how, instant until) {
+    const auto path = paths_.record_of(key);
+    std::vector<request> asked;
+    if (how == freshness::synced) asked.emplace_back(request::kind::sync, path);
+    asked.emplace_back(request::kind::get, path);
+    const auto answers = co_await through.ask_all(std::move(asked), until);
+    if (answers.has_error()) co_return answers.error();
+    auto seen = understand(key, answers->back());
+    if (seen.has_error() || seen->record.lease.empty()) co_return seen;
+    request ask{request::kind::get, lease_path(key, *seen)};
+    const auto lease = co_await through.ask(std::move(ask), until);
+    if (lease.has_error()) co_return lease.error();
+    add_lease(*seen, *lease);
+    co_return seen;
+}
+
+}  // namespace pawl::zookeeper
