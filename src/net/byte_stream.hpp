@@ -40,6 +40,8 @@ public:
 
     bool is_secure() const noexcept { return tls_.has_value(); }
     bool is_open() const noexcept { return socket_.is_open(); }
+    // How long the peer's certificate is still valid. REQUIRES: is_secure().
+    finding examine_tls() { return examine_peer(tls_->native_handle()); }
 
     // Hands over what the kernel takes at once, without a round through the reactor.
     // REQUIRES: !is_secure().
