@@ -104,7 +104,12 @@ void redis_server::freeze() const { server_.signal(SIGSTOP); }
 void redis_server::thaw() const { server_.signal(SIGCONT); }
 
 std::string redis_server::ask(const std::vector<std::string>& words) const {
-    const auto link = connect_to(port_);
+    return ask_redis(port_, options_.password, words);
+}
+
+std::string ask_redis(std::uint16_t port, const std::string& password,
+                      const std::vector<std::string>& words) {
+    const auto link = connect_to(port);
     if (!link || link->err != 0)
         throw std::runtime_error{"cannot connect to the Redis of the test"};
     const auto command = [&](const std::vector<std::string>& parts) {
@@ -122,7 +127,7 @@ std::string redis_server::ask(const std::vector<std::string>& words) const {
         if (reply->type == REDIS_REPLY_ERROR) throw std::runtime_error{text_of(*reply)};
         return text_of(*reply);
     };
-    if (!options_.password.empty()) command({"AUTH", options_.password});
+    if (!password.empty()) command({"AUTH", password});
     return command(words);
 }
 

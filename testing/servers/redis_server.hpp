@@ -32,6 +32,11 @@ struct redis_options {
     std::vector<std::string> more;  // lines of redis.conf
 };
 
+// Sends one command to whatever speaks RESP on that port of 127.0.0.1 and gives back the reply as
+// text, an array line by line; throws on an error.
+std::string ask_redis(std::uint16_t port, const std::string& password,
+                      const std::vector<std::string>& words);
+
 // Listens on 127.0.0.1. Not thread-safe.
 class redis_server {
 public:
