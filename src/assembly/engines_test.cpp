@@ -70,6 +70,14 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"redis://h/x", "number from 0"},
         {"rediss://h?cert=/x", "go together"},
         {"redis://h?password_file=/nonexistent/secret", "No such file"},
+        {"redis://h?wait=few", "wait=few: expected a number of replicas"},
+        {"redis+sentinel://a,b", "the name of a master"},
+        {"redis+sentinel://a/orders/x", "number from 0"},
+        {"redis+sentinel://a/orders?sentinel_password_file=/nonexistent/secret", "No such file"},
+        {"redis+cluster://a,b/1", "a cluster has no databases"},
+        {"redis+cluster:", "takes nodes of the cluster"},
+        {"redis+cluster://a?tls=yes", "expected one of off, on"},
+        {"redis+cluster://a?ca=/x", "unknown to redis+cluster"},
 #endif
     };
     for (const auto& [url, says] : cases) {

@@ -1,8 +1,13 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
+#include "base/text.hpp"
 #include "stores/redis/redis_store.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
 
 namespace pawl::assembly {
 namespace {
@@ -15,6 +20,86 @@ unsigned database_number(const std::string& path) {
     throw option_error{"redis: the database after the '/' must be a number from 0 to 9999"};
 }
 
+constexpr std::uint16_t redis_port = 6379;
+constexpr std::uint16_t sentinel_port = 26379;
+constexpr std::uint32_t replicas_max = 100;
+
+std::vector<redis::server_address> addresses_of(const base::store_url& url,
+                                                std::uint16_t otherwise) {
+    std::vector<redis::server_address> all;
+    for (const auto& one : url.endpoints)
+        all.push_back({one.host, one.port != 0 ? one.port : otherwise});
+    return all;
+}
+
+std::string first_line_of(const std::string& name) {
+    std::ifstream file{name};
+    std::string line;
+    if (!file || !std::getline(file, line))
+        throw option_error{
+            "the store URL's parameter sentinel_password_file=" + base::printable(name) + ": " +
+            (file.is_open() ? "the file is empty" : std::strerror(errno))};
+    if (line.ends_with('\r')) line.pop_back();
+    return line;
+}
+
+void take_socket(parameters& query, const base::store_url& url, redis::redis_settings& settings) {
+    if (!url.endpoints.empty() || url.path.empty())
+        throw option_error{
+            "redis+unix: takes the path of a socket, such as redis+unix:/run/redis/redis.sock"};
+    settings.unix_path = url.path;
+    const auto number = query.text("db").value_or("");
+    settings.database = database_number(number);
+}
+
+// MASTER or MASTER/DB
+void take_sentinels(parameters& query, const base::store_url& url,
+                    redis::redis_settings& settings) {
+    settings.shape = redis::topology::sentinel;
+    settings.seeds = addresses_of(url, sentinel_port);
+    const auto slash = url.path.find('/');
+    settings.master_name = url.path.substr(0, slash);
+    if (settings.seeds.empty() || settings.master_name.empty())
+        throw option_error{
+            "redis+sentinel: takes sentinels and the name of a master, such as "
+            "redis+sentinel://a,b,c/orders"};
+    if (slash != std::string::npos) settings.database = database_number(url.path.substr(slash + 1));
+    settings.sentinel_user = query.text("sentinel_user").value_or("");
+    if (const auto file = query.text("sentinel_password_file"))
+        settings.sentinel_password = first_line_of(*file);
+}
+
+void take_cluster(const base::store_url& url, redis::redis_settings& settings) {
+    settings.shape = redis::topology::cluster;
+    settings.seeds = addresses_of(url, redis_port);
+    if (settings.seeds.empty())
+        throw option_error{
+            "redis+cluster: takes nodes of the cluster, such as redis+cluster://a,b,c"};
+    if (!url.path.empty())
+        throw option_error{"redis+cluster: a cluster has no databases: leave out '/" +
+                           base::printable(url.path) + "'"};
+}
+
+void take_host(const base::store_url& url, redis::redis_settings& settings) {
+    if (url.endpoints.size() != 1)
+        throw option_error{url.scheme +
+                           ": takes one host; for several there are redis+sentinel, "
+                           "redis+cluster and redlock"};
+    settings.host = url.endpoints.front().host;
+    if (url.endpoints.front().port != 0) settings.port = url.endpoints.front().port;
+    settings.database = database_number(url.path);
+}
+
+std::uint32_t take_wait(parameters& query) {
+    const auto text = query.text("wait").value_or("0");
+    std::uint32_t replicas = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), replicas);
+    if (error != std::errc{} || end != text.data() + text.size() || replicas > replicas_max)
+        throw option_error{"the store URL's parameter wait=" + base::printable(text) +
+                           ": expected a number of replicas, 0 to 100"};
+    return replicas;
+}
+
 }  // namespace
 
 store_plan plan_redis(const base::store_url& url) {
@@ -25,25 +110,18 @@ store_plan plan_redis(const base::store_url& url) {
     settings.common = plan.settings;
     settings.user = url.user.value_or("");
     settings.password = query.password().value_or("");
-    if (url.scheme == "redis+unix") {
-        if (!url.endpoints.empty() || url.path.empty())
-            throw option_error{
-                "redis+unix: takes the path of a socket, such as redis+unix:/run/redis/redis.sock"};
-        settings.unix_path = url.path;
-        const auto number = query.text("db").value_or("");
-        settings.database = database_number(number);
-    } else {
-        if (url.endpoints.size() != 1)
-            throw option_error{url.scheme +
-                               ": takes one host; for several there are redis+sentinel, "
-                               "redis+cluster and redlock"};
-        settings.host = url.endpoints.front().host;
-        if (url.endpoints.front().port != 0) settings.port = url.endpoints.front().port;
-        settings.database = database_number(url.path);
-    }
-    if (url.scheme == "rediss") {
+    settings.replicas = take_wait(query);
+    const bool many = url.scheme == "redis+sentinel" || url.scheme == "redis+cluster";
+    if (url.scheme == "redis+unix")
+        take_socket(query, url, settings);
+    else if (url.scheme == "redis+sentinel")
+        take_sentinels(query, url, settings);
+    else if (url.scheme == "redis+cluster")
+        take_cluster(url, settings);
+    else
+        take_host(url, settings);
+    if (url.scheme == "rediss" || (many && query.choice("tls", {"off", "on"}) == 1U))
         settings.tls = take_tls(query);
-    }
     query.finish();
     plan.make = [settings](net::loop& where) { return redis::make_redis_store(where, settings); };
     return plan;

@@ -16,15 +16,20 @@ std::set<std::string> words_of(const std::string& text) {
     return {std::istream_iterator<std::string>{words}, {}};
 }
 
-// The prefix that each instantiation of StoreLaws was given.
+// The prefix that each instantiation of StoreLaws was given: the name of an engine, and where an
+// engine has several modes, "ENGINE_MODE" for each but the plainest.
 std::set<std::string> instantiated() {
     const std::string suite = "/StoreLaws/";
+    const auto known = words_of(PAWL_ENGINES_REGISTERED);
     std::set<std::string> engines;
     const auto& all = *testing::UnitTest::GetInstance();
     for (int i = 0; i < all.total_test_suite_count(); ++i) {
         const std::string name = all.GetTestSuite(i)->name();
-        if (const auto end = name.find(suite); end != std::string::npos)
-            engines.insert(name.substr(0, end));
+        const auto end = name.find(suite);
+        if (end == std::string::npos) continue;
+        const auto prefix = name.substr(0, end);
+        const auto engine = prefix.substr(0, prefix.find('_'));
+        engines.insert(known.count(engine) == 1 ? engine : prefix);
     }
     return engines;
 }

@@ -1,10 +1,10 @@
--- KEYS lock [marker]; ARGV id owner ttl_ms ttl_and_retention_ms [due_ms|'' once|again max_skew_ms [quarantine_ms run_id synced|uncertain]]; reply token, or {0 held|1 lingering|2 quarantined|3 early, holder, remaining_ms, owner}, or {4 done, last_done_ms}
+-- KEYS lock [marker] [index: in a cluster only]; ARGV id owner ttl_ms ttl_and_retention_ms [due_ms|'' once|again max_skew_ms [quarantine_ms run_id synced|uncertain]]; reply token, or {0 held|1 lingering|2 quarantined|3 early, holder, remaining_ms, owner}, or {4 done, last_done_ms}
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local due = tonumber(ARGV[5])
 
 -- Rule 7. The marker says since when this data has been whole, and in which life of the server.
-if KEYS[2] then
+if ARGV[8] then
   local marker = redis.call('GET', KEYS[2])
   local born, run, since = string.match(marker or '', '^(%d+) (%w+) (%d+)$')
   if run ~= ARGV[9] then
@@ -12,7 +12,9 @@ if KEYS[2] then
     -- replica that was promoted has lived longer, so for it the quarantine begins when first seen.
     local promoted = marker and not string.find(redis.call('INFO', 'replication'), 'second_repl_offset:-1', 1, true)
     if promoted or not marker or ARGV[10] ~= 'synced' then
-      local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+      local up = tonumber(string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)'))
+      -- A node of a cluster serves nobody for its first two seconds: only then its data begins.
+      if string.find(KEYS[2], '{', 1, true) then up = math.max(0, up - 2) end
       since = promoted and now or now - up * 1000000
       born = math.max(tonumber(born or '0'), math.floor(since / 1000))
     end
@@ -20,6 +22,8 @@ if KEYS[2] then
   end
   local left = since + ARGV[8] * 1000 - now
   if left > 0 then return {2, 0, math.ceil(left / 1000), ''} end
+  -- A claim for no time only makes sure that there is a marker.
+  if ARGV[3] == '0' then return 0 end
   -- Grants went up to max_skew ahead of the clock, so forgotten ones may have as well.
   local granted_to = born + 1 + ARGV[7]
   if due and due < granted_to then return {4, granted_to} end
@@ -64,6 +68,10 @@ local token = now
 if last >= now then token = last + 1 end
 if last == 0 then
   local space, key = string.match(KEYS[1], '^([^:]+):lock:(.*)$')
+  -- While its slot moves, the index may be on another node: only a key that is listed can be taken.
+  if #KEYS == 1 and string.find(space, '{', 1, true) then
+    return redis.error_reply('TRYAGAIN the slot of this new key is being moved')
+  end
   redis.call('ZADD', space .. ':locks', 0, key)
 end
 local minted, begun = string.format('%016d', token), string.format('%016d', now)

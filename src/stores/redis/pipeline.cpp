@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <vector>
 
 namespace pawl::redis {
 namespace {
@@ -24,18 +25,21 @@ bool may_pass(const failure& why) {
 
 std::shared_ptr<pipeline> pipeline::make(net::loop& where,
                                          std::shared_ptr<const redis_settings> settings,
-                                         pipeline_bounds bounds) {
-    auto made = std::make_shared<pipeline>(where, std::move(settings), bounds);
+                                         pipeline_bounds bounds,
+                                         std::shared_ptr<locator> whereabouts) {
+    auto made =
+        std::make_shared<pipeline>(where, std::move(settings), bounds, std::move(whereabouts));
     made->attachment_ = net::attach(where.context(), made);
     return made;
 }
 
 pipeline::pipeline(net::loop& where, std::shared_ptr<const redis_settings> settings,
-                   pipeline_bounds bounds)
+                   pipeline_bounds bounds, std::shared_ptr<locator> whereabouts)
     : settings_{std::move(settings)},
-      place_{place_of(*settings_)},
       bounds_{bounds},
+      whereabouts_{std::move(whereabouts)},
       executor_{where.get_executor()},
+      place_{place_of(*settings_)},
       deadline_{executor_},
       backoff_{executor_},
       random_{std::random_device{}()} {}
@@ -43,9 +47,10 @@ pipeline::pipeline(net::loop& where, std::shared_ptr<const redis_settings> setti
 // ---- Asking
 
 // No coroutine of its own: each frame costs every request.
-boost::asio::awaitable<answer> pipeline::ask(std::string_view commands, std::size_t count) {
-    auto begin = [this, commands, count](auto&& handler) {
-        submit(commands, count, std::forward<decltype(handler)>(handler));
+boost::asio::awaitable<answer> pipeline::ask(std::string_view commands, std::size_t count,
+                                             instant deadline) {
+    auto begin = [this, commands, count, deadline](auto&& handler) {
+        submit(commands, count, deadline, std::forward<decltype(handler)>(handler));
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(answer)>(
         begin, boost::asio::use_awaitable);
@@ -58,13 +63,14 @@ std::optional<failure> pipeline::refuse(std::string_view commands) const {
         out_.size() + commands.size() > bounds_.unsent_max)
         return failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
     // A wrong password does not become right within the back-off.
-    if (state_ == state::idle && last_failure_ && !may_pass(*last_failure_) &&
-        lease_clock::now() < not_before_)
-        return last_failure_;
+    const bool tell =
+        last_failure_ && (bounds_.unconnected == when_down::tell || !may_pass(*last_failure_));
+    if (state_ == state::idle && tell && lease_clock::now() < not_before_) return last_failure_;
     return std::nullopt;
 }
 
-void pipeline::enqueue(std::string_view commands, std::size_t count, std::shared_ptr<asker> who) {
+void pipeline::enqueue(std::string_view commands, std::size_t count, instant deadline,
+                       std::shared_ptr<asker> who) {
     if (auto refused = refuse(commands)) {
         // Posted: an answer must not come before the question has been asked.
         boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
@@ -80,6 +86,11 @@ void pipeline::enqueue(std::string_view commands, std::size_t count, std::shared
     added.begin = begin;
     added.end = begin + commands.size();
     added.deadline = lease_clock::now() + settings_->common.timeout;
+    if (deadline < added.deadline) {
+        added.deadline = deadline;
+        hasty_ = true;
+        if (deadline < deadline_->when()) deadline_->set(deadline);
+    }
     added.replies_left = count;
     if (count > 1) added.collected.emplace();
     if (deadline_->when() == instant::max()) arm();
@@ -113,28 +124,42 @@ boost::asio::awaitable<void> pipeline::connect(std::shared_ptr<pipeline> self) {
             co_await self->backoff_->wait();
             continue;
         }
-        auto stream = std::make_shared<net::byte_stream>(self->executor_);
-        auto parser = std::make_shared<reply_parser>();
-        self->stream_ = stream;
-        self->parser_ = parser;
         self->attempt_deadline_ = lease_clock::now() + self->settings_->common.timeout;
         self->arm();
-        auto facts = co_await dial(stream, parser, self->settings_);
+        const auto opened = co_await open(self);
         self->attempt_deadline_ = instant::max();
         if (self->state_ != state::connecting) break;
-        if (facts.has_value()) {
-            self->stand(stream, std::move(*facts));
+        if (opened.has_value()) {
+            self->stand();
             co_return;
         }
-        stream->close();
-        if (!self->retire_attempt(facts.error())) co_return;
+        if (self->stream_) self->stream_->close();
+        if (!self->retire_attempt(opened.error())) co_return;
     }
 }
 
-void pipeline::stand(const std::shared_ptr<net::byte_stream>& stream, session_facts facts) {
-    base::ensure(stream == stream_);
+async<void> pipeline::open(std::shared_ptr<pipeline> self) {
+    auto to = self->settings_;
+    if (self->whereabouts_) {
+        auto found = co_await self->whereabouts_->locate(self->attempt_deadline_);
+        if (found.has_error()) co_return found.error();
+        if (self->state_ != state::connecting)
+            co_return failure{errc::unreachable, self->place_ + ": the store is closed"};
+        to = *found;
+        self->place_ = place_of(*to);
+    }
+    auto stream = std::make_shared<net::byte_stream>(self->executor_);
+    auto parser = std::make_shared<reply_parser>();
+    self->stream_ = stream;
+    self->parser_ = parser;
+    auto facts = co_await dial(stream, parser, to);
+    if (facts.has_error()) co_return facts.error();
+    self->facts_ = std::move(*facts);
+    co_return result<void>{};
+}
+
+void pipeline::stand() {
     state_ = state::connected;
-    facts_ = std::move(facts);
     attempts_failed_ = 0;
     not_before_ = instant{};
     last_failure_.reset();
@@ -152,7 +177,7 @@ bool pipeline::retire_attempt(failure why) {
     std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
     not_before_ = lease_clock::now() + millis{spread(random_)};
     last_failure_ = std::move(why);
-    if (may_pass(*last_failure_)) {
+    if (may_pass(*last_failure_) && bounds_.unconnected == when_down::wait) {
         expire_unsent(lease_clock::now());
         if (!requests_.empty()) return true;
         state_ = state::idle;
@@ -341,8 +366,10 @@ void pipeline::check_deadlines() {
             last_failure_ =
                 failure{errc::unreachable, place_ + ": no answer within " + waited + hint};
         }
-        stream_->close();
+        attempt_deadline_ = instant::max();
+        if (stream_) stream_->close();
     }
+    if (hasty_) expire_hasty(now);
     if (!requests_.empty() && requests_.front().deadline <= now) {
         if (state_ == state::connected)
             break_off(failure{errc::outcome_unknown, place_ + ": no answer within " + waited});
@@ -351,6 +378,23 @@ void pipeline::check_deadlines() {
     }
     if (state_ != state::closed && (!requests_.empty() || attempt_deadline_ != instant::max()))
         arm();
+}
+
+// Those that had less time than the ones before them are told, and keep their place in the queue.
+void pipeline::expire_hasty(instant now) {
+    hasty_ = false;
+    instant next = instant::max();
+    std::vector<std::shared_ptr<asker>> late;
+    for (std::size_t i = 1; i < requests_.size(); ++i) {
+        if (requests_[i].deadline <= now)
+            late.push_back(requests_[i].who);
+        else if (requests_[i].deadline < requests_[i - 1].deadline)
+            next = std::min(next, requests_[i].deadline);
+    }
+    hasty_ = next != instant::max();
+    if (next < deadline_->when()) deadline_->set(next);
+    for (const auto& who : late)
+        who->take(failure{errc::outcome_unknown, place_ + ": no answer in time"});
 }
 
 // REQUIRES, as expire_unsent: nothing of what is asked was sent on a connection that stands.
@@ -373,6 +417,31 @@ void pipeline::expire_unsent(instant now) {
         errc::unreachable,
         place_ + ": no connection within " + base::format_duration(settings_->common.timeout)});
     fail_all(gone, failure{errc::unreachable, why.detail});
+}
+
+// ---- Letting go
+
+void pipeline::drop(const std::string& why) {
+    not_before_ = instant{};
+    if (state_ == state::connected)
+        break_off(failure{errc::outcome_unknown, place_ + ": " + why});
+    else if (state_ == state::connecting) {
+        if (stream_) stream_->close();
+        backoff_->wake();
+    }
+}
+
+void pipeline::retire(const std::string& why) {
+    if (state_ == state::closed) return;
+    if (state_ == state::connected) break_off(failure{errc::outcome_unknown, place_ + ": " + why});
+    last_failure_ = failure{errc::unreachable, place_ + ": " + why};
+    close();
+    drop_unsent();
+}
+
+std::optional<finding> pipeline::examine_tls() {
+    if (state_ != state::connected || !stream_->is_secure()) return std::nullopt;
+    return stream_->examine_tls();
 }
 
 // ---- Ending

@@ -9,6 +9,7 @@
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
+#include "stores/redis/locator.hpp"
 #include "stores/redis/redis_settings.hpp"
 #include "stores/redis/resp.hpp"
 #include "stores/redis/session.hpp"
@@ -35,11 +36,18 @@ namespace pawl::redis {
 
 using answer = result<reply>;
 
+// What becomes of requests while no connection can be had.
+enum class when_down {
+    wait,  // they wait for one until their deadlines
+    tell   // they fail with the first attempt, because another server may take them
+};
+
 // Bounds of one pipeline. A request above them is refused as `unreachable`: it was never sent.
 struct pipeline_bounds {
     std::size_t requests_max = std::size_t{64} * 1024;  // asked and not yet answered
     std::size_t unsent_max = std::size_t{64} << 20;     // bytes of them that are not yet sent
     std::size_t in_flight_max = std::size_t{8} * 1024;  // sent and not yet answered
+    when_down unconnected = when_down::wait;
 };
 
 // Used on its loop only, but for close_from_anywhere. Connects with the first request, again with
@@ -48,26 +56,38 @@ class pipeline : public net::attached, public std::enable_shared_from_this<pipel
 public:
     static std::shared_ptr<pipeline> make(net::loop& where,
                                           std::shared_ptr<const redis_settings> settings,
-                                          pipeline_bounds bounds = {});
-    // Use make().
+                                          pipeline_bounds bounds = {},
+                                          std::shared_ptr<locator> whereabouts = nullptr);
+    // Use make(). With a locator it is asked for the server before each attempt to connect.
     pipeline(net::loop& where, std::shared_ptr<const redis_settings> settings,
-             pipeline_bounds bounds);
+             pipeline_bounds bounds, std::shared_ptr<locator> whereabouts);
 
     // Sends `commands`, which holds `count` of them and is copied once the answer is awaited, and
     // gives back their reply, or an array of them when they are several. An error reply is a value;
     // a failure is `unreachable` when nothing was sent, else `outcome_unknown`. Cancellable: the
-    // answer is then thrown away.
-    boost::asio::awaitable<answer> ask(std::string_view commands, std::size_t count = 1);
+    // answer is then thrown away. Ends by the deadline, at the latest after the timeout.
+    boost::asio::awaitable<answer> ask(std::string_view commands, std::size_t count = 1,
+                                       instant deadline = instant::max());
     // The same for one who asks several servers at once: handler(answer) runs on the loop, once.
     template <class Handler>
-    void ask_then(std::string_view commands, std::size_t count, instant /*deadline*/,
+    void ask_then(std::string_view commands, std::size_t count, instant deadline,
                   Handler&& handler) {
-        submit(commands, count, std::forward<Handler>(handler));
+        submit(commands, count, deadline, std::forward<Handler>(handler));
     }
 
     // What the server said when the connection that now stands was opened.
     const session_facts& facts() const noexcept { return facts_; }
     bool is_connected() const noexcept { return state_ == state::connected; }
+    // The server that is, or was last, dialled.
+    const std::string& place() const noexcept { return place_; }
+    // About the certificate of the connection that stands; nothing without one, or without TLS.
+    std::optional<finding> examine_tls();
+
+    // Gives up the connection, or the attempt to get one: what was sent is unknown, the rest goes
+    // to the next one, at once.
+    void drop(const std::string& why);
+    // The server is not to be used any more: who waits is told, and the pipeline is closed.
+    void retire(const std::string& why);
 
     // Thread-safe. Nobody waits for an answer any more.
     void close_from_anywhere();
@@ -95,14 +115,16 @@ private:
     enum class state { idle, connecting, connected, closed };
 
     template <class Handler>
-    void submit(std::string_view commands, std::size_t count, Handler&& handler);
+    void submit(std::string_view commands, std::size_t count, instant deadline, Handler&& handler);
     std::optional<failure> refuse(std::string_view commands) const;
-    void enqueue(std::string_view commands, std::size_t count, std::shared_ptr<asker> who);
+    void enqueue(std::string_view commands, std::size_t count, instant deadline,
+                 std::shared_ptr<asker> who);
     void give_up(std::weak_ptr<asker> who);
 
     void start_connecting();
     static boost::asio::awaitable<void> connect(std::shared_ptr<pipeline> self);
-    void stand(const std::shared_ptr<net::byte_stream>& stream, session_facts facts);
+    static async<void> open(std::shared_ptr<pipeline> self);
+    void stand();
     bool retire_attempt(failure why);
 
     void flush();
@@ -120,6 +142,7 @@ private:
     void arm();
     static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pipeline> self);
     void check_deadlines();
+    void expire_hasty(instant now);
     void drop_unsent();
     void expire_unsent(instant now);
     void forget_bytes_until(std::uint64_t offset);
@@ -130,12 +153,13 @@ private:
 
     // Constant after construction
     const std::shared_ptr<const redis_settings> settings_;
-    const std::string place_;
     const pipeline_bounds bounds_;
+    const std::shared_ptr<locator> whereabouts_;
     const net::byte_stream::executor_type executor_;
     std::shared_ptr<net::attachment> attachment_;
 
     // On the loop only
+    std::string place_;
     state state_ = state::idle;
     std::shared_ptr<net::byte_stream> stream_;
     std::shared_ptr<reply_parser> parser_;
@@ -148,6 +172,7 @@ private:
     bool corked_ = false;            // replies are being dealt out: gather, do not send
     bool flush_posted_ = false;
     bool watching_ = false;
+    bool hasty_ = false;  // a request may have an earlier deadline than one before it
     std::optional<net::boot_timer> deadline_;  // empty once the loop has ended
     std::optional<net::boot_timer> backoff_;
     instant attempt_deadline_ = instant::max();
@@ -179,7 +204,8 @@ private:
 };
 
 template <class Handler>
-void pipeline::submit(std::string_view commands, std::size_t count, Handler&& handler) {
+void pipeline::submit(std::string_view commands, std::size_t count, instant deadline,
+                      Handler&& handler) {
     auto who =
         std::make_shared<handler_asker<std::decay_t<Handler>>>(std::forward<Handler>(handler));
     auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
@@ -188,7 +214,7 @@ void pipeline::submit(std::string_view commands, std::size_t count, Handler&& ha
         std::weak_ptr<asker> cancelled{who};
         slot.assign([this, cancelled](boost::asio::cancellation_type) { give_up(cancelled); });
     }
-    enqueue(commands, count, std::move(who));
+    enqueue(commands, count, deadline, std::move(who));
 }
 
 }  // namespace pawl::redis

@@ -2,16 +2,18 @@
 
 #include "base/ensure.hpp"
 #include "base/text.hpp"
+#include "stores/redis/examine_servers.hpp"
 #include "stores/redis/lease_text.hpp"
-#include "stores/redis/pipeline.hpp"
 #include "stores/redis/refusals.hpp"
-#include "stores/redis/scripts.hpp"
-#include "stores/redis/subscriber.hpp"
+#include "stores/redis/servers.hpp"
+#include "stores/redis/slots.hpp"
 #include "stores/rules/rules.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <vector>
 
 namespace pawl::redis {
 namespace {
@@ -47,29 +49,67 @@ std::string digits_of(fence_token token) {
     return digits;
 }
 
+// What a namespace, or a shard of one, calls its keys.
+struct names {
+    explicit names(const std::string& space)
+        : lock{space + ":lock:"},
+          fence{space + ":fence:"},
+          channel{space + ":changed:"},
+          index{space + ":locks"},
+          marker{space + ":marker"} {}
+
+    std::string lock, fence, channel;  // each to be followed by a key
+    std::string index, marker;
+};
+
+std::vector<names> names_for(const redis_settings& settings) {
+    const auto& space = settings.common.name_space;
+    std::vector<names> all;
+    if (settings.shape != topology::cluster)
+        all.emplace_back(space);
+    else
+        for (std::size_t shard = 0; shard < cluster_shards; ++shard)
+            all.emplace_back(space + "{" + shard_tag(shard) + "}");
+    return all;
+}
+
+// Moves records, whose last ones are the smallest, in byte order to `merged`. False when a shard
+// must be read further first.
+bool merge_pages(std::vector<page>& read, std::size_t limit, page& merged) {
+    for (;;) {
+        page* smallest = nullptr;
+        for (auto& one : read) {
+            if (one.records.empty()) {
+                if (!one.next.empty()) return false;
+                continue;
+            }
+            if (smallest == nullptr || one.records.back().key < smallest->records.back().key)
+                smallest = &one;
+        }
+        if (smallest == nullptr) return true;
+        if (merged.records.size() == limit) {
+            merged.next = merged.records.back().key;
+            return true;
+        }
+        merged.records.push_back(std::move(smallest->records.back()));
+        smallest->records.pop_back();
+    }
+}
+
 class redis_store : public lease_store, public std::enable_shared_from_this<redis_store> {
 public:
     redis_store(net::loop& where, redis_settings settings)
         : settings_{std::make_shared<const redis_settings>(std::move(settings))},
-          place_{place_of(*settings_)},
-          lock_prefix_{settings_->common.name_space + ":lock:"},
-          fence_prefix_{settings_->common.name_space + ":fence:"},
-          channel_prefix_{settings_->common.name_space + ":changed:"},
-          index_{settings_->common.name_space + ":locks"},
-          marker_{settings_->common.name_space + ":marker"},
+          names_{names_for(*settings_)},
           retention_{settings_->common.retention.count()},
-          link_{pipeline::make(where, settings_)},
-          subscriber_{subscriber::make(where, settings_)} {}
+          servers_{servers::make(where, settings_)} {}
 
-    ~redis_store() override {
-        link_->close_from_anywhere();
-        subscriber_->close_from_anywhere();
-    }
+    ~redis_store() override { servers_->close_from_anywhere(); }
 
     store_traits traits() const noexcept override {
         return {.strict_fencing = settings_->common.quarantine.has_value(),
                 .notifies = true,
-                .atomic_batch = true};
+                .atomic_batch = !servers_->is_cluster()};
     }
 
     async<verdict> acquire(claim wanted) override;
@@ -81,77 +121,125 @@ public:
     async<page> list(std::string prefix, std::string after, std::size_t limit) override;
     async<void> wait_change(std::string key, fence_token seen) override;
     async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override;
+    async<examination> examine() override { return examine_servers(servers_, settings_); }
 
 private:
-    async<void> connect();
-    async<reply> run(const script_call& call);
-    async<bool> run_for_flag(const script_call& call);
+    // A key, and where it is.
+    struct spot {
+        const names& in;
+        std::size_t shard;
+    };
+    spot spot_of(std::string_view key) const {
+        const auto shard = servers_->is_cluster() ? shard_of_key(key) : 0;
+        return {names_[shard], shard};
+    }
+
+    async<bool> run_for_flag(const script_call& call, std::size_t shard);
+    script_call acquire_call(const claim& wanted, const spot& at) const;
+    script_call acquire_alone(const claim& wanted, const spot& at) const;
+    void add_claim(script_call& call, const claim& wanted) const;
     result<verdict> read_verdict(const claim& wanted, const reply& got) const;
-    void add_firing(script_call& call, const claim& wanted) const;
+    boost::asio::awaitable<void> mark_shards();
+    async<verdict> give_back(claim wanted, failure why);
+
+    script_call renew_call(const names& in, const std::vector<const held*>& leases) const;
     async<bool> renew_batch(std::span<const held> leases, std::vector<renewal>& answers);
+    async<std::vector<renewal>> renew_sharded(std::span<const held> leases);
+    std::optional<failure> take_renewals(answer& got, const std::vector<std::size_t>& which,
+                                         std::vector<renewal>& answers) const;
+
+    script_call list_call(const names& in, std::string_view prefix, std::string_view after,
+                          std::size_t limit) const;
+    result<page> read_page(const reply& got, std::size_t limit) const;
+    async<page> list_sharded(std::string prefix, std::string after, std::size_t limit);
+
     async<std::optional<record>> look(std::string key);
     boost::asio::awaitable<void> count_waiters(std::vector<record>& records);
 
     failure unexpected(std::string_view what) const {
-        return {errc::protocol,
-                place_ + " does not speak RESP: an unexpected answer to " + std::string{what}};
-    }
-    std::string channel_of(std::string_view key) const {
-        return std::string{channel_prefix_}.append(key);
+        return {errc::protocol, servers_->place() +
+                                    " does not speak RESP: an unexpected answer to " +
+                                    std::string{what}};
     }
 
     // Constant after construction
     const std::shared_ptr<const redis_settings> settings_;
-    const std::string place_;
-    const std::string lock_prefix_, fence_prefix_, channel_prefix_, index_, marker_;
+    const std::vector<names> names_;  // of each shard; one unless in a cluster
     const std::int64_t retention_;
-    const std::shared_ptr<pipeline> link_;
-    const std::shared_ptr<subscriber> subscriber_;
+    const std::shared_ptr<servers> servers_;
 
     // On the loop only
-    std::string scratch_;  // the command being encoded; copied before anybody else encodes
+    bool marked_ = false;   // every shard of the cluster has been given its marker
+    instant whole_from_{};  // until then the cluster is quarantined as a whole
+    std::string scratch_;   // the command being encoded; copied before anybody else encodes
 };
 
-// An error reply becomes a failure here: no verb sees one.
-async<reply> redis_store::run(const script_call& call) {
-    scratch_.clear();
-    call.append_by_digest(scratch_);
-    auto got = co_await link_->ask(scratch_);
-    if (got.has_value() && got->is_error() && is_unknown_script(got->text)) {
-        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-            co_return failure{errc::unreachable, place_ + ": the caller gave up"};
-        scratch_.clear();
-        call.append_with_text(scratch_);
-        got = co_await link_->ask(scratch_);
-    }
-    if (got.has_value() && got->is_error()) co_return explain_refusal(place_, got->text);
-    co_return got;
-}
-
-async<bool> redis_store::run_for_flag(const script_call& call) {
-    const auto got = co_await run(call);
+async<bool> redis_store::run_for_flag(const script_call& call, std::size_t shard) {
+    const auto got = co_await servers_->run(call, shard);
     if (got.has_error()) co_return got.error();
     if (!got->is_integer()) co_return unexpected("a script");
     co_return got->number == 1;
 }
 
-void redis_store::add_firing(script_call& call, const claim& wanted) const {
-    if (wanted.firing)
-        call.add(number(*wanted.firing));
-    else
-        call.add("");
-    call.add(wanted.mode == delivery::at_most_once ? "once" : "again");
-    call.add(settings_->common.max_skew.count());
+// ---- Claims
+
+void redis_store::add_claim(script_call& call, const claim& wanted) const {
+    const auto& quarantine = settings_->common.quarantine;
+    call.add(encode_id(wanted.id)).add(wanted.owner);
+    call.add(wanted.ttl.count()).add(wanted.ttl.count() + retention_);
+    if (wanted.firing || quarantine) {
+        if (wanted.firing)
+            call.add(number(*wanted.firing));
+        else
+            call.add("");
+        call.add(wanted.mode == delivery::at_most_once ? "once" : "again");
+        call.add(settings_->common.max_skew.count());
+    }
+    if (quarantine) call.add(quarantine->count()).name_life();
+    call.confirm_by(settings_->replicas);
 }
 
-// Ends when a connection stands, or with the reason why it does not.
-async<void> redis_store::connect() {
-    scratch_.clear();
-    command_writer{scratch_, 1}.add("PING");
-    const auto got = co_await link_->ask(scratch_);
-    if (got.has_error()) co_return got.error();
-    co_return result<void>{};
+script_call redis_store::acquire_call(const claim& wanted, const spot& at) const {
+    const bool marked = settings_->common.quarantine.has_value();
+    const bool sharded = servers_->is_cluster();
+    script_call call{scripts::all().acquire, 1u + (marked ? 1u : 0u) + (sharded ? 1u : 0u)};
+    call.add(at.in.lock, wanted.key);
+    if (marked) call.add(at.in.marker);
+    // What a script touches must be declared, or a cluster cannot tell where it may run.
+    if (sharded) call.add(at.in.index);
+    add_claim(call, wanted);
+    return call;
+}
+
+// A quarantine is of a namespace, and every shard remembers it for itself: those that nobody claims
+// in until a restart would not know that they were whole before it. And while one of them is
+// quarantined all of them are. A shard that cannot be reached does without, and is then quarantined
+// by itself, longer than need be.
+boost::asio::awaitable<void> redis_store::mark_shards() {
+    marked_ = true;
+    const claim nothing{"", "", "", millis{0}};
+    std::vector<sharded_call> calls;
+    for (std::size_t shard = 0; shard < cluster_shards; ++shard) {
+        script_call call{scripts::all().acquire, 2};
+        call.add(names_[shard].lock).add(names_[shard].marker);
+        add_claim(call, nothing);
+        call.confirm_by(0);
+        calls.push_back({std::move(call), shard});
+    }
+    const auto told = co_await servers_->run_all(std::move(calls));
+    millis longest{0};
+    for (const auto& one : told)
+        if (one.has_value() && one->elements.size() == 4 && one->elements[0].number == quarantined)
+            longest = std::max(longest, millis{one->elements[2].number});
+    whole_from_ = lease_clock::now() + longest;
+}
+
+// For a key that is listed already, which needs its index no more.
+script_call redis_store::acquire_alone(const claim& wanted, const spot& at) const {
+    script_call call{scripts::all().acquire, 1};
+    call.add(at.in.lock, wanted.key);
+    add_claim(call, wanted);
+    return call;
 }
 
 async<verdict> redis_store::acquire(claim wanted) {
@@ -159,25 +247,44 @@ async<verdict> redis_store::acquire(claim wanted) {
     const auto& quarantine = settings_->common.quarantine;
     if (auto refused = rules::refuse_long_ttl(quarantine, wanted.ttl))
         co_return std::move(*refused);
-    if (quarantine && !link_->is_connected()) {
-        // The claim names the life of the server that it is meant for.
-        const auto stands = co_await connect();
-        if (stands.has_error()) co_return stands.error();
+    const auto at = spot_of(wanted.key);
+    const bool divisible = servers_->is_cluster() && !quarantine;
+    const auto state = co_await boost::asio::this_coro::cancellation_state;
+    if (quarantine && servers_->is_cluster() && !marked_) {
+        co_await mark_shards();
+        if (state.cancelled() != boost::asio::cancellation_type::none)
+            co_return failure{errc::unreachable, servers_->place() + ": the caller gave up"};
     }
-    script_call call{scripts::all().acquire, quarantine ? 2u : 1u};
-    call.add(lock_prefix_, wanted.key);
-    if (quarantine) call.add(marker_);
-    call.add(encode_id(wanted.id)).add(wanted.owner);
-    call.add(wanted.ttl.count()).add(wanted.ttl.count() + retention_);
-    if (wanted.firing || quarantine) add_firing(call, wanted);
-    if (quarantine) {
-        const auto& facts = link_->facts();
-        call.add(quarantine->count()).add(facts.run_id);
-        call.add(facts.writes == durability::synced ? "synced" : "uncertain");
+    if (const auto left = whole_from_ - lease_clock::now(); left > lease_clock::duration{0})
+        co_return verdict{
+            busy{fence_token{}, "", std::chrono::ceil<millis>(left), busy_reason::quarantined}};
+    const auto call = acquire_call(wanted, at);
+    auto got = co_await servers_->run(call, at.shard, divisible ? on_split::tell : on_split::wait);
+    if (got.has_value() && got->is_error()) {
+        if (state.cancelled() != boost::asio::cancellation_type::none)
+            co_return failure{errc::unreachable, servers_->place() + ": the caller gave up"};
+        const auto alone = acquire_alone(wanted, at);
+        got = co_await servers_->run(alone, at.shard);
     }
-    const auto got = co_await run(call);
     if (got.has_error()) co_return got.error();
-    co_return read_verdict(wanted, *got);
+    if (settings_->replicas == 0) co_return read_verdict(wanted, *got);
+    if (got->elements.size() != 2) co_return unexpected("acquire");
+    auto answer = read_verdict(wanted, got->elements[0]);
+    const auto copies = got->elements[1].number;
+    if (answer.has_error() || !std::holds_alternative<grant>(*answer) ||
+        copies >= settings_->replicas)
+        co_return answer;
+    auto why = unconfirmed(servers_->place(), copies, *settings_);
+    if (state.cancelled() != boost::asio::cancellation_type::none) co_return why;
+    auto returning = give_back(std::move(wanted), std::move(why));
+    co_return co_await std::move(returning);
+}
+
+// A grant that may be forgotten is none.
+async<verdict> redis_store::give_back(claim wanted, failure why) {
+    const auto returned = co_await withdraw(wanted.key, wanted.id);
+    if (returned.has_error()) co_return why;
+    co_return failure{errc::rejected, why.detail + ": the grant was given back"};
 }
 
 result<verdict> redis_store::read_verdict(const claim& wanted, const reply& got) const {
@@ -196,16 +303,20 @@ result<verdict> redis_store::read_verdict(const claim& wanted, const reply& got)
 
 async<bool> redis_store::withdraw(std::string key, std::string id) {
     const auto self = shared_from_this();
+    const auto at = spot_of(key);
     script_call call{scripts::all().withdraw, 1};
-    call.add(lock_prefix_, key).add(encode_id(id)).add(retention_).add(channel_prefix_, key);
-    co_return co_await run_for_flag(call);
+    call.add(at.in.lock, key).add(encode_id(id)).add(retention_).add(at.in.channel, key);
+    co_return co_await run_for_flag(call, at.shard);
 }
+
+// ---- Renewals
 
 async<std::vector<renewal>> redis_store::renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     for (const auto& lease : leases)
         if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
             co_return std::move(*refused);
+    if (servers_->is_cluster()) co_return co_await renew_sharded(leases);
     std::vector<renewal> answers;
     answers.reserve(leases.size());
     while (answers.size() < leases.size()) {
@@ -217,31 +328,104 @@ async<std::vector<renewal>> redis_store::renew(std::span<const held> leases) {
         if (cancellation.cancelled() != boost::asio::cancellation_type::none) break;
     }
     if (answers.size() < leases.size())
-        co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
+        co_return failure{errc::outcome_unknown, servers_->place() + ": the caller gave up"};
     co_return answers;
 }
 
-async<bool> redis_store::renew_batch(std::span<const held> leases, std::vector<renewal>& answers) {
+script_call redis_store::renew_call(const names& in, const std::vector<const held*>& leases) const {
     script_call call{scripts::all().renew, leases.size()};
-    for (const auto& lease : leases) call.add(lock_prefix_, lease.key);
+    for (const auto* lease : leases) call.add(in.lock, lease->key);
     call.add(retention_);
-    for (const auto& lease : leases) {
-        call.add(digits_of(lease.token)).add(lease.ttl.count());
-        call.add(lease.max_lifetime.count());
-        call.add(lease.if_lapsed == lapse::extend_if_unclaimed ? "extend" : "lose");
+    for (const auto* lease : leases) {
+        call.add(digits_of(lease->token)).add(lease->ttl.count());
+        call.add(lease->max_lifetime.count());
+        call.add(lease->if_lapsed == lapse::extend_if_unclaimed ? "extend" : "lose");
     }
-    const auto got = co_await run(call);
-    if (got.has_error()) co_return got.error();
-    if (!got->is_text() || got->text.size() != leases.size()) co_return unexpected("renew");
-    for (const char renewed : got->text)
-        answers.push_back(renewed == '1' ? renewal::renewed : renewal::lost);
+    call.confirm_by(settings_->replicas);
+    return call;
+}
+
+// One digit for each lease, and how many replicas have them where that counts. What is not
+// confirmed is unknown: trust runs on, and the next beat may do better.
+std::optional<failure> redis_store::take_renewals(answer& got,
+                                                  const std::vector<std::size_t>& which,
+                                                  std::vector<renewal>& answers) const {
+    if (got.has_error()) return got.error();
+    const bool confirmed = settings_->replicas > 0;
+    if (confirmed && got->elements.size() != 2) return unexpected("renew");
+    const auto& said = confirmed ? got->elements[0] : *got;
+    if (!said.is_text() || said.text.size() != which.size()) return unexpected("renew");
+    const auto copies = confirmed ? got->elements[1].number : 0;
+    if (copies < settings_->replicas) return unconfirmed(servers_->place(), copies, *settings_);
+    for (std::size_t i = 0; i < which.size(); ++i)
+        answers[which[i]] = said.text[i] == '1' ? renewal::renewed : renewal::lost;
+    return std::nullopt;
+}
+
+async<bool> redis_store::renew_batch(std::span<const held> leases, std::vector<renewal>& answers) {
+    std::vector<const held*> asked;
+    std::vector<std::size_t> which;
+    for (const auto& lease : leases) {
+        which.push_back(answers.size() + asked.size());
+        asked.push_back(&lease);
+    }
+    const auto call = renew_call(names_.front(), asked);
+    auto got = co_await servers_->run(call, 0);
+    answers.resize(answers.size() + leases.size(), renewal::unknown);
+    if (auto bad = take_renewals(got, which, answers)) co_return std::move(*bad);
     co_return true;
 }
 
+// A script for each shard, and one write for each node. A node that fails makes its own leases
+// unknown and no others.
+async<std::vector<renewal>> redis_store::renew_sharded(std::span<const held> leases) {
+    std::vector<std::vector<std::size_t>> groups;
+    std::vector<std::size_t> open_group(cluster_shards, SIZE_MAX);
+    for (std::size_t i = 0; i < leases.size(); ++i) {
+        auto& group = open_group[shard_of_key(leases[i].key)];
+        if (group == SIZE_MAX || groups[group].size() == renew_batch_max) {
+            group = groups.size();
+            groups.emplace_back();
+        }
+        groups[group].push_back(i);
+    }
+    std::vector<renewal> answers(leases.size(), renewal::unknown);
+    std::optional<failure> why;
+    while (!groups.empty()) {
+        std::vector<sharded_call> calls;
+        for (const auto& group : groups) {
+            const auto at = spot_of(leases[group.front()].key);
+            std::vector<const held*> asked;
+            for (const auto which : group) asked.push_back(&leases[which]);
+            calls.push_back({renew_call(at.in, asked), at.shard});
+        }
+        auto got = co_await servers_->run_all(std::move(calls));
+        std::vector<std::vector<std::size_t>> alone;
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            if (got[i].has_value() && got[i]->is_error() && groups[i].size() > 1) {
+                for (const auto which : groups[i]) alone.push_back({which});
+                continue;
+            }
+            if (got[i].has_value() && got[i]->is_error())
+                got[i] = explain_refusal(servers_->place(), got[i]->text);
+            if (auto bad = take_renewals(got[i], groups[i], answers)) why = std::move(bad);
+        }
+        groups = std::move(alone);
+        const auto state = co_await boost::asio::this_coro::cancellation_state;
+        if (state.cancelled() != boost::asio::cancellation_type::none) break;
+    }
+    const auto unknown = std::count(answers.begin(), answers.end(), renewal::unknown);
+    if (why && static_cast<std::size_t>(unknown) == answers.size()) co_return std::move(*why);
+    co_return answers;
+}
+
+// ---- Ends of leases
+
 async<bool> redis_store::release(std::string key, fence_token token, farewell how) {
     const auto self = shared_from_this();
+    const auto at = spot_of(key);
     script_call call{scripts::all().release, 1};
-    call.add(lock_prefix_, key).add(digits_of(token));
+    call.add(at.in.lock, key).add(digits_of(token));
     if (how.at_least.count() > 0 || how.done || settings_->common.retention < retention_short) {
         if (how.at_least == farewell::until_expiry)
             call.add("until_expiry");
@@ -253,43 +437,57 @@ async<bool> redis_store::release(std::string key, fence_token token, farewell ho
             call.add("");
         call.add(retention_);
     }
-    co_return co_await run_for_flag(call);
+    co_return co_await run_for_flag(call, at.shard);
 }
 
 async<bool> redis_store::evict(std::string key, fence_token token, millis delay) {
     const auto self = shared_from_this();
+    const auto at = spot_of(key);
     script_call call{scripts::all().evict, 1};
-    call.add(lock_prefix_, key).add(digits_of(token)).add(retention_);
-    call.add(channel_prefix_, key).add(delay.count());
-    co_return co_await run_for_flag(call);
+    call.add(at.in.lock, key).add(digits_of(token)).add(retention_);
+    call.add(at.in.channel, key).add(delay.count());
+    co_return co_await run_for_flag(call, at.shard);
 }
 
+// ---- Looking
+
 async<std::optional<record>> redis_store::look(std::string key) {
+    const auto at = spot_of(key);
     script_call call{scripts::all().inspect, 1};
-    call.add(lock_prefix_, key);
-    const auto got = co_await run(call);
+    call.add(at.in.lock, key);
+    const auto got = co_await servers_->run(call, at.shard);
     if (got.has_error()) co_return got.error();
     if (got->elements.empty() || !got->elements[0].is_integer()) co_return unexpected("inspect");
     if (got->elements.size() < 2 || !got->elements[1].is_text()) co_return std::optional<record>{};
     co_return parse_record(key, got->elements[1].text, got->elements[0].number);
 }
 
-// Redis counts connections, of which each process has one for all that wait in it.
+// Redis counts connections, of which each process has one for all that wait in it. A node of a
+// cluster counts its own only.
 boost::asio::awaitable<void> redis_store::count_waiters(std::vector<record>& records) {
-    scratch_.clear();
-    command_writer command{scratch_, records.size() + 2};
-    command.add("PUBSUB").add("NUMSUB");
-    for (const auto& one : records) command.add(channel_prefix_, one.key);
-    const auto got = co_await link_->ask(scratch_);
-    // Without the privilege nobody knows, which is no failure.
-    if (got.has_error() || got->elements.size() != records.size() * 2) co_return;
-    for (std::size_t i = 0; i < records.size(); ++i) {
-        const auto channel = channel_of(records[i].key);
-        auto others = got->elements[2 * i + 1].number;
-        if (subscriber_->is_subscribed(channel)) --others;
-        records[i].waiters = static_cast<std::uint32_t>(std::max<std::int64_t>(others, 0)) +
-                             subscriber_->watchers_of(channel);
+    const auto deadline = servers_->deadline_from_now();
+    const auto state = co_await boost::asio::this_coro::cancellation_state;
+    const auto asked = co_await servers_->all(deadline);
+    if (asked.has_error()) co_return;
+    std::vector<std::int64_t> counts(records.size(), 0);
+    for (const auto& one : *asked) {
+        if (state.cancelled() != boost::asio::cancellation_type::none) co_return;
+        scratch_.clear();
+        command_writer command{scratch_, records.size() + 2};
+        command.add("PUBSUB").add("NUMSUB");
+        for (const auto& seen : records) command.add(spot_of(seen.key).in.channel, seen.key);
+        const auto got = co_await one->link->ask(scratch_, 1, deadline);
+        // Without the privilege nobody knows, which is no failure.
+        if (got.has_error() || got->elements.size() != records.size() * 2) co_return;
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            const auto channel = spot_of(records[i].key).in.channel + records[i].key;
+            auto others = got->elements[2 * i + 1].number;
+            if (one->ears->is_subscribed(channel)) --others;
+            counts[i] += std::max<std::int64_t>(others, 0) + one->ears->watchers_of(channel);
+        }
     }
+    for (std::size_t i = 0; i < records.size(); ++i)
+        records[i].waiters = static_cast<std::uint32_t>(counts[i]);
 }
 
 async<std::optional<record>> redis_store::inspect(std::string key) {
@@ -302,50 +500,113 @@ async<std::optional<record>> redis_store::inspect(std::string key) {
     co_return std::optional<record>{std::move(one.front())};
 }
 
-async<page> redis_store::list(std::string prefix, std::string after, std::size_t limit) {
-    const auto self = shared_from_this();
-    base::ensure(limit >= 1 && limit <= page_limit_max);
-    const auto end = end_of_prefix(prefix);
+script_call redis_store::list_call(const names& in, std::string_view prefix, std::string_view after,
+                                   std::size_t limit) const {
     script_call call{scripts::all().list, 1};
-    call.add(index_).add(lock_prefix_);
+    call.add(in.index).add(in.lock);
     if (after >= prefix && !after.empty())
         call.add("(", after);
     else
         call.add("[", prefix);
-    if (end)
+    if (const auto end = end_of_prefix(std::string{prefix}))
         call.add("(", *end);
     else
         call.add("+");
-    // One more than asked for tells whether there is another page.
-    call.add(static_cast<std::int64_t>(limit + 1));
-    const auto got = co_await run(call);
-    if (got.has_error()) co_return got.error();
-    const auto& parts = got->elements;
-    if (parts.empty() || !parts[0].is_integer() || parts.size() % 2 != 1)
-        co_return unexpected("list");
+    call.add(static_cast<std::int64_t>(limit));
+    return call;
+}
+
+// `next` is the last key that was read where there may be more.
+result<page> redis_store::read_page(const reply& got, std::size_t limit) const {
+    const auto& parts = got.elements;
+    if (parts.empty() || !parts[0].is_integer() || parts.size() % 2 != 1) return unexpected("list");
     page found;
-    const auto count = std::min(limit, parts.size() / 2);
-    for (std::size_t i = 0; i < count; ++i) {
-        auto one = parse_record(parts[2 * i + 1].text, parts[2 * i + 2].text, parts[0].number);
-        if (one) found.records.push_back(std::move(*one));
+    for (std::size_t i = 1; i + 1 < parts.size(); i += 2)
+        if (auto one = parse_record(parts[i].text, parts[i + 1].text, parts[0].number))
+            found.records.push_back(std::move(*one));
+    if (parts.size() / 2 >= limit) found.next = parts[parts.size() - 2].text;
+    return found;
+}
+
+async<page> redis_store::list(std::string prefix, std::string after, std::size_t limit) {
+    const auto self = shared_from_this();
+    base::ensure(limit >= 1 && limit <= page_limit_max);
+    page found;
+    if (servers_->is_cluster()) {
+        auto merged = co_await list_sharded(prefix, after, limit);
+        if (merged.has_error()) co_return merged;
+        found = std::move(*merged);
+    } else {
+        // One more than asked for tells whether there is another page.
+        const auto call = list_call(names_.front(), prefix, after, limit + 1);
+        const auto got = co_await servers_->run(call, 0);
+        if (got.has_error()) co_return got.error();
+        auto read = read_page(*got, limit + 1);
+        if (read.has_error()) co_return read;
+        found = std::move(*read);
+        if (const auto& parts = got->elements; parts.size() / 2 > limit) {
+            // The one more may be no record that is shown.
+            if (!found.records.empty() && found.records.back().key == found.next)
+                found.records.pop_back();
+            found.next = parts[2 * limit - 1].text;
+        }
     }
-    if (parts.size() / 2 > limit) found.next = parts[2 * count - 1].text;
+    const auto state = co_await boost::asio::this_coro::cancellation_state;
+    if (state.cancelled() != boost::asio::cancellation_type::none) co_return found;
     if (!found.records.empty()) co_await count_waiters(found.records);
     co_return found;
 }
 
+// Every shard has its own index in byte order: the pages of all are merged. A shard is asked for a
+// little more than its share, and again where that was not enough.
+async<page> redis_store::list_sharded(std::string prefix, std::string after, std::size_t limit) {
+    const auto portion = limit / cluster_shards * 2 + 8;
+    std::vector<page> read(cluster_shards);
+    std::vector<std::size_t> hungry;
+    for (std::size_t shard = 0; shard < cluster_shards; ++shard) {
+        read[shard].next = after;
+        hungry.push_back(shard);
+    }
+    page merged;
+    while (!hungry.empty()) {
+        std::vector<sharded_call> calls;
+        for (const auto shard : hungry)
+            calls.push_back({list_call(names_[shard], prefix, read[shard].next, portion), shard});
+        const auto got = co_await servers_->run_all(std::move(calls));
+        for (std::size_t i = 0; i < hungry.size(); ++i) {
+            if (got[i].has_error()) co_return got[i].error();
+            if (got[i]->is_error()) co_return explain_refusal(servers_->place(), got[i]->text);
+            auto more = read_page(*got[i], portion);
+            if (more.has_error()) co_return more;
+            std::reverse(more->records.begin(), more->records.end());
+            read[hungry[i]] = std::move(*more);
+        }
+        hungry.clear();
+        const auto state = co_await boost::asio::this_coro::cancellation_state;
+        if (state.cancelled() != boost::asio::cancellation_type::none)
+            co_return failure{errc::unreachable, servers_->place() + ": the caller gave up"};
+        if (merge_pages(read, limit, merged)) break;
+        for (std::size_t shard = 0; shard < cluster_shards; ++shard)
+            if (read[shard].records.empty() && !read[shard].next.empty()) hungry.push_back(shard);
+    }
+    co_return merged;
+}
+
 async<void> redis_store::wait_change(std::string key, fence_token seen) {
     const auto self = shared_from_this();
-    watcher waiting{subscriber_, channel_of(key)};
+    const auto at = spot_of(key);
+    auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    const auto served_by = co_await servers_->of(at.shard, servers_->deadline_from_now());
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    if (served_by.has_error()) co_return served_by.error();
+    watcher waiting{(*served_by)->ears, at.in.channel + key};
     const auto confirmed = co_await waiting.confirmed();
     if (confirmed.has_error()) co_return confirmed.error();
-    auto cancellation = co_await boost::asio::this_coro::cancellation_state;
     if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
     // What changed before the subscription was never announced to us.
     script_call call{scripts::all().watch, 1};
-    call.add(lock_prefix_, key).add(digits_of(seen));
-    const auto unchanged = co_await run_for_flag(call);
-    cancellation = co_await boost::asio::this_coro::cancellation_state;
+    call.add(at.in.lock, key).add(digits_of(seen));
+    const auto unchanged = co_await run_for_flag(call, at.shard);
     if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
     if (unchanged.has_error()) co_return unchanged.error();
     if (!*unchanged) co_return result<void>{};
@@ -354,13 +615,21 @@ async<void> redis_store::wait_change(std::string key, fence_token seen) {
 
 async<fence_verdict> redis_store::fence(std::string resource, fence_token token, fence_rule rule) {
     const auto self = shared_from_this();
+    const auto at = spot_of(resource);
     script_call call{scripts::all().fence, 1};
-    call.add(fence_prefix_, resource).add(digits_of(token));
+    call.add(at.in.fence, resource).add(digits_of(token));
     call.add(rule == fence_rule::reject_older ? "older" : "not_newer");
-    const auto got = co_await run(call);
+    call.confirm_by(settings_->replicas);
+    const auto got = co_await servers_->run(call, at.shard);
     if (got.has_error()) co_return got.error();
-    if (got->elements.size() != 2 || !got->elements[1].is_integer()) co_return unexpected("fence");
-    co_return fence_verdict{got->elements[0].number == 1, token_of(got->elements[1])};
+    const bool confirmed = settings_->replicas > 0;
+    if (confirmed && got->elements.size() != 2) co_return unexpected("fence");
+    const auto& said = confirmed ? got->elements[0] : *got;
+    if (said.elements.size() != 2 || !said.elements[1].is_integer()) co_return unexpected("fence");
+    const fence_verdict answer{said.elements[0].number == 1, token_of(said.elements[1])};
+    if (confirmed && answer.accepted && got->elements[1].number < settings_->replicas)
+        co_return unconfirmed(servers_->place(), got->elements[1].number, *settings_);
+    co_return answer;
 }
 
 }  // namespace

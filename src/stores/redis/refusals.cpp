@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace pawl::redis {
 namespace {
@@ -32,9 +33,10 @@ constexpr std::array refusals{
     refusal{"NOREPLICAS", errc::rejected},
     refusal{"WRONGTYPE", errc::rejected, "another program uses this name: choose namespace="},
     refusal{"PAWL", errc::rejected},
-    refusal{"MOVED", errc::unsupported, "this is a node of a Redis Cluster"},
-    refusal{"ASK", errc::unsupported, "this is a node of a Redis Cluster"},
-    refusal{"CROSSSLOT", errc::unsupported, "this is a node of a Redis Cluster"},
+    refusal{"MOVED", errc::unsupported, "this is a node of a Redis Cluster: use redis+cluster://"},
+    refusal{"ASK", errc::unsupported, "this is a node of a Redis Cluster: use redis+cluster://"},
+    refusal{"CROSSSLOT", errc::unsupported,
+            "this is a node of a Redis Cluster: use redis+cluster://"},
 };
 
 // What a missing privilege of a command inside a script looks like since Redis 7.
@@ -61,6 +63,38 @@ bool is_unknown_command(std::string_view error) noexcept {
 }
 
 bool is_missing_privilege(std::string_view error) noexcept { return error.starts_with("NOPERM"); }
+
+bool is_read_only(std::string_view error) noexcept {
+    return error.starts_with("READONLY") || error.find("-READONLY ") != std::string_view::npos;
+}
+
+bool is_split(std::string_view error) noexcept { return error.starts_with("TRYAGAIN"); }
+
+bool is_cluster_in_motion(std::string_view error) noexcept {
+    return is_split(error) || is_read_only(error) || error.starts_with("CLUSTERDOWN") ||
+           error.starts_with("LOADING") || error.starts_with("MASTERDOWN") ||
+           error.find("access a non local key") != std::string_view::npos;
+}
+
+// MOVED SLOT HOST:PORT, where a host may be an IPv6 address, or missing.
+std::optional<redirection> read_redirection(std::string_view error) {
+    redirection read{redirection::kind::moved, 0, {}};
+    if (error.starts_with("ASK "))
+        read.how = redirection::kind::ask;
+    else if (!error.starts_with("MOVED "))
+        return std::nullopt;
+    error.remove_prefix(error.find(' ') + 1);
+    const auto* end = error.data() + error.size();
+    const auto slot = std::from_chars(error.data(), end, read.slot);
+    const auto colon = error.rfind(':');
+    if (slot.ec != std::errc{} || slot.ptr == end || *slot.ptr != ' ' ||
+        colon == std::string_view::npos || error.data() + colon < slot.ptr)
+        return std::nullopt;
+    const auto port = std::from_chars(error.data() + colon + 1, end, read.to.port);
+    if (port.ec != std::errc{} || port.ptr != end || read.to.port == 0) return std::nullopt;
+    read.to.host.assign(slot.ptr + 1, error.data() + colon);
+    return read;
+}
 
 failure explain_refusal(std::string_view place, std::string_view error) {
     // Details are for one line of a log: a script's error can carry a long trace.

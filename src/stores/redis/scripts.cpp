@@ -75,15 +75,31 @@ script_call& script_call::add(std::string_view head, std::string_view tail) {
     return *this;
 }
 
-void script_call::append(std::string& out, std::string_view verb, std::string_view body) const {
-    command_writer{out, parts_ + 2}.add(verb).add(body);
+script_call& script_call::name_life() {
+    names_life_ = true;
+    return *this;
+}
+
+script_call& script_call::confirm_by(std::uint32_t replicas) {
+    confirmations_ = replicas;
+    return *this;
+}
+
+void script_call::append(std::string& out, std::string_view verb, std::string_view body,
+                         const life* meant) const {
+    base::ensure((meant != nullptr) == names_life_);
+    command_writer command{out, parts_ + (names_life_ ? 4u : 2u)};
+    command.add(verb).add(body);
     out.append(tail_);
+    if (meant != nullptr) command.add(meant->run_id).add(meant->writes);
 }
 
-void script_call::append_by_digest(std::string& out) const {
-    append(out, "EVALSHA", which_->digest);
+void script_call::append_by_digest(std::string& out, const life* meant) const {
+    append(out, "EVALSHA", which_->digest, meant);
 }
 
-void script_call::append_with_text(std::string& out) const { append(out, "EVAL", which_->text); }
+void script_call::append_with_text(std::string& out, const life* meant) const {
+    append(out, "EVAL", which_->text, meant);
+}
 
 }  // namespace pawl::redis

@@ -34,37 +34,6 @@ failure hung_up(net::byte_stream& stream, const std::string& place,
     return {errc::unreachable, place + ": " + error.message()};
 }
 
-// Sends the commands in one go and reads as many replies.
-async<replies> exchange(std::shared_ptr<net::byte_stream> stream,
-                        std::shared_ptr<reply_parser> parser, std::string commands,
-                        std::size_t count, std::string place) {
-    boost::system::error_code error;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-    // A peer that hung up may have said why: whether sending failed or not, read.
-    co_await stream->send_all(boost::asio::buffer(commands), token);
-    replies got;
-    std::array<char, 4096> bytes;
-    while (got.size() < count) {
-        auto one = parser->next();
-        if (one.has_error()) co_return not_resp(place, one.error().detail);
-        if (one->has_value()) {
-            got.push_back(std::move(**one));
-            continue;
-        }
-        const auto size = co_await stream->receive_some(boost::asio::buffer(bytes), token);
-        if (error) co_return hung_up(*stream, place, error);
-        parser->feed({bytes.data(), size});
-    }
-    co_return got;
-}
-
-std::string_view field_of(std::string_view info, std::string_view name) {
-    const auto at = info.find(std::string{name} + ':');
-    if (at == std::string_view::npos) return {};
-    info.remove_prefix(at + name.size() + 1);
-    return info.substr(0, info.find_first_of("\r\n"));
-}
-
 // HELLO answers a list of names and values.
 std::string_view hello_version(const reply& hello) {
     for (std::size_t i = 0; i + 1 < hello.elements.size(); i += 2)
@@ -101,8 +70,8 @@ async<void> connect(std::shared_ptr<net::byte_stream> stream,
     co_return result<void>{};
 }
 
-// AUTH, SELECT and HELLO in one round trip. HELLO comes last: what it answers is welcome, but a
-// server or a user without it will do.
+// AUTH, SELECT, ROLE and HELLO in one round trip. HELLO comes last: what it answers is welcome, but
+// a server or a user without it will do.
 struct greeting {
     explicit greeting(const redis_settings& settings) {
         if (!settings.password.empty()) {
@@ -116,15 +85,30 @@ struct greeting {
             command_writer{commands, 2}.add("SELECT").add(std::int64_t{settings.database});
             select_at = count++;
         }
+        if (!settings.master_name.empty()) {
+            command_writer{commands, 1}.add("ROLE");
+            role_at = count++;
+        }
         command_writer{commands, 2}.add("HELLO").add("2");
         hello_at = count++;
     }
 
     std::string commands;
     std::size_t count = 0;
-    std::optional<std::size_t> auth_at, select_at;
+    std::optional<std::size_t> auth_at, select_at, role_at;
     std::size_t hello_at = 0;
 };
+
+// A sentinel's word can be older, or newer, than what the server knows of itself. Without the right
+// to ask, the first write will tell.
+std::optional<failure> refuse_replica(const reply& role, const std::string& place) {
+    if (role.is_error() && is_missing_privilege(role.text)) return std::nullopt;
+    if (role.is_error()) return explain_refusal(place, role.text);
+    if (!role.elements.empty() && role.elements[0].text == "master") return std::nullopt;
+    const auto name = role.elements.empty() ? std::string{} : role.elements[0].text;
+    return failure{errc::unreachable,
+                   place + " is no master now: its ROLE is " + base::printable(name)};
+}
 
 std::optional<failure> judge(const greeting& asked, const replies& got, const std::string& place) {
     if (asked.auth_at && got[*asked.auth_at].is_error())
@@ -134,6 +118,8 @@ std::optional<failure> judge(const greeting& asked, const replies& got, const st
         return explain_refusal(place, hello.text);
     if (asked.select_at && got[*asked.select_at].is_error())
         return explain_refusal(place, got[*asked.select_at].text);
+    if (asked.role_at)
+        if (auto bad = refuse_replica(got[*asked.role_at], place)) return bad;
     if (!hello.is_error() && !hello.is_array())
         return not_resp(place, "an unexpected answer to HELLO");
     if (hello.is_error() && !is_unknown_command(hello.text) && !is_missing_privilege(hello.text))
@@ -174,10 +160,46 @@ async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
 
 }  // namespace
 
+async<std::vector<reply>> exchange(std::shared_ptr<net::byte_stream> stream,
+                                   std::shared_ptr<reply_parser> parser, std::string commands,
+                                   std::size_t count, std::string place) {
+    boost::system::error_code error;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+    // A peer that hung up may have said why: whether sending failed or not, read.
+    co_await stream->send_all(boost::asio::buffer(commands), token);
+    replies got;
+    std::array<char, 4096> bytes;
+    while (got.size() < count) {
+        auto one = parser->next();
+        if (one.has_error()) co_return not_resp(place, one.error().detail);
+        if (one->has_value()) {
+            got.push_back(std::move(**one));
+            continue;
+        }
+        const auto size = co_await stream->receive_some(boost::asio::buffer(bytes), token);
+        if (error) co_return hung_up(*stream, place, error);
+        parser->feed({bytes.data(), size});
+    }
+    co_return got;
+}
+
+std::string_view field_of(std::string_view info, std::string_view name) {
+    const auto wanted = std::string{name} + ':';
+    auto at = info.find(wanted);
+    while (at != std::string_view::npos && at > 0 && info[at - 1] != '\n')
+        at = info.find(wanted, at + 1);
+    if (at == std::string_view::npos) return {};
+    info.remove_prefix(at + wanted.size());
+    return info.substr(0, info.find_first_of("\r\n"));
+}
+
 std::string place_of(const redis_settings& settings) {
     if (!settings.unix_path.empty()) return settings.unix_path;
     const bool six = settings.host.find(':') != std::string::npos;
-    return (six ? "[" + settings.host + "]" : settings.host) + ":" + std::to_string(settings.port);
+    auto place =
+        (six ? "[" + settings.host + "]" : settings.host) + ":" + std::to_string(settings.port);
+    if (!settings.master_name.empty()) place += " (master " + settings.master_name + ")";
+    return place;
 }
 
 async<session_facts> dial(std::shared_ptr<net::byte_stream> stream,

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace pawl::redis {
 
@@ -23,8 +24,17 @@ struct session_facts {
     durability writes = durability::uncertain;
 };
 
+// Sends `count` commands in one go and reads as many replies. Has no timeout, as dial.
+async<std::vector<reply>> exchange(std::shared_ptr<net::byte_stream> stream,
+                                   std::shared_ptr<reply_parser> parser, std::string commands,
+                                   std::size_t count, std::string place);
+
+// The value of `name` in what INFO answered; empty when it is not there.
+std::string_view field_of(std::string_view info, std::string_view name);
+
 // Has no timeout: whoever owns the stream closes it when patience runs out. A failure is
-// `unreachable` when trying again may help.
+// `unreachable` when trying again may help; so a server that is no master, where settings ask for
+// one.
 async<session_facts> dial(std::shared_ptr<net::byte_stream> stream,
                           std::shared_ptr<reply_parser> parser,
                           std::shared_ptr<const redis_settings> settings);

@@ -21,16 +21,19 @@ constexpr millis backoff_max{1000};
 }  // namespace
 
 std::shared_ptr<subscriber> subscriber::make(net::loop& where,
-                                             std::shared_ptr<const redis_settings> settings) {
-    auto made = std::make_shared<subscriber>(where, std::move(settings));
+                                             std::shared_ptr<const redis_settings> settings,
+                                             std::shared_ptr<locator> whereabouts) {
+    auto made = std::make_shared<subscriber>(where, std::move(settings), std::move(whereabouts));
     made->attachment_ = net::attach(where.context(), made);
     return made;
 }
 
-subscriber::subscriber(net::loop& where, std::shared_ptr<const redis_settings> settings)
+subscriber::subscriber(net::loop& where, std::shared_ptr<const redis_settings> settings,
+                       std::shared_ptr<locator> whereabouts)
     : settings_{std::move(settings)},
-      place_{place_of(*settings_)},
+      whereabouts_{std::move(whereabouts)},
       executor_{where.get_executor()},
+      place_{place_of(*settings_)},
       backoff_{executor_},
       random_{std::random_device{}()} {}
 
@@ -92,6 +95,15 @@ boost::asio::awaitable<void> subscriber::run(std::shared_ptr<subscriber> self) {
 }
 
 boost::asio::awaitable<result<void>> subscriber::open(std::shared_ptr<subscriber> self) {
+    auto to = self->settings_;
+    if (self->whereabouts_) {
+        auto found = co_await self->whereabouts_->locate(lease_clock::now() + to->common.timeout);
+        if (found.has_error()) co_return found.error();
+        to = *found;
+        self->place_ = place_of(*to);
+        if (self->closed_)
+            co_return failure{errc::unreachable, self->place_ + ": the store is closed"};
+    }
     auto stream = std::make_shared<net::byte_stream>(self->executor_);
     self->stream_ = stream;
     self->parser_ = std::make_shared<reply_parser>();
@@ -99,7 +111,7 @@ boost::asio::awaitable<result<void>> subscriber::open(std::shared_ptr<subscriber
     patience.async_wait([stream](boost::system::error_code cancelled) {
         if (!cancelled) stream->close();
     });
-    const auto facts = co_await dial(stream, self->parser_, self->settings_);
+    const auto facts = co_await dial(stream, self->parser_, to);
     patience.cancel();
     if (facts.has_error()) {
         stream->close();
@@ -222,6 +234,11 @@ void subscriber::lose() {
             for (auto* who : place.watchers) who->become(watcher::state::rung);
         place.confirmed = false;
     }
+}
+
+void subscriber::drop() {
+    if (stream_) stream_->close();
+    if (backoff_) backoff_->wake();
 }
 
 void subscriber::close() {

@@ -7,6 +7,7 @@
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
+#include "stores/redis/locator.hpp"
 #include "stores/redis/redis_settings.hpp"
 #include "stores/redis/resp.hpp"
 
@@ -33,13 +34,22 @@ class watcher;
 class subscriber : public net::attached, public std::enable_shared_from_this<subscriber> {
 public:
     static std::shared_ptr<subscriber> make(net::loop& where,
-                                            std::shared_ptr<const redis_settings> settings);
-    // Use make().
-    subscriber(net::loop& where, std::shared_ptr<const redis_settings> settings);
+                                            std::shared_ptr<const redis_settings> settings,
+                                            std::shared_ptr<locator> whereabouts = nullptr);
+    // Use make(). With a locator it is asked for the server before each attempt to connect.
+    subscriber(net::loop& where, std::shared_ptr<const redis_settings> settings,
+               std::shared_ptr<locator> whereabouts);
 
     // How many wait for this channel here, and whether the server counts us among its subscribers.
     std::uint32_t watchers_of(std::string_view channel) const;
     bool is_subscribed(std::string_view channel) const;
+
+    // The server that is, or was last, dialled.
+    const std::string& place() const noexcept { return place_; }
+    // Gives up the connection, which ends every wait, and dials again if somebody waits then.
+    void drop();
+    // For ever.
+    void close();
 
     // Thread-safe. Nobody waits any more.
     void close_from_anywhere();
@@ -74,16 +84,16 @@ private:
     void refuse(std::uint64_t subscription, const failure& why);
     void lose();
 
-    void close();
     void loop_ends() override;
 
     // Constant after construction
     const std::shared_ptr<const redis_settings> settings_;
-    const std::string place_;
+    const std::shared_ptr<locator> whereabouts_;
     const net::byte_stream::executor_type executor_;
     std::shared_ptr<net::attachment> attachment_;
 
     // On the loop only
+    std::string place_;
     bool running_ = false;
     bool connected_ = false;
     bool closed_ = false;
