@@ -175,6 +175,13 @@ fence_token client::granted_in_the_end(const claim& wanted) {
 
 void client::pass(millis duration) { loop_->wait_for(sleep_for(*loop_, duration)); }
 
+void client::let_lapse(const std::string& key, millis ttl) {
+    pass(2 * ttl);
+    if (traits().ttl_step <= 1ms) return;
+    const auto give_up = lease_clock::now() + patience;
+    while (number(show(key).holder) != 0 && lease_clock::now() < give_up) pass(5ms);
+}
+
 void client::until_waiters(const std::string& key, std::uint32_t count) {
     const auto give_up = lease_clock::now() + patience;
     while (lease_clock::now() < give_up) {

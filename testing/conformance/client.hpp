@@ -61,6 +61,9 @@ public:
     fence_token granted_in_the_end(const claim& wanted);
     // Lets real time pass on the lease clock.
     void pass(millis duration);
+    // Until a lease of this TTL, which nobody renews, has ended. A store that ends leases to the
+    // millisecond is given twice the TTL; one with coarser steps as long as it takes, at most 10 s.
+    void let_lapse(const std::string& key, millis ttl);
     // Until the store counts so many waiters of the key, where it counts them; gives up after 10 s.
     void until_waiters(const std::string& key, std::uint32_t count);
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int threads_each = 8;
 constexpr auto contest_bound = 20s;
-constexpr auto expiring_ttl = 30ms;
+constexpr millis expiring_ttl_min{30};
 constexpr const char* marker = "--contender";
 
 std::map<std::string, address_opener>& openers() {
@@ -59,7 +59,7 @@ void work_and_let_expire(witness& seen, fence_token token, instant sent, instant
 
 void contend(client& through, const contest& what, witness& seen) {
     const auto give_up = lease_clock::now() + contest_bound;
-    const auto ttl = what.how == contention::by_release ? millis{30s} : millis{expiring_ttl};
+    const auto ttl = what.how == contention::by_release ? millis{30s} : expiring_ttl(through);
     while (seen.grants < what.grants_wanted && lease_clock::now() < give_up) {
         const auto wanted = fresh_claim(what.key, ttl);
         const auto sent = lease_clock::now();
@@ -152,13 +152,17 @@ int contend_in_children(int processes, const contest& what, const shared_witness
     return bad;
 }
 
-std::uint64_t overlapping_turns(const witness& seen) {
+millis expiring_ttl(const client& through) {
+    return std::max(expiring_ttl_min, through.traits().ttl_min);
+}
+
+std::uint64_t overlapping_turns(const witness& seen, millis ttl) {
     const auto count = std::min<std::uint64_t>(seen.turns_taken, witness::turns_max);
     std::vector<turn> turns{seen.turns.begin(),
                             seen.turns.begin() + static_cast<std::ptrdiff_t>(count)};
     std::sort(turns.begin(), turns.end(),
               [](const turn& a, const turn& b) { return a.token < b.token; });
-    constexpr auto trusted = std::chrono::nanoseconds{expiring_ttl}.count();
+    const auto trusted = std::chrono::nanoseconds{ttl}.count();
     std::uint64_t overlaps = 0;
     for (std::size_t i = 1; i < turns.size(); ++i) {
         const bool same = turns[i].token == turns[i - 1].token;

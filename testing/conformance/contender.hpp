@@ -85,8 +85,10 @@ void contend_here(client& through, const contest& what, witness& seen);
 // The same in other processes. Returns how many of them ended badly.
 int contend_in_children(int processes, const contest& what, const shared_witness& seen);
 
+// The TTL of leases that nobody releases: as short as this store can.
+millis expiring_ttl(const client& through);
 // How many turns began, in the order of their tokens, while the one before could trust its lease.
-std::uint64_t overlapping_turns(const witness& seen);
+std::uint64_t overlapping_turns(const witness& seen, millis ttl);
 
 // The main program of a contender: none if the arguments are not for one, else its exit status.
 std::optional<int> contender_main(const std::vector<std::string>& arguments);

@@ -22,7 +22,7 @@ TYPED_TEST_P(StoreLaws, AtMostOnceACrashLosesTheFiring) {
     auto mine = this->open();
     const auto due = firing(-10s);
     mine.granted(fresh_firing("job", due, delivery::at_most_once, 50ms));
-    mine.pass(100ms);
+    mine.let_lapse("job", 50ms);
     EXPECT_EQ(mine.done(fresh_firing("job", due)).last, due);
 }
 
@@ -76,7 +76,7 @@ TYPED_TEST_P(StoreLaws, DoneCountsAfterTheLeaseRanOutIfTheTokenIsStillTheLast) {
     farewell done;
     done.done = due;
     const auto lapsed = mine.granted(fresh_firing("job", due, delivery::at_least_once, 50ms));
-    mine.pass(100ms);
+    mine.let_lapse("job", 50ms);
     EXPECT_FALSE(yes(mine.release("job", lapsed, done)));
     EXPECT_EQ(mine.show("job").last_done, due);
 

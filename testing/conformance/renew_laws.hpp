@@ -48,7 +48,7 @@ TYPED_TEST_P(StoreLaws, ARenewalNeverCreatesARecord) {
 TYPED_TEST_P(StoreLaws, AnExpiredLeaseIsLostThoughNobodyTookIt) {
     auto mine = this->open();
     const auto token = mine.granted(fresh_claim("key", 50ms));
-    mine.pass(100ms);
+    mine.let_lapse("key", 50ms);
     EXPECT_EQ(mine.renew(lease_of("key", token)), renewal::lost);
     EXPECT_EQ(number(mine.show("key").holder), 0u);
     EXPECT_EQ(mine.show("key").remaining, 0ms);
@@ -74,7 +74,7 @@ TYPED_TEST_P(StoreLaws, ALapsedLeaseMayCarryOnUnderItsTokenWhileNobodyTookIt) {
     auto mine = this->open();
     auto other = this->open();
     const auto token = mine.granted(fresh_claim("key", 50ms));
-    mine.pass(100ms);
+    mine.let_lapse("key", 50ms);
     EXPECT_EQ(mine.renew(extending("key", token)), renewal::renewed);
     EXPECT_EQ(other.refused(fresh_claim("key")).holder, token);
 }
