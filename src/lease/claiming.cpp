@@ -62,7 +62,10 @@ void claiming::answered(result<verdict> answer, instant now, double chance) {
 void claiming::on_grant(grant what, instant now) {
     // An answer that is so late that no trust is left is worth nothing; nor may the id be used
     // again, as the store would go on giving the same old grant.
-    if (now >= sent_ + plan_.how.trust - plan_.how.stop_margin) {
+    // A store may grant less than was asked, and then there is as much less to trust.
+    const auto share = std::min(1.0, std::chrono::duration<double>(what.ttl) / plan_.how.ttl);
+    const std::chrono::duration<double, std::nano> useful{plan_.how.trust - plan_.how.stop_margin};
+    if (now >= sent_ + std::chrono::duration_cast<nanos>(useful * share)) {
         state_ = state::renewing_id;
         return;
     }

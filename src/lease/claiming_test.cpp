@@ -46,6 +46,19 @@ TEST(Claiming, AGrantIsTrustedFromWhenItWasAskedFor) {
     EXPECT_EQ(std::get<granted>(machine.outcome()).sent, start);
 }
 
+// A store may grant less time than was asked: what is too late is judged by what it granted.
+TEST(Claiming, AShorterGrantIsTooLateSooner) {
+    const auto short_one = verdict{grant{"key", fence_token{7}, 3s}};
+    claiming in_time{plan_with(), start};
+    in_time.sent(start);
+    in_time.answered(short_one, start + 1s, even);
+    EXPECT_TRUE(ended_as<granted>(in_time));
+    claiming late{plan_with(), start};
+    late.sent(start);
+    late.answered(short_one, start + 2800ms, even);
+    EXPECT_EQ(late.next(start + 2800ms).what, act::renew_id);
+}
+
 TEST(Claiming, BusyIsFinalForWhoDoesNotWait) {
     claiming machine{plan_with(), start};
     exchange(machine, start, held_for(5s));

@@ -121,6 +121,8 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     auto outcome = co_await ask(self, todo);
     if (auto* won = std::get_if<leasing::granted>(&outcome)) {
         self->report(todo, acquire_outcome::granted);
+        // A store may grant less than was asked: ZooKeeper's sessions have a longest timeout.
+        todo.options.ttl = std::min(todo.options.ttl, won->what.ttl);
         co_return claimed{self->hold(todo, std::move(*won), std::move(*turn))};
     }
     if (auto* other = std::get_if<busy>(&outcome)) {

@@ -151,6 +151,22 @@ TEST(Locks, AClaimWhoseAnswerWasLostIsRepeatedSafely) {
     EXPECT_EQ(seen->holder, lease->token());
 }
 
+// Goal: a store that grants less than was asked is believed for no longer. Method: two clients; the
+// first is renewed for several of the short leases, then the store goes silent.
+TEST(Locks, AGrantShorterThanAskedIsRenewedAndTrustedAsGranted) {
+    world one;
+    one.faults->ttl_granted = 600ms;
+    auto a = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 1min, .grace = 0ms});
+    ASSERT_TRUE(lease);
+    EXPECT_LE(lease->trusted_until(), lease_clock::now() + 600ms);
+    while (one.faults->operations < 8) std::this_thread::yield();
+    EXPECT_TRUE(lease->trusted());
+    one.faults->fail_all = errc::unreachable;
+    wait_for_stop(lease->stop_token());
+    EXPECT_FALSE(lease->trusted_until() > lease_clock::now() + 600ms);
+}
+
 // And who gives up leaves nothing behind: the next one need not wait for the TTL.
 TEST(Locks, AClaimThatIsGivenUpIsWithdrawn) {
     world one;

@@ -1,5 +1,6 @@
 #include "testing/faults/faulty_store.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace pawl::testing_faults {
@@ -21,6 +22,7 @@ public:
 
     async<verdict> acquire(claim wanted) override {
         if (auto bad = planned()) co_return *bad;
+        wanted.ttl = std::min(wanted.ttl, faults_->ttl_granted.load());
         auto answer = co_await inner_->acquire(std::move(wanted));
         if (take_one(faults_->answers_to_lose))
             co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};

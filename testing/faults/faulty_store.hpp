@@ -14,8 +14,9 @@ struct plan {
     std::atomic<std::optional<errc>> fail_all{};  // every verb fails so, without having any effect
     std::atomic<int> renewals_to_fail{0};  // the next so many renewals have no answer and no effect
     std::atomic<int> answers_to_lose{
-        0};                          // the next so many claims take effect, but say outcome_unknown
-    std::atomic<int> operations{0};  // how many verbs have been called, waits apart
+        0};  // the next so many claims take effect, but say outcome_unknown
+    std::atomic<millis> ttl_granted{ttl_max};  // no claim is granted more
+    std::atomic<int> operations{0};            // how many verbs have been called, waits apart
 };
 
 std::shared_ptr<lease_store> make_faulty_store(std::shared_ptr<lease_store> inner,
