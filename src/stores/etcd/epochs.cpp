@@ -1,0 +1,165 @@
+#include "stores/etcd/epochs.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+namespace pawl::etcd {
+namespace {
+
+// Others may be making the same at the same time; each round one of them gets on.
+constexpr int rounds_max = 8;
+constexpr millis stretch_min{1000};
+// A record lives for its retention and up to a quarter of it longer.
+constexpr int stretches_in_retention = 8;
+
+std::int64_t lease_in(const std::string& text) {
+    std::int64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    return value;
+}
+
+std::string text_of(std::int64_t lease) {
+    char digits[17];
+    return {digits, std::to_chars(digits, digits + sizeof digits, lease, 16).ptr};
+}
+
+}  // namespace
+
+epochs::epochs(std::shared_ptr<client> through, std::shared_ptr<lease_stock> leases,
+               key_names names)
+    : through_{std::move(through)},
+      leases_{std::move(leases)},
+      names_{std::move(names)},
+      stretch_{
+          std::max(through_->settings().common.retention / stretches_in_retention, stretch_min)},
+      keep_{names_.keep + std::to_string(seconds_for(through_->settings().common.retention))} {}
+
+async<epoch> epochs::current(instant deadline) {
+    const auto self = shared_from_this();
+    for (;;) {
+        if (known_ && lease_clock::now() < known_until_) co_return *known_;
+        if (!loading_) break;
+        // One asks for all.
+        bell mine{through_->executor()};
+        struct place_in_line {
+            std::set<bell*>& all;
+            bell* who;
+            ~place_in_line() { all.erase(who); }
+        };
+        waiting_.insert(&mine);
+        const place_in_line until_the_end{waiting_, &mine};
+        co_await mine.wait(deadline);
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none ||
+            lease_clock::now() >= deadline)
+            co_return failure{errc::unreachable, through_->present_place() +
+                                                     ": the namespace could not be read in time"};
+    }
+    struct under_way {
+        epochs& who;
+        explicit under_way(epochs& on) : who{on} { who.loading_ = true; }
+        ~under_way() {
+            who.loading_ = false;
+            for (auto* each : who.waiting_) each->ring();
+        }
+    };
+    const under_way until_the_end{*this};
+    co_return co_await load(deadline);
+}
+
+async<epoch> epochs::load(instant deadline) {
+    for (int round = 0; round < rounds_max; ++round) {
+        const auto asked = lease_clock::now();
+        const auto seen = co_await look(deadline);
+        if (seen.has_error()) co_return seen.error();
+        if (seen->whole) {
+            known_ = seen->whole;
+            known_until_ = asked + stretch_;
+            co_return *known_;
+        }
+        const bool needs_marker = !seen->marker || seen->marker->cluster != seen->cluster;
+        auto making = needs_marker ? make_marker(*seen, deadline) : make_keep(deadline);
+        const auto made = co_await std::move(making);
+        if (made.has_error()) co_return made.error();
+    }
+    co_return failure{errc::unreachable, through_->present_place() +
+                                             ": the marker of the namespace changes too often"};
+}
+
+async<epochs::found> epochs::look(instant deadline) {
+    transaction both;
+    both.get(names_.marker).get(keep_);
+    const auto got = co_await through_->ask<wire::TxnResponse>(method::txn, both.request(),
+                                                               effect::none, deadline);
+    if (got.has_error()) co_return got.error();
+    if (got->responses_size() != 2)
+        co_return failure{errc::protocol, through_->present_place() + ": half an answer"};
+    found seen;
+    seen.cluster = got->header().cluster_id();
+    const auto& markers = got->responses(0).response_range();
+    if (markers.kvs_size() > 0) {
+        const auto& marker = markers.kvs(0);
+        seen.marker_revision = marker.mod_revision();
+        seen.marker = parse_marker(marker.value());
+        if (is_newer_layout(marker.value()))
+            co_return failure{errc::unsupported, through_->present_place() + ": " + names_.marker +
+                                                     " was written by a newer pawl than this"};
+        if (!seen.marker)
+            co_return failure{errc::rejected,
+                              through_->present_place() + ": " + names_.marker +
+                                  " is not pawl's: another program uses this name, choose "
+                                  "namespace="};
+    }
+    const auto& keeps = got->responses(1).response_range();
+    if (keeps.kvs_size() > 0) seen.keep_lease = lease_in(keeps.kvs(0).value());
+    if (seen.marker && seen.marker->cluster == seen.cluster && seen.keep_lease != 0)
+        seen.whole = epoch{seen.marker_revision, *seen.marker, seen.keep_lease};
+    co_return seen;
+}
+
+// The birth is on the clock of a node, and later than that of any marker before it.
+async<void> epochs::make_marker(const found& seen, instant deadline) {
+    const auto before = seen;
+    const auto clock = co_await through_->clock(deadline);
+    if (clock.has_error()) co_return clock.error();
+    marker_text born{clock->likely(lease_clock::now()).count(), before.cluster};
+    if (before.marker) born.born = std::max(born.born, before.marker->born + 1);
+    transaction make;
+    make.if_changed_at(names_.marker, before.marker_revision).put(names_.marker, encode(born));
+    const auto made = co_await through_->ask<wire::TxnResponse>(method::txn, make.request(),
+                                                                effect::none, deadline);
+    if (made.has_error()) co_return made.error();
+    co_return result<void>{};
+}
+
+async<void> epochs::make_keep(instant deadline) {
+    const auto retention = through_->settings().common.retention;
+    const auto keep = co_await leases_->grant(seconds_for(retention + 2 * stretch_), deadline);
+    if (keep.has_error()) co_return keep.error();
+    const auto until_next = co_await leases_->grant(seconds_for(stretch_), deadline);
+    if (until_next.has_error()) co_return until_next.error();
+    transaction make;
+    make.if_created_at(keep_, 0).put(keep_, text_of(keep->id), until_next->id);
+    const auto made = co_await through_->ask<wire::TxnResponse>(method::txn, make.request(),
+                                                                effect::none, deadline);
+    if (made.has_error()) co_return made.error();
+    if (!made->succeeded()) {
+        leases_->revoke(keep->id);
+        leases_->revoke(until_next->id);
+    }
+    co_return result<void>{};
+}
+
+async<void> epochs::begin_anew(epoch old, instant deadline) {
+    const auto self = shared_from_this();
+    forget();
+    found seen;
+    seen.marker_revision = old.marker_revision;
+    seen.marker = old.marker;
+    seen.cluster = old.marker.cluster;
+    co_return co_await make_marker(seen, deadline);
+}
+
+}  // namespace pawl::etcd

@@ -1,0 +1,60 @@
+// The present epoch of a namespace: its marker, made when there is none, and the etcd lease that
+// records are attached to.
+//
+// Records are to go a while after their last use. All that are written within a stretch of time, by
+// whatever process, share one etcd lease, so that there are a few of those and not one for each
+// record: the key keep/SECONDS names it, and ends when it is time for the next.
+#pragma once
+
+#include "stores/etcd/client.hpp"
+#include "stores/etcd/lease_stock.hpp"
+#include "stores/etcd/lease_text.hpp"
+#include "stores/etcd/transactions.hpp"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace pawl::etcd {
+
+// On the loop only.
+class epochs : public std::enable_shared_from_this<epochs> {
+public:
+    epochs(std::shared_ptr<client> through, std::shared_ptr<lease_stock> leases, key_names names);
+
+    // Reads it, or makes it, when it is not known.
+    async<epoch> current(instant deadline);
+    // To be read anew: something about it has changed.
+    void forget() { known_.reset(); }
+    // The cluster has gone back in time under us: another epoch begins.
+    async<void> begin_anew(epoch old, instant deadline);
+    // How long records may be written under one epoch.
+    millis stretch() const noexcept { return stretch_; }
+
+private:
+    struct found {
+        std::optional<epoch> whole;
+        std::int64_t marker_revision = 0;  // 0: there is none
+        std::optional<marker_text> marker;
+        std::uint64_t cluster = 0;
+        std::int64_t keep_lease = 0;  // 0: there is none
+    };
+
+    async<epoch> load(instant deadline);
+    async<found> look(instant deadline);
+    async<void> make_marker(const found& seen, instant deadline);
+    async<void> make_keep(instant deadline);
+
+    const std::shared_ptr<client> through_;
+    const std::shared_ptr<lease_stock> leases_;
+    const key_names names_;
+    const millis stretch_;
+    const std::string keep_;
+    std::optional<epoch> known_;
+    instant known_until_{};
+    bool loading_ = false;
+    std::set<bell*> waiting_;
+};
+
+}  // namespace pawl::etcd

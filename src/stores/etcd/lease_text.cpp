@@ -1,0 +1,173 @@
+#include "stores/etcd/lease_text.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace pawl::etcd {
+namespace {
+
+// Nineteen digits hold every 64-bit occurrence, sixteen every token below 2^53.
+constexpr std::size_t done_digits = 19;
+constexpr std::size_t fence_digits = 16;
+
+std::string padded(std::uint64_t value, std::size_t digits) {
+    std::string text(digits, '0');
+    for (auto digit = text.rbegin(); digit != text.rend() && value > 0; ++digit, value /= 10)
+        *digit = static_cast<char>('0' + value % 10);
+    return text;
+}
+
+template <class Number>
+std::optional<Number> parse_number(std::string_view text, int base = 10) {
+    Number value{};
+    const auto* end = text.data() + text.size();
+    const auto got = std::from_chars(text.data(), end, value, base);
+    if (got.ec != std::errc{} || got.ptr != end || text.empty()) return std::nullopt;
+    return value;
+}
+
+// Takes the text up to the next space, and the space.
+std::optional<std::string_view> next_word(std::string_view& text) {
+    const auto end = text.find(' ');
+    if (end == std::string_view::npos) return std::nullopt;
+    const auto word = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    return word;
+}
+
+std::string version_word() { return std::to_string(layout_version) + " "; }
+
+bool take_version(std::string_view& text) {
+    const auto word = next_word(text);
+    return word && *word == std::to_string(layout_version);
+}
+
+std::string token_word(fence_token token) {
+    return number(token) == 0 ? "-" : std::to_string(number(token));
+}
+
+std::optional<fence_token> take_token(std::string_view& text) {
+    const auto word = next_word(text);
+    if (!word) return std::nullopt;
+    if (*word == "-") return fence_token{};
+    const auto value = parse_number<std::uint64_t>(*word);
+    if (!value) return std::nullopt;
+    return fence_token{*value};
+}
+
+std::optional<std::int64_t> take_millis(std::string_view& text) {
+    const auto word = next_word(text);
+    return word ? parse_number<std::int64_t>(*word) : std::nullopt;
+}
+
+constexpr std::string_view state_words[] = {"granted", "ended", "evicted"};
+
+}  // namespace
+
+std::string encode(const marker_text& value) {
+    char cluster[17];
+    const auto end = std::to_chars(cluster, cluster + 16, value.cluster, 16).ptr;
+    return version_word() + std::to_string(value.born) + " " + std::string{cluster, end};
+}
+
+std::optional<marker_text> parse_marker(std::string_view text) {
+    if (!take_version(text)) return std::nullopt;
+    const auto born = take_millis(text);
+    const auto cluster = parse_number<std::uint64_t>(text, 16);
+    if (!born || *born <= 0 || !cluster) return std::nullopt;
+    return marker_text{*born, *cluster};
+}
+
+bool is_newer_layout(std::string_view text) {
+    const auto word = next_word(text);
+    const auto version = word ? parse_number<int>(*word) : std::nullopt;
+    return version && *version > layout_version;
+}
+
+std::string encode(const lock_text& value) {
+    return version_word() + encode_id(value.id) + " " + token_word(value.token) + " " +
+           std::to_string(value.acquired) + " " + value.owner;
+}
+
+std::optional<lock_text> parse_lock(std::string_view text) {
+    if (!take_version(text)) return std::nullopt;
+    const auto id = next_word(text);
+    if (!id) return std::nullopt;
+    const auto token = take_token(text);
+    if (!token) return std::nullopt;
+    const auto acquired = take_millis(text);
+    if (!acquired) return std::nullopt;
+    return lock_text{std::string{*id}, *token, *acquired, std::string{text}};
+}
+
+std::string encode(const record_text& value) {
+    return version_word() + std::string{state_words[static_cast<std::size_t>(value.how)]} + " " +
+           token_word(value.token) + " " + std::to_string(value.acquired) + " " + value.owner;
+}
+
+std::optional<record_text> parse_record(std::string_view text) {
+    if (!take_version(text)) return std::nullopt;
+    const auto word = next_word(text);
+    if (!word) return std::nullopt;
+    const auto* const found = std::find(std::begin(state_words), std::end(state_words), *word);
+    if (found == std::end(state_words)) return std::nullopt;
+    const auto token = take_token(text);
+    if (!token) return std::nullopt;
+    const auto acquired = take_millis(text);
+    if (!acquired) return std::nullopt;
+    return record_text{static_cast<record_text::state>(found - std::begin(state_words)), *token,
+                       *acquired, std::string{text}};
+}
+
+// A negative one counts up from the smallest, behind a letter that sorts first.
+std::string encode_done(occurrence value) {
+    const auto millis = number(value);
+    if (millis >= 0) return "p" + padded(static_cast<std::uint64_t>(millis), done_digits);
+    const auto from_smallest = static_cast<std::uint64_t>(millis) - (std::uint64_t{1} << 63);
+    return "n" + padded(from_smallest, done_digits);
+}
+
+std::optional<occurrence> parse_done(std::string_view text) {
+    if (text.size() != done_digits + 1) return std::nullopt;
+    const auto value = parse_number<std::uint64_t>(text.substr(1));
+    if (!value || *value >= std::uint64_t{1} << 63) return std::nullopt;
+    if (text[0] == 'p') return occurrence{static_cast<std::int64_t>(*value)};
+    if (text[0] == 'n')
+        return occurrence{static_cast<std::int64_t>(*value + (std::uint64_t{1} << 63))};
+    return std::nullopt;
+}
+
+std::string encode_fence(fence_token value) { return padded(number(value), fence_digits); }
+
+std::optional<fence_token> parse_fence(std::string_view text) {
+    const auto value = parse_number<std::uint64_t>(text);
+    if (!value) return std::nullopt;
+    return fence_token{*value};
+}
+
+std::string encode_id(std::string_view id) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text;
+    for (const char letter : id) {
+        const auto byte = static_cast<unsigned char>(letter);
+        const bool plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+                           (byte >= 'a' && byte <= 'z') || byte == '-' || byte == '_';
+        if (plain) {
+            text += letter;
+            continue;
+        }
+        text += '%';
+        text += digits[byte >> 4];
+        text += digits[byte & 15];
+    }
+    return text.empty() ? "%" : text;
+}
+
+std::string end_of_prefix(std::string prefix) {
+    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+    if (prefix.empty()) return std::string(1, '\0');
+    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+    return prefix;
+}
+
+}  // namespace pawl::etcd
