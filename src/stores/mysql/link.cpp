@@ -129,7 +129,8 @@ SSL* session_of(const MYSQL* handle) {
     return static_cast<SSL*>(handle->net.pvio->ctls->ssl);
 }
 
-// The greeting is packet 0 of version 10, or an error.
+// A greeting is packet 0, of version 10 or an error. The library would wait for as many bytes as a
+// stranger's first three happen to say.
 bool is_greeting(const std::array<unsigned char, 5>& bytes) {
     return bytes[3] == 0 && (bytes[4] == PROTOCOL_VERSION || bytes[4] == 0xff);
 }
@@ -235,18 +236,24 @@ boost::asio::awaitable<int> link::ready(int waits) {
     if (aborted_ || !socket_.is_open()) co_return MYSQL_WAIT_TIMEOUT;
     using descriptor = boost::asio::posix::descriptor_base;
     const bool reads = (waits & MYSQL_WAIT_READ) != 0;
+    const bool greeted = suspended_ != step::connect || handle_->host != nullptr;
     boost::system::error_code error;
     auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-    co_await socket_.async_wait(reads ? descriptor::wait_read : descriptor::wait_write, token);
+    if (!reads) co_await socket_.async_wait(descriptor::wait_write, token);
+    // The server speaks first: its greeting is looked at before the library takes it.
+    if (!error && (reads || !greeted)) co_await socket_.async_wait(descriptor::wait_read, token);
     if (error || aborted_) co_return MYSQL_WAIT_TIMEOUT;
-    if (suspended_ == step::connect && reads && handle_->host == nullptr) {
-        // The library would wait for as many bytes as a stranger's first four happen to say.
-        std::array<unsigned char, 5> first{};
-        const auto got = ::recv(descriptor_, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
-        foreign_ = got == static_cast<ssize_t>(first.size()) && !is_greeting(first);
-        if (foreign_) co_return MYSQL_WAIT_TIMEOUT;
-    }
+    if (!greeted && !welcomes()) co_return MYSQL_WAIT_TIMEOUT;
     co_return reads ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE;
+}
+
+// A look at the first bytes, without taking them. It does take the error of the socket, if any.
+bool link::welcomes() {
+    std::array<unsigned char, 5> first{};
+    const auto got = ::recv(descriptor_, first.data(), first.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK) socket_error_ = errno;
+    foreign_ = got == static_cast<ssize_t>(first.size()) && !is_greeting(first);
+    return socket_error_ == 0 && !foreign_;
 }
 
 server_error link::fault() const { return {mysql_errno(handle_), mysql_error(handle_)}; }
@@ -305,10 +312,13 @@ boost::asio::awaitable<std::optional<server_error>> link::connect(const mysql_se
     address_ = std::move(address);
     name_ = std::move(name);
     connected_ = nullptr;
+    socket_error_ = 0;
     if (!prepare(settings))
         co_return server_error{CR_OUT_OF_MEMORY, "the client library has no memory"};
     co_await perform(step::connect);
     settings_ = nullptr;
+    if (connected_ == nullptr && socket_error_ != 0)
+        co_return server_error{CR_CONNECTION_ERROR, std::strerror(socket_error_)};
     if (connected_ == nullptr) co_return fault();
     if (secure_) co_return verify_name();
     co_return std::nullopt;

@@ -101,6 +101,7 @@ private:
     boost::asio::awaitable<void> perform(step what);
     boost::asio::awaitable<int> ready(int waits);
     void follow_socket();
+    bool welcomes();
     bool prepare(const mysql_settings& settings);
     void expect_name();
     std::optional<server_error> verify_name() const;
@@ -114,6 +115,7 @@ private:
     bool aborted_ = false;
     bool foreign_ = false;
     bool secure_ = false;
+    int socket_error_ = 0;  // of the attempt to connect
 
     // Of the step that is under way
     const mysql_settings* settings_ = nullptr;

@@ -321,9 +321,9 @@ void pool::expire_unsent(instant now) {
         return true;
     });
     if (gone.empty()) return;
+    const auto* what = standing_ > 0 ? ": no connection was free within " : ": no answer within ";
     const auto why = last_failure_.value_or(failure{
-        errc::unreachable,
-        place_ + ": no connection within " + base::format_duration(settings_->common.timeout)});
+        errc::unreachable, place_ + what + base::format_duration(settings_->common.timeout)});
     for (const auto& one : gone) one.who->take(failure{errc::unreachable, why.detail});
 }
 

@@ -48,9 +48,10 @@ millis longest_ttl(millis session_timeout) {
 }
 
 millis least_timeout(millis ttl) {
-    const auto long_one = (ttl + lag_max) * 5 / 4 + millis{1};
-    const auto short_one = ttl * 5 / 3 + millis{1};
-    return longest_ttl(short_one) >= ttl ? std::min(short_one, long_one) : long_one;
+    // What the short ones are divided by is more, what the long ones lose is the same for all.
+    auto timeout = std::min((ttl + lag_max) * 5 / 4, ttl * 5 / 3);
+    while (longest_ttl(timeout) < ttl) ++timeout;
+    return timeout;
 }
 
 std::shared_ptr<session> session::make(net::loop& where,
