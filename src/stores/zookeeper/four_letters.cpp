@@ -88,8 +88,9 @@ async<std::string> ask_word(net::loop::executor_type executor, server whom, std:
         text.append(bytes.data(), size);
     }
     if (text.empty())
-        co_return fail(error == boost::asio::error::eof ? "the connection was closed"
-                                                        : error.message());
+        co_return fail(error == boost::asio::error::eof
+                           ? "the connection was closed (a TLS port wants a tunnel)"
+                           : error.message());
     co_return text;
 }
 
