@@ -98,17 +98,14 @@ finding about_load(const survey& seen) {
     return {severity::ok, "limits", text};
 }
 
-finding about_persistence(const std::string& environment) {
-    if (environment.find("zookeeper.forceSync=no") != std::string::npos)
-        return {severity::warn, "persistence",
-                "a server runs with forceSync=no: a power failure can lose what it has answered; "
-                "right is forceSync=yes"};
-    if (environment.find("zookeeper.version=") == std::string::npos)
+// No word of a server tells whether it syncs its log (forceSync).
+finding about_persistence(const survey& seen) {
+    const std::string synced = ", unless forceSync=no was set, which no server tells";
+    if (seen.alone)
         return {severity::ok, "persistence",
-                "every write is in the log of a majority before it is answered, unless forceSync "
-                "is off (`envi` and `conf` are not allowed here)"};
+                "every write is in the server's log before it is answered" + synced};
     return {severity::ok, "persistence",
-            "every write is in the log of a majority before it is answered"};
+            "every write is in the logs of a majority before it is answered" + synced};
 }
 
 finding about_sessions(const session& through, const std::string& configuration) {
@@ -135,23 +132,20 @@ async<examination> tree_store::examine() {
     if (through.has_error()) co_return through.error();
     examination seen;
     survey servers;
-    std::string configuration, environment;
+    std::string configuration;
     for (const auto& whom : settings_->servers) {
         const auto said = co_await ask_srvr(loop_.get_executor(), whom, until);
         count(servers, whom, said);
         if (said.has_error()) continue;
         const auto settings = co_await ask_word(loop_.get_executor(), whom, "conf", until);
         if (settings.has_value()) configuration += *settings;
-        // Its own words begin with "Environment:", and its properties are among them.
-        const auto around = co_await ask_word(loop_.get_executor(), whom, "envi", until);
-        if (around.has_value()) environment += *around;
     }
     seen.version = servers.version.empty() ? "ZooKeeper" : "ZooKeeper " + servers.version;
     const auto clock = co_await tree_->read_clock(**through, until);
     if (clock.has_value()) seen.clock = *clock * 1000;
     seen.findings.push_back(about_version(servers));
     seen.findings.push_back(about_quorum(servers));
-    seen.findings.push_back(about_persistence(environment));
+    seen.findings.push_back(about_persistence(servers));
     seen.findings.push_back(about_sessions(**through, configuration));
     seen.findings.push_back(about_load(servers));
     seen.findings.push_back(

@@ -8,6 +8,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -49,6 +50,18 @@ private:
     std::shared_ptr<bounded_stream> what_;
 };
 
+constexpr std::string_view srvr_openings[] = {
+    "Zookeeper version:", "This ZooKeeper instance is not", "srvr is not executed"};
+
+// Says no as soon as it cannot become one of them any more.
+bool may_answer_srvr(std::string_view text) {
+    for (const auto opening : srvr_openings) {
+        const auto size = std::min(text.size(), opening.size());
+        if (text.substr(0, size) == opening.substr(0, size)) return true;
+    }
+    return false;
+}
+
 std::string field_of(std::string_view text, std::string_view name) {
     const auto at = text.find(name);
     if (at == std::string_view::npos) return {};
@@ -61,7 +74,7 @@ std::string field_of(std::string_view text, std::string_view name) {
 }  // namespace
 
 async<std::string> ask_word(net::loop::executor_type executor, server whom, std::string word,
-                            instant until) {
+                            instant until, answer_check plausible) {
     const auto place = place_of(whom);
     const auto link = std::make_shared<bounded_stream>(executor);
     link->timer.set(until);
@@ -86,6 +99,7 @@ async<std::string> ask_word(net::loop::executor_type executor, server whom, std:
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
         const auto size = co_await link->stream.receive_some(boost::asio::buffer(bytes), token);
         text.append(bytes.data(), size);
+        if (plausible != nullptr && !text.empty() && !plausible(text)) break;
     }
     if (text.empty())
         co_return fail(error == boost::asio::error::eof
@@ -117,7 +131,7 @@ result<server_report> read_srvr(const server& whom, std::string_view text) {
 }
 
 async<server_report> ask_srvr(net::loop::executor_type executor, server whom, instant until) {
-    const auto said = co_await ask_word(executor, whom, "srvr", until);
+    const auto said = co_await ask_word(executor, whom, "srvr", until, &may_answer_srvr);
     if (said.has_error()) co_return said.error();
     co_return read_srvr(whom, *said);
 }

@@ -15,9 +15,11 @@
 
 namespace pawl::zookeeper {
 
-// All that the server says before it closes the connection, at most 64 KiB.
+// All that the server says before it closes the connection, at most 64 KiB; or what does not begin
+// like an answer to that word.
+using answer_check = bool (*)(std::string_view text);
 async<std::string> ask_word(net::loop::executor_type executor, server whom, std::string word,
-                            instant until);
+                            instant until, answer_check plausible = nullptr);
 
 enum class readiness {
     serving,

@@ -43,8 +43,12 @@ void expect_failure(const result<T>& got, errc code, const std::string& words) {
 
 inline void until(const std::function<bool()>& holds, millis bound = 10s) {
     const auto give_up = lease_clock::now() + bound;
-    while (!holds() && lease_clock::now() < give_up) poll(nullptr, 0, 2);
-    EXPECT_TRUE(holds());
+    bool held = holds();
+    while (!held && lease_clock::now() < give_up) {
+        poll(nullptr, 0, 2);
+        held = holds();
+    }
+    EXPECT_TRUE(held);
 }
 
 // The bare C client, as a person with zkCli.sh.

@@ -134,6 +134,7 @@ TEST(ZookeeperFaults, AKilledServerComesBackWithItsLeasesAndItsWaiters) {
     auto waiter = open(on_port(server.port()));
     const auto token = mine.granted(fresh_claim("key", 60s));
     auto woke = waiter.start_waiting("key", token, 10s);
+    until([&] { return server.measure("zk_watch_count") > 0; });
     std::atomic<bool> enough{false};
     std::jthread load{[&] {
         for (int i = 0; !enough; ++i) {
