@@ -20,15 +20,17 @@ extern "C" {
 #include <fcntl.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <mutex>
@@ -112,10 +114,13 @@ void set_authorities(MYSQL* handle, const net::tls_settings& tls) {
 }
 
 void set_tls(MYSQL* handle, const net::tls_settings& tls) {
-    const my_bool yes = 1;
+    const my_bool yes = 1, compares_host = tls.server_name.empty() ? 1 : 0;
     mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &yes);
-    mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &yes);
+    mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &compares_host);
     mysql_options(handle, MARIADB_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
+    // What the handshake waits for once more when a read has taken too long.
+    const unsigned one_second = 1;
+    mysql_options(handle, MYSQL_OPT_CONNECT_TIMEOUT, &one_second);
     set_authorities(handle, tls);
     if (tls.certificate.empty()) return;
     const auto& key = tls.key.empty() ? tls.certificate : tls.key;
@@ -133,6 +138,14 @@ SSL* session_of(const MYSQL* handle) {
 // stranger's first three happen to say.
 bool is_greeting(const std::array<unsigned char, 5>& bytes) {
     return bytes[3] == 0 && (bytes[4] == PROTOCOL_VERSION || bytes[4] == 0xff);
+}
+
+// The handshake reads with read(2): it must end even where nobody is left to call abort().
+void bound_reads(int descriptor, instant until) {
+    const auto left = std::max(std::chrono::ceil<millis>(until - lease_clock::now()), millis{1});
+    const timeval bound{left.count() / 1000, left.count() % 1000 * 1000};
+    ::setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &bound, sizeof bound);
+    ::setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
 }
 
 }  // namespace
@@ -172,7 +185,7 @@ int link::begin(step what) {
             const auto& to = *settings_;
             const bool local = !to.unix_path.empty();
             return mysql_real_connect_start(
-                &connected_, handle_, local ? "localhost" : address_.c_str(), to.user.c_str(),
+                &connected_, handle_, local ? "localhost" : host_.c_str(), to.user.c_str(),
                 to.password.c_str(), to.database.c_str(), to.port,
                 local ? to.unix_path.c_str() : nullptr, CLIENT_MULTI_STATEMENTS);
         }
@@ -213,7 +226,6 @@ boost::asio::awaitable<void> link::perform(step what) {
     int waits = begin(what);
     while (waits != 0) {
         suspended_ = what;
-        if (what == step::connect) expect_name();
         const int events = co_await ready(waits);
         waits = resume(events);
     }
@@ -284,43 +296,77 @@ bool link::prepare(const mysql_settings& settings) {
     return true;
 }
 
-// The library compares the certificate with the host that it dialled, which is an address here, as
-// its own resolver would block. It asks for the name when the handshake is over, and a handshake
-// waits for the peer at least once: this is called before each wait.
-void link::expect_name() {
-    if (!secure_ || handle_->host == nullptr || name_ == handle_->host) return;
-    std::free(handle_->host);
-    handle_->host = ::strdup(name_.c_str());
-}
-
-// Once more, by ourselves: nothing is asked over a connection whose name was not compared.
-std::optional<server_error> link::verify_name() const {
+// The library compares the certificate with the host before it logs in; with another name it
+// cannot. Nothing is asked over a connection whose name was not compared.
+std::optional<server_error> link::verify_name(const std::string& name) const {
     auto* session = session_of(handle_);
     auto* certificate = session == nullptr ? nullptr : SSL_get0_peer_certificate(session);
     if (certificate != nullptr &&
-        (X509_check_host(certificate, name_.c_str(), name_.size(), 0, nullptr) == 1 ||
-         X509_check_ip_asc(certificate, name_.c_str(), 0) == 1))
+        (X509_check_host(certificate, name.c_str(), name.size(), 0, nullptr) == 1 ||
+         X509_check_ip_asc(certificate, name.c_str(), 0) == 1))
         return std::nullopt;
-    return server_error{CR_SSL_CONNECTION_ERROR, "the certificate is not for " + name_};
+    return server_error{CR_SSL_CONNECTION_ERROR, "the certificate is not for " + name};
+}
+
+// On a thread that may block.
+int link::ready_here(int waits, instant until) {
+    const bool reads = (waits & MYSQL_WAIT_READ) != 0;
+    const bool greeted = handle_->host != nullptr;
+    for (const short event : {short{POLLOUT}, short{POLLIN}}) {
+        if (event == POLLOUT ? reads : !reads && greeted) continue;
+        const auto left = std::chrono::ceil<millis>(until - lease_clock::now());
+        pollfd one{descriptor_, event, 0};
+        if (aborted_ || left.count() <= 0 || ::poll(&one, 1, static_cast<int>(left.count())) < 1)
+            return MYSQL_WAIT_TIMEOUT;
+    }
+    if (!greeted && !welcomes()) return MYSQL_WAIT_TIMEOUT;
+    return reads ? MYSQL_WAIT_READ : MYSQL_WAIT_WRITE;
+}
+
+void link::perform_here(instant until) {
+    int waits = begin(step::connect);
+    while (waits != 0) {
+        suspended_ = step::connect;
+        descriptor_ = static_cast<int>(mysql_get_socket(handle_));
+        if (dialled_ < 0) dialled_ = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+        bound_reads(descriptor_, until);
+        waits = resume(ready_here(waits, until));
+    }
+    suspended_ = step::none;
+    // The handshake leaves the socket in the mode that blocks.
+    if (connected_ != nullptr) {
+        descriptor_ = static_cast<int>(mysql_get_socket(handle_));
+        ::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) | O_NONBLOCK);
+    }
 }
 
 boost::asio::awaitable<std::optional<server_error>> link::connect(const mysql_settings& settings,
-                                                                  std::string address,
-                                                                  std::string name) {
+                                                                  std::string host) {
     base::ensure(handle_ == nullptr);
     settings_ = &settings;
-    address_ = std::move(address);
-    name_ = std::move(name);
+    host_ = std::move(host);
     connected_ = nullptr;
     socket_error_ = 0;
     if (!prepare(settings))
         co_return server_error{CR_OUT_OF_MEMORY, "the client library has no memory"};
-    co_await perform(step::connect);
+    if (secure_) {
+        auto job = [this, until = deadline] {
+            perform_here(until);
+            return true;
+        };
+        co_await loop_.run_blocking(std::move(job));
+        if (const int copy = dialled_.exchange(-1); copy >= 0) ::close(copy);
+    } else {
+        co_await perform(step::connect);
+    }
     settings_ = nullptr;
     if (connected_ == nullptr && socket_error_ != 0)
         co_return server_error{CR_CONNECTION_ERROR, std::strerror(socket_error_)};
     if (connected_ == nullptr) co_return fault();
-    if (secure_) co_return verify_name();
+    if (secure_) {
+        const auto& name = settings.tls->server_name;
+        co_return verify_name(name.empty() ? host_ : name);
+    }
     co_return std::nullopt;
 }
 
@@ -371,6 +417,7 @@ bool link::is_alive() const {
 
 void link::abort() {
     aborted_ = true;
+    if (const int copy = dialled_; copy >= 0) ::shutdown(copy, SHUT_RDWR);
     boost::system::error_code ignored;
     socket_.cancel(ignored);
 }
@@ -378,6 +425,7 @@ void link::abort() {
 void link::close() noexcept {
     boost::system::error_code ignored;
     socket_.close(ignored);
+    if (const int copy = dialled_.exchange(-1); copy >= 0) ::close(copy);
     if (handle_ == nullptr) return;
     const auto descriptor = static_cast<int>(mysql_get_socket(handle_));
     // What is said from here on is of no interest, and must not take time.

@@ -1,6 +1,8 @@
 // One connection to a MySQL or MariaDB, through the non-blocking half of libmariadb: the loop waits
 // for the socket, so no thread does.
 //
+// Its handshake of TLS does block, so such a log-in is made on a thread of the loop's pool.
+//
 // The client library has no timeouts that suit a lease: it counts whole seconds. Here somebody else
 // calls abort() when the time is up.
 #pragma once
@@ -15,6 +17,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,16 +65,16 @@ class link {
 public:
     using executor_type = net::loop::executor_type;
 
-    explicit link(const executor_type& executor) : socket_{executor} {}
+    explicit link(net::loop& where) : loop_{where}, socket_{where.get_executor()} {}
     ~link() { close(); }
     link(const link&) = delete;
     link& operator=(const link&) = delete;
 
-    // Logs in at an address, or at the Unix socket of the settings. The certificate must be the one
-    // of `name`. REQUIRES: not connected. The settings must stay until it ends.
+    // Logs in at a host, or at the Unix socket of the settings. REQUIRES: not connected; a host
+    // that is an address, unless there is TLS, whose certificate must then be the host's or for the
+    // server_name of the settings. These must stay until it ends.
     boost::asio::awaitable<std::optional<server_error>> connect(const mysql_settings& settings,
-                                                                std::string address,
-                                                                std::string name);
+                                                                std::string host);
     // `sql` must stay until it ends. REQUIRES: connected.
     boost::asio::awaitable<reply> ask(std::string_view sql);
 
@@ -82,7 +85,10 @@ public:
     void abort();
     bool was_aborted() const noexcept { return aborted_; }
     // Forgets that it was aborted, before another attempt.
-    void reset() noexcept { aborted_ = foreign_ = false; }
+    void reset() noexcept {
+        aborted_ = false;
+        foreign_ = false;
+    }
     // A peer whose first bytes are no greeting of a MySQL.
     bool is_foreign() const noexcept { return foreign_; }
     void close() noexcept;
@@ -103,23 +109,26 @@ private:
     void follow_socket();
     bool welcomes();
     bool prepare(const mysql_settings& settings);
-    void expect_name();
-    std::optional<server_error> verify_name() const;
+    void perform_here(instant until);
+    int ready_here(int waits, instant until);
+    std::optional<server_error> verify_name(const std::string& name) const;
     void take_answer(reply& into);
     server_error fault() const;
 
+    net::loop& loop_;
     boost::asio::posix::basic_stream_descriptor<executor_type> socket_;
     st_mysql* handle_ = nullptr;
     int descriptor_ = -1;  // the library's own; ours is a duplicate, whose end we decide
     step suspended_ = step::none;
-    bool aborted_ = false;
+    std::atomic<bool> aborted_{false};  // looked at by a thread that logs in
+    std::atomic<int> dialled_{-1};      // a duplicate of its socket, to end it by
     bool foreign_ = false;
     bool secure_ = false;
     int socket_error_ = 0;  // of the attempt to connect
 
     // Of the step that is under way
     const mysql_settings* settings_ = nullptr;
-    std::string address_, name_;
+    std::string host_;
     std::string_view sql_;
     st_mysql* connected_ = nullptr;
     st_mysql_res* result_ = nullptr;

@@ -9,8 +9,8 @@ namespace {
 
 boost::asio::awaitable<std::optional<server_error>> dial_nobody(std::shared_ptr<link> line,
                                                                 const mysql_settings& to) {
-    std::string address{"127.0.0.1"}, name{"localhost"};
-    co_return co_await line->connect(to, address, name);
+    std::string host{"127.0.0.1"};
+    co_return co_await line->connect(to, host);
 }
 
 // The client library would have the whole process ignore it, and the commands that it starts.
@@ -18,7 +18,7 @@ TEST(MysqlLink, TheProcessKeepsItsSigpipe) {
     net::loop where;
     mysql_settings to;
     to.port = 1;
-    const auto line = std::make_shared<link>(where.get_executor());
+    const auto line = std::make_shared<link>(where);
     EXPECT_TRUE(where.wait_for(dial_nobody(line, to)).has_value());
     struct sigaction now{};
     ASSERT_EQ(::sigaction(SIGPIPE, nullptr, &now), 0);

@@ -357,12 +357,41 @@ TEST_F(MysqlOverTls, AnUnknownAuthorityIsDenied) {
     expect_refusal(to, errc::denied, "certificate is refused");
 }
 
-// The address that is dialled stands in the certificate: only the name that was asked for counts.
-// It is the library that refuses, before it logs in, and not our own look after that.
 TEST_F(MysqlOverTls, ACertificateForAnotherNameIsDenied) {
     auto to = settings();
     to.tls->server_name = "db.example.com";
+    expect_refusal(to, errc::denied, "the certificate is not for db.example.com");
+    // 127.0.0.2 is this machine as well, but stands in no certificate. It is the library that
+    // refuses it, before it logs in.
+    mysql_server_options options;
+    options.tls = keys_;
+    options.more = {"bind-address=*"};
+    mysql_server everywhere{options};
+    to = settings();
+    to.port = everywhere.port();
+    to.host = "127.0.0.2";
     expect_refusal(to, errc::denied, "Validation of SSL server certificate failed");
+    to.tls->server_name = "localhost";
+    EXPECT_GT(number(open(to).granted(fresh_claim("key"))), 0u);
+}
+
+// Goal: a handshake that stands still is given up in time, although the library's own would wait
+// for ever. Method: a greeting that promises TLS, and then silence.
+TEST_F(MysqlOverTls, AHandshakeThatStandsStillEndsWithinTheTimeout) {
+    std::string payload{"\x0a"};
+    payload.append(std::string_view{"8.0.36\0", 7});
+    payload.append(std::string_view{"\1\0\0\0", 4}).append("abcdefgh").append(1, '\0');
+    payload.append(std::string_view{"\xff\xff\x21\x02\x00\xff\xff\x15", 8});
+    payload.append(10, '\0').append("ijklmnopqrst").append(1, '\0');
+    payload.append(std::string_view{"mysql_native_password\0", 22});
+    const std::string head{static_cast<char>(payload.size()), 0, 0, 0};
+    greeter promises{head + payload};
+    auto to = settings();
+    to.port = promises.port();
+    to.common.timeout = 300ms;
+    const auto asked = lease_clock::now();
+    expect_refusal(to, errc::unreachable, "no answer within 300ms");
+    EXPECT_LT(lease_clock::now() - asked, 2s);
 }
 
 TEST_F(MysqlOverTls, AUserWhoNeedsACertificateShowsOurs) {

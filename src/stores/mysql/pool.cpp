@@ -39,6 +39,7 @@ std::shared_ptr<pool> pool::make(net::loop& where, std::shared_ptr<const mysql_s
 pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings)
     : settings_{std::move(settings)},
       place_{place_of(*settings_)},
+      loop_{where},
       executor_{where.get_executor()},
       deadline_{executor_},
       random_{std::random_device{}()} {
@@ -100,7 +101,7 @@ void pool::give_up(std::weak_ptr<asker> who) {
 void pool::grow() {
     if (closed_ || dialling_ > 0 || lines_.size() >= settings_->connections_max) return;
     if (standing_ > 0 && lease_clock::now() < not_before_) return;
-    auto line = std::make_shared<link>(executor_);
+    auto line = std::make_shared<link>(loop_);
     lines_.push_back(line);
     ++dialling_;
     boost::asio::co_spawn(executor_, serve(shared_from_this(), std::move(line)),

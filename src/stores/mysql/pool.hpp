@@ -118,6 +118,7 @@ private:
     // Constant after construction
     const std::shared_ptr<const mysql_settings> settings_;
     const std::string place_;
+    net::loop& loop_;
     const net::loop::executor_type executor_;
     std::shared_ptr<net::attachment> attachment_;
 

@@ -28,7 +28,8 @@ using addresses = std::vector<std::string>;
 async<addresses> find_addresses(std::shared_ptr<const mysql_settings> to) {
     boost::system::error_code error;
     boost::asio::ip::make_address(to->host, error);
-    if (!to->unix_path.empty() || !error) co_return addresses{to->host};
+    // With TLS the library must know the name, and finds its address on the thread of its log-in.
+    if (!to->unix_path.empty() || to->tls || !error) co_return addresses{to->host};
     const auto executor = co_await boost::asio::this_coro::executor;
     tcp::resolver resolver{executor};
     error = {};
@@ -64,12 +65,10 @@ async<void> log_in(std::shared_ptr<link> over, std::shared_ptr<const mysql_setti
     }
     const auto found = co_await find_addresses(to);
     if (found.has_error()) co_return found.error();
-    auto name = to->unix_path.empty() ? to->host : "localhost";
-    if (to->tls && !to->tls->server_name.empty()) name = to->tls->server_name;
     failure last{errc::unreachable, place_of(*to) + ": the name has no address"};
     for (const auto& address : *found) {
         over->close();
-        const auto error = co_await over->connect(*to, address, name);
+        const auto error = co_await over->connect(*to, address);
         if (!error) co_return result<void>{};
         last = explain(*over, *to, *error);
         if (over->was_aborted()) break;
