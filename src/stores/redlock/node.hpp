@@ -60,6 +60,9 @@ public:
     void ask_plainly(std::string_view commands, std::size_t count, instant deadline,
                      answer_taker taker);
 
+    // About the certificate of the connection that stands; nothing without one, or without TLS.
+    std::optional<finding> examine_tls() { return link_->examine_tls(); }
+
     // The last request to it failed, and none has succeeded since.
     bool is_down() const noexcept { return why_down_.has_value(); }
     failure why_down() const { return *why_down_; }

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "stores/redis/lease_text.hpp"
 #include "stores/redlock/acquisition.hpp"
+#include "stores/redlock/examination.hpp"
 #include "stores/redlock/guard.hpp"
 #include "stores/redlock/holdings.hpp"
 #include "stores/redlock/lock_text.hpp"
@@ -60,6 +61,7 @@ public:
     async<page> list(std::string prefix, std::string after, std::size_t limit) override;
     async<void> wait_change(std::string key, fence_token seen) override;
     async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override;
+    async<examination> examine() override;
 
 private:
     const store_settings& settings() const noexcept { return among_->settings(); }
@@ -283,6 +285,11 @@ async<fence_verdict> redlock_store::fence(std::string resource, fence_token toke
                                           fence_rule rule) {
     const auto self = shared_from_this();
     co_return co_await check_fence(among_, std::move(resource), token, rule);
+}
+
+async<examination> redlock_store::examine() {
+    const auto self = shared_from_this();
+    co_return co_await examine_nodes(among_);
 }
 
 }  // namespace
