@@ -2,7 +2,10 @@
 
 #include <libpq-fe.h>
 
+#include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +17,8 @@ namespace {
 
 using connection = std::unique_ptr<PGconn, void (*)(PGconn*)>;
 using answer = std::unique_ptr<PGresult, void (*)(PGresult*)>;
+
+constexpr int end_bound_ms = 10'000;  // of a process that was killed
 
 // Debian keeps the servers of each version in a folder of their own.
 std::string program(const std::string& name) {
@@ -92,7 +97,8 @@ void postgresql_server::write_configuration() const {
     out << "listen_addresses='127.0.0.1'\nport=" << port_ << "\nunix_socket_directories='"
         << folder_.path().string()
         << "'\nshared_buffers=16MB\nmax_connections=100\njit=off\nautovacuum_naptime=1h\n"
-           "log_min_messages=warning\nwal_level=replica\nmax_wal_senders=4\n";
+           "log_min_messages=warning\nwal_level=replica\nmax_wal_senders=4\n"
+           "wal_retrieve_retry_interval=100ms\n";
     if (options_.tls) {
         // The server wants a key that is its own and nobody else's.
         const auto key = data / "server.key";
@@ -140,10 +146,21 @@ void postgresql_server::immediate() {
     server_.stop();
 }
 
+// The processes of a postmaster outlive its kill for a moment, and hold its shared memory, without
+// which the next one does not start. So it is stopped, so that it forks no more, until they are gone.
 void postgresql_server::crash() {
-    const auto others = children();
+    server_.signal(SIGSTOP);
+    siginfo_t stopped{};
+    waitid(P_PID, static_cast<id_t>(server_.pid()), &stopped, WSTOPPED | WNOWAIT);
+    for (const auto one : children()) {
+        const auto handle = static_cast<int>(syscall(SYS_pidfd_open, one, 0));
+        if (handle < 0) continue;  // gone already
+        ::kill(one, SIGKILL);
+        pollfd ended{handle, POLLIN, 0};
+        poll(&ended, 1, end_bound_ms);
+        close(handle);
+    }
     server_.kill();
-    for (const auto one : others) ::kill(one, SIGKILL);
 }
 
 void postgresql_server::lose_data() {
