@@ -16,7 +16,7 @@ namespace pawl::testing_servers {
 struct redis_sentinels_options {
     std::size_t replicas = 1;
     redis_persistence persistence = redis_persistence::none;
-    std::chrono::milliseconds down_after{500};  // silence, until a sentinel thinks it dead
+    std::chrono::milliseconds down_after{500};  // silence, until the first sentinel acts
     std::string password{};                     // of the servers
     std::string sentinel_password{};            // of the sentinels
     std::vector<std::string> more{};            // lines of redis.conf of every server

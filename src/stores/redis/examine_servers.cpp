@@ -375,6 +375,9 @@ async<examination> examine_servers(std::shared_ptr<servers> whose,
     if (const auto version = field_of(told.front().info, "redis_version"); !version.empty())
         seen.version = "Redis " + std::string{version};
     seen.clock = told.front().clock;
+    const auto* shard = settings->shape == topology::cluster ? "{SHARD}" : "";
+    seen.fence_statement =
+        "EVALSHA of fence.lua on " + settings->common.name_space + shard + ":fence:RESOURCE";
     auto clocks = judge_clocks(told);
     seen.findings.insert(seen.findings.end(), clocks.begin(), clocks.end());
     if (whose->watched_by()) {

@@ -41,6 +41,31 @@ TEST(Refusals, OldServersAndClustersAreUnsupported) {
     EXPECT_EQ(meaning_of("MOVED 3999 127.0.0.1:6381"), errc::unsupported);
 }
 
+TEST(Refusals, ARedirectionSaysWhichSlotIsWhere) {
+    const auto moved = read_redirection("MOVED 3999 127.0.0.1:6381");
+    ASSERT_TRUE(moved);
+    EXPECT_EQ(moved->how, redirection::kind::moved);
+    EXPECT_EQ(moved->slot, 3999u);
+    EXPECT_EQ(moved->to, (server_address{"127.0.0.1", 6381}));
+    const auto ask = read_redirection("ASK 7 fe80::1:6379");
+    ASSERT_TRUE(ask);
+    EXPECT_EQ(ask->how, redirection::kind::ask);
+    EXPECT_EQ(ask->to, (server_address{"fe80::1", 6379}));
+    EXPECT_EQ(read_redirection("MOVED 1 :6379")->to, (server_address{"", 6379}));
+    for (const auto* text : {"MOVED", "MOVED 1", "MOVED x h:1", "MOVED 1 h", "MOVED 1 h:0",
+                             "MOVED 1 h:99999", "MOVED 1 h:1x", "ASKING 1 h:1", "ERR"})
+        EXPECT_FALSE(read_redirection(text)) << text;
+}
+
+TEST(Refusals, AClusterInMotionIsToldFromOneThatRefuses) {
+    EXPECT_TRUE(is_cluster_in_motion("TRYAGAIN Multiple keys request during rehashing of slot"));
+    EXPECT_TRUE(is_cluster_in_motion("CLUSTERDOWN The cluster is down"));
+    EXPECT_TRUE(
+        is_cluster_in_motion("ERR Script attempted to access a non local key in a cluster"));
+    EXPECT_FALSE(is_cluster_in_motion("OOM command not allowed"));
+    EXPECT_FALSE(is_cluster_in_motion("NOPERM this user has no permissions"));
+}
+
 // Redis 6 and older wrap the error of a command in a script in a sentence of their own.
 TEST(Refusals, ACodeInsideAScriptErrorIsFound) {
     EXPECT_EQ(meaning_of("ERR Error running script (call to f_1): @user_script:3: @user_script: 3: "
