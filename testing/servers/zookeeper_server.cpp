@@ -65,9 +65,7 @@ void zookeeper_server::write_configuration(const std::vector<std::string>& peers
                "secureClientPortAddress=127.0.0.1\nsecureClientPort="
             << tls_port_ << "\nssl.keyStore.location=" << store
             << "\nssl.keyStore.password=secret\nssl.keyStore.type=PKCS12\nssl.trustStore.location="
-            << store
-            << "\nssl.trustStore.password=secret\nssl.trustStore.type=PKCS12\nssl.clientAuth="
-               "none\n";
+            << options_.tls->ca() << "\nssl.trustStore.type=PEM\nssl.clientAuth=none\n";
     }
     for (const auto& line : options_.more) out << line << "\n";
     std::ofstream{folder_.path() / "simplelogger.properties"}
