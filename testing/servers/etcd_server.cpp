@@ -115,7 +115,34 @@ void etcd_server::lose_data() {
     wait_until_healthy();
 }
 
-void etcd_server::freeze(std::size_t member) const { members_[member].server.signal(SIGSTOP); }
+void etcd_server::save_backup() const {
+    const auto file = folder_.path() / "backup";
+    std::filesystem::remove(file);
+    ask({"snapshot", "save", file.string()});
+    hand_over(file, user_);
+}
+
+// As etcd's manual says: the token of the cluster is another, and so is its identity.
+void etcd_server::restore_backup() {
+    crash(0);
+    const auto data = folder_.path() / name_of(0);
+    std::filesystem::remove_all(data);
+    const auto peer = address("http", members_[0].peer_port);
+    ask({"snapshot", "restore", (folder_.path() / "backup").string(), "--name", name_of(0),
+         "--data-dir", data.string(), "--initial-cluster", name_of(0) + "=" + peer,
+         "--initial-advertise-peer-urls", peer, "--initial-cluster-token", "restored"});
+    for (const auto& entry : std::filesystem::recursive_directory_iterator{data})
+        hand_over(entry.path(), user_);
+    hand_over(data, user_);
+    start(0);
+}
+
+void etcd_server::freeze(std::size_t member) const {
+    const auto& frozen = members_[member].server;
+    frozen.signal(SIGSTOP);
+    siginfo_t state{};
+    waitid(P_PID, static_cast<id_t>(frozen.pid()), &state, WSTOPPED | WNOWAIT);
+}
 void etcd_server::thaw(std::size_t member) const { members_[member].server.signal(SIGCONT); }
 
 // A certificate that has expired is the server's own business: whether it is up shows in its log.

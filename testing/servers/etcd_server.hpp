@@ -40,6 +40,10 @@ public:
     void begin(std::size_t member);
     // Killed, and started again with nothing.
     void lose_data();
+    // A copy of a lone member's data, and its return: all that was written since is forgotten.
+    void save_backup() const;
+    void restore_backup();
+    // Returns when it stands still.
     void freeze(std::size_t member = 0) const;
     void thaw(std::size_t member = 0) const;
     void wait_until_healthy() const;

@@ -96,10 +96,10 @@ result<std::shared_ptr<grpc::ChannelCredentials>> make_credentials(
     return grpc::SslCredentials(options);
 }
 
-// gRPC reads an address without brackets only by its scheme.
-std::string target_of(const base::endpoint& where) {
-    const bool is_ipv6 = where.host.find(':') != std::string::npos;
-    return (is_ipv6 ? "ipv6:" : "dns:///") + place_of(where);
+// By address: gRPC's own resolver asks servers that need not exist for names in /etc/hosts.
+std::string target_of(const base::endpoint& where, const std::string& address) {
+    const bool is_ipv6 = address.find(':') != std::string::npos;
+    return (is_ipv6 ? "ipv6:" : "ipv4:") + place_of({address, where.port});
 }
 
 std::chrono::system_clock::time_point as_grpc_deadline(instant deadline) {
@@ -130,6 +130,7 @@ bool unpack(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite& messag
 }
 
 result<std::shared_ptr<grpc::Channel>> make_channel(const base::endpoint& where,
+                                                    const std::string& address,
                                                     const etcd_settings& settings) {
     silence_grpc();
     keep_grpc_threads();
@@ -150,9 +151,10 @@ result<std::shared_ptr<grpc::Channel>> make_channel(const base::endpoint& where,
     options.SetMaxReceiveMessageSize(answer_max);
     options.SetServiceConfigJSON("{}");
     options.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-    if (settings.tls && !settings.tls->server_name.empty())
-        options.SetSslTargetNameOverride(settings.tls->server_name);
-    return grpc::CreateCustomChannel(target_of(where), *credentials, options);
+    if (settings.tls)
+        options.SetSslTargetNameOverride(
+            settings.tls->server_name.empty() ? where.host : settings.tls->server_name);
+    return grpc::CreateCustomChannel(target_of(where, address), *credentials, options);
 }
 
 // ---- One request
@@ -203,7 +205,8 @@ client::client(net::loop& where, std::shared_ptr<const etcd_settings> settings)
       executor_{where.get_executor()},
       random_{std::random_device{}()} {
     base::ensure(!settings_->endpoints.empty());
-    for (const auto& each : settings_->endpoints) nodes_.push_back({each, place_of(each), nullptr});
+    for (const auto& each : settings_->endpoints)
+        nodes_.push_back({each, place_of(each), {}, nullptr});
 }
 
 failure client::unreadable(const char* path) const {
@@ -299,13 +302,11 @@ async<grpc::ByteBuffer> client::exchange(const char* path, grpc::ByteBuffer requ
 
 async<wire::StatusResponse> client::ask_status(std::size_t index, instant deadline) {
     const auto self = shared_from_this();
-    auto& asked = nodes_[index];
-    if (!asked.channel) {
-        auto made = make_channel(asked.where, *settings_);
-        if (made.has_error())
-            co_return failure{made.error().code, asked.place + ": " + made.error().detail};
-        asked.channel = std::move(*made);
+    if (!nodes_[index].channel) {
+        const auto reached = co_await reach(index, deadline);
+        if (reached.has_error()) co_return reached.error();
     }
+    const auto& asked = nodes_[index];
     auto one = std::make_shared<exchanged>();
     one->channel = asked.channel;
     const wire::StatusRequest request;
@@ -434,18 +435,25 @@ async<void> client::dial_any() {
 }
 
 async<void> client::dial(std::size_t index, instant deadline) {
-    const auto place = nodes_[index].place;
-    auto seen = co_await probe(executor_, nodes_[index].where, *settings_, deadline);
+    auto seen = co_await reach(index, deadline);
     if (seen.has_error()) co_return seen.error();
     facts_ = std::move(*seen);
-    if (!nodes_[index].channel) {
-        auto made = make_channel(nodes_[index].where, *settings_);
-        if (made.has_error())
-            co_return failure{made.error().code, place + ": " + made.error().detail};
-        nodes_[index].channel = std::move(*made);
-    }
     if (settings_->user.empty()) co_return result<void>{};
     co_return co_await log_in(deadline);
+}
+
+// Sees who is there, and makes a channel to it.
+async<node_facts> client::reach(std::size_t index, instant deadline) {
+    auto seen = co_await probe(executor_, nodes_[index].where, *settings_, deadline);
+    if (seen.has_error()) co_return seen.error();
+    auto& one = nodes_[index];
+    if (one.channel && one.address == seen->address) co_return seen;
+    auto made = make_channel(one.where, seen->address, *settings_);
+    if (made.has_error())
+        co_return failure{made.error().code, one.place + ": " + made.error().detail};
+    one.channel = std::move(*made);
+    one.address = seen->address;
+    co_return seen;
 }
 
 // At the present node.

@@ -49,8 +49,10 @@ constexpr const char* alarm = "/etcdserverpb.Maintenance/Alarm";
 grpc::ByteBuffer pack(const google::protobuf::MessageLite& message);
 bool unpack(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message);
 
-// A channel to a node with the settings of a store. A file that cannot be read is `denied`.
+// A channel to a node, at an address that its name led to, with the settings of a store. A file
+// that cannot be read is `denied`.
 result<std::shared_ptr<grpc::Channel>> make_channel(const base::endpoint& where,
+                                                    const std::string& address,
                                                     const etcd_settings& settings);
 
 // Used on its loop only, but for close_from_anywhere.
@@ -105,6 +107,7 @@ private:
     struct node {
         base::endpoint where;
         std::string place;
+        std::string address;  // of the channel
         std::shared_ptr<grpc::Channel> channel;
     };
     struct exchanged;
@@ -121,6 +124,7 @@ private:
     static boost::asio::awaitable<void> connect(std::shared_ptr<client> self);
     async<void> dial_any();
     async<void> dial(std::size_t index, instant deadline);
+    async<node_facts> reach(std::size_t index, instant deadline);
     async<void> log_in(instant deadline);
     void settle(std::optional<failure> why);
     void leave_node();

@@ -131,6 +131,8 @@ async<examination> examine_cluster(std::shared_ptr<client> through, key_names na
     if (clock.has_error()) co_return clock.error();
     seen.clock = clock->likely(lease_clock::now()).count();
     seen.version = "etcd " + through->facts().version;
+    seen.fence_statement = "Txn on " + names.fence +
+                           "RESOURCE that puts the token only if the value there is below it";
     seen.findings.push_back({severity::ok, "version", seen.version});
     if (through->facts().tls) seen.findings.push_back(*through->facts().tls);
     statuses all;

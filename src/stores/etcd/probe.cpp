@@ -7,8 +7,7 @@
 #include "net/tls.hpp"
 #include "time/clocks.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -18,6 +17,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <vector>
 
 namespace pawl::etcd {
 namespace {
@@ -87,6 +87,18 @@ std::optional<failure> refuse_old(const std::string& place, std::string_view ver
                                           " is too old: pawl needs 3.4 or newer"};
 }
 
+// Whether no more need be read: a server of something else may well keep the connection open.
+bool is_whole(std::string_view answer) {
+    constexpr std::string_view http = "HTTP/1.";
+    const auto size = std::min(answer.size(), http.size());
+    if (answer.substr(0, size) != http.substr(0, size)) return true;
+    const auto end = answer.find("\r\n\r\n");
+    if (end == std::string_view::npos) return false;
+    const auto length = header_in(answer.substr(0, end), "content-length");
+    if (length.empty()) return !answer.starts_with("HTTP/1.1 200");
+    return answer.size() >= end + 4 + static_cast<std::size_t>(std::max(number_in(length), 0));
+}
+
 // Ends the work of a stream when its time is up; part of the frame of a probe.
 struct alarm {
     alarm(const std::shared_ptr<net::byte_stream>& stream, const net::loop::executor_type& executor,
@@ -105,16 +117,44 @@ struct alarm {
     std::shared_ptr<bool> late;
 };
 
-async<void> connect(std::shared_ptr<net::byte_stream> stream, base::endpoint where,
-                    const etcd_settings& settings) {
+async<std::vector<std::string>> resolve(net::loop::executor_type executor, std::string host) {
+    using boost::asio::ip::tcp;
+    boost::system::error_code error;
+    if (boost::asio::ip::make_address(host, error); !error) co_return std::vector{std::move(host)};
+    boost::asio::ip::basic_resolver<tcp, net::loop::executor_type> resolver{executor};
+    error = {};
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+    const auto found = co_await resolver.async_resolve(host, "", token);
+    if (error) co_return failure{errc::unreachable, error.message()};
+    std::vector<std::string> addresses;
+    for (const auto& entry : found) addresses.push_back(entry.endpoint().address().to_string());
+    co_return addresses;
+}
+
+// Answers the address that it came to.
+async<std::string> connect(std::shared_ptr<net::byte_stream> stream, base::endpoint where,
+                           const etcd_settings& settings, net::loop::executor_type executor) {
     const auto port = where.port == 0 ? default_port : where.port;
-    auto connected = co_await stream->connect_tcp(where.host, port);
-    if (connected.has_error() || !settings.tls) co_return connected;
+    const auto addresses = co_await resolve(executor, where.host);
+    if (addresses.has_error()) co_return addresses.error();
+    std::string reached;
+    failure last{errc::unreachable, "the name has no address"};
+    for (const auto& address : *addresses) {
+        const auto connected = co_await stream->connect_tcp(address, port);
+        if (connected.has_value()) {
+            reached = address;
+            break;
+        }
+        last = connected.error();
+    }
+    if (reached.empty()) co_return last;
+    if (!settings.tls) co_return reached;
     auto context = net::make_tls_context(*settings.tls);
     if (context.has_error()) co_return context.error();
     auto expected = settings.tls->server_name.empty() ? where.host : settings.tls->server_name;
-    connected = co_await stream->start_tls(*context, std::move(expected));
-    co_return connected;
+    const auto secured = co_await stream->start_tls(*context, std::move(expected));
+    if (secured.has_error()) co_return secured.error();
+    co_return reached;
 }
 
 async<std::string> ask_version(std::shared_ptr<net::byte_stream> stream, base::endpoint where) {
@@ -125,19 +165,17 @@ async<std::string> ask_version(std::shared_ptr<net::byte_stream> stream, base::e
     co_await stream->send_all(boost::asio::buffer(request), token);
     std::string answer;
     std::array<char, 2048> some;
-    while (!error && answer.size() < answer_max) {
+    while (!error && answer.size() < answer_max && !is_whole(answer)) {
         const auto got = co_await stream->receive_some(boost::asio::buffer(some), token);
         answer.append(some.data(), got);
     }
     const bool ended = error == boost::asio::error::eof ||
                        error == boost::asio::ssl::error::stream_truncated ||
                        error == boost::asio::error::connection_reset;
-    if (ended && !answer.empty()) co_return answer;
+    if (!answer.empty()) co_return answer;
     if (auto refused = stream->explain_alert(error)) co_return std::move(*refused);
-    if (answer.empty())
-        co_return failure{errc::unreachable,
-                          ended ? "closed the connection before it answered" : error.message()};
-    co_return answer;
+    co_return failure{errc::unreachable,
+                      ended ? "closed the connection before it answered" : error.message()};
 }
 
 }  // namespace
@@ -180,17 +218,18 @@ async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
     const alarm bell{stream, executor, deadline};
     const auto explain = [&](const failure& why) {
         if (!*bell.late) {
+            const bool closed = why.code == errc::unreachable &&
+                                why.detail.find("closed the connection") != std::string::npos;
             const auto* hint =
-                !settings.tls && why.code == errc::unreachable && why.detail.starts_with("closed")
-                    ? " (a TLS port wants etcds://)"
-                    : "";
+                settings.tls ? " (a plain port wants etcd://)" : " (a TLS port wants etcds://)";
+            if (!closed) hint = "";
             return failure{why.code, place + ": " + why.detail + hint};
         }
         const auto waited = std::chrono::round<millis>(deadline - begun);
         return failure{errc::unreachable,
                        place + ": no answer within " + base::format_duration(waited)};
     };
-    const auto connected = co_await connect(stream, where, settings);
+    const auto connected = co_await connect(stream, where, settings, executor);
     if (connected.has_error()) co_return explain(connected.error());
     const auto sent = lease_clock::now();
     const auto got = co_await ask_version(stream, where);
@@ -205,7 +244,8 @@ async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
                               (wants_tls ? " (a TLS port wants etcds://)" : "")};
     }
     if (auto old = refuse_old(place, answer->version)) co_return std::move(*old);
-    node_facts facts{answer->version, clock_reading{answer->date, sent, lease_clock::now()}, {}};
+    node_facts facts{
+        answer->version, *connected, clock_reading{answer->date, sent, lease_clock::now()}, {}};
     if (stream->is_secure()) facts.tls = stream->examine_tls();
     stream->close();
     co_return facts;

@@ -47,6 +47,7 @@ constexpr micros reading_width_max{1'200'000};
 
 struct node_facts {
     std::string version;  // such as 3.4.23
+    std::string address;  // where the name led to
     clock_reading clock;
     std::optional<finding> tls;
 };

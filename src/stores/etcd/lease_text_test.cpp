@@ -1,0 +1,93 @@
+#include "stores/etcd/lease_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace pawl::etcd {
+namespace {
+
+TEST(EtcdText, AMarkerSaysWhenAndWhereItWasMade) {
+    const auto text = encode(marker_text{1795184283285672, 0xcdf818194e3a8c32});
+    EXPECT_EQ(text, "1 1795184283285672 cdf818194e3a8c32");
+    const auto read = parse_marker(text);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->born, 1795184283285672);
+    EXPECT_EQ(read->cluster, 0xcdf818194e3a8c32);
+}
+
+TEST(EtcdText, AMarkerOfAnotherProgramOrOfANewerPawlIsToldApart) {
+    for (const auto* text : {"", "1", "1 2", "1 x 3", "1 -5 a", "hello world there", "1 5 xyz"})
+        EXPECT_FALSE(parse_marker(text)) << text;
+    EXPECT_TRUE(is_newer_layout("2 whatever comes"));
+    EXPECT_FALSE(is_newer_layout("1 5 a"));
+    EXPECT_FALSE(is_newer_layout("hello world"));
+}
+
+TEST(EtcdText, ALockIsReadAsItWasWritten) {
+    const lock_text held{"9f0c41", {}, 1795184283285, "node a:4711 "};
+    EXPECT_EQ(encode(held), "1 9f0c41 - 1795184283285 node a:4711 ");
+    const auto read = parse_lock(encode(held));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->owner, held.owner);
+    EXPECT_EQ(number(read->token), 0u);
+    const auto carried = parse_lock(encode(lock_text{"", fence_token{77}, 1, ""}));
+    ASSERT_TRUE(carried);
+    EXPECT_EQ(carried->id, "%");
+    EXPECT_EQ(carried->token, fence_token{77});
+    for (const auto* text : {"", "1", "2 a - 1 x", "1 a b 1 x", "1 a - b x", "1 a -"})
+        EXPECT_FALSE(parse_lock(text)) << text;
+}
+
+TEST(EtcdText, ARecordIsReadAsItWasWritten) {
+    using state = record_text::state;
+    for (const auto how : {state::granted, state::ended, state::evicted}) {
+        const auto read = parse_record(encode(record_text{how, fence_token{5}, 6, "me"}));
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->how, how);
+        EXPECT_EQ(read->token, fence_token{5});
+        EXPECT_EQ(read->acquired, 6);
+        EXPECT_EQ(read->owner, "me");
+    }
+    EXPECT_FALSE(parse_record("1 lost 5 6 me"));
+}
+
+// etcd compares bytes: the texts must sort as the numbers do.
+TEST(EtcdText, OccurrencesSortAsTheirTexts) {
+    const std::vector<std::int64_t> rising{INT64_MIN, -1795184283285, -1,       0, 9,
+                                           10,        1795184283285,  INT64_MAX};
+    std::vector<std::string> texts;
+    for (const auto each : rising) {
+        texts.push_back(encode_done(occurrence{each}));
+        EXPECT_EQ(parse_done(texts.back()), occurrence{each});
+    }
+    EXPECT_TRUE(std::is_sorted(texts.begin(), texts.end()));
+    EXPECT_EQ(std::adjacent_find(texts.begin(), texts.end()), texts.end());
+    for (const auto* text : {"", "p1", "q0000000000000000001", "p000000000000000000x"})
+        EXPECT_FALSE(parse_done(text)) << text;
+}
+
+TEST(EtcdText, TokensOfFencesSortAsTheirTexts) {
+    const auto large = fence_token{(std::uint64_t{1} << 53) - 1};
+    EXPECT_LT(encode_fence(fence_token{9}), encode_fence(fence_token{10}));
+    EXPECT_LT(encode_fence(fence_token{10}), encode_fence(large));
+    EXPECT_EQ(parse_fence(encode_fence(large)), large);
+    EXPECT_FALSE(parse_fence("12x"));
+}
+
+TEST(EtcdText, AnIdIsOneWordWhateverItIs) {
+    EXPECT_EQ(encode_id("9f0c-41_A"), "9f0c-41_A");
+    EXPECT_EQ(encode_id("a b/c"), "a%20b%2fc");
+    EXPECT_EQ(encode_id(""), "%");
+    EXPECT_NE(encode_id("%"), encode_id(""));
+}
+
+TEST(EtcdText, ThePrefixesOfKeysEndWhereTheyShould) {
+    EXPECT_EQ(end_of_prefix("pawl/lock/a"), "pawl/lock/b");
+    EXPECT_EQ(end_of_prefix("pawl/lock/\xff\xff"), "pawl/lock0");
+    EXPECT_EQ(end_of_prefix("\xff"), std::string(1, '\0'));
+}
+
+}  // namespace
+}  // namespace pawl::etcd
