@@ -58,7 +58,7 @@ async<void> install(std::shared_ptr<wire> on, std::string schema) {
     if (asked.has_error()) co_return asked.error();
     auto made = asked;
     if (asked->sqlstate.empty() && first_number(*asked) == 0) {
-        auto making = wire::query(on, with_schema(embedded::schema_sql, schema));
+        auto making = wire::query(on, layout_script(schema));
         made = co_await std::move(making);
         if (made.has_error()) co_return made.error();
     }
@@ -94,6 +94,10 @@ std::string with_schema(std::string_view rest, const std::string& schema) {
         rest.remove_prefix(end);
     }
     return script.append(rest);
+}
+
+std::string layout_script(const std::string& schema) {
+    return with_schema(embedded::schema_sql, schema);
 }
 
 async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema) {

@@ -15,6 +15,9 @@ constexpr std::int64_t layout_known = 1;
 // A script or a statement for another schema than pawl, whose word it replaces.
 std::string with_schema(std::string_view script, const std::string& schema);
 
+// schema.sql, as an administrator runs it.
+std::string layout_script(const std::string& schema);
+
 // Looks at the layout and makes it if there is none, under a lock that lets one process of all do
 // so.
 async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema);

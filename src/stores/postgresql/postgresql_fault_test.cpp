@@ -1,0 +1,269 @@
+// Faults of the server and of the way to it: what the caller is told, and that work goes on.
+#include "stores/postgresql/trial.hpp"
+#include "testing/faults/tcp_proxy.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace pawl::postgresql {
+namespace {
+
+using conformance::client;
+using conformance::fresh_claim;
+using conformance::wait_end;
+using conformance::yes;
+using testing_faults::direction;
+using testing_faults::tcp_proxy;
+using testing_servers::postgresql_options;
+using testing_servers::postgresql_server;
+
+// ---- Answers that are lost
+
+// Goal: after an unknown outcome the same claim is answered with the same grant. Method: the answer
+// is held back until the connection is cut.
+TEST(PostgresqlFault, ALostAnswerIsAnUnknownOutcomeThatTheSameClaimResolves) {
+    postgresql_server server;
+    tcp_proxy proxy{server.port()};
+    auto mine = open(on_port(proxy.port()));
+    mine.granted(fresh_claim("warm"));
+    proxy.stall(direction::to_client);
+    const auto wanted = fresh_claim("key", 60s);
+    auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
+    until([&] { return server.ask("SELECT count(*) FROM pawl.lease") == "2"; });
+    proxy.cut();
+    expect_failure(answer.get(), errc::outcome_unknown, std::to_string(proxy.port()));
+    proxy.resume(direction::to_client);
+    const auto held = open(on_port(server.port())).show("key").holder;
+    EXPECT_GT(number(held), 0u);
+    EXPECT_EQ(mine.granted(wanted), held);
+    EXPECT_TRUE(yes(mine.withdraw("key", wanted.id)));
+    EXPECT_EQ(number(mine.show("key").holder), 0u);
+}
+
+// Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
+// until its claimer has withdrawn it over another connection.
+TEST(PostgresqlFault, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
+    postgresql_server server;
+    tcp_proxy proxy{server.port()};
+    auto mine = open(on_port(proxy.port(), 300ms));
+    auto direct = open(on_port(server.port()));
+    mine.granted(fresh_claim("warm"));
+    direct.granted(fresh_claim("other"));
+    proxy.stall(direction::to_server);
+    const auto wanted = fresh_claim("key", 60s);
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
+    EXPECT_FALSE(yes(direct.withdraw("key", wanted.id)));
+    proxy.resume(direction::to_server);
+    // The session ends once it has read what was held back.
+    until([&] { return sessions(server) == 1; });
+    EXPECT_FALSE(direct.inspect("key")->has_value());
+    direct.refused(wanted);
+    EXPECT_GT(number(direct.granted(fresh_claim("key"))), 0u);
+}
+
+// Nine withdrawals push the first out: the memory of the dead is bounded.
+TEST(PostgresqlFault, TheLastEightWithdrawnClaimsAreRemembered) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port()));
+    std::vector<claim> dead;
+    for (int i = 0; i < 9; ++i) {
+        dead.push_back(fresh_claim("key"));
+        EXPECT_FALSE(yes(mine.withdraw("key", dead.back().id)));
+    }
+    for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
+    EXPECT_GT(number(mine.granted(dead[0])), 0u);
+}
+
+TEST(PostgresqlFault, AFrozenServerIsUnknownWithinTheTimeoutAndBackWhenItThaws) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port(), 300ms));
+    const auto wanted = fresh_claim("key", 60s);
+    mine.granted(fresh_claim("warm"));
+    server.freeze();
+    const auto asked = lease_clock::now();
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
+    EXPECT_LT(lease_clock::now() - asked, 2s);
+    // A request that cannot even be sent, as nobody takes the connection, had no effect.
+    expect_failure(mine.release("key", fence_token{1}), errc::unreachable, "no answer");
+    server.thaw();
+    EXPECT_GT(number(mine.granted_in_the_end(wanted)), 0u);
+}
+
+// ---- Sessions that are ended
+
+TEST(PostgresqlFault, AnIdleSessionThatIsEndedIsReplaced) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port()));
+    for (int i = 0; i < 3; ++i) {
+        yes(mine.release("key", mine.granted(fresh_claim("key"))));
+        server.ask(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name = 'pawl'");
+        until([&] { return sessions(server) == 0; });
+    }
+    const auto wanted = fresh_claim("key");
+    // The news may come when the claim has just left.
+    if (mine.acquire(wanted).has_error()) mine.pass(5ms);
+    EXPECT_GT(number(mine.granted(wanted)), 0u);
+}
+
+// Goal: a session that is ended in the middle of a claim leaves an unknown outcome, never a failure
+// that says nothing happened. Method: the claim waits for a row that another transaction holds.
+TEST(PostgresqlFault, ASessionEndedInMidFlightIsAnUnknownOutcome) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port(), 10s));
+    yes(mine.release("key", mine.granted(fresh_claim("key"))));
+    std::optional<row_lock> others{server};
+    const auto wanted = fresh_claim("key", 60s);
+    auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
+    until([&] {
+        return server.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") ==
+               "1";
+    });
+    server.ask(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE wait_event_type = 'Lock'");
+    expect_failure(answer.get(), errc::outcome_unknown, "terminating connection");
+    others.reset();
+    EXPECT_GT(number(mine.granted(wanted)), 0u);
+}
+
+// ---- Servers that go and come back
+
+// What callers see while a server is away.
+struct load {
+    std::atomic<int> done{0};
+    std::atomic<int> failed{0};
+    std::atomic<int> surprises{0};
+    std::atomic<int> overlaps{0};
+    std::atomic<int> inside{0};
+    std::atomic<std::uint64_t> newest{0};
+    std::atomic<bool> enough{false};
+
+    void note(const failure& why) {
+        ++failed;
+        if (why.code == errc::unreachable || why.code == errc::outcome_unknown) return;
+        ++surprises;
+        ADD_FAILURE() << name_of(why.code) << ": " << why.detail;
+    }
+
+    // Claims one key, again and again; a claim whose outcome is unknown is withdrawn until it is
+    // known to be gone.
+    void work(client& through) {
+        while (!enough) {
+            const auto wanted = fresh_claim("key", 60s);
+            const auto got = through.acquire(wanted);
+            if (got.has_error()) {
+                note(got.error());
+                give_up(through, wanted);
+                continue;
+            }
+            const auto* won = std::get_if<grant>(&*got);
+            if (won == nullptr) continue;
+            if (inside.fetch_add(1) != 0) ++overlaps;
+            if (newest.exchange(number(won->token)) >= number(won->token)) ++overlaps;
+            inside.fetch_sub(1);
+            give_up(through, wanted);
+            ++done;
+        }
+    }
+
+    void give_up(client& through, const claim& wanted) {
+        const auto until_when = lease_clock::now() + 20s;
+        while (lease_clock::now() < until_when) {
+            const auto gone = through.withdraw(wanted.key, wanted.id);
+            if (gone.has_value()) return;
+            note(gone.error());
+        }
+    }
+};
+
+// Goal: no two holders, no token that falls, and work that goes on, whatever happens to the server.
+// Method: four callers of two clients while the server is restarted, ended in a hurry, and killed.
+TEST(PostgresqlFault, ARestartUnderLoadIsSurvived) {
+    postgresql_server server;
+    auto first = open(on_port(server.port(), 1s));
+    auto second = open(on_port(server.port(), 1s));
+    load seen;
+    std::vector<std::jthread> callers;
+    // Before the callers are waited for, however this ends.
+    const struct ending {
+        load& seen;
+        ~ending() { seen.enough = true; }
+    } at_the_end{seen};
+    for (int i = 0; i < 4; ++i)
+        callers.emplace_back([&, i] { seen.work(i % 2 == 0 ? first : second); });
+    const auto progress = [&] {
+        const int before = seen.done;
+        until([&] { return seen.done >= before + 50; });
+    };
+    progress();
+    server.restart();
+    progress();
+    server.immediate();
+    server.start();
+    progress();
+    server.crash();
+    server.start();
+    progress();
+    seen.enough = true;
+    callers.clear();
+    EXPECT_EQ(seen.overlaps, 0);
+    EXPECT_EQ(seen.surprises, 0);
+    EXPECT_GT(seen.failed, 0);
+    EXPECT_LE(server.ask("SELECT count(*) FROM pawl.lease"), "1");
+}
+
+TEST(PostgresqlFault, WaitingResumesAfterACrash) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port(), 5s));
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    auto woke = mine.start_waiting("key", token, 10s);
+    until([&] { return server.ask("SELECT waited FROM pawl.lease") == "t"; });
+    server.crash();
+    EXPECT_EQ(woke.get(), wait_end::changed);
+    server.start();
+    woke = mine.start_waiting("key", token, 10s);
+    until([&] {
+        return server.ask("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'") ==
+               "1";
+    });
+    EXPECT_TRUE(yes(mine.release("key", token)));
+    EXPECT_EQ(woke.get(), wait_end::changed);
+}
+
+// Goal: clients follow a failover by themselves, and under quarantine what the standby may have
+// missed is waited for. Method: two servers in one URL, the first is killed, the second promoted.
+TEST(PostgresqlFault, APromotedStandbyIsFollowedAndQuarantined) {
+    postgresql_server primary;
+    postgresql_options following;
+    following.primary = primary.port();
+    auto settings = on_port(primary.port(), 3s);
+    settings.common.quarantine = 1s;
+    fence_token before{};
+    {
+        auto first = open(settings);
+        before = first.granted_in_the_end(fresh_claim("key", 500ms));
+    }
+    postgresql_server standby{following};
+    settings.servers.servers.push_back({"127.0.0.1", "", std::to_string(standby.port())});
+    auto mine = open(settings);
+    EXPECT_GT(mine.granted_in_the_end(fresh_claim("key", 300ms)), before);
+    primary.crash();
+    standby.promote();
+    auto told = mine.acquire(fresh_claim("other", 500ms));
+    if (told.has_error()) told = mine.acquire(fresh_claim("other", 500ms));
+    ASSERT_TRUE(told.has_value()) << told.error().detail;
+    const auto* busy_now = std::get_if<busy>(&*told);
+    ASSERT_NE(busy_now, nullptr);
+    EXPECT_EQ(busy_now->reason, busy_reason::quarantined);
+    EXPECT_GT(mine.granted_in_the_end(fresh_claim("key", 500ms)), before);
+}
+
+}  // namespace
+}  // namespace pawl::postgresql
