@@ -59,11 +59,12 @@ void election::confirm_from(std::size_t node, std::vector<order>& orders) {
 }
 
 void election::consider_promises(std::vector<order>& orders) {
-    std::size_t promises = 0, answers = 0, again = 0;
+    std::size_t promises = 0, answers = 0, healthy = 0, again = 0;
     fence_token highest{}, before{};
     for (const auto& one : seats_) {
         if (!one.answer) continue;
         ++answers;
+        if (!std::holds_alternative<failure>(*one.answer)) ++healthy;
         const auto own = own_token(one.answer);
         if (!own) continue;
         ++promises;
@@ -93,8 +94,9 @@ void election::consider_promises(std::vector<order>& orders) {
         }
         return consider_confirmations(orders);
     }
-    // Of an even number of nodes a few can say no before a majority has said anything.
-    if (promises + missing >= majority_ || (answers < majority_ && missing > 0)) return;
+    if (promises + missing >= majority_) return;
+    // Whether it is busy or out of reach is for a majority to say, if there still can be one.
+    if (healthy < majority_ && missing > 0 && healthy + missing >= majority_) return;
     give_up(explain_defeat(), orders);
 }
 
@@ -130,7 +132,7 @@ void election::consider_confirmations(std::vector<order>& orders) {
     }
     if (may_be_held) {
         // A majority may have confirmed: only the claimer can undo that, or ask for it again.
-        outcome_ = explain_minority(failures, seats_.size(), majority_, errc::outcome_unknown);
+        outcome_ = explain_minority(failures, agreed, seats_.size(), errc::outcome_unknown);
         return;
     }
     // Promises ran out before they were confirmed.
@@ -242,14 +244,18 @@ millis election::until_majority_may_be_free(const turned_down* newest) const {
 
 failure election::too_few() const {
     std::vector<failure> failures;
-    for (const auto& one : seats_)
-        if (const auto* why = one.answer ? std::get_if<failure>(&*one.answer) : nullptr)
-            failures.push_back(*why);
-    return explain_minority(failures, seats_.size(), majority_, errc::unreachable);
+    std::size_t healthy = 0;
+    for (const auto& one : seats_) {
+        const auto* why = one.answer ? std::get_if<failure>(&*one.answer) : nullptr;
+        if (why != nullptr) failures.push_back(*why);
+        if (one.answer && why == nullptr) ++healthy;
+    }
+    return explain_minority(failures, healthy, seats_.size(), errc::unreachable);
 }
 
-failure explain_minority(const std::vector<failure>& failures, std::size_t nodes,
-                         std::size_t majority, errc code) {
+failure explain_minority(const std::vector<failure>& failures, std::size_t answered,
+                         std::size_t nodes, errc code) {
+    const auto majority = nodes / 2 + 1;
     failure all{code, {}};
     std::size_t permanent = 0;
     std::optional<errc> reason;
@@ -261,9 +267,8 @@ failure explain_minority(const std::vector<failure>& failures, std::size_t nodes
     }
     // Even if everybody else came back, these would stand in the way.
     if (code == errc::unreachable && nodes - permanent < majority) all.code = *reason;
-    all.detail += (all.detail.empty() ? "" : ": ") + std::to_string(nodes - failures.size()) +
-                  " of " + std::to_string(nodes) + " nodes answered, " + std::to_string(majority) +
-                  " must";
+    all.detail += (all.detail.empty() ? "" : ": ") + std::to_string(answered) + " of " +
+                  std::to_string(nodes) + " nodes answered, " + std::to_string(majority) + " must";
     return all;
 }
 

@@ -100,7 +100,7 @@ private:
 
 // One line out of several nodes' failures: each in its own words, then how many are needed. `code`
 // is for when no permanent reason stands in the way.
-failure explain_minority(const std::vector<failure>& failures, std::size_t nodes,
-                         std::size_t majority, errc code);
+failure explain_minority(const std::vector<failure>& failures, std::size_t answered,
+                         std::size_t nodes, errc code);
 
 }  // namespace pawl::redlock

@@ -52,7 +52,7 @@ std::shared_ptr<round> quorum::ask(const question& what) const {
 }
 
 failure quorum::minority(const round& votes, errc code) const {
-    return explain_minority(votes.failures(), size(), majority(), code);
+    return explain_minority(votes.failures(), votes.healthy(), size(), code);
 }
 
 void quorum::close_from_anywhere() {

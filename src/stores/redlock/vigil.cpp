@@ -34,8 +34,11 @@ struct vigil {
     }
     void become(std::size_t which, state next) {
         states[which] = next;
-        const auto held = count(state::listening) + count(state::opening);
-        if (held < among->majority() && !wake->has_rung()) wake->ring();
+        const auto majority = among->majority();
+        const auto others = among->size() - majority;
+        const bool decided = count(state::changed) > others || count(state::failed) > others;
+        const bool too_few = count(state::opening) == 0 && count(state::listening) < majority;
+        if ((decided || too_few) && !wake->has_rung()) wake->ring();
     }
 
     const std::shared_ptr<quorum> among;
@@ -101,7 +104,7 @@ async<void> watch_over(std::shared_ptr<quorum> among, std::string key, fence_tok
         if (!on->ended[i]) on->stop[i].emit(boost::asio::cancellation_type::terminal);
     if (on->wake->was_cancelled()) co_return result<void>{};
     if (on->count(vigil::state::failed) + among->majority() > among->size())
-        co_return explain_minority(on->failures, among->size(), among->majority(),
+        co_return explain_minority(on->failures, among->size() - on->failures.size(), among->size(),
                                    errc::unreachable);
     co_return result<void>{};
 }
