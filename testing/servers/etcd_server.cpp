@@ -46,6 +46,9 @@ std::vector<std::string> etcd_server::command(std::size_t index) const {
     std::string cluster;
     for (std::size_t i = 0; i < members_.size(); ++i)
         cluster += (i == 0 ? "" : ",") + name_of(i) + "=" + address("http", members_[i].peer_port);
+    const auto listening = options_.open_to_all
+                               ? scheme() + "://0.0.0.0:" + std::to_string(mine.client_port)
+                               : address(scheme(), mine.client_port);
     // A lone node need not wait long for votes.
     const bool alone = members_.size() == 1;
     std::vector<std::string> words{"etcd",
@@ -54,7 +57,7 @@ std::vector<std::string> etcd_server::command(std::size_t index) const {
                                    "--data-dir",
                                    (folder_.path() / name_of(index)).string(),
                                    "--listen-client-urls",
-                                   address(scheme(), mine.client_port),
+                                   listening,
                                    "--advertise-client-urls",
                                    address(scheme(), mine.client_port),
                                    "--listen-peer-urls",

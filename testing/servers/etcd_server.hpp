@@ -17,6 +17,7 @@ struct etcd_options {
     std::shared_ptr<const certificates> tls;  // null: no TLS
     bool tls_expired = false;
     bool tls_wants_client = false;
+    bool open_to_all = false;  // listens on all addresses of this machine
     // Commands of etcdctl, run in order before logins are asked for; empty: no logins. The user
     // root with this password is made first.
     std::string root_password;
