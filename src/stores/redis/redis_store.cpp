@@ -140,6 +140,8 @@ private:
     void add_claim(script_call& call, const claim& wanted) const;
     result<verdict> read_verdict(const claim& wanted, const reply& got) const;
     boost::asio::awaitable<void> mark_shards();
+    async<verdict> acquire_listed(claim wanted);
+    async<verdict> acquire_with_care(claim wanted);
     async<verdict> give_back(claim wanted, failure why);
 
     script_call renew_call(const names& in, const std::vector<const held*>& leases) const;
@@ -242,13 +244,37 @@ script_call redis_store::acquire_alone(const claim& wanted, const spot& at) cons
     return call;
 }
 
+// Without what only some stores need, in a frame as small as can be: every grant pays for it.
 async<verdict> redis_store::acquire(claim wanted) {
     const auto self = shared_from_this();
+    if (settings_->common.quarantine || settings_->replicas > 0)
+        co_return co_await acquire_with_care(std::move(wanted));
+    const auto at = spot_of(wanted.key);
+    const auto call = acquire_call(wanted, at);
+    const auto got = co_await servers_->run(
+        call, at.shard, servers_->is_cluster() ? on_split::tell : on_split::wait);
+    if (got.has_error()) co_return got.error();
+    if (got->is_error()) co_return co_await acquire_listed(std::move(wanted));
+    co_return read_verdict(wanted, *got);
+}
+
+// For a key whose index is on another node while its slot moves.
+async<verdict> redis_store::acquire_listed(claim wanted) {
+    const auto state = co_await boost::asio::this_coro::cancellation_state;
+    if (state.cancelled() != boost::asio::cancellation_type::none)
+        co_return failure{errc::unreachable, servers_->place() + ": the caller gave up"};
+    const auto at = spot_of(wanted.key);
+    const auto call = acquire_alone(wanted, at);
+    const auto got = co_await servers_->run(call, at.shard);
+    if (got.has_error()) co_return got.error();
+    co_return read_verdict(wanted, *got);
+}
+
+// Under quarantine, or with replicas that are to confirm.
+async<verdict> redis_store::acquire_with_care(claim wanted) {
     const auto& quarantine = settings_->common.quarantine;
     if (auto refused = rules::refuse_long_ttl(quarantine, wanted.ttl))
         co_return std::move(*refused);
-    const auto at = spot_of(wanted.key);
-    const bool divisible = servers_->is_cluster() && !quarantine;
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     if (quarantine && servers_->is_cluster() && !marked_) {
         co_await mark_shards();
@@ -258,14 +284,9 @@ async<verdict> redis_store::acquire(claim wanted) {
     if (const auto left = whole_from_ - lease_clock::now(); left > lease_clock::duration{0})
         co_return verdict{
             busy{fence_token{}, "", std::chrono::ceil<millis>(left), busy_reason::quarantined}};
+    const auto at = spot_of(wanted.key);
     const auto call = acquire_call(wanted, at);
-    auto got = co_await servers_->run(call, at.shard, divisible ? on_split::tell : on_split::wait);
-    if (got.has_value() && got->is_error()) {
-        if (state.cancelled() != boost::asio::cancellation_type::none)
-            co_return failure{errc::unreachable, servers_->place() + ": the caller gave up"};
-        const auto alone = acquire_alone(wanted, at);
-        got = co_await servers_->run(alone, at.shard);
-    }
+    const auto got = co_await servers_->run(call, at.shard);
     if (got.has_error()) co_return got.error();
     if (settings_->replicas == 0) co_return read_verdict(wanted, *got);
     if (got->elements.size() != 2) co_return unexpected("acquire");

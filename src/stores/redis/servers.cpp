@@ -134,16 +134,13 @@ void servers::append_wait(std::string& out) const {
         .add(replica_patience(*settings_).count());
 }
 
-std::size_t servers::encode(const script_call& call, const attempt& how, std::string& out) const {
+std::size_t servers::encode(const script_call& call, const server& to, form how,
+                            std::string& out) const {
     std::size_t count = 1;
-    if (how.asking) {
-        out.append(asking_command);
-        ++count;
-    }
-    const auto& facts = how.to->link->facts();
+    const auto& facts = to.link->facts();
     const auto meant = life_of(facts);
     const auto* whose = call.names_life() ? &meant : nullptr;
-    if (how.how == form::by_digest)
+    if (how == form::by_digest)
         call.append_by_digest(out, whose);
     else
         call.append_with_text(out, whose);
@@ -161,22 +158,35 @@ const reply& servers::said_in(const script_call& call, const answer& got) const 
                : *got;
 }
 
+// In a frame as small as can be: every request pays for it.
 async<reply> servers::run(const script_call& call, std::size_t shard, on_split how) {
-    attempt first;
-    first.to = only_ ? only_ : map_->at(shard);
-    auto next = verdict_on::again;
-    const auto deadline = deadline_from_now();
-    if (first.to && (!call.names_life() || first.to->link->is_connected())) {
+    const auto begun = lease_clock::now();
+    auto to = only_ ? only_ : map_->at(shard);
+    std::unique_ptr<attempt> first;
+    if (to && (!call.names_life() || to->link->is_connected())) {
         scratch_.clear();
-        const auto count = encode(call, first, scratch_);
-        first.got = co_await first.to->link->ask(scratch_, count);
-        if (is_plain(first.got) && call.confirmations() == 0) co_return std::move(first.got);
-        next = judge(call, shard, how, first);
-        if (next == verdict_on::finished) co_return std::move(first.got);
+        const auto count = encode(call, *to, form::by_digest, scratch_);
+        auto got = co_await to->link->ask(scratch_, count);
+        if (is_plain(got) && call.confirmations() == 0) co_return got;
+        first = std::make_unique<attempt>();
+        first->to = std::move(to);
+        first->got = std::move(got);
     }
+    co_return co_await finish(call, shard, how, begun, std::move(first));
+}
+
+async<reply> servers::finish(const script_call& call, std::size_t shard, on_split how,
+                             instant begun, std::unique_ptr<attempt> first) {
+    auto next = verdict_on::again;
+    if (!first)
+        first = std::make_unique<attempt>();
+    else
+        next = judge(call, shard, how, *first);
+    if (next == verdict_on::finished) co_return std::move(first->got);
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     if (is_over(state)) co_return gave_up(place());
-    co_return co_await persist(call, shard, how, deadline, std::move(first), next);
+    const auto deadline = begun + settings_->common.timeout;
+    co_return co_await persist(call, shard, how, deadline, std::move(*first), next);
 }
 
 // What an answer means. Leaves in `last` what is to be answered, or how the next attempt goes.
@@ -280,7 +290,8 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
             }
         }
         scratch_.clear();
-        const auto count = encode(call, last, scratch_);
+        if (last.asking) scratch_.append(asking_command);
+        const auto count = encode(call, *last.to, last.how, scratch_) + (last.asking ? 1u : 0u);
         const auto link = last.to->link;
         last.got = co_await link->ask(scratch_, count, deadline);
         next = judge(call, shard, how, last);

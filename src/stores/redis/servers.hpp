@@ -67,11 +67,13 @@ private:
     enum class verdict_on { finished, again, later };
     struct many;
 
-    std::size_t encode(const script_call& call, const attempt& how, std::string& out) const;
+    std::size_t encode(const script_call& call, const server& to, form how, std::string& out) const;
     void append_wait(std::string& out) const;
     const reply& said_in(const script_call& call, const answer& got) const;
     verdict_on judge(const script_call& call, std::size_t shard, on_split how, attempt& last);
     verdict_on follow(const redirection& where, attempt& last);
+    async<reply> finish(const script_call& call, std::size_t shard, on_split how, instant begun,
+                        std::unique_ptr<attempt> first);
     async<reply> persist(const script_call& call, std::size_t shard, on_split how, instant deadline,
                          attempt last, verdict_on next);
     async<void> greet(const server_ptr& to, instant deadline);
