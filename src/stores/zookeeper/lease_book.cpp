@@ -24,44 +24,50 @@ std::shared_ptr<lease_book> lease_book::make(net::loop& where, millis patience) 
 lease_book::lease_book(net::loop& where, millis patience)
     : executor_{where.get_executor()}, patience_{patience}, timer_{std::in_place, executor_} {}
 
-void lease_book::expect(const std::shared_ptr<session>& where, const std::string& key,
-                        const std::string& path, instant until) {
-    if (closed_) return;
+std::shared_ptr<lease_end> lease_book::expect(const std::shared_ptr<session>& where,
+                                              const std::string& key, const std::string& path,
+                                              instant until) {
     strike(path);
+    auto what = std::make_shared<lease_end>();
+    what->where = where;
+    what->key = key;
+    what->path = path;
+    what->until = until;
     where->lease_began();
     where->carry(until);
-    end last;
-    last.where = where;
-    last.key = key;
-    last.until = until;
-    last.place = line_.emplace(until, path);
-    ends_.emplace(path, std::move(last));
+    what->place = line_.emplace(until, what);
+    ends_.emplace(path, what);
     arm();
+    return what;
 }
 
 // The place in the line stays: when it is reached, the end is seen to have moved.
-void lease_book::move(const std::string& path, instant until) {
-    const auto found = ends_.find(path);
-    if (found == ends_.end()) return;
-    found->second.until = until;
-    found->second.where->carry(until);
+void lease_book::move(lease_end& what, instant until) {
+    what.until = until;
+    what.where->carry(until);
+}
+
+void lease_book::strike(const std::shared_ptr<lease_end>& what) {
+    if (what->struck) return;
+    what->struck = true;
+    what->where->lease_ended();
+    if (what->in_line) line_.erase(what->place);
+    what->in_line = false;
+    ends_.erase(what->path);
 }
 
 void lease_book::strike(const std::string& path) {
+    if (const auto what = end_of(path)) strike(what);
+}
+
+std::shared_ptr<lease_end> lease_book::end_of(const std::string& path) const {
     const auto found = ends_.find(path);
-    if (found == ends_.end()) return;
-    found->second.where->lease_ended();
-    if (found->second.in_line) line_.erase(found->second.place);
-    ends_.erase(found);
+    return found == ends_.end() ? nullptr : found->second;
 }
 
 bool lease_book::is_over(const std::string& path) const {
-    const auto found = ends_.find(path);
-    return found != ends_.end() && found->second.until <= lease_clock::now();
-}
-
-void lease_book::count(const std::string& path, int change) {
-    if (const auto found = ends_.find(path); found != ends_.end()) found->second.renewals += change;
+    const auto what = end_of(path);
+    return what && what->until <= lease_clock::now();
 }
 
 holding* lease_book::find(const std::string& key) {
@@ -76,7 +82,7 @@ void lease_book::hold(const std::string& key, holding what) {
 void lease_book::forget(const std::string& key) {
     const auto found = held_.find(key);
     if (found == held_.end()) return;
-    strike(found->second.path);
+    strike(found->second.end);
     held_.erase(found);
 }
 
@@ -99,36 +105,34 @@ boost::asio::awaitable<void> lease_book::watch_time(std::shared_ptr<lease_book> 
 
 void lease_book::end_leases(instant now) {
     while (!line_.empty() && line_.begin()->first <= now) {
-        const auto path = std::move(line_.begin()->second);
+        auto what = std::move(line_.begin()->second);
         line_.erase(line_.begin());
-        const auto found = ends_.find(path);
-        if (found == ends_.end()) continue;
-        auto& last = found->second;
-        if (last.until > now || last.renewals > 0) {
-            last.place = line_.emplace(std::max(last.until, now + renewal_pause), path);
+        if (what->until > now || what->renewals > 0) {
+            what->place = line_.emplace(std::max(what->until, now + renewal_pause), what);
             continue;
         }
-        last.in_line = false;
-        if (const auto held = held_.find(last.key);
-            held != held_.end() && held->second.path == path)
+        what->in_line = false;
+        if (const auto held = held_.find(what->key);
+            held != held_.end() && held->second.end == what)
             held_.erase(held);
-        boost::asio::co_spawn(executor_, remove(shared_from_this(), last.where, path),
+        boost::asio::co_spawn(executor_, remove(shared_from_this(), std::move(what)),
                               boost::asio::detached);
     }
 }
 
 // Until it is gone, or its session is: nobody else deletes it while this process lives.
 boost::asio::awaitable<void> lease_book::remove(std::shared_ptr<lease_book> self,
-                                                std::shared_ptr<session> where, std::string path) {
-    while (!self->closed_ && !where->is_dead()) {
-        request ask{request::kind::remove, path};
-        const auto gone = co_await where->ask(std::move(ask), lease_clock::now() + self->patience_);
-        if (gone.has_value() || where->is_dead()) break;
+                                                std::shared_ptr<lease_end> what) {
+    while (!self->closed_ && !what->where->is_dead()) {
+        request ask{request::kind::remove, what->path};
+        const auto gone =
+            co_await what->where->ask(std::move(ask), lease_clock::now() + self->patience_);
+        if (gone.has_value() || what->where->is_dead()) break;
         net::boot_timer pause{self->executor_};
         pause.set(lease_clock::now() + removal_pause);
         co_await pause.wait();
     }
-    self->strike(path);
+    self->strike(what);
 }
 
 void lease_book::close_from_anywhere() {

@@ -14,17 +14,31 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace pawl::zookeeper {
 
-struct holding {
+// When a lease is to be deleted. Shared by whoever renews it at the moment.
+struct lease_end {
     std::shared_ptr<session> where;
+    std::string key;
     std::string path;  // of the ephemeral znode
+    instant until;
+    std::multimap<instant, std::shared_ptr<lease_end>>::iterator place;
+    bool in_line = true;
+    bool struck = false;  // nothing is to be deleted any more
+    int renewals = 0;     // on their way
+};
+
+struct holding {
+    std::shared_ptr<lease_end> end;
     lease_record record;
     int version = 0;  // of the record, as this lease was granted
-    millis ttl{};     // as written
     instant acquired{};
-    instant until{};
+
+    const std::shared_ptr<session>& where() const { return end->where; }
+    const std::string& path() const { return end->path; }
+    instant until() const { return end->until; }
 };
 
 // Used on its loop only.
@@ -35,26 +49,33 @@ public:
     lease_book(net::loop& where, millis patience);
 
     // A lease that may come to be: it is deleted at `until` unless that is moved or struck.
-    void expect(const std::shared_ptr<session>& where, const std::string& key,
-                const std::string& path, instant until);
-    void move(const std::string& path, instant until);
+    std::shared_ptr<lease_end> expect(const std::shared_ptr<session>& where, const std::string& key,
+                                      const std::string& path, instant until);
+    static void move(lease_end& what, instant until);
+    void strike(const std::shared_ptr<lease_end>& what);
     void strike(const std::string& path);
+    // The end of that lease, if it is written down here.
+    std::shared_ptr<lease_end> end_of(const std::string& path) const;
     // Its time is up, though it may still be there.
     bool is_over(const std::string& path) const;
 
     // While a renewal is on its way its lease is not deleted: the answer may be yes.
     class renewing {
     public:
-        renewing(lease_book& book, std::string path) : book_{book}, path_{std::move(path)} {
-            book_.count(path_, 1);
+        explicit renewing(std::shared_ptr<lease_end> what) : what_{std::move(what)} {
+            ++what_->renewals;
         }
-        ~renewing() { book_.count(path_, -1); }
-        renewing(const renewing&) = delete;
-        renewing& operator=(const renewing&) = delete;
+        ~renewing() {
+            if (what_) --what_->renewals;
+        }
+        renewing(renewing&&) noexcept = default;
+        renewing& operator=(renewing&& other) noexcept {
+            std::swap(what_, other.what_);
+            return *this;
+        }
 
     private:
-        lease_book& book_;
-        std::string path_;
+        std::shared_ptr<lease_end> what_;
     };
 
     // The one of this key that this process holds, or held until just now.
@@ -66,21 +87,11 @@ public:
     void close_from_anywhere();
 
 private:
-    struct end {
-        std::shared_ptr<session> where;
-        std::string key;
-        instant until;
-        std::multimap<instant, std::string>::iterator place;
-        bool in_line = true;
-        int renewals = 0;
-    };
-
-    void count(const std::string& path, int change);
     void arm();
     static boost::asio::awaitable<void> watch_time(std::shared_ptr<lease_book> self);
     void end_leases(instant now);
     static boost::asio::awaitable<void> remove(std::shared_ptr<lease_book> self,
-                                               std::shared_ptr<session> where, std::string path);
+                                               std::shared_ptr<lease_end> what);
     void loop_ends() override;
 
     // Constant after construction
@@ -89,9 +100,9 @@ private:
     std::shared_ptr<net::attachment> attachment_;
 
     // On the loop only
-    std::unordered_map<std::string, holding> held_;  // by key
-    std::unordered_map<std::string, end> ends_;      // by path
-    std::multimap<instant, std::string> line_;
+    std::unordered_map<std::string, holding> held_;                     // by key
+    std::unordered_map<std::string, std::shared_ptr<lease_end>> ends_;  // by path
+    std::multimap<instant, std::shared_ptr<lease_end>> line_;
     std::optional<net::boot_timer> timer_;
     bool timing_ = false;
     bool closed_ = false;

@@ -130,12 +130,10 @@ tree_store::attempt<verdict> tree_store::grant_new(const session_ptr& where, con
                                                    instant until) {
     using kind = operation::kind;
     holding mine;
-    mine.where = where;
     mine.record = next;
     mine.record.lease = fresh_lease_name();
-    mine.ttl = wanted.ttl;
     const auto record = tree_->paths().record_of(wanted.key);
-    mine.path = record + "/" + mine.record.lease;
+    const auto path = record + "/" + mine.record.lease;
     const auto text = text_of_grant(mine.record);
     std::vector<operation> steps;
     steps.reserve(4);
@@ -150,17 +148,17 @@ tree_store::attempt<verdict> tree_store::grant_new(const session_ptr& where, con
     if (seen.overdue)
         steps.emplace_back(kind::remove, tree_->lease_path(wanted.key, seen), "",
                            seen.lease_version);
-    steps.emplace_back(kind::create_ephemeral, mine.path, std::to_string(mine.ttl.count()));
+    steps.emplace_back(kind::create_ephemeral, path, std::to_string(wanted.ttl.count()));
     mine.acquired = lease_clock::now();
-    book_->expect(where, wanted.key, mine.path, until + mine.ttl);
+    mine.end = book_->expect(where, wanted.key, path, until + wanted.ttl);
     request ask{std::move(steps)};
     const auto done = co_await where->ask(std::move(ask), until);
     if (done.has_error()) {
-        if (done.error().code != errc::outcome_unknown) book_->strike(mine.path);
+        if (done.error().code != errc::outcome_unknown) book_->strike(mine.end);
         co_return done.error();
     }
     if (!done->done()) {
-        book_->strike(mine.path);
+        book_->strike(mine.end);
         if (!seen.exists && done->code == finding_code::no_node) {
             const auto made = co_await tree_->make_parent(*where, record, until);
             if (made.has_error()) co_return made.error();
@@ -171,9 +169,8 @@ tree_store::attempt<verdict> tree_store::grant_new(const session_ptr& where, con
     mine.record.token = mine.record.last_token = tree_->token_at(done->stat.modified_zxid);
     mine.record.acquired = done->stat.modified;
     mine.version = done->stat.version;
-    mine.until = lease_clock::now() + mine.ttl;
     watched_.erase(wanted.key);
-    book_->move(mine.path, mine.until);
+    lease_book::move(*mine.end, lease_clock::now() + wanted.ttl);
     const auto token = mine.record.token;
     book_->hold(wanted.key, std::move(mine));
     co_return std::optional<verdict>{grant{wanted.key, token, wanted.ttl}};

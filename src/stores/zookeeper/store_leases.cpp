@@ -9,7 +9,6 @@ namespace {
 
 // Renewed by one transaction: a server takes requests of up to 1 MiB (jute.maxbuffer).
 constexpr std::size_t renew_batch_max = 256;
-constexpr std::size_t renew_bytes_max = std::size_t{256} * 1024;
 
 // What the rules left of a record, with what they do not know about.
 lease_record record_of(const rules::lease_state& state, const lease_record& before,
@@ -32,68 +31,43 @@ lease_record record_of(const rules::lease_state& state, const lease_record& befo
 
 // One lease on its way through renew().
 struct tree_store::renewing {
-    renewing(std::size_t place, const held& lease) : place{place}, lease{&lease} {}
+    renewing(std::size_t place, const held& lease, std::shared_ptr<lease_end> end)
+        : place{place}, lease{&lease}, end{std::move(end)}, guard{this->end} {}
 
     std::size_t place;  // among the answers
     const held* lease;
-    std::string path;
+    std::shared_ptr<lease_end> end;
     millis ttl{};         // to be written
     bool extends = true;  // else what is left is longer already
-    std::unique_ptr<lease_book::renewing> guard{};
+    lease_book::renewing guard;
 };
 
 async<std::vector<renewal>> tree_store::renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     std::vector<renewal> answers(leases.size(), renewal::lost);
-    if (leases.empty()) co_return answers;
-    const auto until = deadline();
-    const auto now = lease_clock::now();
-    std::unordered_map<session_ptr, std::vector<std::size_t>> mine;
-    std::vector<std::size_t> others;
-    for (std::size_t i = 0; i < leases.size(); ++i) {
-        const auto& lease = leases[i];
+    for (const auto& lease : leases)
         if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
             co_return std::move(*refused);
-        const bool extends = lease.if_lapsed == lapse::extend_if_unclaimed;
-        const auto* known = book_->find(lease.key);
-        if (known == nullptr || known->record.token != lease.token) {
-            if (number(lease.token) != 0) others.push_back(i);
-            continue;
-        }
-        if (known->until <= now || known->where->is_dead()) {
-            if (extends) others.push_back(i);
-            continue;
-        }
-        if (lease.ttl > known->where->usable_ttl())
-            others.push_back(i);
-        else
-            mine[known->where].push_back(i);
-    }
-    for (auto& [where, places] : mine) {
-        std::vector<std::vector<renewing>> batches;
-        std::size_t bytes = 0;
-        for (const auto i : places) {
-            const auto& lease = leases[i];
-            const auto* known = book_->find(lease.key);
-            renewing one{i, lease};
-            one.path = known->path;
-            auto end = now + lease.ttl;
-            if (lease.max_lifetime.count() > 0)
-                end = std::min<instant>(end, known->acquired + lease.max_lifetime);
-            if (end <= now) continue;
-            one.ttl = std::chrono::ceil<millis>(end - now);
-            one.extends = end > known->until;
-            if (batches.empty() || batches.back().size() >= renew_batch_max ||
-                bytes > renew_bytes_max) {
+    const auto until = deadline();
+    std::unordered_map<session_ptr, std::vector<std::vector<renewing>>> mine;
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < leases.size(); ++i) {
+        auto one = renewing_of(i, leases[i]);
+        if (one) {
+            auto& batches = mine[one->end->where];
+            if (batches.empty() || batches.back().size() >= renew_batch_max) {
                 batches.emplace_back();
-                bytes = 0;
+                batches.back().reserve(std::min(renew_batch_max, leases.size() - i));
             }
-            bytes += one.path.size();
-            batches.back().push_back(std::move(one));
+            batches.back().push_back(std::move(*one));
+        } else if (may_be_found(leases[i])) {
+            others.push_back(i);
         }
+    }
+    for (auto& [where, batches] : mine) {
         const auto done = co_await renew_held(where, std::move(batches), answers, until);
         if (done.has_error()) co_return done.error();
-        for (const auto i : *done) others.push_back(i);
+        others.insert(others.end(), done->begin(), done->end());
     }
     for (const auto i : others) {
         const auto found = co_await renew_found(leases[i], until);
@@ -101,6 +75,34 @@ async<std::vector<renewal>> tree_store::renew(std::span<const held> leases) {
         answers[i] = *found;
     }
     co_return answers;
+}
+
+// One that this process knows to hold, and to be renewed where it is.
+std::optional<tree_store::renewing> tree_store::renewing_of(std::size_t place, const held& lease) {
+    const auto* known = book_->find(lease.key);
+    const auto now = lease_clock::now();
+    if (known == nullptr || known->record.token != lease.token || known->until() <= now ||
+        known->where()->is_dead() || lease.ttl > known->where()->usable_ttl())
+        return std::nullopt;
+    auto end = now + lease.ttl;
+    if (lease.max_lifetime.count() > 0)
+        end = std::min<instant>(end, known->acquired + lease.max_lifetime);
+    if (end <= now) return std::nullopt;
+    renewing one{place, lease, known->end};
+    one.ttl = std::chrono::ceil<millis>(end - now);
+    one.extends = end > known->until();
+    return one;
+}
+
+// Whether to look in the tree for one that is not renewed so: not for one that is known to be over.
+bool tree_store::may_be_found(const held& lease) {
+    if (number(lease.token) == 0) return false;
+    const auto* known = book_->find(lease.key);
+    if (known == nullptr || known->record.token != lease.token) return true;
+    const auto now = lease_clock::now();
+    if (lease.max_lifetime.count() > 0 && known->acquired + lease.max_lifetime <= now) return false;
+    const bool over = known->until() <= now || known->where()->is_dead();
+    return !over || lease.if_lapsed == lapse::extend_if_unclaimed;
 }
 
 // All batches at once, each a transaction that happens or does not. Where one does not, a lease of
@@ -116,12 +118,11 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
             std::vector<operation> steps;
             steps.reserve(batch.size());
             for (auto& one : batch) {
-                one.guard = std::make_unique<lease_book::renewing>(*book_, one.path);
                 if (one.extends)
-                    steps.emplace_back(operation::kind::set, one.path,
+                    steps.emplace_back(operation::kind::set, one.end->path,
                                        std::to_string(one.ttl.count()));
                 else
-                    steps.emplace_back(operation::kind::check, one.path);
+                    steps.emplace_back(operation::kind::check, one.end->path);
             }
             asked.emplace_back(std::move(steps));
         }
@@ -136,11 +137,8 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
             }
             for (auto& one : batches[b]) {
                 answers[one.place] = renewal::renewed;
-                auto* known = book_->find(one.lease->key);
-                if (known == nullptr || known->path != one.path || !one.extends) continue;
-                known->ttl = one.ttl;
-                known->until = std::max(known->until, now + one.ttl);
-                book_->move(one.path, known->until);
+                if (one.extends && !one.end->struck)
+                    lease_book::move(*one.end, std::max(one.end->until, now + one.ttl));
             }
         }
         batches.clear();
@@ -161,7 +159,7 @@ async<std::vector<std::size_t>> tree_store::drop_missing(session_ptr where,
     std::vector<request> asked;
     const auto count = batch.size();
     asked.emplace_back(request::kind::sync, tree_->paths().root());
-    for (const auto& one : batch) asked.emplace_back(request::kind::exists, one.path);
+    for (const auto& one : batch) asked.emplace_back(request::kind::exists, one.end->path);
     const auto got = co_await where->ask_all(std::move(asked), until);
     if (got.has_error()) co_return got.error();
     std::vector<std::size_t> lapsed;
@@ -173,9 +171,8 @@ async<std::vector<std::size_t>> tree_store::drop_missing(session_ptr where,
             continue;
         }
         if (one.lease->if_lapsed == lapse::extend_if_unclaimed) lapsed.push_back(one.place);
-        one.guard.reset();
         if (const auto* known = book_->find(one.lease->key);
-            known != nullptr && known->path == one.path)
+            known != nullptr && known->end == one.end)
             book_->forget(one.lease->key);
     }
     batch = std::move(left);
@@ -235,17 +232,14 @@ tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
     using kind = operation::kind;
     const auto path = tree_->lease_path(key, seen);
     holding mine;
-    mine.where = where;
-    mine.path = path;
     mine.record = seen.record;
     mine.version = seen.version;
-    mine.ttl = ttl;
     mine.acquired = lease_clock::now();
-    if (const auto* known = book_->find(key); known != nullptr && known->path == path)
+    if (const auto* known = book_->find(key); known != nullptr && known->path() == path)
         mine.acquired = known->acquired;
-    else
-        book_->expect(where, key, path, until + ttl);
-    const lease_book::renewing guard{*book_, path};
+    mine.end = book_->end_of(path);
+    if (!mine.end) mine.end = book_->expect(where, key, path, until + ttl);
+    const lease_book::renewing guard{mine.end};
     std::vector<operation> steps;
     steps.emplace_back(kind::check, tree_->paths().record_of(key), "", seen.version);
     steps.emplace_back(kind::set, path, std::to_string(ttl.count()));
@@ -253,8 +247,7 @@ tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
     const auto done = co_await where->ask(std::move(ask), until);
     if (done.has_error()) co_return done.error();
     if (!done->done()) co_return std::optional<bool>{};
-    mine.until = lease_clock::now() + ttl;
-    book_->move(path, mine.until);
+    lease_book::move(*mine.end, lease_clock::now() + ttl);
     book_->hold(key, std::move(mine));
     co_return std::optional<bool>{true};
 }
@@ -265,34 +258,31 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
     const auto record = tree_->paths().record_of(key);
     const auto old_path = tree_->lease_path(key, seen);
     holding mine;
-    mine.where = where;
     mine.record = seen.record;
     mine.record.lease = fresh_lease_name();
-    mine.path = record + "/" + mine.record.lease;
-    mine.ttl = ttl;
+    const auto path = record + "/" + mine.record.lease;
     mine.acquired = lease_clock::now();
-    if (const auto* known = book_->find(key); known != nullptr && known->path == old_path)
+    if (const auto* known = book_->find(key); known != nullptr && known->path() == old_path)
         mine.acquired = known->acquired;
     std::vector<operation> steps;
     steps.emplace_back(kind::set, record, text_of(mine.record), seen.version);
     if (seen.alive) steps.emplace_back(kind::remove, old_path);
-    steps.emplace_back(kind::create_ephemeral, mine.path, std::to_string(ttl.count()));
-    book_->expect(where, key, mine.path, until + ttl);
+    steps.emplace_back(kind::create_ephemeral, path, std::to_string(ttl.count()));
+    mine.end = book_->expect(where, key, path, until + ttl);
     request ask{std::move(steps)};
     const auto done = co_await where->ask(std::move(ask), until);
     if (done.has_error()) {
-        if (done.error().code != errc::outcome_unknown) book_->strike(mine.path);
+        if (done.error().code != errc::outcome_unknown) book_->strike(mine.end);
         co_return done.error();
     }
     if (!done->done()) {
-        book_->strike(mine.path);
+        book_->strike(mine.end);
         co_return std::optional<bool>{};
     }
     tree_->note_clock(done->stat.modified);
     if (seen.alive) book_->strike(old_path);
     mine.version = done->stat.version;
-    mine.until = lease_clock::now() + ttl;
-    book_->move(mine.path, mine.until);
+    lease_book::move(*mine.end, lease_clock::now() + ttl);
     book_->hold(key, std::move(mine));
     co_return std::optional<bool>{true};
 }
@@ -318,12 +308,12 @@ async<bool> tree_store::release(std::string key, fence_token token, farewell how
 tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence_token token,
                                                    const farewell& how, instant until) {
     const auto* known = book_->find(key);
-    if (known == nullptr || known->record.token != token || known->where->is_dead() ||
-        !known->where->is_connected() || known->until <= lease_clock::now())
+    if (known == nullptr || known->record.token != token || known->where()->is_dead() ||
+        !known->where()->is_connected() || known->until() <= lease_clock::now())
         co_return std::optional<bool>{};
     using kind = operation::kind;
-    const auto where = known->where;
-    const auto path = known->path;
+    const auto where = known->where();
+    const auto path = known->path();
     remembered last{{}, tree_->generation()};
     last.seen.exists = true;
     last.seen.record = known->record;
@@ -343,7 +333,7 @@ tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence
     if (done.has_error()) co_return done.error();
     if (!done->done()) co_return std::optional<bool>{};
     tree_->note_clock(done->stat.modified);
-    if (const auto* still = book_->find(key); still != nullptr && still->path == path)
+    if (const auto* still = book_->find(key); still != nullptr && still->path() == path)
         book_->forget(key);
     last.seen.version = done->stat.version;
     if (remembered_.size() >= remembered_max) remembered_.clear();
@@ -422,11 +412,11 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
     tree_->note_clock(done->stat.modified);
     if (ends) {
         const auto* known = book_->find(key);
-        if (known != nullptr && known->path == path)
+        if (known != nullptr && known->path() == path)
             book_->forget(key);
         else
             book_->strike(path);
-    } else if (auto* known = book_->find(key); known != nullptr && known->path == path) {
+    } else if (auto* known = book_->find(key); known != nullptr && known->path() == path) {
         known->version = done->stat.version;
         known->record = after;
     }

@@ -71,6 +71,8 @@ private:
 
     // store_leases.cpp
     struct renewing;
+    std::optional<renewing> renewing_of(std::size_t place, const held& lease);
+    bool may_be_found(const held& lease);
     async<std::vector<std::size_t>> renew_held(session_ptr where,
                                                std::vector<std::vector<renewing>> batches,
                                                std::vector<renewal>& answers, instant until);
