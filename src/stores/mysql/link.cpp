@@ -359,6 +359,10 @@ boost::asio::awaitable<std::optional<server_error>> link::connect(const mysql_se
     } else {
         co_await perform(step::connect);
     }
+    // Registered anew with the first wait for an answer: once it has been waited on until it could
+    // be written to, each later wait would end twice.
+    boost::system::error_code ignored;
+    socket_.close(ignored);
     settings_ = nullptr;
     if (connected_ == nullptr && socket_error_ != 0)
         co_return server_error{CR_CONNECTION_ERROR, std::strerror(socket_error_)};

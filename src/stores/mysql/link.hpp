@@ -98,6 +98,7 @@ public:
 
     // When abort() is due; set and watched by the pool.
     instant deadline = instant::max();
+    instant used{};  // when it last had an answer
 
 private:
     enum class step { none, connect, send, read, next, store };

@@ -178,7 +178,7 @@ TEST_F(MysqlRefusal, AServerWithoutRoomForMoreConnections) {
         others.push_back(open(on_port(own.port(), 2s)));
         others.back().granted(fresh_claim("other/" + std::to_string(i)));
     }
-    expect_refusal(on_port(own.port(), 200ms), errc::unreachable, "Too many connections");
+    expect_refusal(on_port(own.port(), 1s), errc::unreachable, "Too many connections");
     std::vector<std::jthread> callers;
     for (int i = 0; i < 4; ++i)
         callers.emplace_back([&, i] {

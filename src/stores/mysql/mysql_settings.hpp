@@ -21,7 +21,8 @@ struct mysql_settings {
     std::string password;
     std::string database;
     std::optional<net::tls_settings> tls;  // empty: no TLS
-    std::size_t connections_max = 8;       // of one store; they are opened as they are needed
+    millis idle_max{60'000};           // a connection that is not the last one is closed after that
+    std::size_t connections_max = 16;  // of one store; opened as they are needed
 };
 
 // What people call it, such as 10.0.0.7:3306; begins every detail of a failure. Holds no secret.

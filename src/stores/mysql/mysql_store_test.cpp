@@ -302,6 +302,29 @@ TEST_F(MysqlStore, OneCallerUsesOneConnectionAndManyNoMoreThanAllowed) {
     EXPECT_LE(connections_of(own), 3);
 }
 
+// Goal: a burst leaves no connections behind. Method: many callers, then one who asks now and then.
+TEST_F(MysqlStore, ConnectionsThatNobodyNeedsAreClosed) {
+    mysql_server own;
+    auto settings = at(own.port(), 1s);
+    settings.idle_max = 50ms;
+    auto mine = open(settings);
+    // The row's lock keeps all callers waiting, each on a connection.
+    mine.granted(fresh_claim("key", 60s));
+    auto foreign = std::async(std::launch::async, [&] {
+        return own.ask(
+            "USE pawl; START TRANSACTION; SELECT 1 FROM pawl_lease FOR UPDATE; "
+            "DO GET_LOCK('busy', 0); DO SLEEP(0.3); COMMIT");
+    });
+    until([&] { return own.ask("SELECT IS_USED_LOCK('busy') IS NOT NULL") == "1"; });
+    {
+        std::vector<std::jthread> callers;
+        for (int i = 0; i < 8; ++i) callers.emplace_back([&] { mine.refused(fresh_claim("key")); });
+        until([&] { return connections_of(own) > 4; });
+    }
+    foreign.get();
+    until([&] { return mine.inspect("key").has_value() && connections_of(own) == 1; });
+}
+
 // Goal: nothing leaks. Method: 10,000 rounds, then the server's own count of rows, connections and
 // transactions.
 TEST_F(MysqlStore, TenThousandRoundsLeaveNothingBehind) {

@@ -80,10 +80,22 @@ void pool::enqueue(std::string sql, std::shared_ptr<asker> who) {
     added.who = std::move(who);
     added.deadline = lease_clock::now() + settings_->common.timeout;
     arm(added.deadline);
-    if (!idle_.empty())
+    // The connection whose answer led to this question is free for it.
+    if (delivering_ && requests_.size() == 1) return;
+    if (!idle_.empty()) {
+        asking_ = true;
         wake_one();
-    else if (!delivering_ || requests_.size() > 1)
+        asking_ = false;
+    } else {
         grow();
+    }
+}
+
+// Later, while the question is still being asked: its answer must not come before that.
+void pool::deliver(const std::shared_ptr<asker>& who, outcome got) {
+    if (!asking_) return who->take(std::move(got));
+    auto later = std::make_shared<outcome>(std::move(got));
+    boost::asio::post(executor_, [who, later] { who->take(std::move(*later)); });
 }
 
 // Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
@@ -112,8 +124,11 @@ boost::asio::awaitable<void> pool::serve(std::shared_ptr<pool> self, std::shared
     bool stands = co_await self->stand_up(line);
     while (stands && !self->closed_) {
         if (self->requests_.empty()) {
-            co_await self->idle();
-            continue;
+            co_await self->idle(line.get());
+            if (!self->is_spare(*line)) continue;
+            --self->standing_;
+            line->close();
+            break;
         }
         // Ended while it was idle, so nothing is lost with it.
         stands = line->is_alive() && co_await self->execute(line);
@@ -180,6 +195,12 @@ bool pool::retire_attempt(failure why) {
     return !requests_.empty();
 }
 
+// A burst of callers opens many connections, and a server has not many to give.
+bool pool::is_spare(const link& line) const {
+    return !closed_ && requests_.empty() && standing_ > 1 &&
+           lease_clock::now() - line.used >= settings_->idle_max;
+}
+
 void pool::retire(const std::shared_ptr<link>& line) {
     if (line->is_connected() && standing_ > 0) --standing_;
     line->close();
@@ -187,21 +208,21 @@ void pool::retire(const std::shared_ptr<link>& line) {
     if (!requests_.empty()) grow();
 }
 
-boost::asio::awaitable<void> pool::idle() {
-    auto begin = [this](auto&& handler) {
+boost::asio::awaitable<void> pool::idle(const link* line) {
+    auto begin = [this, line](auto&& handler) {
         using handler_type = std::decay_t<decltype(handler)>;
         idle_.push_back(std::make_unique<handler_idler<handler_type>>(
-            std::forward<decltype(handler)>(handler)));
+            line, std::forward<decltype(handler)>(handler)));
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
         begin, boost::asio::use_awaitable);
 }
 
-// Posted, so that whoever asked waits for its answer before it comes.
+// At once: another round through the loop would cost a system call for each statement.
 void pool::wake_one() {
-    std::shared_ptr<idler> first{std::move(idle_.back())};
+    const auto first = std::move(idle_.back());
     idle_.pop_back();
-    boost::asio::post(executor_, [first] { first->wake(); });
+    first->wake();
 }
 
 // False when the connection is over. REQUIRES: somebody waits.
@@ -212,13 +233,13 @@ boost::asio::awaitable<bool> pool::execute(std::shared_ptr<link> line) {
     if (!one.who->waits()) co_return true;
     line->deadline = one.deadline;
     auto got = co_await line->ask(one.sql);
+    line->used = lease_clock::now();
     if (!got.error && !line->was_aborted()) {
         line->deadline = instant::max();
         response answered{std::move(got.answers), facts_, std::nullopt};
         if (settings_->tls) answered.tls = line->examine_tls();
-        // The caller may ask the next thing at once, and this connection is free for it.
         delivering_ = true;
-        one.who->take(std::move(answered));
+        deliver(one.who, std::move(answered));
         delivering_ = false;
         co_return true;
     }
@@ -260,7 +281,7 @@ boost::asio::awaitable<pool::verdict_on> pool::settle(std::shared_ptr<link> line
         requests_.push_front(std::move(one));
         co_return verdict_on::connection_is_over;
     }
-    one.who->take(why);
+    deliver(one.who, why);
     const bool over = is_of_client(error) || is_read_only(error) || is_missing_table(error) ||
                       is_transaction(one.sql) || why.code == errc::outcome_unknown;
     co_return over ? verdict_on::connection_is_over : verdict_on::connection_stands;
@@ -304,6 +325,14 @@ void pool::check_deadlines() {
         next = std::min(next, line->deadline);
     }
     expire_unsent(now);
+    // The one at the front has been idle for the longest. Woken without need, it ends.
+    const auto idle_until = [this] { return idle_.front()->line->used + settings_->idle_max; };
+    while (standing_ > 1 && !idle_.empty() && idle_until() <= now) {
+        const auto spare = std::move(idle_.front());
+        idle_.erase(idle_.begin());
+        spare->wake();
+    }
+    if (standing_ > 1 && !idle_.empty()) next = std::min(next, idle_until());
     for (const auto& one : requests_) next = std::min(next, one.deadline);
     if (next != instant::max()) arm(next);
 }
@@ -311,7 +340,7 @@ void pool::check_deadlines() {
 void pool::drop_unsent(const failure& why) {
     std::deque<request> gone;
     gone.swap(requests_);
-    for (const auto& one : gone) one.who->take(why);
+    for (const auto& one : gone) deliver(one.who, why);
 }
 
 void pool::expire_unsent(instant now) {
@@ -325,7 +354,7 @@ void pool::expire_unsent(instant now) {
     const auto* what = standing_ > 0 ? ": no connection was free within " : ": no answer within ";
     const auto why = last_failure_.value_or(failure{
         errc::unreachable, place_ + what + base::format_duration(settings_->common.timeout)});
-    for (const auto& one : gone) one.who->take(failure{errc::unreachable, why.detail});
+    for (const auto& one : gone) deliver(one.who, failure{errc::unreachable, why.detail});
 }
 
 // ---- Ending

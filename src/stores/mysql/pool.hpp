@@ -73,8 +73,11 @@ private:
     // A connection's coroutine that has nothing to do.
     class idler {
     public:
+        explicit idler(const link* its_line) : line{its_line} {}
         virtual ~idler() = default;
         virtual void wake() = 0;
+
+        const link* const line;
     };
     template <class Handler>
     class handler_idler;
@@ -91,6 +94,7 @@ private:
     void submit(std::string sql, Handler&& handler);
     void enqueue(std::string sql, std::shared_ptr<asker> who);
     std::optional<failure> refuse() const;
+    void deliver(const std::shared_ptr<asker>& who, outcome got);
     void give_up(std::weak_ptr<asker> who);
 
     void grow();
@@ -102,7 +106,8 @@ private:
     boost::asio::awaitable<verdict_on> settle(std::shared_ptr<link> line, request& one,
                                               const server_error& error);
     boost::asio::awaitable<void> pause(std::uint32_t attempts);
-    boost::asio::awaitable<void> idle();
+    boost::asio::awaitable<void> idle(const link* line);
+    bool is_spare(const link& line) const;
     void wake_one();
     void retire(const std::shared_ptr<link>& line);
 
@@ -129,6 +134,7 @@ private:
     std::vector<std::unique_ptr<idler>> idle_;  // the one that was busy last at the back
     std::size_t standing_ = 0;                  // lines that are logged in
     std::size_t dialling_ = 0;
+    bool asking_ = false;      // a question is being put, whose asker does not wait yet
     bool delivering_ = false;  // an answer, which may lead to the next question
     session_facts facts_;
     bool watching_ = false;
@@ -163,7 +169,8 @@ private:
 template <class Handler>
 class pool::handler_idler final : public idler {
 public:
-    explicit handler_idler(Handler&& handler) : handler_{std::move(handler)} {}
+    handler_idler(const link* line, Handler&& handler)
+        : idler{line}, handler_{std::move(handler)} {}
     void wake() override { std::move(handler_)(); }
 
 private:
