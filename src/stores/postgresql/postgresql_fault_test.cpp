@@ -50,13 +50,13 @@ TEST(PostgresqlFault, ALostAnswerIsAnUnknownOutcomeThatTheSameClaimResolves) {
 TEST(PostgresqlFault, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     postgresql_server server;
     tcp_proxy proxy{server.port()};
-    auto mine = open(on_port(proxy.port(), 300ms));
+    auto mine = open(on_port(proxy.port(), 1s));
     auto direct = open(on_port(server.port()));
     mine.granted(fresh_claim("warm"));
     direct.granted(fresh_claim("other"));
     proxy.stall(direction::to_server);
     const auto wanted = fresh_claim("key", 60s);
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 1s");
     EXPECT_FALSE(yes(direct.withdraw("key", wanted.id)));
     proxy.resume(direction::to_server);
     // The session ends once it has read what was held back.
@@ -81,17 +81,18 @@ TEST(PostgresqlFault, TheLastEightWithdrawnClaimsAreRemembered) {
 
 TEST(PostgresqlFault, AFrozenServerIsUnknownWithinTheTimeoutAndBackWhenItThaws) {
     postgresql_server server;
-    auto mine = open(on_port(server.port(), 300ms));
+    auto mine = open(on_port(server.port(), 1s));
     const auto wanted = fresh_claim("key", 60s);
     mine.granted(fresh_claim("warm"));
     server.freeze();
     const auto asked = lease_clock::now();
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
-    EXPECT_LT(lease_clock::now() - asked, 2s);
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 1s");
+    EXPECT_LT(lease_clock::now() - asked, 5s);
     // A request that cannot even be sent, as nobody takes the connection, had no effect.
     expect_failure(mine.release("key", fence_token{1}), errc::unreachable, "no answer");
     server.thaw();
-    EXPECT_GT(number(mine.granted_in_the_end(wanted)), 0u);
+    until([&] { return mine.acquire(wanted).has_value(); });
+    EXPECT_GT(number(mine.granted(wanted)), 0u);
 }
 
 // ---- Sessions that are ended
@@ -99,17 +100,22 @@ TEST(PostgresqlFault, AFrozenServerIsUnknownWithinTheTimeoutAndBackWhenItThaws) 
 TEST(PostgresqlFault, AnIdleSessionThatIsEndedIsReplaced) {
     postgresql_server server;
     auto mine = open(on_port(server.port()));
+    const auto wanted = fresh_claim("key", 60s);
+    const auto token = mine.granted(wanted);
     for (int i = 0; i < 3; ++i) {
-        yes(mine.release("key", mine.granted(fresh_claim("key"))));
         server.ask(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE application_name = 'pawl'");
         until([&] { return sessions(server) == 0; });
+        // The news may come when the claim has just left; then it is sent again.
+        auto got = mine.acquire(wanted);
+        if (got.has_error()) {
+            EXPECT_EQ(name_of(got.error().code), name_of(errc::outcome_unknown));
+            got = mine.acquire(wanted);
+        }
+        ASSERT_TRUE(got.has_value()) << got.error().detail;
+        EXPECT_EQ(std::get<grant>(*got).token, token);
     }
-    const auto wanted = fresh_claim("key");
-    // The news may come when the claim has just left.
-    if (mine.acquire(wanted).has_error()) mine.pass(5ms);
-    EXPECT_GT(number(mine.granted(wanted)), 0u);
 }
 
 // Goal: a session that is ended in the middle of a claim leaves an unknown outcome, never a failure

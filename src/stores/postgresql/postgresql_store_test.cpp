@@ -97,6 +97,19 @@ TEST(PostgresqlStore, ASchemaThatWasDroppedIsMadeAgain) {
     EXPECT_EQ(pairs(mine, "key", 3), 3);
 }
 
+// Goal: a token does not fall where the clock has, though its record was purged. Method: a floor
+// far ahead of the clock, for a key that is new and for one that is known for a withdrawal only.
+TEST(PostgresqlStore, TokensRiseAboveTheFloorOfWhatWasPurged) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port()));
+    EXPECT_FALSE(yes(mine.withdraw("withdrawn", fresh_claim("withdrawn").id)));
+    EXPECT_FALSE(mine.inspect("withdrawn")->has_value());
+    constexpr std::uint64_t ahead = 8'000'000'000'000'000;
+    server.ask("INSERT INTO pawl.floor VALUES ('pawl', " + std::to_string(ahead) + ")");
+    EXPECT_EQ(number(mine.granted(fresh_claim("new"))), ahead + 1);
+    EXPECT_EQ(number(mine.granted(fresh_claim("withdrawn"))), ahead + 1);
+}
+
 // The classic table of exclusive jobs, for whoever reads it.
 TEST(PostgresqlStore, WhoHoldsWhatIsAViewThatPeopleCanRead) {
     postgresql_server server;

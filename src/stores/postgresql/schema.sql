@@ -160,7 +160,8 @@ BEGIN
     SET holder = greatest(l.last_token + 1, pawl.micros(here)),
         last_token = greatest(l.last_token + 1, pawl.micros(here)),
         until = here + term, acquired = here, claim_id = id, owner = who
-    WHERE l.name_space = space AND l.key = wanted AND l.until <= here AND NOT id = ANY (l.withdrawn)
+    WHERE l.name_space = space AND l.key = wanted AND l.until <= here AND l.last_token > 0
+      AND NOT id = ANY (l.withdrawn)
     RETURNING l.holder INTO token;
     IF FOUND THEN
       RETURN;
@@ -211,6 +212,11 @@ BEGIN
     -- Rule 1.
     token := greatest(coalesce(it.last_token, 0) + 1, pawl.micros(here));
     IF NOT is_new THEN
+      IF it.last_token = 0 THEN
+        -- Known for a withdrawal only: what it was before may have been purged.
+        SELECT f.token INTO lowest FROM pawl.floor AS f WHERE f.name_space = space;
+        token := greatest(token, lowest + 1);
+      END IF;
       UPDATE pawl.lease AS l
       SET holder = token, last_token = token, until = here + term, acquired = here, claim_id = id,
           owner = who, last_done = it.last_done
