@@ -116,6 +116,11 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl DESTINATION ${CMAKE_INSTALL
         FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET pawl_store_postgresql)
+  # For administrators of databases in which pawl may not make its tables itself.
+  install(FILES ${PROJECT_SOURCE_DIR}/src/stores/postgresql/schema.sql
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql.sql)
+endif()
 if(TARGET pawl_share)
   install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${PROJECT_BINARY_DIR}/share/pawl.bash

@@ -63,6 +63,19 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"sqlite:", "needs the path"},
         {"sqlite://host/x", "not a host"},
 #endif
+#ifdef PAWL_STORE_POSTGRESQL
+        {"postgresql://h/db?sslmoed=require", "did you mean 'sslmode'"},
+        {"postgresql://h/db?schema=Locks", "schema= must be"},
+        {"postgresql://h/db?connections=0", "from 1 to 64"},
+        {"postgresql://h/db?prepare=on", "auto, off"},
+        {"postgresql://h/db?notify=on", "notify= must be off"},
+        {"postgresql://h/db?notify=postgresql%3A%2F%2Fi%2Fdb%3Fshcema%3Dx",
+         "unknown to postgresql"},
+        {"postgresql://h/db?host=i", "not in both"},
+        {"postgresql:///db?host=a,b&hostaddr=127.0.0.1", "different numbers"},
+        {"postgresql:///db?host=a,b&port=1,2,3", "one for each server"},
+        {"postgresql://h/db?ca=/a&sslrootcert=/b", "keep one"},
+#endif
 #ifdef PAWL_STORE_REDIS
         {"redis://h:99999", "1 to 65535"},
         {"redis://", "takes one host"},
@@ -79,6 +92,17 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"redis+cluster://a?tls=yes", "expected one of off, on"},
         {"redis+cluster://a?ca=/x", "unknown to redis+cluster"},
 #endif
+#ifdef PAWL_STORE_ZOOKEEPER
+        {"zookeeper:", "needs a host"},
+        {"zookeeper://h?ca=%2Fca.pem", "has no TLS"},
+        {"zookeeper://h?cert=%2Fc&key=%2Fk", "tunnel such as stunnel"},
+        {"zookeeper://h/a//b", "is no path of a znode"},
+        {"zookeeper://h/..", "is no path of a znode"},
+        {"zookeeper://h/zookeeper/x", "server's own"},
+        {"zookeeper://h?namespace=zookeeper", "server's own"},
+        {"zookeeper://h?acl=creator", "needs user:password@"},
+        {"zookeeper://h?acl=all", "open, creator"},
+#endif
     };
     for (const auto& [url, says] : cases) {
         const auto line = refusal(url);
@@ -86,9 +110,28 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
     }
 }
 
+#ifdef PAWL_STORE_POSTGRESQL
+// What libpq takes, pawl takes: no host, sockets, many hosts, keywords of its own.
+TEST(Engines, TakesEveryUriOfLibpq) {
+    for (const auto* url :
+         {"postgresql:", "postgresql://", "postgres:///db", "postgresql://user@/db",
+          "postgresql://user:p%40ss@a:1,b,[::1]:3/db?target_session_attrs=read-write",
+          "postgresql:///db?host=%2Frun%2Fpostgresql&port=5433", "postgresql:///?service=billing",
+          "postgresql://h/db?sslmode=verify-full&sslrootcert=%2Fca&sslcert=%2Fc&sslkey=%2Fk",
+          "postgresql://h/db?passfile=%2Fp&application_name=x&connect_timeout=3&ssl=true",
+          "postgresql:///db?host=a,b&hostaddr=127.0.0.1,127.0.0.2&port=1",
+          "postgresql://h/db?ca=%2Fca&tls_server_name=db.example&namespace=x&timeout=1s",
+          "postgresql://h:6432/db?schema=locks&connections=8&prepare=off&notify=off",
+          "postgresql://h:6432/db?notify=postgresql%3A%2F%2Fh%3A5432"})
+        EXPECT_EQ(refusal(url), "") << url;
+}
+#endif
+
 TEST(Engines, NeverQuoteASecret) {
     EXPECT_THAT(refusal("redis://user:hunter2@h:x"), Not(HasSubstr("hunter2")));
     EXPECT_THAT(refusal("redis://user:hunter2@h?bad=1"), Not(HasSubstr("hunter2")));
+    EXPECT_THAT(refusal("postgresql://h/?notify=postgresql%3A%2F%2Fu%3Ahunter2%40h%3Fbad%3D1"),
+                Not(HasSubstr("hunter2")));
 }
 
 }  // namespace
