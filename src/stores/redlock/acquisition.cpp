@@ -154,10 +154,4 @@ void acquisition::abandon() {
     follow(orders);
 }
 
-void acquisition::disown() {
-    std::vector<order> orders;
-    election_.disown(orders);
-    follow(orders);
-}
-
 }  // namespace pawl::redlock

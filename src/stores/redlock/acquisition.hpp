@@ -32,8 +32,6 @@ public:
 
     // Nobody wants the outcome: what was promised is given back.
     void abandon();
-    // The lock was won too late.
-    void disown();
 
 private:
     void ask(std::size_t node);

@@ -59,12 +59,13 @@ void election::confirm_from(std::size_t node, std::vector<order>& orders) {
 }
 
 void election::consider_promises(std::vector<order>& orders) {
-    std::size_t promises = 0, answers = 0, healthy = 0, again = 0;
+    std::size_t promises = 0, answers = 0, healthy = 0, again = 0, done = 0;
     fence_token highest{}, before{};
     for (const auto& one : seats_) {
         if (!one.answer) continue;
         ++answers;
         if (!std::holds_alternative<failure>(*one.answer)) ++healthy;
+        if (std::holds_alternative<already_done>(*one.answer)) ++done;
         const auto own = own_token(one.answer);
         if (!own) continue;
         ++promises;
@@ -97,6 +98,10 @@ void election::consider_promises(std::vector<order>& orders) {
     if (promises + missing >= majority_) return;
     // Whether it is busy or out of reach is for a majority to say, if there still can be one.
     if (healthy < majority_ && missing > 0 && healthy + missing >= majority_) return;
+    // Likewise whether the occurrence is done, which ends the claim for ever.
+    if (done > 0 && done < majority_ && missing > 0 && done + missing >= majority_ &&
+        !who_holds_it())
+        return;
     give_up(explain_defeat(), orders);
 }
 
@@ -158,11 +163,6 @@ void election::abandon(std::vector<order>& orders) {
                  failed != nullptr && failed->code == errc::outcome_unknown)
             orders.push_back({order::kind::forget, i, {}});
     }
-}
-
-void election::disown(std::vector<order>& orders) {
-    outcome_ = failure{errc::unreachable, "a majority agreed too late for the lock to be trusted"};
-    abandon(orders);
 }
 
 election::outcome election::explain_defeat() const {

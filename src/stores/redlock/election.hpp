@@ -56,8 +56,6 @@ public:
     void confirmed(std::size_t node, result<bool> agreed, std::vector<order>& orders);
     // Nobody waits for the outcome any more. Whoever claimed will withdraw or repeat the claim.
     void abandon(std::vector<order>& orders);
-    // It was won too late: everything is given back.
-    void disown(std::vector<order>& orders);
 
     struct won {
         fence_token token;

@@ -28,6 +28,9 @@ namespace {
 
 constexpr millis pause_min{1};
 constexpr millis pause_max{50};
+constexpr millis retry_min{20};
+// Two rounds of messages must fit into a lease.
+constexpr millis shortest_ttl{50};
 
 bool said_yes(const std::optional<node_answer>& got) {
     return got && got->has_value() && (*got)->number == 1;
@@ -49,7 +52,9 @@ public:
     ~redlock_store() override { among_->close_from_anywhere(); }
 
     store_traits traits() const noexcept override {
-        return {.strict_fencing = settings().quarantine.has_value(), .notifies = true};
+        return {.strict_fencing = settings().quarantine.has_value(),
+                .notifies = true,
+                .ttl_min = shortest_ttl};
     }
 
     async<verdict> acquire(claim wanted) override;
@@ -92,8 +97,10 @@ async<verdict> redlock_store::acquire(claim wanted) {
     const auto id = redis::encode_id(wanted.id);
     const auto sent = lease_clock::now();
     const auto deadline = among_->deadline();
-    // Whoever sees no majority asks again, but trust is counted from the first request on.
-    const auto give_up = sent + std::min(settings().timeout / 2, wanted.ttl / 4);
+    // Whoever sees no majority asks again, but trust is counted from the first request on: whether
+    // enough of it is left is for the claimer to say, who withdraws a grant that came too late.
+    const auto give_up =
+        sent + std::min(settings().timeout / 2, std::max(wanted.ttl / 4, retry_min));
     for (int tries = 0;; ++tries) {
         const auto attempt = std::make_shared<acquisition>(
             among_, wanted, id, attempts_ + std::to_string(++attempts_made_), deadline);
@@ -105,12 +112,6 @@ async<verdict> redlock_store::acquire(claim wanted) {
         }
         auto outcome = attempt->outcome();
         if (const auto* won = std::get_if<election::won>(&outcome)) {
-            if (lease_clock::now() - sent >= wanted.ttl) {
-                attempt->disown();
-                co_return failure{errc::unreachable, among_->at(0)->place() +
-                                                         ": a majority agreed only when the lease "
-                                                         "was over"};
-            }
             holdings_.keep(wanted.key, won->token, {id, wanted.owner, sent + wanted.ttl});
             co_return verdict{grant{wanted.key, won->token, wanted.ttl}};
         }
