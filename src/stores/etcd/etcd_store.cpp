@@ -12,6 +12,8 @@
 #include "stores/etcd/watch_board.hpp"
 #include "stores/rules/rules.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -24,6 +26,8 @@ namespace {
 constexpr int rounds_max = 16;
 // Keys looked at by one transaction: etcd allows 128 operations, and the marker is one of them.
 constexpr std::size_t look_max = 120;
+// How many such transactions are under way at a time.
+constexpr std::size_t looks_at_once = 4;
 // How long a withdrawn claim is remembered, and for how long one etcd lease serves those memories.
 constexpr std::int64_t withdrawn_seconds = 3600;
 constexpr auto withdrawn_stretch = std::chrono::minutes{30};
@@ -174,7 +178,10 @@ private:
                                     instant deadline);
 
     struct due;
+    struct looks;
     async<void> look_at_due(std::span<const held> leases, std::vector<due>& all, instant deadline);
+    static boost::asio::awaitable<void> look_on(std::shared_ptr<etcd_store> self,
+                                                std::shared_ptr<looks> todo);
     async<renewal> renew_slowly(const held& lease, const due& seen, instant deadline);
     async<renewal> carry_on(const held& lease, const due& seen, millis ttl, instant deadline);
 
@@ -564,25 +571,70 @@ async<std::vector<renewal>> etcd_store::do_renew(std::span<const held> leases) {
     co_return answers;
 }
 
+// The keys of a renewal that are looked at, by several coroutines at once. Shared with them: who
+// asked for it may have gone.
+struct etcd_store::looks {
+    std::vector<std::string> keys;
+    std::vector<std::optional<wire::KeyValue>> locks;
+    std::optional<marker_text> marker;
+    instant deadline{};
+    std::size_t next = 0;
+    std::size_t running = 0;
+    std::optional<failure> why;
+    bell* done = nullptr;
+};
+
 // That etcd keeps a lease alive says nothing about its key: another may have taken that away.
 async<void> etcd_store::look_at_due(std::span<const held> leases, std::vector<due>& all,
                                     instant deadline) {
-    for (std::size_t begin = 0; begin < leases.size(); begin += look_max) {
-        const auto end = std::min(begin + look_max, leases.size());
-        transaction look;
-        look.get(names_.marker);
-        for (std::size_t i = begin; i < end; ++i) look.get(names_.lock + leases[i].key);
-        const auto got = co_await run(look, effect::none, deadline);
-        if (got.has_error()) co_return got.error();
-        if (static_cast<std::size_t>(got->responses_size()) != end - begin + 1)
-            co_return unreadable(names_.lock);
-        const auto marker = marker_of(got->responses(0));
-        for (std::size_t i = begin; i < end; ++i) {
-            all[i].marker = marker;
-            all[i].lock = first_of(got->responses(static_cast<int>(i - begin + 1)));
-        }
+    const auto todo = std::make_shared<looks>();
+    for (const auto& lease : leases) todo->keys.push_back(names_.lock + lease.key);
+    todo->locks.resize(leases.size());
+    todo->deadline = deadline;
+    bell done{client_->executor()};
+    todo->done = &done;
+    struct parted {
+        looks& from;
+        ~parted() { from.done = nullptr; }
+    };
+    const parted until_the_end{*todo};
+    const auto batches = (leases.size() + look_max - 1) / look_max;
+    todo->running = std::min(batches, looks_at_once);
+    for (std::size_t i = 0, running = todo->running; i < running; ++i)
+        boost::asio::co_spawn(client_->executor(), look_on(shared_from_this(), todo),
+                              boost::asio::detached);
+    co_await done.wait(deadline + expiry_lag);
+    if (todo->why) co_return *todo->why;
+    if (todo->running > 0)
+        co_return failure{errc::unreachable, client_->present_place() + ": the caller gave up"};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        all[i].marker = todo->marker;
+        all[i].lock = std::move(todo->locks[i]);
     }
     co_return result<void>{};
+}
+
+boost::asio::awaitable<void> etcd_store::look_on(std::shared_ptr<etcd_store> self,
+                                                 std::shared_ptr<looks> todo) {
+    while (todo->next < todo->keys.size() && !todo->why) {
+        const auto begin = todo->next;
+        const auto end = std::min(begin + look_max, todo->keys.size());
+        todo->next = end;
+        transaction look;
+        look.get(self->names_.marker);
+        for (auto i = begin; i < end; ++i) look.get(todo->keys[i]);
+        const auto got = co_await self->run(look, effect::none, todo->deadline);
+        if (got.has_error()) {
+            todo->why = got.error();
+        } else if (static_cast<std::size_t>(got->responses_size()) != end - begin + 1) {
+            todo->why = self->unreadable(self->names_.lock);
+        } else {
+            todo->marker = marker_of(got->responses(0));
+            for (auto i = begin; i < end; ++i)
+                todo->locks[i] = first_of(got->responses(static_cast<int>(i - begin + 1)));
+        }
+    }
+    if (--todo->running == 0 && todo->done != nullptr) todo->done->ring();
 }
 
 // Rule 3, for a lease that cannot simply be kept alive: of another TTL, of another process, bounded

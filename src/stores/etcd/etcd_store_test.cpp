@@ -364,13 +364,13 @@ TEST(EtcdStore, AClaimWhoseAnswerWasLostIsRepeatedOrWithdrawn) {
 TEST(EtcdStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     etcd_server server;
     tcp_proxy proxy{server.port()};
-    auto mine = open(on_port(proxy.port(), 1s));
+    auto mine = open(on_port(proxy.port(), 10s));
     auto direct = open(on_port(server.port()));
     EXPECT_TRUE(*mine.release("warm", mine.granted(fresh_claim("warm", 60s))));
     proxy.stall(direction::to_server);
     const auto wanted = fresh_claim("key", 60s);
     auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
-    ASSERT_TRUE(proxy.wait_for_held_bytes(direction::to_server, 100));
+    ASSERT_TRUE(proxy.wait_for_held_bytes(direction::to_server, 1));
     EXPECT_FALSE(*direct.withdraw("key", wanted.id));
     proxy.resume(direction::to_server);
     const auto got = answer.get();
