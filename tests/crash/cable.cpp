@@ -13,7 +13,7 @@ public:
     real_cable(int number, std::uint16_t port, url_maker url)
         : network_{number}, port_{port}, url_{url} {}
     place far_end() const override {
-        return {url_(network_.our_address(), port_), network_.prefix()};
+        return {url_(network_.our_address(), port_, short_timeout), network_.prefix()};
     }
     void cut() override { network_.cut(); }
     void mend() override { network_.mend(); }
@@ -27,7 +27,7 @@ private:
 class proxied_cable : public cable {
 public:
     proxied_cable(std::uint16_t port, url_maker url) : proxy_{port}, url_{url} {}
-    place far_end() const override { return {url_("127.0.0.1", proxy_.port())}; }
+    place far_end() const override { return {url_("127.0.0.1", proxy_.port(), short_timeout)}; }
     void cut() override {
         proxy_.stall(direction::to_server);
         proxy_.stall(direction::to_client);

@@ -9,6 +9,8 @@ namespace pawl::crash {
 namespace {
 
 constexpr int how_many = 4;
+// To connect over a slow way takes several round trips, and a log-in some more.
+constexpr millis long_timeout{2000};
 // After a fault: the TTL of whoever died holding, a client's back-off, a server's start, and a busy
 // machine.
 constexpr millis progress_bound{30'000};
@@ -62,8 +64,8 @@ std::uint64_t witness::tokens_fallen() const {
 }
 
 struct contenders::contender {
-    contender(std::uint16_t server_port, url_maker url)
-        : way{server_port}, store{locks::open(url("127.0.0.1", way.port()))} {}
+    contender(std::uint16_t server_port, url_maker url, millis timeout)
+        : way{server_port}, store{locks::open(url("127.0.0.1", way.port(), timeout))} {}
 
     testing_faults::tcp_proxy way;
     locks store;
@@ -75,7 +77,8 @@ struct contenders::contender {
 contenders::contenders(std::uint16_t server_port, url_maker url, pace how)
     : pace_{how}, key_{"contest/" + base::fresh_id()} {
     for (int i = 0; i < how_many; ++i)
-        all_.push_back(std::make_unique<contender>(server_port, url));
+        all_.push_back(std::make_unique<contender>(
+            server_port, url, how == pace::slow ? long_timeout : short_timeout));
     for (auto& one : all_) one->thread = std::thread{[this, &one] { compete(*one); }};
 }
 

@@ -1,4 +1,5 @@
 // Holders on one Redis that die or freeze, whose server stops, or whose network is cut.
+#include "base/duration.hpp"
 #include "testing/servers/redis_server.hpp"
 #include "tests/crash/server_laws.hpp"
 
@@ -19,8 +20,9 @@ redis_options synced_and_open() {
 class redis_engine : public testing_servers::redis_server {
 public:
     redis_engine() : redis_server{synced_and_open()} {}
-    static std::string url(const std::string& host, std::uint16_t port) {
-        return "redis://" + host + ":" + std::to_string(port) + "?timeout=300ms";
+    static std::string url(const std::string& host, std::uint16_t port, millis timeout) {
+        return "redis://" + host + ":" + std::to_string(port) +
+               "?timeout=" + base::format_duration(timeout);
     }
 };
 

@@ -26,8 +26,7 @@ template <class Engine>
 concept server_engine =
     std::default_initializable<Engine> && requires(Engine engine, const std::string& host) {
         { engine.port() } -> std::same_as<std::uint16_t>;
-        // With a timeout of 300 ms.
-        { Engine::url(host, std::uint16_t{}) } -> std::same_as<std::string>;
+        { Engine::url(host, std::uint16_t{}, millis{}) } -> std::same_as<std::string>;
         { engine.crash() };   // SIGKILL
         { engine.start() };   // after a crash; returns when it answers
         { engine.freeze() };  // SIGSTOP
@@ -37,8 +36,10 @@ concept server_engine =
 template <server_engine Engine>
 class ServerLaws : public testing::Test {
 protected:
-    std::string url() const { return Engine::url("127.0.0.1", server_.port()); }
-    contest nodes_on_server() const { return contest{{place{url()}}}; }
+    std::string url(millis timeout = millis{2000}) const {
+        return Engine::url("127.0.0.1", server_.port(), timeout);
+    }
+    contest nodes_on_server() const { return contest{{place{url(short_timeout)}}}; }
 
     std::unique_ptr<cable> lay_cable(int number) const {
         return crash::lay_cable(number, server_.port(), &Engine::url);
