@@ -35,6 +35,12 @@ void bare_redis::send(const std::vector<std::string>& words) {
                            sizes.data());
 }
 
+void bare_redis::flush() {
+    for (int done = 0; done == 0;)
+        if (redisBufferWrite(context_.get(), &done) != REDIS_OK)
+            throw std::runtime_error{"hiredis lost its connection"};
+}
+
 bare_redis::reply bare_redis::receive() {
     void* raw = nullptr;
     if (redisGetReply(context_.get(), &raw) != REDIS_OK)

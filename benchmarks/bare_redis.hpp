@@ -23,6 +23,8 @@ public:
 
     reply ask(const std::vector<std::string>& words);
     void send(const std::vector<std::string>& words);
+    // Hands over what was sent, without waiting for an answer.
+    void flush();
     reply receive();
 
     // The fenced pair: the store's own scripts.
