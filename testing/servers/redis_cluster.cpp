@@ -36,7 +36,7 @@ long long started_at(const redis_server& node) {
 
 }  // namespace
 
-redis_cluster::redis_cluster(redis_cluster_options options) {
+redis_cluster::redis_cluster(redis_cluster_options options) : masters_{options.masters} {
     const auto count = options.masters * (options.with_replicas ? 2 : 1);
     std::vector<std::string> words{"redis-cli", "--cluster", "create"};
     for (std::size_t i = 0; i < count; ++i) {
@@ -109,9 +109,11 @@ void redis_cluster::move_keys(std::size_t slot, std::size_t from, std::size_t to
 void redis_cluster::finish_move(std::size_t slot, std::size_t from, std::size_t to) {
     move_keys(slot, from, to);
     const auto number = std::to_string(slot), id = id_of(to);
-    // The new owner first, or the slot would have none for a moment.
+    // The new owner first, or the slot would have none for a moment. The others would hear of it
+    // from each other, some time.
     node(to).ask({"CLUSTER", "SETSLOT", number, "NODE", id});
-    node(from).ask({"CLUSTER", "SETSLOT", number, "NODE", id});
+    for (std::size_t other = 0; other < masters_; ++other)
+        if (other != to) node(other).ask({"CLUSTER", "SETSLOT", number, "NODE", id});
 }
 
 void redis_cluster::restart() {

@@ -29,8 +29,9 @@ public:
 
     // The number of the node that serves a slot now, as node 0 knows it.
     std::size_t owner_of(std::size_t slot);
-    // Moves a slot with what is in it. `between` is called while it is half moved: the target is
-    // importing, the source is migrating, and nothing has been moved yet.
+    // Moves a slot with what is in it, while the first nodes are the masters. `between` is called
+    // while it is half moved: the target is importing, the source is migrating, and nothing has
+    // been moved yet.
     template <class Between>
     void move_slot(std::size_t slot, std::size_t from, std::size_t to, Between between) {
         begin_move(slot, from, to);
@@ -50,6 +51,7 @@ public:
 private:
     std::string id_of(std::size_t which);
 
+    const std::size_t masters_;
     std::vector<std::unique_ptr<redis_server>> nodes_;
 };
 

@@ -129,6 +129,29 @@ TEST_F(ClusterAtRest, TenThousandLeasesAreRenewedInOneBatch) {
         EXPECT_EQ((*answers)[i], i == 77 ? renewal::lost : renewal::renewed) << i;
 }
 
+// Goal: a node that does not answer makes its own leases unknown, and no others. Method: one is
+// frozen for less than the time after which the others would give it up.
+TEST_F(ClusterAtRest, AFrozenNodeMakesItsOwnLeasesUnknown) {
+    auto settings = nodes_of(cluster());
+    settings.common.timeout = 300ms;
+    auto mine = open_client(settings);
+    const auto frozen = cluster().owner_of(slot_of_lock("key/0"));
+    std::vector<held> leases;
+    std::vector<bool> there;
+    for (int i = 0; i < 30; ++i) {
+        const auto key = "key/" + std::to_string(i);
+        leases.push_back(lease_of(key, mine.granted(fresh_claim(key, 60s)), 60s));
+        there.push_back(cluster().owner_of(slot_of_lock(key)) == frozen);
+    }
+    cluster().node(frozen).freeze();
+    const auto answers = mine.renew(leases);
+    cluster().node(frozen).thaw();
+    ASSERT_TRUE(answers.has_value()) << answers.error().detail;
+    for (std::size_t i = 0; i < leases.size(); ++i)
+        EXPECT_EQ((*answers)[i], there[i] ? renewal::unknown : renewal::renewed) << i;
+    EXPECT_EQ(mine.renew(leases.front()), renewal::renewed);
+}
+
 // ---- Refusals
 
 void expect_refusal(const redis_settings& settings, errc code, const std::string& words) {
@@ -230,6 +253,33 @@ TEST_F(ClusterAtRest, TheDoctorSeesEveryMaster) {
     }
     EXPECT_EQ(whole, 3);
     EXPECT_EQ(clocks, 1);
+}
+
+// A cluster of one node, which tells where it is in its own TLS.
+TEST(ClusterOverTls, EveryNodeIsVerified) {
+    const auto keys = std::make_shared<const testing_servers::certificates>();
+    testing_servers::redis_options options;
+    options.tls = keys;
+    options.more = {"cluster-enabled yes", "cluster-announce-ip 127.0.0.1", "tls-cluster yes",
+                    "cluster-port " + std::to_string(testing_servers::free_port())};
+    redis_server node{options};
+    node.ask({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"});
+    redis_settings settings;
+    settings.shape = topology::cluster;
+    settings.seeds = {{"127.0.0.1", node.tls_port()}};
+    settings.common.timeout = 5s;
+    settings.tls = net::tls_settings{keys->ca(), {}, {}, {}};
+    {
+        net::loop loop;
+        auto store = make_redis_store(loop, settings);
+        EXPECT_TRUE(loop.wait_for(store->acquire(fresh_claim("key"))).has_value());
+        const auto seen = loop.wait_for(store->examine());
+        ASSERT_TRUE(seen.has_value());
+        EXPECT_TRUE(std::any_of(seen->findings.begin(), seen->findings.end(),
+                                [](const finding& one) { return one.check == "tls"; }));
+    }
+    settings.tls->ca = keys->other_ca();
+    expect_refusal(settings, errc::denied, "certificate is refused");
 }
 
 // ---- Slots that move
