@@ -265,7 +265,8 @@ async<std::vector<renewal>> mysql_store::renew(std::span<const held> leases) {
         for (std::span<const std::size_t> rest{all}; !rest.empty();) {
             // A key stands in the text three times, in hexadecimal.
             constexpr std::size_t bytes_per_key = 3 * (2 * key_bytes_max + 8);
-            const auto fitting = std::max<std::size_t>(1, pool_->packet_max() / bytes_per_key / 2);
+            const auto fitting =
+                std::max<std::size_t>(1, pool_->facts().packet_max / bytes_per_key / 2);
             const auto batch = rest.first(std::min({rest.size(), renew_batch_max, fitting}));
             const auto done = co_await renew_batch(leases, batch, answers);
             if (done.has_error()) co_return done.error();
@@ -518,7 +519,7 @@ async<examination> mysql_store::examine() {
     auto text = report_text();
     auto got = co_await pool_->ask(std::move(text));
     if (got.has_error()) co_return got.error();
-    co_return read_report(*settings_, *got);
+    co_return read_report(*settings_, pool_->facts(), *got);
 }
 
 }  // namespace

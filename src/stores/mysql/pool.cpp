@@ -236,7 +236,7 @@ boost::asio::awaitable<bool> pool::execute(std::shared_ptr<link> line) {
     line->used = lease_clock::now();
     if (!got.error && !line->was_aborted()) {
         line->deadline = instant::max();
-        response answered{std::move(got.answers), facts_, std::nullopt};
+        response answered{std::move(got.answers), std::nullopt};
         if (settings_->tls) answered.tls = line->examine_tls();
         delivering_ = true;
         deliver(one.who, std::move(answered));

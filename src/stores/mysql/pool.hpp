@@ -35,9 +35,7 @@ constexpr std::size_t requests_max = std::size_t{64} * 1024;
 
 struct response {
     std::vector<answer> answers;
-    // Of the connection that answered
-    session_facts facts;
-    std::optional<finding> tls;
+    std::optional<finding> tls;  // of the connection that answered, unless it has none
 };
 using outcome = result<response>;
 
@@ -54,8 +52,8 @@ public:
     // that lost against another is begun again. Cancellable: the answer is then thrown away.
     boost::asio::awaitable<outcome> ask(std::string sql);
 
-    // How many bytes one text may have; what is usual until a server has said.
-    std::size_t packet_max() const noexcept { return facts_.packet_max; }
+    // What the server said last; until then how many bytes a text may have usually.
+    const session_facts& facts() const noexcept { return facts_; }
 
     // Thread-safe. Nobody waits for an answer any more.
     void close_from_anywhere();

@@ -138,9 +138,10 @@ finding judge_quarantine(const mysql_settings& settings) {
 
 std::string report_text() { return statements::all().report.with({}); }
 
-examination read_report(const mysql_settings& settings, response& told) {
+examination read_report(const mysql_settings& settings, const session_facts& session,
+                        response& told) {
     examination seen;
-    seen.version = engine_of(told.facts.version);
+    seen.version = engine_of(session.version);
     seen.fence_statement =
         "INSERT INTO pawl_fence … ON DUPLICATE KEY UPDATE newest = GREATEST(newest, TOKEN)";
     auto& all = told.answers;

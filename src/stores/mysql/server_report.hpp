@@ -12,6 +12,7 @@ namespace pawl::mysql {
 // What to ask, as one text.
 std::string report_text();
 
-examination read_report(const mysql_settings& settings, response& told);
+examination read_report(const mysql_settings& settings, const session_facts& session,
+                        response& told);
 
 }  // namespace pawl::mysql

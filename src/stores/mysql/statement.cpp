@@ -25,6 +25,9 @@
 namespace pawl::mysql {
 namespace {
 
+// A key of usual length, in hexadecimal.
+constexpr std::size_t bytes_per_value = 64;
+
 // Comments and indentation would only be sent and parsed again and again.
 std::string strip(std::string_view file) {
     std::string text;
@@ -77,11 +80,12 @@ statement::statement(std::string_view file) {
         before.clear();
     }
     parts_.push_back({before + text.substr(std::min(at, text.size())), {}});
+    for (const auto& each : parts_) size_ += each.text.size() + bytes_per_value;
 }
 
 std::string statement::with(std::initializer_list<binding> values) const {
     std::string text;
-    text.reserve(2048);
+    text.reserve(size_);
     for (const auto& each : parts_) {
         text += each.text;
         if (each.name.empty()) break;

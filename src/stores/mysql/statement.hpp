@@ -38,6 +38,7 @@ private:
         std::string name;  // empty at the end
     };
     std::vector<part> parts_;
+    std::size_t size_ = 0;  // about that of a text
 };
 
 // All of them, parsed once.
