@@ -1,6 +1,6 @@
 // The ways in which a MySQL or MariaDB, or what was taken for one, turns a store away: one clear
 // line each.
-#include "stores/mysql/mysql_test_base.hpp"
+#include "stores/mysql/mysql_server_test.hpp"
 #include "testing/faults/canned_server.hpp"
 
 #include <netinet/in.h>

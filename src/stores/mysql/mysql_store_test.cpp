@@ -1,6 +1,6 @@
 // What only MySQL and MariaDB have: rows, locks, connections, and a server that fails under load.
 // What every store must do is in testing/conformance.
-#include "stores/mysql/mysql_test_base.hpp"
+#include "stores/mysql/mysql_server_test.hpp"
 #include "testing/faults/tcp_proxy.hpp"
 #include "time/clocks.hpp"
 
