@@ -1,5 +1,5 @@
 // What `pawl doctor` is told of a PostgreSQL, by servers that are well and others that are not.
-#include "stores/postgresql/trial.hpp"
+#include "stores/postgresql/postgresql_server_test.hpp"
 
 #include <gtest/gtest.h>
 

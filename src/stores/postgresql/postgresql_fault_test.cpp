@@ -1,5 +1,5 @@
 // Faults of the server and of the way to it: what the caller is told, and that work goes on.
-#include "stores/postgresql/trial.hpp"
+#include "stores/postgresql/postgresql_server_test.hpp"
 #include "testing/faults/tcp_proxy.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The ways in which a PostgreSQL, or what was taken for one, turns a store away: one clear line
 // each.
 #include "stores/postgresql/layout.hpp"
-#include "stores/postgresql/trial.hpp"
+#include "stores/postgresql/postgresql_server_test.hpp"
 #include "testing/faults/canned_server.hpp"
 
 #include <gtest/gtest.h>

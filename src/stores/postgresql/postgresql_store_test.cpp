@@ -1,6 +1,6 @@
 // What a PostgreSQL store does besides the laws: its schema, its connections, poolers, waiting.
 #include "stores/postgresql/layout.hpp"
-#include "stores/postgresql/trial.hpp"
+#include "stores/postgresql/postgresql_server_test.hpp"
 #include "testing/faults/tcp_proxy.hpp"
 
 #include <gtest/gtest.h>
