@@ -15,7 +15,7 @@
 namespace pawl::testing_servers {
 namespace {
 
-constexpr std::chrono::seconds patience{20};
+constexpr std::chrono::seconds patience{60};
 
 void until(const std::string& what, const std::function<bool()>& holds) {
     const auto give_up = lease_clock::now() + patience;

@@ -100,6 +100,13 @@ async<std::vector<record>> tree_store::records_of(session& through, std::vector<
     const auto found = co_await through.ask_all(std::move(leases), until);
     if (found.has_error()) co_return found.error();
     for (std::size_t i = 0; i < held.size(); ++i) ensemble::add_lease(seen[held[i]], (*found)[i]);
+    const bool any_lingers = std::any_of(
+        seen.begin(), seen.end(), [](const view& one) { return one.record.lingers_until > 0; });
+    if (any_lingers && !tree_->has_clock()) {
+        const auto read = co_await tree_->read_clock(through, until);
+        // As for inspect().
+        if (read.has_error() && read.error().code != errc::denied) co_return read.error();
+    }
     std::vector<record> records;
     for (std::size_t i = 0; i < keys.size(); ++i) {
         forget_what_is_over(keys[i], seen[i]);

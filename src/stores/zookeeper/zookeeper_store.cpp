@@ -26,7 +26,8 @@ std::string tree_store::fresh_lease_name() { return "lease-" + ids_.next().subst
 
 // Without any reading of the leader's clock, the moment of its last renewal is as good as any.
 std::int64_t tree_store::now_for(const view& seen) const {
-    return tree_->has_clock() ? tree_->estimate_clock() : seen.renewed;
+    if (tree_->has_clock()) return tree_->estimate_clock();
+    return std::max(seen.renewed, seen.record.acquired);
 }
 
 void tree_store::forget_what_is_over(const std::string& key, view& seen) const {

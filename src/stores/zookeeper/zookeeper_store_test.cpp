@@ -248,6 +248,20 @@ TEST_F(ZookeeperStore, ThousandsOfKeysComeInPages) {
         EXPECT_EQ(found[static_cast<std::size_t>(i)].key, "many/" + std::to_string(10'000 + i));
 }
 
+// Goal: a client that has written nothing yet shows what is left rightly. Method: it lists a key
+// that lingers.
+TEST_F(ZookeeperStore, AFreshClientListsWhatIsLeftOfALinger) {
+    auto mine = open(settings_);
+    const auto token = mine.granted(fresh_claim("key", 30s));
+    farewell hold;
+    hold.at_least = farewell::until_expiry;
+    EXPECT_TRUE(*mine.release("key", token, hold));
+    const auto found = open(settings_).all("", 10);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_GT(found.front().remaining, 20s);
+    EXPECT_LE(found.front().remaining, 30s);
+}
+
 // ---- Faults between
 
 // Goal: after an unknown outcome the same claim is answered with the same grant. Method: the answer
