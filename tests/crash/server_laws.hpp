@@ -153,6 +153,8 @@ TYPED_TEST_P(ServerLaws, WithALongLatencyLeasesHoldAndPassOn) {
 TYPED_TEST_P(ServerLaws, TheDrillPasses) {
     const auto said = run_pawl({"--store", this->url(), "drill", "all", "--ttl", "1s"});
     EXPECT_EQ(said.status, 0) << said.output;
+    // An auditor wants to know which statement it was.
+    EXPECT_EQ(said.output.find("refused by the store's fence"), std::string::npos) << said.output;
 }
 
 // Goal: the doctor tells a server that works from one that is gone. Method: the command, before and

@@ -141,6 +141,8 @@ async<examination> tree_store::examine() {
         if (settings.has_value()) configuration += *settings;
     }
     seen.version = servers.version.empty() ? "ZooKeeper" : "ZooKeeper " + servers.version;
+    seen.fence_statement =
+        "setData with its version on the resource's znode below " + tree_->paths().fences();
     const auto clock = co_await tree_->read_clock(**through, until);
     if (clock.has_value()) seen.clock = *clock * 1000;
     seen.findings.push_back(about_version(servers));
