@@ -147,7 +147,8 @@ void postgresql_server::immediate() {
 }
 
 // The processes of a postmaster outlive its kill for a moment, and hold its shared memory, without
-// which the next one does not start. So it is stopped, so that it forks no more, until they are gone.
+// which the next one does not start. So it is stopped, so that it forks no more, until they are
+// gone.
 void postgresql_server::crash() {
     server_.signal(SIGSTOP);
     siginfo_t stopped{};

@@ -470,17 +470,17 @@ void pool::expire_unsent(instant now) {
     const auto why = last_failure_.value_or(failure{
         errc::unreachable,
         place_ + ": no connection within " + base::format_duration(settings_->common.timeout)});
-    fail_all(std::move(gone), failure{errc::unreachable, why.detail});
+    fail_all(gone, failure{errc::unreachable, why.detail});
 }
 
 // REQUIRES: nothing can be sent.
 void pool::drop_unsent() {
     std::deque<request> gone;
     gone.swap(waiting_);
-    fail_all(std::move(gone), failure{*last_failure_});
+    fail_all(gone, failure{*last_failure_});
 }
 
-void pool::fail_all(std::deque<request> gone, const failure& why) {
+void pool::fail_all(const std::deque<request>& gone, const failure& why) {
     const auto self = shared_from_this();
     for (const auto& one : gone) one.who->take(why);
 }

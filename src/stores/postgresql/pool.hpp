@@ -142,7 +142,7 @@ private:
     void check_deadlines();
     void expire_unsent(instant now);
     void drop_unsent();
-    void fail_all(std::deque<request> gone, const failure& why);
+    void fail_all(const std::deque<request>& gone, const failure& why);
 
     void close();
     void loop_ends() override;
