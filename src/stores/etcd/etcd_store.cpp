@@ -3,6 +3,7 @@
 #include "base/ensure.hpp"
 #include "base/text.hpp"
 #include "stores/etcd/client.hpp"
+#include "stores/etcd/crew.hpp"
 #include "stores/etcd/epochs.hpp"
 #include "stores/etcd/examine.hpp"
 #include "stores/etcd/lease_stock.hpp"
@@ -12,11 +13,10 @@
 #include "stores/etcd/watch_board.hpp"
 #include "stores/rules/rules.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 namespace pawl::etcd {
@@ -26,8 +26,8 @@ namespace {
 constexpr int rounds_max = 16;
 // Keys looked at by one transaction: etcd allows 128 operations, and the marker is one of them.
 constexpr std::size_t look_max = 120;
-// How many such transactions are under way at a time.
-constexpr std::size_t looks_at_once = 4;
+// How many requests of one verb are under way at a time.
+constexpr std::size_t steps_at_once = 4;
 // How long a withdrawn claim is remembered, and for how long one etcd lease serves those memories.
 constexpr std::int64_t withdrawn_seconds = 3600;
 constexpr auto withdrawn_stretch = std::chrono::minutes{30};
@@ -180,15 +180,20 @@ private:
     struct due;
     struct looks;
     async<void> look_at_due(std::span<const held> leases, std::vector<due>& all, instant deadline);
-    static boost::asio::awaitable<void> look_on(std::shared_ptr<etcd_store> self,
-                                                std::shared_ptr<looks> todo);
+    static async<void> look_at_batch(std::shared_ptr<etcd_store> self, std::shared_ptr<looks> todo,
+                                     std::size_t batch);
     async<renewal> renew_slowly(const held& lease, const due& seen, instant deadline);
     async<renewal> carry_on(const held& lease, const due& seen, millis ttl, instant deadline);
 
     // The key of etcd whose end a waiter waits for; none when it has ended already.
     std::optional<std::string> held_at(const snapshot& seen, const std::string& key,
                                        fence_token holder) const;
-    async<record> describe(std::string key, const snapshot& seen, instant deadline);
+    result<record> describe(std::string key, const snapshot& seen) const;
+    struct lasting;
+    async<void> add_remaining(std::vector<record>& shown, std::vector<std::int64_t> leases,
+                              instant deadline);
+    static async<void> ask_remaining(std::shared_ptr<etcd_store> self,
+                                     std::shared_ptr<lasting> todo, std::size_t index);
     const holding* own(const std::string& key, fence_token token) const;
     void remember(const std::string& key, holding what);
     failure unreadable(const std::string& key) const {
@@ -571,17 +576,12 @@ async<std::vector<renewal>> etcd_store::do_renew(std::span<const held> leases) {
     co_return answers;
 }
 
-// The keys of a renewal that are looked at, by several coroutines at once. Shared with them: who
-// asked for it may have gone.
+// The keys of a renewal that are looked at.
 struct etcd_store::looks {
     std::vector<std::string> keys;
     std::vector<std::optional<wire::KeyValue>> locks;
     std::optional<marker_text> marker;
     instant deadline{};
-    std::size_t next = 0;
-    std::size_t running = 0;
-    std::optional<failure> why;
-    bell* done = nullptr;
 };
 
 // That etcd keeps a lease alive says nothing about its key: another may have taken that away.
@@ -591,22 +591,13 @@ async<void> etcd_store::look_at_due(std::span<const held> leases, std::vector<du
     for (const auto& lease : leases) todo->keys.push_back(names_.lock + lease.key);
     todo->locks.resize(leases.size());
     todo->deadline = deadline;
-    bell done{client_->executor()};
-    todo->done = &done;
-    struct parted {
-        looks& from;
-        ~parted() { from.done = nullptr; }
-    };
-    const parted until_the_end{*todo};
     const auto batches = (leases.size() + look_max - 1) / look_max;
-    todo->running = std::min(batches, looks_at_once);
-    for (std::size_t i = 0, running = todo->running; i < running; ++i)
-        boost::asio::co_spawn(client_->executor(), look_on(shared_from_this(), todo),
-                              boost::asio::detached);
-    co_await done.wait(deadline + expiry_lag);
-    if (todo->why) co_return *todo->why;
-    if (todo->running > 0)
-        co_return failure{errc::unreachable, client_->present_place() + ": the caller gave up"};
+    crew_step step = [self = shared_from_this(), todo](std::size_t batch) {
+        return look_at_batch(self, todo, batch);
+    };
+    const auto looked = co_await do_together(client_->executor(), batches, steps_at_once,
+                                             std::move(step), deadline);
+    if (looked.has_error()) co_return looked.error();
     for (std::size_t i = 0; i < all.size(); ++i) {
         all[i].marker = todo->marker;
         all[i].lock = std::move(todo->locks[i]);
@@ -614,27 +605,21 @@ async<void> etcd_store::look_at_due(std::span<const held> leases, std::vector<du
     co_return result<void>{};
 }
 
-boost::asio::awaitable<void> etcd_store::look_on(std::shared_ptr<etcd_store> self,
-                                                 std::shared_ptr<looks> todo) {
-    while (todo->next < todo->keys.size() && !todo->why) {
-        const auto begin = todo->next;
-        const auto end = std::min(begin + look_max, todo->keys.size());
-        todo->next = end;
-        transaction look;
-        look.get(self->names_.marker);
-        for (auto i = begin; i < end; ++i) look.get(todo->keys[i]);
-        const auto got = co_await self->run(look, effect::none, todo->deadline);
-        if (got.has_error()) {
-            todo->why = got.error();
-        } else if (static_cast<std::size_t>(got->responses_size()) != end - begin + 1) {
-            todo->why = self->unreadable(self->names_.lock);
-        } else {
-            todo->marker = marker_of(got->responses(0));
-            for (auto i = begin; i < end; ++i)
-                todo->locks[i] = first_of(got->responses(static_cast<int>(i - begin + 1)));
-        }
-    }
-    if (--todo->running == 0 && todo->done != nullptr) todo->done->ring();
+async<void> etcd_store::look_at_batch(std::shared_ptr<etcd_store> self, std::shared_ptr<looks> todo,
+                                      std::size_t batch) {
+    const auto begin = batch * look_max;
+    const auto end = std::min(begin + look_max, todo->keys.size());
+    transaction look;
+    look.get(self->names_.marker);
+    for (auto i = begin; i < end; ++i) look.get(todo->keys[i]);
+    const auto got = co_await self->run(look, effect::none, todo->deadline);
+    if (got.has_error()) co_return got.error();
+    if (static_cast<std::size_t>(got->responses_size()) != end - begin + 1)
+        co_return self->unreadable(self->names_.lock);
+    todo->marker = marker_of(got->responses(0));
+    for (auto i = begin; i < end; ++i)
+        todo->locks[i] = first_of(got->responses(static_cast<int>(i - begin + 1)));
+    co_return result<void>{};
 }
 
 // Rule 3, for a lease that cannot simply be kept alive: of another TTL, of another process, bounded
@@ -898,12 +883,19 @@ async<bool> etcd_store::do_withdraw(std::string key, std::string id) {
 
 // ---- Looking
 
-async<record> etcd_store::describe(std::string key, const snapshot& seen, instant deadline) {
+// The lease that a key is kept by, 0 for none.
+std::int64_t keeper_of(const snapshot& seen) {
+    if (seen.lock) return seen.lock->lease();
+    return seen.pause ? seen.pause->lease() : 0;
+}
+
+// All but what is left of it.
+result<record> etcd_store::describe(std::string key, const snapshot& seen) const {
     record shown;
     shown.key = std::move(key);
     if (seen.record) {
         const auto last = parse_record(seen.record->value());
-        if (!last) co_return unreadable(names_.record + shown.key);
+        if (!last) return unreadable(names_.record + shown.key);
         shown.owner = last->owner;
         shown.acquired_at = last->acquired;
         shown.last_token = seen.token_of(last->token, seen.record->mod_revision());
@@ -911,19 +903,45 @@ async<record> etcd_store::describe(std::string key, const snapshot& seen, instan
     if (seen.done) shown.last_done = parse_done(seen.done->value());
     if (seen.lock) {
         const auto text = parse_lock(seen.lock->value());
-        if (!text) co_return unreadable(names_.lock + shown.key);
+        if (!text) return unreadable(names_.lock + shown.key);
         shown.owner = text->owner;
         shown.acquired_at = text->acquired;
         shown.holder = seen.token_of(text->token, seen.lock->create_revision());
         shown.last_token = std::max(shown.last_token, shown.holder);
     }
-    const auto& keeps = seen.lock ? seen.lock : seen.pause;
-    if (keeps) {
-        const auto left = co_await remaining(keeps->lease(), deadline);
-        if (left.has_error()) co_return left.error();
-        shown.remaining = *left;
-    }
-    co_return shown;
+    return shown;
+}
+
+// What is left of each lease; etcd tells it one by one.
+struct etcd_store::lasting {
+    std::vector<std::int64_t> leases;
+    std::vector<millis> left;
+    instant deadline{};
+};
+
+async<void> etcd_store::add_remaining(std::vector<record>& shown, std::vector<std::int64_t> leases,
+                                      instant deadline) {
+    const auto todo = std::make_shared<lasting>();
+    todo->left.resize(leases.size());
+    todo->leases = std::move(leases);
+    todo->deadline = deadline;
+    crew_step step = [self = shared_from_this(), todo](std::size_t index) {
+        return ask_remaining(self, todo, index);
+    };
+    const auto asked = co_await do_together(client_->executor(), todo->leases.size(),
+                                            4 * steps_at_once, std::move(step), deadline);
+    if (asked.has_error()) co_return asked.error();
+    for (std::size_t i = 0; i < shown.size(); ++i) shown[i].remaining = todo->left[i];
+    co_return result<void>{};
+}
+
+async<void> etcd_store::ask_remaining(std::shared_ptr<etcd_store> self,
+                                      std::shared_ptr<lasting> todo, std::size_t index) {
+    if (todo->leases[index] == 0) co_return result<void>{};
+    const auto left = co_await self->remaining(todo->leases[index], todo->deadline);
+    if (left.has_error()) co_return left.error();
+    todo->left[index] = *left;
+    co_return result<void>{};
 }
 
 async<std::optional<record>> etcd_store::do_inspect(std::string key) {
@@ -933,8 +951,13 @@ async<std::optional<record>> etcd_store::do_inspect(std::string key) {
     if (seen.has_error()) co_return seen.error();
     if (!seen->lock && !seen->pause && !seen->record && !seen->done)
         co_return std::optional<record>{};
-    const auto shown = co_await describe(key, *seen, deadline);
+    auto shown = describe(key, *seen);
     if (shown.has_error()) co_return shown.error();
+    if (const auto keeper = keeper_of(*seen); keeper != 0) {
+        const auto left = co_await remaining(keeper, deadline);
+        if (left.has_error()) co_return left.error();
+        shown->remaining = *left;
+    }
     co_return std::optional<record>{*shown};
 }
 
@@ -964,15 +987,19 @@ async<page> etcd_store::do_list(std::string prefix, std::string after, std::size
             one.marker = marker;
             one.*parts[i] = each;
         }
+    std::vector<std::int64_t> keepers;
     for (const auto& [key, seen] : merged) {
         if (found.records.size() == limit) {
             found.next = found.records.back().key;
             break;
         }
-        auto shown = co_await describe(key, seen, deadline);
+        auto shown = describe(key, seen);
         if (shown.has_error()) co_return shown.error();
         found.records.push_back(std::move(*shown));
+        keepers.push_back(keeper_of(seen));
     }
+    const auto added = co_await add_remaining(found.records, std::move(keepers), deadline);
+    if (added.has_error()) co_return added.error();
     co_return found;
 }
 

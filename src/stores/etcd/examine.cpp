@@ -1,6 +1,8 @@
 #include "stores/etcd/examine.hpp"
 
+#include "base/duration.hpp"
 #include "stores/etcd/transactions.hpp"
+#include "time/clocks.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -16,6 +18,19 @@ constexpr int alarm_no_space = 1;
 constexpr int alarm_corrupt = 2;
 
 std::string megabytes(std::int64_t bytes) { return std::to_string(bytes / 1024 / 1024) + " MiB"; }
+
+// A Date has whole seconds, so nothing more exact can be said: no number for the clock itself.
+finding judge_clock(const clock_reading& read) {
+    const auto now = lease_clock::now();
+    const auto ours = time::wall_now().time_since_epoch();
+    const auto ahead = std::max(ours - read.latest(now), read.earliest(now) - ours);
+    if (ahead <= micros{0})
+        return {severity::ok, "clock", "the node's clock shows the same second as ours"};
+    return {severity::warn, "clock",
+            "the node's clock is at least " +
+                base::format_duration(std::chrono::ceil<millis>(ahead)) +
+                " away from ours: occurrences are judged by it, let both follow NTP"};
+}
 
 using statuses = std::vector<std::pair<std::string, result<wire::StatusResponse>>>;
 
@@ -129,11 +144,11 @@ async<examination> examine_cluster(std::shared_ptr<client> through, key_names na
     examination seen;
     const auto clock = co_await through->clock(deadline);
     if (clock.has_error()) co_return clock.error();
-    seen.clock = clock->likely(lease_clock::now()).count();
     seen.version = "etcd " + through->facts().version;
     seen.fence_statement = "Txn on " + names.fence +
                            "RESOURCE that puts the token only if the value there is below it";
     seen.findings.push_back({severity::ok, "version", seen.version});
+    seen.findings.push_back(judge_clock(*clock));
     if (through->facts().tls) seen.findings.push_back(*through->facts().tls);
     statuses all;
     for (std::size_t i = 0; i < through->nodes(); ++i) {
