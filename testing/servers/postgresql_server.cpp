@@ -98,7 +98,7 @@ void postgresql_server::write_configuration() const {
         << folder_.path().string()
         << "'\nshared_buffers=16MB\nmax_connections=100\njit=off\nautovacuum_naptime=1h\n"
            "log_min_messages=warning\nwal_level=replica\nmax_wal_senders=4\n"
-           "wal_retrieve_retry_interval=100ms\n";
+           "wal_retrieve_retry_interval=100ms\ndynamic_shared_memory_type=mmap\n";
     if (options_.tls) {
         // The server wants a key that is its own and nobody else's.
         const auto key = data / "server.key";
