@@ -104,8 +104,8 @@ async<void> cluster_map::refresh(instant deadline) {
 // Those with a connection first, then the other masters, then what the URL names.
 std::vector<server_ptr> cluster_map::candidates() {
     auto all = masters();
-    std::stable_partition(all.begin(), all.end(),
-                          [](const server_ptr& one) { return one->link->is_connected(); });
+    std::partition(all.begin(), all.end(),
+                   [](const server_ptr& one) { return one->link->is_connected(); });
     for (const auto& seed : settings_->seeds) {
         auto one = node(seed);
         if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));

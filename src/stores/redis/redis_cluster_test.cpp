@@ -1,6 +1,6 @@
 // A Redis Cluster: where keys are, what moves, and what a node's death does.
 #include "testing/servers/redis_cluster.hpp"
-#include "stores/redis/failover_load.hpp"
+#include "stores/redis/failover_load_test.hpp"
 #include "stores/redis/slots.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // One master behind three sentinels: what is found out, what is refused, and what a failover does.
-#include "stores/redis/failover_load.hpp"
+#include "stores/redis/failover_load_test.hpp"
 #include "testing/faults/canned_server.hpp"
 #include "testing/servers/redis_sentinels.hpp"
 

@@ -7,12 +7,15 @@
 #include <gtest/gtest.h>
 
 #include <poll.h>
+
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace pawl::redis {
