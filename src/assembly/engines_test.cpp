@@ -103,6 +103,13 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"zookeeper://h?acl=creator", "needs user:password@"},
         {"zookeeper://h?acl=all", "open, creator"},
 #endif
+#ifdef PAWL_STORE_ETCD
+        {"etcd://", "one or more members"},
+        {"etcd://h/x", "no path"},
+        {"etcd://:pw@h", "needs a user"},
+        {"etcds://h?key=/x", "go together"},
+        {"etcd://h?ca=/x", "unknown"},
+#endif
     };
     for (const auto& [url, says] : cases) {
         const auto line = refusal(url);
