@@ -89,6 +89,8 @@ TEST(Election, ALatePromiseJoinsUnderTheTokenOfTheLock) {
     EXPECT_EQ(one.machine.token(), fence_token{100});
     one.confirms(2, false);
     EXPECT_NE(one.outcome<election::won>(), nullptr);
+    // It would hold the key back from others once the lock is let go.
+    EXPECT_EQ(one.told(kind::undo, 2), 1u);
 }
 
 TEST(Election, OneThatDoesNotConfirmIsMadeUpForByALateOne) {

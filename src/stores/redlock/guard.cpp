@@ -28,6 +28,8 @@ struct accepted {
 
 // One check, however many ballots it takes.
 struct ballot {
+    ballot(std::int64_t number, std::string name) : round{number}, who{std::move(name)} {}
+
     std::int64_t round;
     std::string who;
 };
@@ -151,7 +153,8 @@ async<fence_verdict> check_fence(std::shared_ptr<quorum> among, std::string reso
     ballot mine{time::wall_now().time_since_epoch().count(), me};
     bool may_have_counted = false;
     for (int tries = 0;; ++tries) {
-        const auto promises = co_await prepare(among, resource, mine, deadline);
+        auto preparing = prepare(among, resource, mine, deadline);
+        const auto promises = co_await std::move(preparing);
         if (promises->healthy() < among->majority() || promises->was_cancelled())
             co_return among->minority(*promises,
                                       may_have_counted ? errc::outcome_unknown : errc::unreachable);
@@ -165,7 +168,8 @@ async<fence_verdict> check_fence(std::shared_ptr<quorum> among, std::string reso
             const auto newest = passes ? std::max(token, seen.state.newest) : seen.state.newest;
             const auto writer = newer ? me : seen.state.writer;
             may_have_counted = may_have_counted || passes;
-            const auto votes = co_await accept(among, resource, mine, newest, writer, deadline);
+            auto accepting = accept(among, resource, mine, newest, writer, deadline);
+            const auto votes = co_await std::move(accepting);
             if (count_accepted(*votes) >= among->majority())
                 co_return fence_verdict{passes, newest};
             if (votes->healthy() < among->majority() || votes->was_cancelled())

@@ -13,7 +13,8 @@ if not till or not string.find(packed, '^%S+ %S+ %S+ %S+ ', 75) then
 end
 local phase, watched, holder = string.sub(packed, 71, 71), string.sub(packed, 73, 73), string.sub(packed, 3, 18)
 local held = phase == 'c' and holder == ARGV[1] and now < till
-if not held and (ARGV[5] == 'held' or last >= ARGV[2]) then return 0 end
+if not held and ARGV[5] == 'held' then return 0 end
+if not held and last >= ARGV[2] then return 1 end
 local space, key = string.match(KEYS[1], '^([^:]+):redlock:(.*)$')
 if held then
   if watched == 'w' then redis.call('PUBLISH', space .. ':redlock-changed:' .. key, '') end

@@ -1,5 +1,5 @@
 // What a majority is for: nodes that are slow, dead, wiped or cut off, under load, on real servers.
-#include "stores/redlock/redlock_test_base.hpp"
+#include "stores/redlock/redlock_nodes_test.hpp"
 
 #include "testing/faults/tcp_proxy.hpp"
 
@@ -34,7 +34,7 @@ double median_pair(client& mine, int pairs) {
     std::vector<double> samples;
     for (int i = 0; i < pairs; ++i) {
         const auto begun = lease_clock::now();
-        EXPECT_TRUE(*mine.release("timed", mine.granted(fresh_claim("timed"))));
+        EXPECT_TRUE(conformance::yes(mine.release("timed", mine.granted(fresh_claim("timed")))));
         samples.push_back(
             std::chrono::duration<double, std::micro>(lease_clock::now() - begun).count());
     }
@@ -89,7 +89,7 @@ TEST(RedlockStore, TenThousandRoundsLeaveNeitherKeysNorConnections) {
                     const auto answer = mine.acquire(fresh_claim(key));
                     const auto* won = answer.has_value() ? std::get_if<grant>(&*answer) : nullptr;
                     if (won != nullptr) {
-                        EXPECT_TRUE(*mine.release(key, won->token));
+                        EXPECT_TRUE(conformance::yes(mine.release(key, won->token)));
                     }
                 }
             });
@@ -116,7 +116,7 @@ void expect_no_wait(std::size_t nodes, const std::vector<std::size_t>& frozen) {
     const auto token = mine.granted(fresh_claim("held"));
     EXPECT_EQ(mine.renew(lease_of("held", token)), renewal::renewed);
     EXPECT_EQ(mine.show("held").holder, token);
-    EXPECT_TRUE(mine.fence("resource", token, fence_rule::reject_older)->accepted);
+    EXPECT_TRUE(mine.fence("resource", token, fence_rule::reject_older).value().accepted);
     EXPECT_EQ(mine.all("", 10).size(), 2u);
     for (const auto which : frozen) servers.at(which).thaw();
     // What was asked of them meanwhile has come to nothing, or joins the lease that is held.
@@ -147,7 +147,7 @@ TEST(RedlockFault, ANodeThatWasDownIsToppedUpByARenewal) {
     servers.at(0).crash();
     EXPECT_EQ(mine.renew(lease_of("key", token, 60s)), renewal::renewed);
     EXPECT_EQ(open(on_ports(servers.ports(), 500ms)).refused(fresh_claim("key")).holder, token);
-    EXPECT_TRUE(*mine.release("key", token));
+    EXPECT_TRUE(conformance::yes(mine.release("key", token)));
 }
 
 // Goal: what a node missed while it was down it is told when it is back.
@@ -157,7 +157,7 @@ TEST(RedlockFault, AReleaseReachesANodeThatWasDown) {
     const auto token = mine.granted(fresh_claim("key", 60s));
     until([&] { return is_confirmed_at(servers, 1, "key"); });
     servers.at(1).crash();
-    EXPECT_TRUE(*mine.release("key", token));
+    EXPECT_TRUE(conformance::yes(mine.release("key", token)));
     servers.at(1).start();
     until([&] { return record_at(servers, 1, "key").substr(2, 16) == "0000000000000000"; });
 }
@@ -175,7 +175,7 @@ TEST(RedlockFault, WithoutAMajorityAllIsUnreachableAndResumesWhenItIsBack) {
     EXPECT_EQ(mine.show("key").holder, token);
     auto woke = waiter.start_waiting("key", token, 10s);
     waiter.until_waiters("key", 1);
-    EXPECT_TRUE(*mine.release("key", token));
+    EXPECT_TRUE(conformance::yes(mine.release("key", token)));
     EXPECT_EQ(woke.get(), wait_end::changed);
 }
 
@@ -192,7 +192,7 @@ TEST(RedlockFault, TokensRiseOverEveryPairOfMajorities) {
         auto fresh = open(on_ports(servers.ports(), 300ms));
         const auto token = fresh.granted_in_the_end(fresh_claim("key"));
         EXPECT_GT(token, last);
-        EXPECT_TRUE(*fresh.release("key", token));
+        EXPECT_TRUE(conformance::yes(fresh.release("key", token)));
         last = token;
         servers.at(round % 3).thaw();
     }
@@ -206,7 +206,7 @@ TEST(RedlockFault, AnEvictionBurnsTheTokenOnEveryMajority) {
     servers.at(0).start();
     servers.at(1).crash();
     auto operators = open(on_ports(servers.ports(), 300ms));
-    EXPECT_TRUE(*operators.evict("key", token, 0ms));
+    EXPECT_TRUE(conformance::yes(operators.evict("key", token, 0ms)));
     servers.at(1).start();
     servers.at(2).crash();
     // Lost, or unknown while the node that knows best is away: never renewed.
@@ -223,13 +223,14 @@ TEST(RedlockFault, AFenceIsRememberedByEveryMajority) {
     servers.at(0).crash();
     EXPECT_TRUE(open(on_ports(servers.ports(), 300ms))
                     .fence("file", fence_token{20}, fence_rule::reject_older)
-                    ->accepted);
+                    .value()
+                    .accepted);
     servers.at(0).start();
     servers.at(1).crash();
     const auto stale = open(on_ports(servers.ports(), 300ms))
                            .fence("file", fence_token{19}, fence_rule::reject_older);
-    EXPECT_FALSE(stale->accepted);
-    EXPECT_EQ(stale->newest, fence_token{20});
+    EXPECT_FALSE(stale.value().accepted);
+    EXPECT_EQ(stale.value().newest, fence_token{20});
 }
 
 // ---- Claimers that are cut off
@@ -285,7 +286,7 @@ TEST(RedlockFault, AClaimThatWasCutOffIsGrantedOnceWhenRepeated) {
     const auto token = mine.granted_in_the_end(wanted);
     auto other = open(on_ports(servers.ports()));
     EXPECT_EQ(other.refused(fresh_claim("key")).holder, token);
-    EXPECT_TRUE(*mine.withdraw("key", wanted.id));
+    EXPECT_TRUE(conformance::yes(mine.withdraw("key", wanted.id)));
     EXPECT_GT(other.granted_in_the_end(fresh_claim("key")), token);
 }
 

@@ -1,6 +1,6 @@
 // The ways in which nodes turn a store away: one clear line, and only when it matters to a
 // majority.
-#include "stores/redlock/redlock_test_base.hpp"
+#include "stores/redlock/redlock_nodes_test.hpp"
 
 #include "testing/faults/canned_server.hpp"
 
@@ -29,7 +29,7 @@ TEST(RedlockRefusal, OneWrongPasswordOfThreeIsTolerated) {
         open(all_with(on_ports({good.at(0).port(), other.port(), good.at(1).port()}), "s3cret"));
     const auto token = mine.granted(fresh_claim("key"));
     EXPECT_EQ(mine.renew(conformance::lease_of("key", token)), renewal::renewed);
-    EXPECT_TRUE(*mine.release("key", token));
+    EXPECT_TRUE(conformance::yes(mine.release("key", token)));
 }
 
 TEST(RedlockRefusal, AMajorityOfWrongPasswordsIsDeniedAtOnceAndNamesBoth) {
@@ -156,13 +156,13 @@ TEST(RedlockRefusal, TheDocumentedUserMayDoEverything) {
     EXPECT_EQ(mine.renew(conformance::lease_of("key", token, 1s)), renewal::renewed);
     auto woke = mine.start_waiting("key", token, 10s);
     mine.until_waiters("key", 1);
-    EXPECT_TRUE(*mine.evict("key", token, 0ms));
+    EXPECT_TRUE(conformance::yes(mine.evict("key", token, 0ms)));
     EXPECT_EQ(woke.get(), conformance::wait_end::changed);
     const auto next = mine.granted_in_the_end(fresh_claim("key", 1s));
-    EXPECT_TRUE(*mine.release("key", next));
-    EXPECT_FALSE(*mine.withdraw("key", "some-id"));
+    EXPECT_TRUE(conformance::yes(mine.release("key", next)));
+    EXPECT_FALSE(conformance::yes(mine.withdraw("key", "some-id")));
     EXPECT_EQ(mine.all("", 10).size(), 1u);
-    EXPECT_TRUE(mine.fence("resource", next, fence_rule::reject_older)->accepted);
+    EXPECT_TRUE(mine.fence("resource", next, fence_rule::reject_older).value().accepted);
 }
 
 }  // namespace

@@ -179,7 +179,8 @@ async<std::vector<renewal>> redlock_store::renew(std::span<const held> leases) {
     while (answers.size() < leases.size()) {
         const auto rest = leases.subspan(answers.size());
         const auto batch = rest.first(std::min(rest.size(), renew_batch_max));
-        const auto renewed = co_await renew_batch(among_, holdings_, batch);
+        auto renewing = renew_batch(among_, holdings_, batch);
+        const auto renewed = co_await std::move(renewing);
         if (renewed.has_error()) co_return renewed.error();
         answers.insert(answers.end(), renewed->begin(), renewed->end());
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
@@ -244,20 +245,24 @@ async<bool> redlock_store::evict_everywhere(std::string key, fence_token token, 
     const auto votes = among_->ask(tell);
     const auto majority = among_->majority();
     const round::judge enough = [majority](const round& all) {
-        const auto yes = count_yes(all);
-        return yes >= majority || (all.healthy() >= majority && yes + all.missing() == 0);
+        return count_yes(all) >= majority || all.healthy() >= majority;
     };
     co_await votes->until(enough);
     if (votes->was_cancelled()) co_return gave_up();
     if (votes->healthy() < majority) co_return among_->minority(*votes, errc::outcome_unknown);
     const auto yes = count_yes(*votes);
-    if (yes == 0 || yes >= majority || also_elsewhere) co_return yes > 0;
-    co_return co_await evict_everywhere(key, token, delay, deadline, true);
+    // Who has not answered may hold it as well.
+    const auto silent = votes->missing() + votes->failures().size();
+    if (yes == 0 || yes + silent < majority) co_return false;
+    if (yes >= majority || also_elsewhere) co_return true;
+    auto burning = evict_everywhere(key, token, delay, deadline, true);
+    co_return co_await std::move(burning);
 }
 
 async<bool> redlock_store::evict(std::string key, fence_token token, millis delay) {
     const auto self = shared_from_this();
-    const auto done = co_await evict_everywhere(key, token, delay, among_->deadline(), false);
+    auto evicting = evict_everywhere(key, token, delay, among_->deadline(), false);
+    const auto done = co_await std::move(evicting);
     if (done.has_error()) co_return done.error();
     if (*done) holdings_.forget(key, token);
     // Not `done`: a moved result<bool> would be read as "has a value".
@@ -268,29 +273,34 @@ async<bool> redlock_store::evict(std::string key, fence_token token, millis dela
 
 async<std::optional<record>> redlock_store::inspect(std::string key) {
     const auto self = shared_from_this();
-    co_return co_await look_at(among_, std::move(key));
+    auto work = look_at(among_, std::move(key));
+    co_return co_await std::move(work);
 }
 
 async<page> redlock_store::list(std::string prefix, std::string after, std::size_t limit) {
     const auto self = shared_from_this();
     base::ensure(limit >= 1 && limit <= page_limit_max);
-    co_return co_await read_page(among_, std::move(prefix), std::move(after), limit);
+    auto work = read_page(among_, std::move(prefix), std::move(after), limit);
+    co_return co_await std::move(work);
 }
 
 async<void> redlock_store::wait_change(std::string key, fence_token seen) {
     const auto self = shared_from_this();
-    co_return co_await watch_over(among_, std::move(key), seen);
+    auto work = watch_over(among_, std::move(key), seen);
+    co_return co_await std::move(work);
 }
 
 async<fence_verdict> redlock_store::fence(std::string resource, fence_token token,
                                           fence_rule rule) {
     const auto self = shared_from_this();
-    co_return co_await check_fence(among_, std::move(resource), token, rule);
+    auto work = check_fence(among_, std::move(resource), token, rule);
+    co_return co_await std::move(work);
 }
 
 async<examination> redlock_store::examine() {
     const auto self = shared_from_this();
-    co_return co_await examine_nodes(among_);
+    auto work = examine_nodes(among_);
+    co_return co_await std::move(work);
 }
 
 }  // namespace

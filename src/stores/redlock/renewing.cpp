@@ -115,7 +115,8 @@ async<std::vector<candidate>> find_claims(std::shared_ptr<quorum> among, const h
     for (std::size_t i = 0; i < leases.size(); ++i) {
         auto under = mine.find(leases[i].key, leases[i].token);
         if (!under) {
-            auto found = co_await find_claim(among, leases[i].key, leases[i].token);
+            auto finding = find_claim(among, leases[i].key, leases[i].token);
+            auto found = co_await std::move(finding);
             if (found.has_error()) co_return found.error();
             under = *std::move(found);
         }
@@ -130,7 +131,8 @@ async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, holdings&
                                         std::span<const held> leases) {
     const auto sent = lease_clock::now();
     const auto deadline = among->deadline();
-    auto claims = co_await find_claims(among, mine, leases);
+    auto finding = find_claims(among, mine, leases);
+    auto claims = co_await std::move(finding);
     if (claims.has_error()) co_return claims.error();
     const candidates all = std::make_shared<const std::vector<candidate>>(*std::move(claims));
     std::vector<renewal> answers(leases.size(), renewal::lost);
@@ -171,7 +173,8 @@ async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, holdings&
         if (seen.held >= majority) {
             answer = renewal::renewed;
         } else if (may_carry_on && seen.held + seen.free >= majority) {
-            const auto holders = co_await hold_by_top_up(among, *votes, all, i, deadline);
+            auto joining = hold_by_top_up(among, *votes, all, i, deadline);
+            const auto holders = co_await std::move(joining);
             if (*holders >= majority) answer = renewal::renewed;
         }
         if (answer == renewal::lost && !is_lost_for_sure(seen, majority)) answer = renewal::unknown;
