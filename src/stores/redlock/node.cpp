@@ -81,12 +81,13 @@ void node::ask_plainly(std::string_view commands, std::size_t count, instant dea
 }
 
 void node::heard(redis::answer got, const answer_taker& taker) {
-    if (got.has_error()) {
+    const bool asked_and_answered = got.has_value();
+    if (asked_and_answered && got->is_error()) got = redis::explain_refusal(place_, got->text);
+    // A server that still loads its data answers, but is of no use yet; one that refuses is there.
+    if (got.has_error() && (got.error().code == errc::unreachable || !asked_and_answered))
         note_failure(got.error());
-    } else {
-        if (got->is_error()) got = redis::explain_refusal(place_, got->text);
+    else
         note_answer();
-    }
     taker(std::move(got));
 }
 
