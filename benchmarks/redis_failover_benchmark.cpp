@@ -175,14 +175,14 @@ void wait_for_a_replica() {
     following.primary = master.port();
     testing_servers::redis_server replica{following};
     const auto url = "redis://127.0.0.1:" + std::to_string(master.port());
-    auto quick = locks::open(url), confirmed = locks::open(url + "?wait=1");
+    auto quick = locks::open(url), confirmed = locks::open(url + "?wait=1&timeout=20s");
     bare_redis bare{master.port()};
     // Until the replica has loaded what it was sent, it confirms nothing.
     do bare.ask({"SET", "probe", ""});
     while (bare.ask({"WAIT", "1", "1000"})->integer < 1);
     const auto pair_with_wait = [&] {
         bare.send(bare.acquire_words("waited/bare", claim_id));
-        bare.send({"WAIT", "1", "500"});
+        bare.send({"WAIT", "1", "5000"});
         const auto won = bare.receive();
         if (won->type != REDIS_REPLY_INTEGER || bare.receive()->integer < 1)
             throw std::runtime_error{"the replica does not follow"};
