@@ -3,6 +3,8 @@
 #include "testing/servers/zookeeper_server.hpp"
 #include "tests/crash/server_laws.hpp"
 
+#include <algorithm>
+
 namespace pawl::crash {
 namespace {
 
@@ -17,6 +19,8 @@ class zookeeper_engine : public testing_servers::zookeeper_server {
 public:
     zookeeper_engine() : zookeeper_server{open_to_all()} {}
     static std::string url(const std::string& host, std::uint16_t port, millis timeout) {
+        // To begin a session takes a transaction of its own on top of the connection.
+        timeout = std::max(timeout, millis{1000});
         return "zookeeper://" + host + ":" + std::to_string(port) +
                "?timeout=" + base::format_duration(timeout);
     }
