@@ -61,7 +61,8 @@ struct already_done {
 
 using verdict = std::variant<grant, busy, already_done>;
 
-// `unknown` is no answer of a store: it is what the holder makes of a failure.
+// `unknown` is what the holder makes of a failure. As an answer only a store of several independent
+// parts gives it (Redlock, a cluster): for those leases whose part did not answer.
 enum class renewal { renewed, lost, unknown };
 
 // What to do about a lease that ran out before its renewal arrived (rule 3).
@@ -138,8 +139,7 @@ public:
     // leaves a tombstone where the engine can reorder a late claim behind this. True if it was
     // held.
     virtual async<bool> withdraw(std::string key, std::string id) = 0;
-    // Rule 3. One answer for each lease, in order, renewed or lost; a failure means unknown for
-    // all.
+    // Rule 3. One answer for each lease, in order; a failure means unknown for all.
     virtual async<std::vector<renewal>> renew(std::span<const held> leases) = 0;
     // Rule 4. True if this token was the live holder; otherwise nothing has changed but last_done.
     virtual async<bool> release(std::string key, fence_token token, farewell how) = 0;
