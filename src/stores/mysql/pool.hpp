@@ -5,6 +5,7 @@
 // idle and pays for nothing else.
 #pragma once
 
+#include "net/asker.hpp"
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
 #include "net/loop.hpp"
@@ -14,7 +15,6 @@
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
 
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -59,15 +59,7 @@ public:
     void close_from_anywhere();
 
 private:
-    // Whoever waits for an answer.
-    class asker {
-    public:
-        virtual ~asker() = default;
-        virtual void take(outcome got) = 0;
-        virtual bool waits() const = 0;
-    };
-    template <class Handler>
-    class handler_asker;
+    using asker = net::asker<outcome>;
     // A connection's coroutine that has nothing to do.
     class idler {
     public:
@@ -144,27 +136,6 @@ private:
 };
 
 template <class Handler>
-class pool::handler_asker final : public asker {
-public:
-    explicit handler_asker(Handler&& handler) : handler_{std::move(handler)} {}
-
-    void take(outcome got) override {
-        if (!handler_) return;
-        auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
-        if (slot.is_connected()) slot.clear();
-        auto handler = std::move(*handler_);
-        handler_.reset();
-        std::move(handler)(std::move(got));
-    }
-    bool waits() const override { return handler_.has_value(); }
-
-    Handler& handler() { return *handler_; }
-
-private:
-    std::optional<Handler> handler_;
-};
-
-template <class Handler>
 class pool::handler_idler final : public idler {
 public:
     handler_idler(const link* line, Handler&& handler)
@@ -177,14 +148,9 @@ private:
 
 template <class Handler>
 void pool::submit(std::string sql, Handler&& handler) {
-    auto who =
-        std::make_shared<handler_asker<std::decay_t<Handler>>>(std::forward<Handler>(handler));
-    auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
-    if (slot.is_connected()) {
-        std::weak_ptr<asker> cancelled{who};
-        slot.assign([this, cancelled](boost::asio::cancellation_type) { give_up(cancelled); });
-    }
-    enqueue(std::move(sql), std::move(who));
+    enqueue(std::move(sql), net::make_asker<outcome>(
+                                std::forward<Handler>(handler),
+                                [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
 }
 
 }  // namespace pawl::mysql

@@ -6,6 +6,7 @@
 // calls: what gathers while replies are dealt out goes out in one write.
 #pragma once
 
+#include "net/asker.hpp"
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
@@ -17,7 +18,6 @@
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
 
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -93,14 +93,7 @@ public:
     void close_from_anywhere();
 
 private:
-    // Whoever waits for an answer.
-    class asker {
-    public:
-        virtual ~asker() = default;
-        virtual void take(answer got) = 0;
-    };
-    template <class Handler>
-    class handler_asker;
+    using asker = net::asker<answer>;
 
     struct request {
         std::shared_ptr<asker> who;  // shared with the cancellation slot
@@ -184,37 +177,11 @@ private:
 };
 
 template <class Handler>
-class pipeline::handler_asker final : public asker {
-public:
-    explicit handler_asker(Handler&& handler) : handler_{std::move(handler)} {}
-
-    void take(answer got) override {
-        if (!handler_) return;
-        auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
-        if (slot.is_connected()) slot.clear();
-        auto handler = std::move(*handler_);
-        handler_.reset();
-        std::move(handler)(std::move(got));
-    }
-
-    Handler& handler() { return *handler_; }
-
-private:
-    std::optional<Handler> handler_;
-};
-
-template <class Handler>
 void pipeline::submit(std::string_view commands, std::size_t count, instant deadline,
                       Handler&& handler) {
-    auto who =
-        std::make_shared<handler_asker<std::decay_t<Handler>>>(std::forward<Handler>(handler));
-    auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
-    if (slot.is_connected()) {
-        // The place in the queue stays, so that the replies behind it still find their askers.
-        std::weak_ptr<asker> cancelled{who};
-        slot.assign([this, cancelled](boost::asio::cancellation_type) { give_up(cancelled); });
-    }
-    enqueue(commands, count, deadline, std::move(who));
+    enqueue(commands, count, deadline,
+            net::make_asker<answer>(std::forward<Handler>(handler),
+                                    [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
 }
 
 }  // namespace pawl::redis

@@ -186,14 +186,9 @@ async<std::vector<answer>> session::ask_all(std::vector<request> wanted, instant
     if (wanted.empty()) co_return answers;
     std::shared_ptr<gathering> all;
     auto begin = [this, &wanted, &all, until](auto&& handler) {
-        using handler_type = std::decay_t<decltype(handler)>;
-        auto who =
-            std::make_shared<handler_asker<handler_type>>(std::forward<decltype(handler)>(handler));
-        auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
-        if (slot.is_connected()) {
-            std::weak_ptr<asker> cancelled{who};
-            slot.assign([this, cancelled](boost::asio::cancellation_type) { give_up(cancelled); });
-        }
+        auto who = net::make_asker<result<answer>>(
+            std::forward<decltype(handler)>(handler),
+            [this](std::weak_ptr<asker> gone) { give_up(std::move(gone)); });
         all = std::make_shared<gathering>(wanted.size(), std::move(who));
         for (std::size_t i = 0; i < wanted.size(); ++i)
             enqueue(std::move(wanted[i]), until, std::make_shared<gatherer>(all, i));
@@ -414,17 +409,9 @@ session::watch::~watch() {
 boost::asio::awaitable<void> session::watch::fired() {
     if (fired_) co_return;
     auto begin = [this](auto&& handler) {
-        using handler_type = std::decay_t<decltype(handler)>;
-        auto who =
-            std::make_shared<handler_asker<handler_type>>(std::forward<decltype(handler)>(handler));
-        auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
-        if (slot.is_connected()) {
-            std::weak_ptr<asker> cancelled{who};
-            slot.assign([where = where_.get(), cancelled](boost::asio::cancellation_type) {
-                where->give_up(cancelled);
-            });
-        }
-        waiting_ = std::move(who);
+        waiting_ = net::make_asker<result<answer>>(
+            std::forward<decltype(handler)>(handler),
+            [where = where_.get()](std::weak_ptr<asker> gone) { where->give_up(std::move(gone)); });
     };
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
                                          void(result<answer>)>(begin, boost::asio::use_awaitable);

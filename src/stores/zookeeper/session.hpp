@@ -6,13 +6,13 @@
 // heard, and our own heartbeat keeps that lag short.
 #pragma once
 
+#include "net/asker.hpp"
 #include "net/boot_timer.hpp"
 #include "net/loop.hpp"
 #include "stores/zookeeper/client_handle.hpp"
 
 #include <pawl/spi/async.hpp>
 
-#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -30,31 +30,7 @@ namespace pawl::zookeeper {
 millis longest_ttl(millis session_timeout);
 millis least_timeout(millis ttl);
 
-// Whoever waits for an answer.
-class asker {
-public:
-    virtual ~asker() = default;
-    virtual void take(result<answer> got) = 0;
-};
-
-template <class Handler>
-class handler_asker final : public asker {
-public:
-    explicit handler_asker(Handler&& handler) : handler_{std::move(handler)} {}
-
-    void take(result<answer> got) override {
-        if (!handler_) return;
-        auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
-        if (slot.is_connected()) slot.clear();
-        auto handler = std::move(*handler_);
-        handler_.reset();
-        std::move(handler)(std::move(got));
-    }
-    Handler& handler() { return *handler_; }
-
-private:
-    std::optional<Handler> handler_;
-};
+using asker = net::asker<result<answer>>;
 
 // Used on its loop only, but for close_from_anywhere.
 class session : public handle_listener, public std::enable_shared_from_this<session> {
@@ -132,14 +108,10 @@ private:
 
     template <class Handler>
     void submit(request wanted, instant until, Handler&& handler) {
-        auto who =
-            std::make_shared<handler_asker<std::decay_t<Handler>>>(std::forward<Handler>(handler));
-        auto slot = boost::asio::get_associated_cancellation_slot(who->handler());
-        if (slot.is_connected()) {
-            std::weak_ptr<asker> cancelled{who};
-            slot.assign([this, cancelled](boost::asio::cancellation_type) { give_up(cancelled); });
-        }
-        enqueue(std::move(wanted), until, std::move(who));
+        enqueue(std::move(wanted), until,
+                net::make_asker<result<answer>>(
+                    std::forward<Handler>(handler),
+                    [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
     }
     void enqueue(request wanted, instant until, std::shared_ptr<asker> who);
     void give_up(std::weak_ptr<asker> who);
