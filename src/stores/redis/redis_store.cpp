@@ -613,22 +613,27 @@ async<page> redis_store::list_sharded(std::string prefix, std::string after, std
     co_return merged;
 }
 
+// A verb never throws, but awaiting anything in a cancelled coroutine does: look before each.
 async<void> redis_store::wait_change(std::string key, fence_token seen) {
     const auto self = shared_from_this();
     const auto at = spot_of(key);
-    auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    const auto given_up = [&] {
+        return cancellation.cancelled() != boost::asio::cancellation_type::none;
+    };
+    if (given_up()) co_return result<void>{};
     const auto served_by = co_await servers_->of(at.shard, servers_->deadline_from_now());
-    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    if (given_up()) co_return result<void>{};
     if (served_by.has_error()) co_return served_by.error();
     watcher waiting{(*served_by)->ears, at.in.channel + key};
     const auto confirmed = co_await waiting.confirmed();
+    if (given_up()) co_return result<void>{};
     if (confirmed.has_error()) co_return confirmed.error();
-    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
     // What changed before the subscription was never announced to us.
     script_call call{scripts::all().watch, 1};
     call.add(at.in.lock, key).add(digits_of(seen));
     const auto unchanged = co_await run_for_flag(call, at.shard);
-    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    if (given_up()) co_return result<void>{};
     if (unchanged.has_error()) co_return unchanged.error();
     if (!*unchanged) co_return result<void>{};
     co_return co_await waiting.rung();
