@@ -16,6 +16,7 @@
 
 #include <cerrno>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -93,17 +94,23 @@ temporary_folder::~temporary_folder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
+// Below the range from which the kernel takes the ports of outgoing connections: the port of a
+// server that is down for a moment would be taken by one of those. And low enough that the port
+// 10,000 above, where a Redis of a cluster speaks to its like, is below it too.
 std::uint16_t free_port() {
-    const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in where{};
-    where.sin_family = AF_INET;
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof where;
-    auto* address = reinterpret_cast<sockaddr*>(&where);
-    if (probe < 0 || bind(probe, address, size) != 0 || getsockname(probe, address, &size) != 0)
-        fail("cannot find a free port");
-    close(probe);
-    return ntohs(where.sin_port);
+    static std::mt19937 random{std::random_device{}()};
+    std::uniform_int_distribution<int> any{10'000, 21'999};
+    for (;;) {
+        const auto port = static_cast<std::uint16_t>(any(random));
+        const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (probe < 0) fail("cannot find a free port");
+        sockaddr_in here{};
+        here.sin_family = AF_INET;
+        here.sin_port = htons(port);
+        const bool is_free = bind(probe, reinterpret_cast<sockaddr*>(&here), sizeof here) == 0;
+        close(probe);
+        if (is_free) return port;
+    }
 }
 
 void run_command(const std::vector<std::string>& words) {

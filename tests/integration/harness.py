@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import pwd
+import random
 import shutil
 import socket
 import subprocess
@@ -50,9 +51,15 @@ def until(condition, bound=30.0):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below the range of outgoing connections, which would take it while its server is down."""
+    while True:
+        port = random.randrange(10_000, 22_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("", port))
+                return port
+            except OSError:
+                continue
 
 
 def nobody(name):

@@ -212,8 +212,14 @@ TEST(ZookeeperEnsemble, LeadersGoAndQuorumsBreakAndNobodyIsTwo) {
     inside count;
     std::atomic<bool> enough{false};
     std::vector<std::jthread> callers;
+    // Also when an expectation below throws: the callers are joined after it.
+    struct at_the_end {
+        std::atomic<bool>& enough;
+        ~at_the_end() { enough = true; }
+    };
     for (int i = 0; i < 4; ++i)
         callers.emplace_back([&, i] { count.run(i % 2 == 0 ? a : b, enough); });
+    const at_the_end leaving{enough};
     const auto goes_on = [&] {
         const int before = count.rounds;
         until([&] { return count.rounds > before + 10; }, 60s);
