@@ -13,6 +13,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -167,6 +168,12 @@ TYPED_TEST_P(ServerLaws, TheDoctorTellsAServerThatWorksFromOneThatIsGone) {
     const auto gone = run_pawl({"--store", this->url(), "doctor", "--for", "100ms"});
     EXPECT_EQ(gone.status, 2) << gone.output;
     EXPECT_NE(gone.output.find("FAIL  reachability"), std::string::npos) << gone.output;
+    // Every other command says so in one line, that names the place, and by its status.
+    const auto refused = run_pawl({"--store", this->url(millis{500}), "locks", "ls"});
+    EXPECT_EQ(refused.status, 69) << refused.output;
+    EXPECT_EQ(std::count(refused.output.begin(), refused.output.end(), '\n'), 1) << refused.output;
+    EXPECT_NE(refused.output.find(std::to_string(this->server_.port())), std::string::npos)
+        << refused.output;
 }
 
 REGISTER_TYPED_TEST_SUITE_P(ServerLaws, AKilledOrFrozenHoldersCommandIsDeadBeforeTheNextBegins,
