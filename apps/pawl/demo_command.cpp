@@ -205,13 +205,17 @@ private:
                 nodes_[play_.victim].process.signal(SIGCONT);
                 play_.now = drama::act::recovered;
                 return;
-            case drama::act::recovered:
-                if (now.firing < first_ + (last_ - first_) * 3 / 5 || now.node == play_.victim)
+            case drama::act::recovered: {
+                // Another one than before, unless that one wins every firing until it gets late.
+                const bool is_late = now.firing >= first_ + (last_ - first_) * 4 / 5;
+                if (now.firing < first_ + (last_ - first_) * 3 / 5 ||
+                    (now.node == play_.victim && !is_late))
                     return;
                 strike(now, SIGKILL, drama::act::killed,
                        "killed in the middle of its run (SIGKILL)");
                 nodes_[now.node].killed = true;
                 return;
+            }
             case drama::act::killed:
                 play_.after_kill = since();
                 print_line(who.process.name(), now.firing, now.token,
