@@ -10,6 +10,7 @@
 #include "stores/rules/rules.hpp"
 
 #include <boost/asio/this_coro.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -134,6 +135,7 @@ private:
         return {names_[shard], shard};
     }
 
+    async<void> hear_change(std::string key, fence_token seen);
     async<bool> run_for_flag(const script_call& call, std::size_t shard);
     script_call acquire_call(const claim& wanted, const spot& at) const;
     script_call acquire_alone(const claim& wanted, const spot& at) const;
@@ -613,9 +615,19 @@ async<page> redis_store::list_sharded(std::string prefix, std::string after, std
     co_return merged;
 }
 
-// A verb never throws, but awaiting anything in a cancelled coroutine does: look before each.
+// A verb never throws, but awaiting anything in a cancelled coroutine does, also in what it awaits.
 async<void> redis_store::wait_change(std::string key, fence_token seen) {
     const auto self = shared_from_this();
+    try {
+        auto hearing = hear_change(std::move(key), seen);
+        co_return co_await std::move(hearing);
+    } catch (const boost::system::system_error&) {
+        // The caller gave up, and expects no answer.
+    }
+    co_return result<void>{};
+}
+
+async<void> redis_store::hear_change(std::string key, fence_token seen) {
     const auto at = spot_of(key);
     const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
     const auto given_up = [&] {
