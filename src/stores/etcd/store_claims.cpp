@@ -1,0 +1,196 @@
+#include "stores/etcd/cluster_store.hpp"
+#include "stores/rules/rules.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::etcd {
+
+// One claim while it goes on. In the frame of acquire().
+struct etcd_store::attempt {
+    explicit attempt(claim what) : wanted{std::move(what)} {}
+    claim wanted;
+    instant begun = lease_clock::now();
+    instant deadline{};
+    epoch in;
+    etcd_lease lease;
+    done_guess guess = done_guess::exists;
+    std::int64_t acquired = 0;
+    std::int64_t newest_before = 0;
+};
+
+async<verdict> etcd_store::do_acquire(claim wanted) {
+    const auto self = shared_from_this();
+    if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, wanted.ttl))
+        co_return std::move(*refused);
+    attempt now{std::move(wanted)};
+    now.deadline = client_->deadline();
+    for (int round = 0; round < rounds_max; ++round) {
+        const auto answer = co_await try_acquire(now);
+        if (answer.has_error()) {
+            if (is_lease_missing(answer.error())) continue;
+            co_return answer.error();
+        }
+        if (answer->has_value()) co_return **answer;
+        const auto cancelled = co_await is_cancelled();
+        if (cancelled || lease_clock::now() >= now.deadline) break;
+    }
+    co_return contended();
+}
+
+async<etcd_store::again_or<verdict>> etcd_store::try_acquire(attempt& now) {
+    const auto in = co_await epochs_->current(now.deadline);
+    if (in.has_error()) co_return in.error();
+    now.in = *in;
+    if (now.wanted.firing || settings_->common.quarantine) {
+        auto refused = co_await refuse_by_time(now);
+        if (refused.has_error() || refused->has_value()) co_return refused;
+    }
+    const auto lease = co_await leases_->take(now.wanted.ttl, now.begun, now.deadline);
+    if (lease.has_error()) co_return lease.error();
+    now.lease = *lease;
+    const auto& clock = client_->facts().clock;
+    now.acquired = std::chrono::floor<millis>(clock.likely(lease_clock::now())).count();
+    now.newest_before = newest_revision_;
+    const auto asked =
+        acquire_transaction(names_, now.wanted, now.in, now.lease.id, now.acquired, now.guess);
+    const auto got = co_await run(asked, effect::possible, now.deadline);
+    if (got.has_error()) co_return got.error();
+    if (got->succeeded()) co_return co_await granted(now, *got);
+    leases_->give_back(now.lease);
+    co_return co_await explain(now, *got);
+}
+
+// Rules 6 and 7, as far as they depend on the time of day.
+async<etcd_store::again_or<verdict>> etcd_store::refuse_by_time(const attempt& now) {
+    const auto& common = settings_->common;
+    const bool young = common.quarantine && trusted_since_ != now.in.marker.born;
+    if (!young && !now.wanted.firing) co_return std::nullopt;
+    const auto clock = co_await client_->clock(now.deadline);
+    if (clock.has_error()) co_return clock.error();
+    const auto at = lease_clock::now();
+    const micros born{now.in.marker.born};
+    if (young) {
+        const auto left = std::chrono::ceil<millis>(born + *common.quarantine +
+                                                    2 * reading_width_max - clock->earliest(at));
+        if (left.count() > 0)
+            co_return verdict{busy{
+                fence_token{}, {}, std::min(left, *common.quarantine), busy_reason::quarantined}};
+        trusted_since_ = now.in.marker.born;
+    }
+    if (!now.wanted.firing) co_return std::nullopt;
+    const auto due = number(*now.wanted.firing);
+    // Early grants went up to max_skew ahead of the clock, so forgotten ones may have as well.
+    const auto granted_to =
+        (std::chrono::ceil<millis>(born + 2 * reading_width_max) + common.max_skew).count();
+    if (common.quarantine && due < granted_to)
+        co_return verdict{already_done{occurrence{granted_to}}};
+    const auto ahead =
+        std::chrono::ceil<millis>(micros{millis{due}} - clock->latest(at)) - common.max_skew;
+    if (ahead.count() > 0) co_return verdict{busy{fence_token{}, {}, ahead, busy_reason::early}};
+    co_return std::nullopt;
+}
+
+async<etcd_store::again_or<verdict>> etcd_store::granted(attempt& now,
+                                                         const wire::TxnResponse& got) {
+    const auto revision = got.header().revision();
+    const bool same = got.header().cluster_id() == now.in.marker.cluster;
+    if (!same || revision <= now.newest_before) {
+        // A backup was put in its place: what was granted since it was made is forgotten.
+        newest_revision_ = revision;
+        leases_->revoke(now.lease.id);
+        leases_->forget();
+        const auto begun = co_await epochs_->begin_anew(now.in, now.deadline);
+        if (begun.has_error()) co_return failure{errc::outcome_unknown, begun.error().detail};
+        co_return std::nullopt;
+    }
+    holding mine;
+    mine.token = now.in.token_at(revision);
+    mine.created = revision;
+    mine.lease = now.lease;
+    mine.granted = lease_clock::now();
+    mine.id = encode_id(now.wanted.id);
+    mine.acquired = now.acquired;
+    mine.owner = now.wanted.owner;
+    if (now.wanted.mode == delivery::at_most_once) mine.done = now.wanted.firing;
+    grant won{now.wanted.key, mine.token, now.wanted.ttl};
+    remember(now.wanted.key, std::move(mine));
+    co_return verdict{std::move(won)};
+}
+
+// Why a claim was not granted, from what its transaction read instead.
+async<etcd_store::again_or<verdict>> etcd_store::explain(attempt& now,
+                                                         const wire::TxnResponse& got) {
+    const auto key = now.wanted.key;
+    if (got.responses_size() != 5) co_return unreadable(key);
+    const auto lock = first_of(got.responses(0)), pause = first_of(got.responses(1)),
+               withdrawn = first_of(got.responses(2)), done = first_of(got.responses(3)),
+               marker = first_of(got.responses(4));
+    if (!marker || marker->mod_revision() != now.in.marker_revision) {
+        epochs_->forget();
+        co_return std::nullopt;
+    }
+    if (lock) {
+        const auto text = parse_lock(lock->value());
+        if (!text) co_return unreadable(names_.lock + key);
+        if (!withdrawn && text->id == encode_id(now.wanted.id))
+            co_return co_await repeat(now, *lock);
+        const auto left = co_await remaining(lock->lease(), now.deadline);
+        if (left.has_error()) co_return left.error();
+        const auto token =
+            number(text->token) != 0 ? text->token : now.in.token_at(lock->create_revision());
+        co_return verdict{busy{token, text->owner, *left, busy_reason::held}};
+    }
+    if (pause) {
+        const auto left = co_await remaining(pause->lease(), now.deadline);
+        if (left.has_error()) co_return left.error();
+        co_return verdict{busy{fence_token{}, {}, *left, busy_reason::lingering}};
+    }
+    // Rule 2: a claim that was withdrawn is dead, however late it arrives.
+    if (withdrawn) co_return verdict{busy{fence_token{}, {}, millis{1}, busy_reason::held}};
+    if (now.wanted.firing && done) {
+        const auto last = parse_done(done->value());
+        if (!last) co_return unreadable(names_.done + key);
+        if (number(*last) >= number(*now.wanted.firing)) co_return verdict{already_done{*last}};
+    }
+    now.guess = done ? done_guess::exists : done_guess::missing;
+    co_return std::nullopt;
+}
+
+// Rule 2: the same grant again, and its end moves forward.
+async<etcd_store::again_or<verdict>> etcd_store::repeat(attempt& now, const wire::KeyValue& lock) {
+    const auto text = parse_lock(lock.value());
+    const auto token =
+        number(text->token) != 0 ? text->token : now.in.token_at(lock.create_revision());
+    if (own(now.wanted.key, token) == nullptr) {
+        holding mine;
+        mine.token = token;
+        mine.created = lock.create_revision();
+        mine.lease = {lock.lease(), 0, now.begun};
+        const auto elapsed = co_await held_for(now.wanted.key, token, text->acquired, now.deadline);
+        if (elapsed.has_error()) co_return elapsed.error();
+        mine.granted = lease_clock::now() - *elapsed;
+        mine.id = text->id;
+        mine.acquired = text->acquired;
+        mine.owner = text->owner;
+        remember(now.wanted.key, std::move(mine));
+    }
+    const auto extended =
+        co_await extend(now.wanted.key, lock, now.wanted.ttl, false, now.deadline);
+    if (extended.has_error()) co_return extended.error();
+    if (!*extended) co_return std::nullopt;
+    co_return verdict{grant{now.wanted.key, token, now.wanted.ttl}};
+}
+
+// How long a key has been held: by our own clock where we were there, else by that of a node.
+async<millis> etcd_store::held_for(const std::string& key, fence_token token, std::int64_t acquired,
+                                   instant deadline) {
+    if (const auto* mine = own(key, token))
+        co_return std::chrono::floor<millis>(lease_clock::now() - mine->granted);
+    const auto clock = co_await client_->clock(deadline);
+    if (clock.has_error()) co_return clock.error();
+    const auto now = std::chrono::floor<millis>(clock->likely(lease_clock::now()));
+    co_return std::max(now - millis{acquired}, millis{0});
+}
+
+}  // namespace pawl::etcd

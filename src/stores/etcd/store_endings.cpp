@@ -1,0 +1,199 @@
+#include "stores/etcd/cluster_store.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::etcd {
+
+async<bool> etcd_store::do_release(std::string key, fence_token token, farewell how) {
+    const auto self = shared_from_this();
+    const auto deadline = client_->deadline();
+    const auto own_answer = co_await end_own(key, token, how, deadline);
+    if (own_answer.has_error()) {
+        if (!is_lease_missing(own_answer.error())) co_return own_answer.error();
+    } else if (own_answer->has_value()) {
+        co_return **own_answer;
+    }
+    for (int round = 0; round < rounds_max && number(token) != 0; ++round) {
+        const auto answer = co_await end_any(key, token, how, deadline);
+        if (answer.has_error()) {
+            if (is_lease_missing(answer.error())) continue;
+            co_return answer.error();
+        }
+        if (answer->has_value()) co_return **answer;
+        const auto cancelled = co_await is_cancelled();
+        if (cancelled || lease_clock::now() >= deadline) co_return contended();
+    }
+    if (number(token) == 0) co_return false;
+    co_return contended();
+}
+
+// The etcd lease that keeps a key which nobody holds any more; 0: it is free at once.
+async<std::int64_t> etcd_store::pause_lease(const farewell& how, millis elapsed, std::int64_t own,
+                                            instant deadline) {
+    if (how.at_least == farewell::until_expiry) co_return own;
+    const auto left = how.at_least - elapsed;
+    if (left.count() <= 0) co_return 0;
+    const auto lease = co_await leases_->grant(seconds_for(left), deadline);
+    if (lease.has_error()) co_return lease.error();
+    co_return lease->id;
+}
+
+// A lease that this store was granted ends by one transaction, without a look at it.
+async<etcd_store::again_or<bool>> etcd_store::end_own(const std::string& key, fence_token token,
+                                                      const farewell& how, instant deadline) {
+    const auto* known = own(key, token);
+    if (known == nullptr) co_return std::nullopt;
+    const auto mine = *known;
+    const auto in = co_await epochs_->current(deadline);
+    if (in.has_error()) co_return in.error();
+    const auto held = std::chrono::floor<millis>(lease_clock::now() - mine.granted);
+    const auto pause = co_await pause_lease(how, held, mine.lease.id, deadline);
+    if (pause.has_error()) co_return pause.error();
+    ending end{mine.created,
+               {record_text::state::ended, token, mine.acquired, mine.owner},
+               *pause,
+               how.done};
+    // What the grant marked as done is kept as long as the record that is written now.
+    if (!end.done && held > epochs_->stretch()) end.done = mine.done;
+    const auto asked = end_transaction(names_, key, *in, end);
+    const auto got = co_await run(asked, effect::possible, deadline);
+    if (got.has_error()) co_return got.error();
+    own_.erase(key);
+    if (!got->succeeded()) co_return std::nullopt;
+    if (*pause != mine.lease.id) leases_->give_back(mine.lease);
+    co_return true;
+}
+
+async<etcd_store::again_or<bool>> etcd_store::end_any(const std::string& key, fence_token token,
+                                                      const farewell& how, instant deadline) {
+    const auto seen = co_await look(key, deadline);
+    if (seen.has_error()) co_return seen.error();
+    const auto text = seen->lock ? parse_lock(seen->lock->value()) : std::nullopt;
+    if (seen->lock && !text) co_return unreadable(names_.lock + key);
+    if (!text || seen->token_of(text->token, seen->lock->create_revision()) != token)
+        co_return co_await end_lapsed(key, token, how, *seen, deadline);
+    const auto in = co_await epochs_->current(deadline);
+    if (in.has_error()) co_return in.error();
+    millis elapsed{0};
+    if (how.at_least.count() > 0) {
+        const auto held = co_await held_for(key, token, text->acquired, deadline);
+        if (held.has_error()) co_return held.error();
+        elapsed = *held;
+    }
+    const auto pause = co_await pause_lease(how, elapsed, seen->lock->lease(), deadline);
+    if (pause.has_error()) co_return pause.error();
+    const ending end{seen->lock->create_revision(),
+                     {record_text::state::ended, token, text->acquired, text->owner},
+                     *pause,
+                     how.done};
+    const auto asked = end_transaction(names_, key, *in, end);
+    const auto got = co_await run(asked, effect::possible, deadline);
+    if (got.has_error()) co_return got.error();
+    if (!got->succeeded()) co_return std::nullopt;
+    if (*pause != seen->lock->lease()) leases_->revoke(seen->lock->lease());
+    co_return true;
+}
+
+// The work is done whether or not the lease outlived it: the token proves who says so.
+async<etcd_store::again_or<bool>> etcd_store::end_lapsed(const std::string& key, fence_token token,
+                                                         const farewell& how, const snapshot& seen,
+                                                         instant deadline) {
+    const auto last = seen.record ? parse_record(seen.record->value()) : std::nullopt;
+    const auto last_revision = seen.record ? seen.record->mod_revision() : 0;
+    if (!how.done || !last || seen.token_of(last->token, last_revision) != token) co_return false;
+    const auto in = co_await epochs_->current(deadline);
+    if (in.has_error()) co_return in.error();
+    transaction raise;
+    raise.if_changed_at(names_.record + key, last_revision);
+    raise.nested(raise_done(names_, key, *in, *how.done));
+    const auto got = co_await run(raise, effect::possible, deadline);
+    if (got.has_error()) co_return got.error();
+    if (!got->succeeded()) co_return std::nullopt;
+    co_return false;
+}
+
+async<bool> etcd_store::do_evict(std::string key, fence_token token, millis delay) {
+    const auto self = shared_from_this();
+    if (number(token) == 0) co_return false;
+    const auto deadline = client_->deadline();
+    for (int round = 0; round < rounds_max; ++round) {
+        const auto answer = co_await try_evict(key, token, delay, deadline);
+        if (answer.has_error()) {
+            if (is_lease_missing(answer.error())) continue;
+            co_return answer.error();
+        }
+        if (answer->has_value()) co_return **answer;
+        const auto cancelled = co_await is_cancelled();
+        if (cancelled || lease_clock::now() >= deadline) break;
+    }
+    co_return contended();
+}
+
+async<etcd_store::again_or<bool>> etcd_store::try_evict(const std::string& key, fence_token token,
+                                                        millis delay, instant deadline) {
+    const auto seen = co_await look(key, deadline);
+    if (seen.has_error()) co_return seen.error();
+    const auto text = seen->lock ? parse_lock(seen->lock->value()) : std::nullopt;
+    if (seen->lock && !text) co_return unreadable(names_.lock + key);
+    if (!text || seen->token_of(text->token, seen->lock->create_revision()) != token)
+        co_return false;
+    const auto in = co_await epochs_->current(deadline);
+    if (in.has_error()) co_return in.error();
+    std::int64_t pause = 0;
+    if (delay.count() > 0) {
+        const auto left = co_await remaining(seen->lock->lease(), deadline);
+        if (left.has_error()) co_return left.error();
+        const auto lease = co_await leases_->grant(seconds_for(std::min(delay, *left)), deadline);
+        if (lease.has_error()) co_return lease.error();
+        pause = lease->id;
+    }
+    // The record's revision, above every token so far, burns the token of the evicted.
+    const ending end{seen->lock->create_revision(),
+                     {record_text::state::evicted, {}, text->acquired, text->owner},
+                     pause,
+                     std::nullopt};
+    const auto asked = end_transaction(names_, key, *in, end);
+    const auto got = co_await run(asked, effect::possible, deadline);
+    if (got.has_error()) co_return got.error();
+    if (!got->succeeded()) co_return std::nullopt;
+    if (const auto* mine = own(key, token); mine != nullptr) own_.erase(key);
+    leases_->revoke(seen->lock->lease());
+    co_return true;
+}
+
+async<bool> etcd_store::do_withdraw(std::string key, std::string id) {
+    const auto self = shared_from_this();
+    const auto deadline = client_->deadline();
+    const auto in = co_await epochs_->current(deadline);
+    if (in.has_error()) co_return in.error();
+    if (lease_clock::now() >= withdrawn_until_) {
+        const auto lease = co_await leases_->grant(withdrawn_seconds, deadline);
+        if (lease.has_error()) co_return lease.error();
+        withdrawn_lease_ = *lease;
+        withdrawn_until_ = lease_clock::now() + withdrawn_stretch;
+    }
+    // From here on it is refused; whether it was granted before is seen in the same step.
+    transaction kill;
+    kill.put(names_.withdrawn + encode_id(id), key, withdrawn_lease_.id);
+    kill.get(names_.lock + key);
+    const auto got = co_await run(kill, effect::possible, deadline);
+    if (got.has_error()) co_return got.error();
+    const auto lock = got->responses_size() == 2 ? first_of(got->responses(1)) : std::nullopt;
+    const auto text = lock ? parse_lock(lock->value()) : std::nullopt;
+    if (!text || text->id != encode_id(id)) co_return false;
+    const auto token =
+        number(text->token) != 0 ? text->token : in->token_at(lock->create_revision());
+    const ending end{lock->create_revision(),
+                     {record_text::state::ended, token, text->acquired, text->owner},
+                     0,
+                     std::nullopt};
+    const auto asked = end_transaction(names_, key, *in, end);
+    const auto ended = co_await run(asked, effect::possible, deadline);
+    if (ended.has_error()) co_return ended.error();
+    if (const auto* mine = own(key, token); mine != nullptr) own_.erase(key);
+    if (ended->succeeded()) leases_->revoke(lock->lease());
+    co_return ended->succeeded();
+}
+
+}  // namespace pawl::etcd
