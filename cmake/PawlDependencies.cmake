@@ -4,6 +4,9 @@ find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(fmt REQUIRED)
 find_package(PkgConfig REQUIRED)
+# Time zones, and the calendar that g++ 12 lacks.
+find_package(date REQUIRED)
+find_package(tomlplusplus REQUIRED)
 
 find_package(SQLite3 QUIET)
 set(PAWL_HAVE_SQLITE ${SQLite3_FOUND})

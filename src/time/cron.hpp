@@ -1,0 +1,61 @@
+// When a schedule fires: a function of an expression, a zone, a policy and an instant.
+//
+// Five fields (minute hour day month weekday), six (with seconds in front), a macro such as @daily,
+// or an interval such as @every 90s. Intervals are counted from the Unix epoch, so that every node,
+// and the same node after a restart, finds the same firings.
+#pragma once
+
+#include "base/duration.hpp"
+#include "time/clocks.hpp"
+#include "time/zone.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pawl::time {
+
+// A fixed local time that a spring transition leaves out.
+enum class gap_policy {
+    end,  // fires at the end of the gap
+    skip  // does not fire on that day
+};
+
+// A fixed local time that an autumn transition passes twice. Intervals (a * or a step in the hour or
+// a finer field) fire in both passes under either policy.
+enum class repeat_policy {
+    once,  // fires in the first pass
+    twice  // fires in both
+};
+
+struct transitions {
+    gap_policy gap = gap_policy::end;
+    repeat_policy repeat = repeat_policy::once;
+};
+
+// Immutable and cheap to copy. Thread-safe.
+class cron {
+public:
+    // A fault has the column (byte, from 0) of what is wrong, and says what would be right. An
+    // expression that never fires, such as "0 0 30 2 *", is a fault as well.
+    static base::parsed<cron> parse(std::string_view text);
+
+    // The first firing strictly after `after`. Nothing when there is none within the 28 years that
+    // the calendar takes to repeat (or after the year 9999). Bounded in time for every expression.
+    std::optional<wall_instant> next(wall_instant after, const zone& where,
+                                     transitions policy = {}) const;
+
+    // As it was written.
+    const std::string& text() const noexcept;
+    // In words, for people: "at 06:00 every day", "every 90 seconds".
+    std::string describe() const;
+
+private:
+    struct plan;
+    explicit cron(std::shared_ptr<const plan> what) noexcept : plan_{std::move(what)} {}
+
+    std::shared_ptr<const plan> plan_;
+};
+
+}  // namespace pawl::time
