@@ -1,0 +1,75 @@
+// What a run does, as the dispatcher sees it: something to start, to keep alive and to stop.
+//
+// A body does not know of leases. It is told until when it may live, and that instant must hold
+// whatever becomes of this process: another node may be granted the key right after it.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/types.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::schedule {
+
+// What a body is told about its run. No aggregate: it is moved through co_await (docs/style.md, 9).
+struct run_order {
+    run_order() = default;
+
+    std::string run_id;
+    std::string job;
+    std::string key;
+    std::string idempotency_key;
+    std::string checkpoint;  // the last one's text; empty: none
+    std::uint32_t partition = 0;
+    std::uint32_t partition_count = 1;
+    fence_token token{};
+    std::optional<occurrence> firing;
+    int attempt = 1;
+    std::string trigger;
+    std::vector<std::string> arguments;  // of a run that somebody asked for
+    std::string owner;
+    std::string node;
+};
+
+// Why a body is told to stop.
+enum class stop_cause { cancelled, timed_out, lost, shutdown };
+
+struct body_result {
+    body_result() = default;
+
+    bool succeeded = false;
+    std::optional<int> exit_status;  // nothing: it has none, or never began
+    std::string reason;              // one line for people: "exit 3", "killed by SIGSEGV"
+};
+
+// What the body writes, in order; called on the loop.
+using output_sink = std::function<void(std::string_view bytes)>;
+constexpr std::size_t output_chunk_max = 64 * 1024;  // of one call
+
+// Used on the loop only. Destroyed early, it ends what it runs as if this process had died.
+class body {
+public:
+    virtual ~body() = default;
+
+    // REQUIRES: called once; this is kept alive until it has ended.
+    virtual boost::asio::awaitable<body_result> run(run_order order) = 0;
+    // Moves both instants, for every renewal; also before run(). What the body does is over at
+    // kill_at, whatever happens to this process.
+    virtual void extend(instant stop_at, instant kill_at) = 0;
+    // Asks it to end, and ends it by force after the job's grace. Idempotent; also before run(),
+    // which then starts nothing.
+    virtual void stop(stop_cause why) = 0;
+};
+
+using body_maker = std::function<std::shared_ptr<body>(output_sink)>;
+
+}  // namespace pawl::schedule
