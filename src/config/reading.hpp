@@ -1,0 +1,65 @@
+// From a configuration file to settings, or to everything that is wrong with it.
+//
+// Nothing of a value that may be a secret (a store's URL, a token_hash, what is in an env_file)
+// shows in a fault.
+#pragma once
+
+#include "config/settings.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::config {
+
+constexpr std::size_t file_bytes_max = 16u << 20;
+constexpr std::size_t env_file_bytes_max = 1u << 20;
+// More are counted, not kept.
+constexpr std::size_t faults_kept_max = 1000;
+constexpr std::size_t faults_shown = 20;
+
+struct fault {
+    // Line and column, from 1; line 0 when it is about the file as a whole.
+    place at;
+    // "what is wrong; what would be right"
+    std::string what;
+};
+
+struct parsed_configuration {
+    std::string file;
+    settings values;              // whole only without a fault
+    std::vector<fault> faults;    // by position
+    std::vector<fault> warnings;  // what works, but hardly as meant; by position
+    std::size_t fault_count = 0;  // also of those that were not kept
+
+    bool usable() const noexcept { return fault_count == 0; }
+};
+
+// `file_name` is for messages, and relative paths of env_file start in its folder.
+parsed_configuration read_configuration(std::string_view text, const std::string& file_name);
+// A regular file of at most 16 MiB. What cannot be read is a fault.
+parsed_configuration read_configuration_file(const std::string& path);
+
+// "FILE:LINE:COLUMN: what is wrong; what would be right" for the first faults, and, when there are
+// more, a line with their count.
+std::vector<std::string> describe(const parsed_configuration& read,
+                                  std::size_t limit = faults_shown);
+// The same form for warnings.
+std::vector<std::string> describe_warnings(const parsed_configuration& read);
+
+// What a reload brings, and what it cannot bring.
+struct configuration_changes {
+    std::vector<std::string> added;    // names of jobs
+    std::vector<std::string> removed;  // names of jobs
+    std::vector<std::string> changed;  // names of jobs
+    std::vector<std::string> lines;    // for the log, one for each change, without a secret
+    // Of `lines`: what takes effect only when the agent is started again.
+    std::vector<std::string> restarts;
+
+    bool empty() const noexcept { return lines.empty() && restarts.empty(); }
+};
+
+configuration_changes differences(const settings& before, const settings& after);
+
+}  // namespace pawl::config
