@@ -3,8 +3,11 @@
 
 #include "runtime/core.hpp"
 
+#include <pawl/spi/journal.hpp>
 #include <pawl/spi/store_settings.hpp>
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +25,15 @@ struct engine_info {
 // Every engine that this source knows, built in or not.
 const std::vector<engine_info>& known_engines();
 
+using journal_maker = std::function<std::shared_ptr<journal>(net::loop&)>;
+
 struct store_plan {
-    std::string engine;
-    std::string shown;  // the URL without its secret
+    std::string engine{};
+    std::string shown{};  // the URL without its secret
     store_settings settings;
     runtime::store_maker make;  // throws store_error if the store cannot be opened
+    // Empty where the engine keeps no journal. Throws as `make` does.
+    journal_maker make_journal;
 };
 
 // Throws option_error for what is wrong with the URL, in one line without the secret.
