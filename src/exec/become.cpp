@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -33,6 +34,15 @@ void give_back_priorities(const surroundings& inherited) {
     }
     setpriority(PRIO_PROCESS, 0, inherited.nice);
     write_oom_score_adj(inherited.oom_score_adj);
+}
+
+bool set_limits(const std::vector<resource_limit>& limits) {
+    for (const resource_limit& one : limits) {
+        const rlimit values{one.soft, one.hard};
+        const auto resource = static_cast<__rlimit_resource_t>(one.resource);
+        if (setrlimit(resource, &values) != 0) return false;
+    }
+    return true;
 }
 
 bool become_user(const identity& who) {
@@ -68,16 +78,24 @@ void become(const command& wanted, const std::array<int, 3>& streams, int tell, 
     }
     // Before the command can read from it; SIGTTOU is still blocked.
     if (wanted.place == placement::foreground) tcsetpgrp(STDIN_FILENO, getpid());
+    // Before a limit on memory.
+    std::vector<char*> arguments = pointers(wanted.arguments);
+    std::vector<char*> environment = pointers(wanted.environment);
+    // While it still has the privilege to do so.
+    if (wanted.nice && setpriority(PRIO_PROCESS, 0, *wanted.nice) != 0) {
+        fail(tell, stage::priority);
+    }
+    if (!set_limits(wanted.resource_limits)) fail(tell, stage::resource_limits);
     if (wanted.user && !become_user(*wanted.user)) fail(tell, stage::user);
+    // As the user whom it concerns: what he may not enter, the command may not either.
     if (!wanted.working_directory.empty() && chdir(wanted.working_directory.c_str()) != 0) {
         fail(tell, stage::working_directory);
     }
+    if (wanted.file_mask) umask(*wanted.file_mask);
     // After the change of user, which clears it. A guard that died before this line is seen by the
     // next one.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guard) _exit(127);
-    std::vector<char*> arguments = pointers(wanted.arguments);
-    std::vector<char*> environment = pointers(wanted.environment);
     environ = environment.data();
     sigprocmask(SIG_SETMASK, &inherited.blocked, nullptr);
     execvp(arguments[0], arguments.data());

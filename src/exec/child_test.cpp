@@ -1,5 +1,6 @@
 #include "exec/child.hpp"
 
+#include "exec/account.hpp"
 #include "exec/trial.hpp"
 
 #include <fcntl.h>
@@ -145,9 +146,49 @@ TEST(Child, RunsTheCommandAsTheUserAskedFor) {
     trial house;
     command wanted{{"/usr/bin/id", "-u"}};
     identity somebody{getuid(), getgid(), {}};
-    if (geteuid() == 0) somebody = find_user("nobody").value();
+    if (geteuid() == 0) somebody = find_account("nobody", "")->who;
     wanted.user = somebody;
     EXPECT_EQ(output_of(house, wanted), std::to_string(somebody.user) + "\n");
+}
+
+// Limits, umask and nice value hold inside: ask the shell and the kernel from there.
+TEST(Child, GivesTheCommandItsLimitsMaskAndPriority) {
+    trial house;
+    command wanted = shell("ulimit -Sn; ulimit -Hn; ulimit -c; umask; nice");
+    wanted.resource_limits = {{RLIMIT_NOFILE, 33, 44}, {RLIMIT_CORE, 0, 0}};
+    wanted.file_mask = 027;
+    wanted.nice = 7;
+    EXPECT_EQ(output_of(house, wanted), "33\n44\n0\n0027\n7\n");
+}
+
+// What cannot be given ends the command before it begins, with a reason of its own.
+TEST(Child, LimitsThatCannotBeSetAreAFaultOfTheirOwn) {
+    trial house;
+    command wanted = shell("true");
+    wanted.resource_limits = {{RLIMIT_NOFILE, 44, 33}};
+    const auto fault = house.fault_of(wanted);
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->where, stage::resource_limits);
+    EXPECT_EQ(fault->error, EINVAL);
+    EXPECT_EQ(fault->as_shell(), 126);
+}
+
+// More variables than the kernel takes is one clear line, whoever notices: the kernel above its
+// limit, the guard above what it reads.
+TEST(Child, TooLongACommandIsOneClearLine) {
+    trial house;
+    for (const std::size_t bytes : {std::size_t{100}, std::size_t{2000}}) {
+        command wanted = shell("true");
+        for (int at = 0; at < 100'000; ++at) {
+            const std::string name = "V" + std::to_string(at) + "=";
+            wanted.environment.push_back(name + std::string(bytes, 'x'));
+        }
+        const auto fault = house.fault_of(wanted);
+        ASSERT_TRUE(fault);
+        EXPECT_EQ(fault->describe(wanted),
+                  "cannot run '/bin/sh': its arguments and environment are longer than the system "
+                  "allows");
+    }
 }
 
 // SIGTERM comes at stop_at, and a command that heeds it decides its own status.

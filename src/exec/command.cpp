@@ -2,8 +2,6 @@
 
 #include "base/text.hpp"
 
-#include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +17,17 @@ void put_number(std::string& out, std::uint32_t number) {
     char bytes[sizeof number];
     std::memcpy(bytes, &number, sizeof number);
     out.append(bytes, sizeof number);
+}
+
+void put_wide(std::string& out, std::uint64_t number) {
+    put_number(out, static_cast<std::uint32_t>(number));
+    put_number(out, static_cast<std::uint32_t>(number >> 32));
+}
+
+// Whether there is one, and if so its bits.
+void put_optional(std::string& out, std::optional<std::uint32_t> number) {
+    put_number(out, number ? 1 : 0);
+    if (number) put_number(out, *number);
 }
 
 void put_text(std::string& out, std::string_view text) {
@@ -42,6 +51,14 @@ public:
         std::memcpy(&value, rest_.data(), sizeof value);
         rest_.remove_prefix(sizeof value);
         return value;
+    }
+    std::uint64_t wide() {
+        const std::uint64_t low = number();
+        return low | std::uint64_t{number()} << 32;
+    }
+    std::optional<std::uint32_t> optional_number() {
+        if (number() == 0) return {};
+        return number();
     }
     std::string text() {
         const std::size_t size = number();
@@ -73,24 +90,6 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 }  // namespace
 
-std::optional<identity> find_user(const std::string& name) {
-    constexpr std::size_t groups_max = 65536;  // the kernel's NGROUPS_MAX
-    std::vector<char> room(64 * 1024);
-    passwd entry{};
-    passwd* found = nullptr;
-    if (getpwnam_r(name.c_str(), &entry, room.data(), room.size(), &found) != 0) return {};
-    if (found == nullptr) return {};
-    identity who{entry.pw_uid, entry.pw_gid, std::vector<gid_t>(64)};
-    int count = static_cast<int>(who.groups.size());
-    if (getgrouplist(name.c_str(), who.group, who.groups.data(), &count) < 0) {
-        who.groups.resize(std::min(static_cast<std::size_t>(count), groups_max));
-        count = static_cast<int>(who.groups.size());
-        if (getgrouplist(name.c_str(), who.group, who.groups.data(), &count) < 0) return {};
-    }
-    who.groups.resize(static_cast<std::size_t>(count));
-    return who;
-}
-
 std::vector<std::string> environment_with(
     const std::vector<std::pair<std::string, std::string>>& variables) {
     std::vector<std::string> all;
@@ -112,23 +111,37 @@ int spawn_fault::as_shell() const noexcept {
 std::string spawn_fault::describe(const command& wanted) const {
     const std::string name =
         "'" + base::printable(wanted.arguments.empty() ? "" : wanted.arguments[0]) + "'";
+    const std::string start = "cannot run " + name + ": ";
+    // Whether the guard or the kernel noticed first.
+    if (error == E2BIG) {
+        return start + "its arguments and environment are longer than the system allows";
+    }
+    const bool privilege = error == EPERM || error == EACCES;
     switch (where) {
         case stage::guard:
-            return "cannot run " + name + ": its guard did not start: " +
+            return start + "its guard did not start: " +
                    (error == ECHILD ? "the process that starts guards is gone" : reason(error));
         case stage::user:
-            return "cannot run " + name + ": cannot become its user: " + reason(error);
+            return start + "cannot become its user: " + reason(error) +
+                   (privilege ? "; only root can become somebody else" : "");
         case stage::working_directory:
-            return "cannot run " + name + ": cannot enter '" +
-                   base::printable(wanted.working_directory) + "': " + reason(error);
+            return start + "cannot enter '" + base::printable(wanted.working_directory) +
+                   "': " + reason(error);
+        case stage::resource_limits:
+            return start + "cannot set its resource limits: " + reason(error) +
+                   (privilege ? "; only root can raise a hard limit" : "");
+        case stage::priority:
+            return start + "cannot set its nice value: " + reason(error) +
+                   (privilege ? "; only root can lower it" : "");
         case stage::execute:
             break;
     }
-    if (error != ENOENT) return "cannot run " + name + ": " + reason(error);
+    if (error == EAGAIN) return start + "its user has as many processes as its limit allows";
+    if (error != ENOENT) return start + reason(error);
     const bool is_path = name.find('/') != std::string::npos;
-    if (!is_path) return "cannot run " + name + ": not found in PATH";
+    if (!is_path) return start + "not found in PATH";
     const bool exists = access(wanted.arguments[0].c_str(), F_OK) == 0;
-    return "cannot run " + name + (exists ? ": its interpreter does not exist" : ": not found");
+    return start + (exists ? "its interpreter does not exist" : "not found");
 }
 
 std::string encode(const command& wanted) {
@@ -137,6 +150,15 @@ std::string encode(const command& wanted) {
     put_texts(out, wanted.environment);
     put_text(out, wanted.working_directory);
     put_number(out, wanted.place == placement::foreground ? 1 : 0);
+    put_number(out, static_cast<std::uint32_t>(wanted.resource_limits.size()));
+    for (const resource_limit& one : wanted.resource_limits) {
+        put_number(out, static_cast<std::uint32_t>(one.resource));
+        put_wide(out, one.soft);
+        put_wide(out, one.hard);
+    }
+    put_optional(out, wanted.file_mask);
+    put_optional(
+        out, wanted.nice ? std::optional{static_cast<std::uint32_t>(*wanted.nice)} : std::nullopt);
     put_number(out, wanted.user ? 1 : 0);
     if (!wanted.user) return out;
     put_number(out, wanted.user->user);
@@ -152,6 +174,16 @@ std::optional<command> decode(std::string_view text) {
     wanted.environment = in.texts();
     wanted.working_directory = in.text();
     if (in.number() == 1) wanted.place = placement::foreground;
+    const std::uint32_t limited = in.number();
+    for (std::uint32_t at = 0; at < limited && !in.ran_short(); ++at) {
+        resource_limit one;
+        one.resource = static_cast<int>(in.number());
+        one.soft = in.wide();
+        one.hard = in.wide();
+        wanted.resource_limits.push_back(one);
+    }
+    wanted.file_mask = in.optional_number();
+    if (const auto nice = in.optional_number()) wanted.nice = static_cast<int>(*nice);
     if (in.number() == 1) {
         wanted.user.emplace();
         wanted.user->user = in.number();

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,8 +25,14 @@ struct identity {
     bool operator==(const identity&) const = default;
 };
 
-// Nothing when there is no such user. Blocks: the directory may be on the network (NSS).
-std::optional<identity> find_user(const std::string& name);
+// One limit of setrlimit(2), with the kernel's number for it.
+struct resource_limit {
+    int resource = 0;
+    std::uint64_t soft = 0;
+    std::uint64_t hard = 0;
+
+    bool operator==(const resource_limit&) const = default;
+};
 
 // Whether the command becomes the terminal's foreground group before it runs.
 enum class placement { background, foreground };
@@ -37,6 +44,9 @@ struct command {
     std::vector<std::string> environment;  // NAME=value, all of them: see environment_with
     std::string working_directory;         // empty: pawl's own
     std::optional<identity> user{};
+    std::vector<resource_limit> resource_limits;
+    std::optional<mode_t> file_mask{};    // umask(2); nothing: pawl's own
+    std::optional<int> nice{};            // -20 to 19; nothing: pawl's own
     std::array<int, 3> streams{0, 1, 2};  // descriptors of ours that become its 0, 1 and 2
     placement place = placement::background;
 };
@@ -71,7 +81,7 @@ struct exit_status {
 };
 
 // How far a command came that never ran.
-enum class stage { guard, user, working_directory, execute };
+enum class stage { guard, user, working_directory, execute, resource_limits, priority };
 
 struct spawn_fault {
     stage where = stage::guard;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 
@@ -18,6 +19,9 @@ command full_command() {
     wanted.working_directory = "/srv";
     wanted.user = identity{1000, 1001, {4, 27}};
     wanted.place = placement::foreground;
+    wanted.resource_limits = {{RLIMIT_NOFILE, 64, 128}, {RLIMIT_CORE, 0, RLIM_INFINITY}};
+    wanted.file_mask = 027;
+    wanted.nice = -5;
     return wanted;
 }
 
@@ -31,6 +35,9 @@ TEST(Command, ArrivesAtTheGuardAsItLeft) {
     EXPECT_EQ(arrived->working_directory, sent.working_directory);
     EXPECT_EQ(arrived->user, sent.user);
     EXPECT_EQ(arrived->place, sent.place);
+    EXPECT_EQ(arrived->resource_limits, sent.resource_limits);
+    EXPECT_EQ(arrived->file_mask, sent.file_mask);
+    EXPECT_EQ(arrived->nice, sent.nice);
 }
 
 // A guard must not run half a command: every prefix of an encoded command is refused.
@@ -68,15 +75,6 @@ TEST(Command, FaultsReadAsAShellSaysThem) {
               "cannot run 'frobnicate': Permission denied");
     EXPECT_THAT((spawn_fault{stage::working_directory, ENOENT}.describe(wanted)),
                 HasSubstr("cannot enter '/nowhere'"));
-}
-
-// A user's identity comes from the system's directory; somebody who does not exist has none.
-TEST(Command, FindsUsersByName) {
-    const auto root = find_user("root");
-    ASSERT_TRUE(root);
-    EXPECT_EQ(root->user, 0u);
-    EXPECT_THAT(root->groups, Contains(root->group));
-    EXPECT_FALSE(find_user("nobody-of-this-name"));
 }
 
 }  // namespace
