@@ -6,7 +6,8 @@
 // and a stale one is refused. Times are the journal's own, so that no node's clock is written down.
 // What was audited is never changed or removed.
 //
-// The suite in testing/conformance holds every journal to what is written here.
+// The suite in testing/conformance/journal holds every journal to what is written here;
+// src/journals/rules decides it, for engines that read, decide and write in one transaction.
 #pragma once
 
 #include <pawl/spi/async.hpp>
@@ -86,7 +87,8 @@ struct run_start {
     run_start(std::string id, std::string job, std::string key)
         : id{std::move(id)}, job{std::move(job)}, key{std::move(key)} {}
 
-    std::string id;  // fresh, or that of the trigger which it answers
+    // Fresh; or that of the trigger which it answers; or, for an orphan without a firing, its own.
+    std::string id;
     std::string job;
     std::uint32_t partition = 0;
     std::string key;
@@ -105,15 +107,16 @@ enum class begin_outcome {
     begun,        // written down; also the answer to a repetition with the same id and token
     resumed,      // this firing had been begun by somebody who is gone: another attempt of that run
     already_run,  // this firing is over, or its trigger is gone: do not run it
-    superseded    // a newer token has it: do not run it
+    superseded    // a newer token has it, or none that is older: do not run it
 };
 
 struct beginning {
     begin_outcome outcome = begin_outcome::begun;
-    std::string id{};  // of the run; when resumed or over, not the one that was offered
+    std::string id{};  // of the run; not the one that was offered, where a row was there before
     int attempt = 1;
     std::string checkpoint{};
-    run_status status = run_status::started;  // as it is now
+    run_status status = run_status::started;  // as it is now; cancelled: its trigger is gone
+    std::uint64_t output_size = 0;            // where the output of this attempt goes on
 };
 
 // A run, and the token that entitles to write about it.
@@ -128,6 +131,8 @@ struct run_end {
     run_status status = run_status::completed;
     std::string reason{};
     std::optional<int> exit_status{};
+    int attempt =
+        0;  // of next_attempt: the one that did not succeed, so that a repetition is known
 };
 
 struct run_event {
@@ -203,8 +208,8 @@ struct node_entry {
     std::string id;    // the owner of its leases: fresh for every start
     std::string name;  // as configured
     std::string version;
-    std::string address;  // of its API; empty without
-    std::int64_t started_at = 0;
+    std::string address;          // of its API; empty without
+    std::int64_t started_at = 0;  // when it was first seen
     std::int64_t last_seen = 0;
     millis age{0};  // since last_seen, on the journal's clock
     std::uint32_t running = 0;
@@ -234,7 +239,13 @@ struct audit_entry {
 // Every verb runs on the executor that the journal was made with, is awaited there, and keeps its
 // own deadline (the journal's `timeout`). Arguments are values; spans are kept alive by the caller
 // until the await ends. Verbs may be awaited concurrently. A verb never throws. Each is one atomic
-// step; repeating one whose outcome is unknown is safe, and gives the answer that was lost.
+// step; repeating one whose outcome is unknown is safe, and gives the answer that was lost. Only
+// the verbs that answer whether there was anything to do (skip by another id, pauses, triggers,
+// retire, prune) say no the second time, and a repeated append_audit adds a second entry.
+//
+// What can never be right is refused with errc::rejected: a checkpoint or chunk beyond its bound,
+// a run without an id or a job, an end that is none (started, skipped), a cursor that no page gave.
+// Texts for people (reason, kind, text, actor …) are made one line of valid UTF-8 and cut off.
 class journal {
 public:
     virtual ~journal() = default;
@@ -245,26 +256,31 @@ public:
     // -- runs, by their runner
 
     // A row for this run; for a firing, the one row of (job, partition, firing). A row `skipped` is
-    // taken over as a first attempt. A row `started` or `abandoned` is taken over, as a further
-    // attempt with the row's id and checkpoint, by an at-least-once run with a newer token; an
-    // at-most-once run finds it already_run.
+    // taken over as a first attempt, by a token that is not older. A row `started` or `abandoned`
+    // is taken over, as a further attempt with the row's id, checkpoint and output, by an
+    // at-least-once run with a newer token; an at-most-once run finds it already_run. A row that
+    // another firing or job has under this id is rejected.
     virtual async<beginning> begin(run_start start) = 0;
     // One answer for each, in order. Costs one write for all.
     virtual async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) = 0;
-    // The verbs that answer with bool: false means stale, and nothing was written.
+    // The verbs that answer with bool: false means stale (not `started`, or under another token),
+    // and nothing was written. An event that equals the newest of its run in all but its time is
+    // not added again.
     // Also refused when a newer token of the same job and partition has saved one.
     virtual async<bool> checkpoint(run_mark who, std::string text) = 0;
-    // Keeps the last `limit` bytes. `offset` is where these bytes belong in all that was written;
-    // it may leave a gap behind what is there, and what is there already is not added again.
+    // Keeps the last `limit` bytes, and at most one chunk more. `offset` is where these bytes
+    // belong in all that was written; it may leave a gap behind what is there, and what is there
+    // already is not added again.
     virtual async<bool> append_output(run_mark who, std::uint64_t offset, std::string bytes,
                                       std::uint64_t limit) = 0;
     // Something for the run's history.
     virtual async<bool> note(run_mark who, std::string kind, std::string text) = 0;
-    // The attempt did not succeed, and another one begins, or will.
+    // The attempt did not succeed, and another one begins, or will. True without effect when
+    // last.attempt is over already; its status is not written, its reason and exit status are.
     virtual async<bool> next_attempt(run_mark who, run_end last) = 0;
-    // Ends it. Repeating it with the same status is true.
+    // Ends it, or leaves it `abandoned`. Repeating it with the same status is true.
     virtual async<bool> finish(run_mark who, run_end how) = 0;
-    // A row `skipped` for a firing that has none. False if it has one.
+    // A row `skipped` for a firing that has none. False if it has one under another id.
     virtual async<bool> skip(run_start what, std::string reason) = 0;
 
     // -- runs, by others
@@ -272,33 +288,36 @@ public:
     virtual async<std::optional<run_record>> find_run(std::string id) = 0;
     virtual async<std::optional<run_record>> find_firing(std::string job, std::uint32_t partition,
                                                          occurrence firing) = 0;
-    // 1 <= limit <= page_limit_max.
+    // 1 <= limit <= page_limit_max. A row taken over keeps its place.
     virtual async<run_page> list_runs(run_filter which, std::string after, std::size_t limit) = 0;
     virtual async<std::vector<run_event>> history(std::string id) = 0;
-    // At most bytes_max from `offset`. Nothing when there is no such run.
+    // At most bytes_max from `offset`, none of them beyond a gap. Nothing when there is no such
+    // run.
     virtual async<std::optional<output_part>> read_output(std::string id, std::uint64_t offset,
                                                           std::size_t bytes_max) = 0;
-    // True if the run goes on and is told, or was told before.
+    // True if the run goes on and is told, or was told before. An abandoned run goes on: whoever
+    // takes it up is told.
     virtual async<bool> request_cancel(std::string id, std::string by) = 0;
     // Runs that are started and have been silent for longer than they said they would.
     virtual async<std::vector<run_record>> stale_runs(std::size_t limit) = 0;
     // What a reconciler makes of one: ends it, if it is still started, with this very token and
-    // stale. False otherwise.
+    // stale. False otherwise; true if it has been ended so, for the same reason.
     virtual async<bool> judge(run_mark who, run_end how) = 0;
-    // Removes runs of the job that are over: those beyond the newest `keep`, and those that ended
-    // longer than `keep_for` ago (0: no such bound). At most `limit` at a time, the oldest first;
-    // says how many went.
+    // Removes runs of the job that are over, with their events and output: those beyond the newest
+    // `keep` of them, and those that ended longer than `keep_for` ago (0: no such bound). At most
+    // `limit` at a time, the oldest begun first; says how many went. What the last run saved stays.
+    // A firing whose row went has none any more: that it does not run again is up to its lease.
     virtual async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,
                                      std::size_t limit) = 0;
 
     // -- the board
 
     virtual async<board> read_board() = 0;
-    // False if there is a trigger, or a run, with this id.
+    // False if there is a trigger, or a run, with this id. `at` is the journal's.
     virtual async<bool> add_trigger(run_trigger what) = 0;
     virtual async<bool> remove_trigger(std::string id) = 0;
     virtual async<bool> pause(std::string job, std::string reason, std::string by) = 0;
-    virtual async<bool> unpause(std::string job) = 0;  // both: false when it was so already
+    virtual async<bool> unpause(std::string job) = 0;  // both: false when it was so, and stays so
 
     // -- jobs and nodes
 
@@ -309,9 +328,9 @@ public:
     // In byte order of their names, those after `after`.
     virtual async<std::vector<job_entry>> list_jobs(std::string after, std::size_t limit) = 0;
     virtual async<std::optional<job_entry>> find_job(std::string name) = 0;
-    virtual async<void> node_beat(node_entry me) = 0;  // last_seen and age are the journal's
+    virtual async<void> node_beat(node_entry me) = 0;  // its times are the journal's
     virtual async<void> node_leave(std::string id) = 0;
-    // Those that were seen within a day, by name.
+    // Those that were seen within a day, by name; at most page_limit_max.
     virtual async<std::vector<node_entry>> list_nodes() = 0;
 
     // -- the audit
