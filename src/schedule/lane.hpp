@@ -1,0 +1,145 @@
+// What becomes of the firings of one key: the order in which a node asks for them, when it asks
+// again, and when it lets go of one and why.
+//
+// A machine without I/O: it is handed instants and the store's answers, and says what to do next. A
+// job has one lane for each of its partitions. Lanes of different nodes know nothing of each other;
+// that a firing runs once is the store's doing, and what a lane adds is that none is forgotten.
+#pragma once
+
+#include "time/clocks.hpp"
+
+#include <pawl/clock.hpp>
+#include <pawl/spi/lease_store.hpp>
+#include <pawl/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::schedule {
+
+constexpr std::size_t firings_queued_max = 100;
+constexpr std::size_t triggers_queued_max = 100;
+// How often a lane asks a store again that failed: with full jitter, doubling in between.
+constexpr millis store_retry_first{250};
+constexpr millis store_retry_longest{5'000};
+// A busy key is asked for again at the latest after this, whatever it told.
+constexpr millis busy_retry_longest{60'000};
+
+enum class overlap {
+    skip,  // a firing that finds the previous one still running does not run
+    queue  // it waits for its turn
+};
+
+enum class remembering {
+    at_most_once,
+    at_least_once,
+    off  // claims carry no occurrence: the lease alone excludes
+};
+
+struct lane_rules {
+    overlap when_running = overlap::skip;
+    remembering mode = remembering::at_most_once;
+    millis lateness_max{3'600'000};  // how late a firing may begin
+    bool hold = false;  // leases are kept until they expire: a busy key is nothing to wait for
+};
+
+enum class wish_kind {
+    firing,   // the schedule wants it
+    trigger,  // somebody asked for it
+    orphan    // a firing that somebody else began and left
+};
+
+struct wish {
+    wish_kind kind = wish_kind::firing;
+    std::optional<occurrence> firing{};  // of a firing and of an orphan
+    std::string id{};                    // of a trigger; of an orphan's run
+    instant not_before{};
+    instant give_up{};  // no attempt is made after this
+};
+
+enum class skip_reason {
+    overlap,     // the previous one was still running
+    too_late,    // it could not begin within the misfire window
+    superseded,  // a later one came due before it could begin
+    too_many     // more are waiting than a lane keeps
+};
+std::string_view text_of(skip_reason why) noexcept;
+
+struct skipped_firing {
+    occurrence firing{};
+    skip_reason why = skip_reason::overlap;
+};
+
+// Used by one thread at a time.
+class lane {
+public:
+    explicit lane(const lane_rules& rules) : rules_{rules} {}
+
+    // A firing has come due. `late` is how long ago; `hold_back` is how long to leave it to others.
+    void offer_firing(occurrence firing, instant now, millis late, millis hold_back);
+    // What is on the board is offered again and again, until it is gone from there. True if it is
+    // new.
+    bool offer_trigger(std::string id, instant now);
+    bool offer_orphan(std::string id, occurrence firing, instant now);
+    // Lets go of all firings that wait, as the job is paused or gone. Triggers stay.
+    void forget_firings();
+
+    enum class act {
+        nothing,  // nobody wants anything
+        pause,    // until `until`; an offer may come before
+        claim,    // the key for wanted(), waiting for it for `patience`; then say what came of it
+        await,    // the end of what goes on
+    };
+    struct step {
+        act what = act::nothing;
+        instant until{};
+        millis patience{0};
+    };
+    step next(instant now);
+    // Firings that were let go of since the last call.
+    std::vector<skipped_firing> take_skipped();
+    // REQUIRES: a claim, or what came of it, goes on.
+    const wish& wanted() const { return *current_; }
+
+    // What came of a claim.
+    void on_granted();
+    // `marked`: the store remembers this firing, or a later one, as done or begun (last_done).
+    void on_busy(const busy& why, bool marked, instant now, double chance);
+    void on_done();
+    void on_failure(instant now, double chance);
+    void on_called_off();
+    // The run that was granted has ended, however.
+    void on_ended();
+
+    bool is_running() const noexcept { return state_ == state::running; }
+    bool is_idle() const noexcept { return state_ == state::waiting && queue_.empty(); }
+    std::size_t waiting() const noexcept { return queue_.size(); }
+
+private:
+    enum class state { waiting, claiming, running };
+
+    bool wants(wish_kind kind, std::string_view id) const;
+    void skip(const wish& which, skip_reason why);
+    void drop_late(instant now);
+    void drop_overlapped();
+    void again(instant when);
+    void resolved();
+    bool waits_in_line() const noexcept;
+
+    // Constant after construction
+    lane_rules rules_;
+    // State
+    state state_ = state::waiting;
+    std::deque<wish> queue_;  // orphans first, then firings in their order, then triggers
+    std::optional<wish> current_;
+    std::vector<skipped_firing> skipped_;
+    bool listening_ = false;  // the current one was found busy: wait for the store's push
+    int failures_ = 0;
+};
+
+}  // namespace pawl::schedule
