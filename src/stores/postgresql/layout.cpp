@@ -28,18 +28,20 @@ std::int64_t first_number(const reply& got) {
     return value;
 }
 
-result<void> judge(const wire& on, const std::string& schema, std::int64_t layout) {
-    if (layout == layout_known) return {};
-    if (layout > layout_known)
-        return failure{errc::unsupported, on.place() + ": the schema " + schema + " has layout " +
-                                              std::to_string(layout) + ", and this pawl knows " +
-                                              std::to_string(layout_known) +
-                                              " at most: use a newer pawl"};
-    return failure{errc::unsupported, on.place() + ": the schema " + schema +
-                                          " holds no layout of pawl: choose another with schema="};
+result<void> judge(const wire& on, const std::string& schema, const layout_plan& plan,
+                   std::int64_t layout) {
+    if (layout == plan.known) return {};
+    const auto noun = std::string{plan.noun};
+    if (layout > plan.known)
+        return failure{errc::unsupported,
+                       on.place() + ": the schema " + schema + " has " + noun + " " +
+                           std::to_string(layout) + ", and this pawl knows " +
+                           std::to_string(plan.known) + " at most: use a newer pawl"};
+    return failure{errc::unsupported, on.place() + ": the schema " + schema + " holds no " + noun +
+                                          " of pawl: choose another with schema="};
 }
 
-async<void> install(std::shared_ptr<wire> on, std::string schema) {
+async<void> install(std::shared_ptr<wire> on, std::string schema, layout_plan plan) {
     // Explicit, because the default of the database may be another.
     auto begin = wire::query(on,
                              "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT "
@@ -52,13 +54,13 @@ async<void> install(std::shared_ptr<wire> on, std::string schema) {
         static_cast<void>(co_await std::move(undo));
         co_return explain(*on, *locked);
     }
-    auto looking =
-        wire::query(on, "SELECT (to_regprocedure('" + schema + ".layout()') IS NOT NULL)::integer");
+    auto looking = wire::query(on, "SELECT (to_regprocedure('" + schema + "." +
+                                       std::string{plan.function} + "()') IS NOT NULL)::integer");
     const auto asked = co_await std::move(looking);
     if (asked.has_error()) co_return asked.error();
     auto made = asked;
     if (asked->sqlstate.empty() && first_number(*asked) == 0) {
-        auto making = wire::query(on, layout_script(schema));
+        auto making = wire::query(on, with_schema(plan.script, schema));
         made = co_await std::move(making);
         if (made.has_error()) co_return made.error();
     }
@@ -73,10 +75,11 @@ async<void> install(std::shared_ptr<wire> on, std::string schema) {
     if (made->sqlstate.empty()) co_return result<void>{};
     auto why = explain(*on, *made);
     if (why.code == errc::denied)
-        why = failure{errc::denied, on->place() + ": there is no schema " + schema +
+        why = failure{errc::denied, on->place() + ": there is no schema " + schema + " with a " +
+                                        std::string{plan.noun} +
                                         " yet, and this user may not make it: " + made->message +
-                                        " (an administrator runs postgresql.sql once, see "
-                                        "docs/stores/postgresql.md)"};
+                                        " (an administrator runs " + std::string{plan.installed} +
+                                        " once, see docs/stores/postgresql.md)"};
     co_return why;
 }
 
@@ -96,17 +99,22 @@ std::string with_schema(std::string_view rest, const std::string& schema) {
     return script.append(rest);
 }
 
+const layout_plan& store_layout() {
+    static const layout_plan plan{embedded::schema_sql, "postgresql.sql", "layout", "layout", 1};
+    return plan;
+}
+
 std::string layout_script(const std::string& schema) {
     return with_schema(embedded::schema_sql, schema);
 }
 
-async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema) {
-    const auto question = "SELECT " + schema + ".layout()";
+async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema, layout_plan plan) {
+    const auto question = "SELECT " + schema + "." + std::string{plan.function} + "()";
     auto looking = wire::query(on, question);
     auto asked = co_await std::move(looking);
     if (asked.has_error()) co_return asked.error();
     if (misses_schema(asked->sqlstate)) {
-        auto making = install(on, schema);
+        auto making = install(on, schema, plan);
         const auto made = co_await std::move(making);
         if (made.has_error()) co_return made.error();
         auto again = wire::query(on, question);
@@ -114,7 +122,7 @@ async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema) {
         if (asked.has_error()) co_return asked.error();
     }
     if (!asked->sqlstate.empty()) co_return explain(*on, *asked);
-    co_return judge(*on, schema, first_number(*asked));
+    co_return judge(*on, schema, plan, first_number(*asked));
 }
 
 }  // namespace pawl::postgresql

@@ -9,8 +9,17 @@
 
 namespace pawl::postgresql {
 
-// Of schema.sql; a store with a higher one was made by a newer pawl.
-constexpr std::int64_t layout_known = 1;
+// What has to lie in the schema before its functions can be called.
+struct layout_plan {
+    std::string_view script;     // for the schema pawl
+    std::string_view installed;  // the file of the script, for administrators
+    std::string_view function;   // tells the version of what lies there
+    std::string_view noun;
+    std::int64_t known = 0;  // a higher version was made by a newer pawl
+};
+
+// Of schema.sql.
+const layout_plan& store_layout();
 
 // A script or a statement for another schema than pawl, whose word it replaces.
 std::string with_schema(std::string_view script, const std::string& schema);
@@ -20,6 +29,6 @@ std::string layout_script(const std::string& schema);
 
 // Looks at the layout and makes it if there is none, under a lock that lets one process of all do
 // so.
-async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema);
+async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema, layout_plan plan);
 
 }  // namespace pawl::postgresql

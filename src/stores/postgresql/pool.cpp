@@ -2,7 +2,6 @@
 
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
-#include "stores/postgresql/layout.hpp"
 #include "stores/postgresql/refusals.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -28,16 +27,17 @@ bool send_plain(PGconn* on, const char* sql) {
 
 std::shared_ptr<pool> pool::make(net::loop& where,
                                  std::shared_ptr<const postgresql_settings> settings,
-                                 pool_bounds bounds) {
-    auto made = std::make_shared<pool>(where, std::move(settings), bounds);
+                                 const layout_plan& plan, pool_bounds bounds) {
+    auto made = std::make_shared<pool>(where, std::move(settings), plan, bounds);
     made->attachment_ = net::attach(where.context(), made);
     return made;
 }
 
 pool::pool(net::loop& where, std::shared_ptr<const postgresql_settings> settings,
-           pool_bounds bounds)
+           const layout_plan& plan, pool_bounds bounds)
     : settings_{std::move(settings)},
       place_{place_of(settings_->servers)},
+      plan_{plan},
       bounds_{bounds},
       executor_{where.get_executor()},
       prepares_{settings_->prepare == preparation::automatic},
@@ -146,7 +146,7 @@ async<void> pool::open(std::shared_ptr<pool> self, std::shared_ptr<wire> on, ins
         co_return failure{errc::unsupported, on->place() + ": PostgreSQL " +
                                                  std::to_string(version / 10'000) +
                                                  " is too old: pawl needs 12 or newer"};
-    auto looking = ensure_layout(on, self->settings_->schema);
+    auto looking = ensure_layout(on, self->settings_->schema, self->plan_);
     const auto laid_out = co_await std::move(looking);
     if (laid_out.has_error()) co_return laid_out.error();
     if (!on->is_open() || !on->start_pipeline())
@@ -374,6 +374,9 @@ bool pool::try_again(flight& done) {
     } else if (misses_schema(done.sqlstate) && !done.of->made_schema) {
         done.of->made_schema = true;
         retire_all();
+    } else if (lost_against_another(done.sqlstate) && done.of->conflicts < bounds_.conflicts_max &&
+               lease_clock::now() < done.of->deadline) {
+        ++done.of->conflicts;
     } else {
         return false;
     }

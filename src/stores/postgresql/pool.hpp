@@ -10,6 +10,7 @@
 #include "net/asker.hpp"
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
+#include "stores/postgresql/layout.hpp"
 #include "stores/postgresql/postgresql_settings.hpp"
 #include "stores/postgresql/statement.hpp"
 #include "stores/postgresql/wire.hpp"
@@ -38,7 +39,8 @@ namespace pawl::postgresql {
 struct pool_bounds {
     std::size_t requests_max = std::size_t{64} * 1024;  // asked and not yet sent
     std::size_t in_flight_max = 256;                    // sent on one connection, not yet answered
-    std::size_t crowded = 4;  // in flight on every connection: time to open another
+    std::size_t crowded = 4;          // in flight on every connection: time to open another
+    std::uint32_t conflicts_max = 8;  // after which one that lost is not sent again
 };
 
 // Used on its loop only, but for close_from_anywhere. Connects with the first request, again with
@@ -47,9 +49,11 @@ class pool : public net::attached, public std::enable_shared_from_this<pool> {
 public:
     static std::shared_ptr<pool> make(net::loop& where,
                                       std::shared_ptr<const postgresql_settings> settings,
+                                      const layout_plan& plan = store_layout(),
                                       pool_bounds bounds = {});
     // Use make().
-    pool(net::loop& where, std::shared_ptr<const postgresql_settings> settings, pool_bounds bounds);
+    pool(net::loop& where, std::shared_ptr<const postgresql_settings> settings,
+         const layout_plan& plan, pool_bounds bounds);
 
     // Sends the statement in a transaction of its own and gives back its rows. A failure is
     // `outcome_unknown` only when the statement was sent and its answer was lost. Cancellable: the
@@ -75,7 +79,8 @@ private:
         std::shared_ptr<asker> who;  // shared with the cancellation slot
         statement what;
         instant deadline;
-        bool made_schema = false;  // asked again, because the schema was gone
+        bool made_schema = false;     // asked again, because the schema was gone
+        std::uint32_t conflicts = 0;  // lost against other transactions
     };
 
     // What was sent up to one synchronisation point of the pipeline.
@@ -143,6 +148,7 @@ private:
     // Constant after construction
     const std::shared_ptr<const postgresql_settings> settings_;
     const std::string place_;
+    const layout_plan plan_;
     const pool_bounds bounds_;
     const wire::executor_type executor_;
     std::shared_ptr<net::attachment> attachment_;

@@ -151,6 +151,10 @@ bool wants_own_transaction(std::string_view sqlstate) noexcept {
     return sqlstate == "PAWL1" || sqlstate == "25006" || sqlstate == "40001";
 }
 
+bool lost_against_another(std::string_view sqlstate) noexcept {
+    return sqlstate == "40P01" || sqlstate == "40001";
+}
+
 bool misses_schema(std::string_view sqlstate) noexcept {
     return sqlstate == "3F000" || sqlstate == "42883" || sqlstate == "42P01";
 }
