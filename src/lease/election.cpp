@@ -1,0 +1,100 @@
+#include "lease/election.hpp"
+
+#include "base/ensure.hpp"
+
+#include <pawl/leader.hpp>
+
+#include <algorithm>
+
+namespace pawl {
+
+std::optional<std::string> leadership_fault(const lease_options& options) {
+    if (options.firing)
+        return "firing names one occurrence, and a lease that is held again and again has none: "
+               "leave it out, or take locks::run for a job that runs once";
+    if (options.renew == renewing::manual)
+        return "renewing::manual renews nothing while the body works: leave it at automatic";
+    if (options.again == reentrancy::instance)
+        return "reentrancy::instance would let two bodies of this process share one lease: leave "
+               "it at none";
+    return std::nullopt;
+}
+
+namespace leasing {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr nanos backoff_first = milliseconds{50};
+constexpr nanos backoff_longest = milliseconds{5000};
+
+nanos times(nanos whole, double factor) {
+    return nanos{static_cast<std::int64_t>(static_cast<double>(whole.count()) * factor)};
+}
+
+}  // namespace
+
+bool needs_somebody(errc code) noexcept {
+    return code == errc::denied || code == errc::protocol || code == errc::unsupported;
+}
+
+nanos backoff(int failures, nanos longest, double chance) {
+    const auto grown = backoff_first * (1 << std::clamp(failures - 1, 0, 10));
+    return times(std::min<nanos>(grown, longest), 0.5 + 0.5 * chance);
+}
+
+election_plan election_plan_of(const lease_options& options) {
+    const auto how = rhythm_of(options);
+    return {how.renew_after, how.jitter,
+            std::clamp(how.renew_after, backoff_first, backoff_longest)};
+}
+
+election::step election::next(instant now) const {
+    switch (state_) {
+        case state::campaigning:
+            return now < until_ ? step{act::rest, until_} : step{act::claim, now};
+        case state::serving:
+            return {act::serve, now};
+        case state::over:
+            break;
+    }
+    return {act::over, now};
+}
+
+void election::elected(instant) {
+    base::ensure(state_ == state::campaigning);
+    answered_ = true;
+    failures_ = 0;
+    ++terms_;
+    state_ = state::serving;
+}
+
+void election::refused(instant now, double chance) {
+    answered_ = true;
+    failures_ = 0;
+    // The wait was long, and should it ever not have been, this keeps the store from being flooded.
+    until_ = now + backoff(1, plan_.backoff_max, chance);
+}
+
+void election::failed(const failure& why, instant now, double chance) {
+    if (!answered_ && needs_somebody(why.code)) {
+        fault_ = why;
+        state_ = state::over;
+        return;
+    }
+    answered_ = answered_ || why.code == errc::rejected;
+    until_ = now + backoff(++failures_, plan_.backoff_max, chance);
+}
+
+void election::ended(term_end how, instant now, double chance) {
+    base::ensure(state_ == state::serving);
+    state_ = state::campaigning;
+    // Whoever has just led would win again every time: it is awake, and the others are not yet.
+    if (how == term_end::given_up)
+        until_ = now + times(plan_.rest, 1.0 + plan_.jitter * (2.0 * chance - 1.0));
+}
+
+void election::call_off() { state_ = state::over; }
+
+}  // namespace leasing
+}  // namespace pawl

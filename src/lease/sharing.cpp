@@ -1,0 +1,304 @@
+#include "lease/sharing.hpp"
+
+#include "base/duration.hpp"
+#include "base/ensure.hpp"
+#include "lease/assignment.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+namespace pawl {
+
+std::optional<std::string> share_fault(const share_options& options, std::uint32_t count) {
+    using base::format_duration;
+    if (count < 1 || count > partitions_max)
+        return "the number of partitions is " + std::to_string(count) + ": give 1 to " +
+               std::to_string(partitions_max);
+    const auto& interval = options.interval;
+    if (interval.count() < 0) return "interval cannot be negative";
+    if (interval > options.lease.ttl)
+        return "interval " + format_duration(interval) + " is longer than the ttl of " +
+               format_duration(options.lease.ttl) +
+               ": members that look less often than leases end leave partitions lying";
+    return std::nullopt;
+}
+
+namespace leasing {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr nanos interval_least = milliseconds{10};
+// Members that began together do not all look in the same instant.
+constexpr double look_jitter = 0.2;
+// A newcomer is given something when it was seen twice: one that dies as it starts moves nothing.
+constexpr int looks_to_believe = 2;
+constexpr std::uint32_t looks_to_move_all = 16;
+
+nanos times(nanos whole, double factor) {
+    return nanos{static_cast<std::int64_t>(static_cast<double>(whole.count()) * factor)};
+}
+
+std::optional<std::uint32_t> parse_number(std::string_view text) {
+    std::uint32_t value = 0;
+    const auto* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || rest != end) return std::nullopt;
+    // One number, one text: "07" is not ours.
+    if (text.size() > 1 && text.front() == '0') return std::nullopt;
+    return value;
+}
+
+}  // namespace
+
+sharing_plan sharing_plan_of(std::string_view name, std::uint32_t count,
+                             const share_options& options) {
+    const nanos ttl = options.lease.ttl;
+    const nanos interval = options.interval.count() > 0 ? nanos{options.interval}
+                                                        : std::max<nanos>(ttl / 10, interval_least);
+    return {std::string{name}, count, interval, rhythm_of(options.lease).renew_after,
+            (count + looks_to_move_all - 1) / looks_to_move_all};
+}
+
+std::string member_text(std::uint32_t count, std::uint32_t slot) {
+    return std::to_string(count) + '-' + std::to_string(slot);
+}
+
+std::optional<member> parse_member(std::string_view text) {
+    const auto dash = text.find('-');
+    if (dash == std::string_view::npos) return std::nullopt;
+    const auto count = parse_number(text.substr(0, dash));
+    const auto slot = parse_number(text.substr(dash + 1));
+    if (!count || !slot) return std::nullopt;
+    return member{*count, *slot, 0};
+}
+
+sharing::sharing(sharing_plan plan, instant now)
+    : plan_{std::move(plan)}, parts_(plan_.count), look_at_{now} {
+    for (auto& one : parts_) one.not_before = now;
+}
+
+sharing::step sharing::next(instant now) {
+    if (called_off_) {
+        if (const auto ending = next_of_ending()) return *ending;
+        return {act::wait, 0, instant::max()};
+    }
+    if (standing_ == standing::wanting) {
+        standing_ = standing::announcing;
+        return {act::announce, *slot_, now};
+    }
+    if (const auto begun = next_of_parts(now)) return *begun;
+    if (!looking_ && standing_ != standing::announcing && now >= look_at_) {
+        looking_ = true;
+        return {act::look, 0, now};
+    }
+    auto until = looking_ || standing_ == standing::announcing ? instant::max() : look_at_;
+    if (is_present())
+        for (const auto& one : parts_)
+            if (one.mine && one.now == state::away) until = std::min(until, one.not_before);
+    return {act::wait, 0, until};
+}
+
+// The slot goes first: the others then wait for the partitions while their bodies still stop.
+std::optional<sharing::step> sharing::next_of_ending() {
+    if (standing_ == standing::present) {
+        standing_ = standing::leaving;
+        return step{act::leave, *slot_, {}};
+    }
+    bool quiet = standing_ != standing::announcing && standing_ != standing::leaving && !looking_;
+    for (std::uint32_t i = 0; i < plan_.count; ++i) {
+        auto& one = parts_[i];
+        if (one.now == state::claiming) {
+            one.now = state::calling_off;
+            return step{act::call_off, i, {}};
+        }
+        if (one.now == state::held) {
+            one.now = state::leaving;
+            return step{act::give_up, i, {}};
+        }
+        quiet = quiet && one.now == state::away;
+    }
+    if (!quiet) return std::nullopt;
+    return step{act::over, 0, {}};
+}
+
+// One that has no slot at this moment wants nothing new, and keeps what it has: its leases say so.
+std::optional<sharing::step> sharing::next_of_parts(instant now) {
+    for (std::uint32_t i = 0; i < plan_.count; ++i) {
+        auto& one = parts_[i];
+        if (one.now == state::away && one.mine && is_present() && now >= one.not_before) {
+            one.now = state::claiming;
+            return step{act::claim, i, now};
+        }
+        if (one.now == state::claiming && !one.mine) {
+            one.now = state::calling_off;
+            return step{act::call_off, i, now};
+        }
+        if (one.now == state::held && one.to_go) {
+            one.now = state::leaving;
+            one.to_go = false;
+            return step{act::give_up, i, now};
+        }
+    }
+    return std::nullopt;
+}
+
+void sharing::look_again(instant now, double chance) {
+    look_at_ = now + times(plan_.interval, 1.0 - look_jitter * chance);
+}
+
+void sharing::looked(const std::vector<member>& present, instant now, double chance) {
+    looking_ = false;
+    answered_ = true;
+    failures_ = 0;
+    look_again(now, chance);
+    if (called_off_) return;
+    others_.clear();
+    const member* oldest = nullptr;
+    for (const member& one : present) {
+        // Under two counts the same work would be in two partitions: those who came first go on.
+        if (oldest == nullptr ||
+            std::tie(one.since, one.count) < std::tie(oldest->since, oldest->count))
+            oldest = &one;
+        if (one.count == plan_.count && !(is_present() && one.slot == slot_))
+            others_.push_back(one.slot);
+    }
+    std::sort(others_.begin(), others_.end());
+    held_back_ = oldest != nullptr && oldest->count != plan_.count;
+    if (is_present()) {
+        deliberate();
+    } else if (take_slot()) {
+        standing_ = standing::wanting;
+    }
+}
+
+// The slot that it had, or else the lowest that is free: a member that was restarted then gets the
+// partitions of the one that it replaces. False when there is none.
+bool sharing::take_slot() {
+    const auto is_free = [this](std::uint32_t slot) {
+        return !std::binary_search(others_.begin(), others_.end(), slot);
+    };
+    if (slot_ && is_free(*slot_)) return true;
+    for (std::uint32_t slot = 0; slot < members_max; ++slot) {
+        if (!is_free(slot)) continue;
+        slot_ = slot;
+        return true;
+    }
+    return false;
+}
+
+void sharing::announced(instant now) {
+    base::ensure(standing_ == standing::announcing);
+    standing_ = standing::present;
+    answered_ = true;
+    failures_ = 0;
+    // Who else began in this moment is seen at the next look.
+    look_at_ = std::max(look_at_, now);
+    deliberate();
+}
+
+void sharing::slot_taken(instant now) {
+    base::ensure(standing_ == standing::announcing);
+    others_.insert(std::lower_bound(others_.begin(), others_.end(), *slot_), *slot_);
+    standing_ = take_slot() && now < look_at_ ? standing::wanting : standing::absent;
+}
+
+void sharing::announce_failed(const failure& why, instant now, double chance) {
+    base::ensure(standing_ == standing::announcing);
+    standing_ = standing::absent;
+    note(why);
+    look_at_ = now + backoff(failures_, plan_.interval, chance);
+}
+
+void sharing::look_failed(const failure& why, instant now, double chance) {
+    looking_ = false;
+    note(why);
+    look_at_ = now + backoff(failures_, plan_.interval, chance);
+}
+
+void sharing::note(const failure& why) {
+    ++failures_;
+    if (!answered_ && needs_somebody(why.code)) {
+        fault_ = why;
+        call_off();
+    }
+}
+
+void sharing::forgotten(instant now) {
+    if (standing_ != standing::present) return;
+    standing_ = standing::absent;
+    look_at_ = std::min(look_at_, now);
+}
+
+// What is ours, from who is there. What is no longer ours is given up little by little, but at once
+// where others cut the work otherwise.
+void sharing::deliberate() {
+    auto members = others_;
+    members.insert(std::lower_bound(members.begin(), members.end(), *slot_), *slot_);
+    members.erase(std::unique(members.begin(), members.end()), members.end());
+    if (held_back_) {
+        agreed_.clear();
+        for (auto& one : parts_) {
+            one.mine = false;
+            one.to_go = one.now == state::held;
+        }
+        return;
+    }
+    if (members != agreed_) {
+        const auto owners = assign(plan_.name, plan_.count, members);
+        for (std::uint32_t i = 0; i < plan_.count; ++i) parts_[i].mine = owners[i] == *slot_;
+        agreed_ = std::move(members);
+    }
+    choose_moves();
+}
+
+void sharing::choose_moves() {
+    std::uint32_t left = plan_.moves;
+    for (auto& one : parts_) {
+        one.to_go = false;
+        one.looks_astray = one.mine ? 0 : one.looks_astray + 1;
+        if (one.now != state::held || one.looks_astray < looks_to_believe || left == 0) continue;
+        one.to_go = true;
+        --left;
+    }
+}
+
+void sharing::granted(std::uint32_t which) {
+    auto& one = parts_[which];
+    base::ensure(one.now == state::claiming || one.now == state::calling_off);
+    one.now = state::held;
+    failures_ = 0;
+    // It came as it was called off: nobody waits for it to be given up little by little.
+    one.to_go = !one.mine;
+}
+
+void sharing::unclaimed(std::uint32_t which, const std::optional<failure>& why, instant now,
+                        double chance) {
+    auto& one = parts_[which];
+    base::ensure(one.now == state::claiming || one.now == state::calling_off);
+    one.now = state::away;
+    if (!why) return;
+    note(*why);
+    one.not_before = now + backoff(failures_, plan_.interval, chance);
+}
+
+void sharing::ended(std::uint32_t which, term_end how, instant now, double chance) {
+    auto& one = parts_[which];
+    base::ensure(one.now == state::held || one.now == state::leaving);
+    one.now = state::away;
+    one.to_go = false;
+    one.not_before = how == term_end::given_up
+                         ? now + times(plan_.rest, 1.0 + look_jitter * (chance - 0.5))
+                         : now;
+}
+
+void sharing::left() {
+    base::ensure(standing_ == standing::leaving);
+    standing_ = standing::gone;
+}
+
+void sharing::call_off() { called_off_ = true; }
+
+}  // namespace leasing
+}  // namespace pawl

@@ -1,0 +1,135 @@
+// Shares partitions fairly with other members: which to claim, which to give up, when to look again
+// at who is there.
+//
+// A machine without I/O: it is handed instants and what became of what it asked for, and says what
+// to do next. It makes no partition safe: only the lease of a partition says who holds it. What it
+// sees to is that every partition is wanted by somebody who is there, that all members want
+// different ones, and that nobody is stirred up more than needed.
+#pragma once
+
+#include "lease/election.hpp"
+
+#include <pawl/partition.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pawl::leasing {
+
+// Constant for one member.
+struct sharing_plan {
+    std::string name{};
+    std::uint32_t count = 0;
+    nanos interval{};       // between two looks, at most
+    nanos rest{};           // before a partition whose body returned by itself is claimed again
+    std::uint32_t moves{};  // partitions given up at one look, at most
+};
+// REQUIRES: validate(), leadership_fault() and share_fault() had nothing to say.
+sharing_plan sharing_plan_of(std::string_view name, std::uint32_t count,
+                             const share_options& options);
+
+// Live members of one share at most; whoever comes later stands by until there is a free slot.
+constexpr std::uint32_t members_max = 1000;
+
+// How many intervals after the last one came or went every member holds its fair share, if no body
+// takes long to stop: one for a claim to end, two until a newcomer is believed, sixteen for the
+// moves, one to spare.
+constexpr int intervals_to_converge = 20;
+
+// A live member, as the store shows it.
+struct member {
+    std::uint32_t count = 0;  // into how many partitions it cuts the work
+    std::uint32_t slot = 0;
+    std::int64_t since = 0;  // its lease's acquired_at
+};
+
+// The text of a member in its key NAME/members/TEXT, and back. It has a dash, so that it never is
+// the key of a partition of another share.
+std::string member_text(std::uint32_t count, std::uint32_t slot);
+std::optional<member> parse_member(std::string_view text);
+
+// Used by one thread at a time.
+class sharing {
+public:
+    sharing(sharing_plan plan, instant now);
+
+    enum class act {
+        look,      // who is there; then looked() or look_failed()
+        announce,  // claim the slot `which`, without waiting; then announced(), slot_taken() or
+                   // announce_failed()
+        claim,     // the partition `which`, for as long as it takes; then granted() or unclaimed()
+        call_off,  // the claim of `which`, which then still ends as it ends
+        give_up,  // tell the body of `which` to stop; ended() when it has and the lease is released
+        leave,    // release the slot; then left()
+        wait,     // until `until`, or until something is heard
+        over      // fault() is why, if it was not called off
+    };
+    struct step {
+        act what;
+        std::uint32_t which;
+        instant until;
+    };
+    // Every step but `wait` and `over` counts as begun once it is returned.
+    step next(instant now);
+
+    void looked(const std::vector<member>& present, instant now, double chance);
+    void look_failed(const failure& why, instant now, double chance);
+    void announced(instant now);
+    void slot_taken(instant now);
+    void announce_failed(const failure& why, instant now, double chance);
+    // The lease of the slot is lost.
+    void forgotten(instant now);
+    void granted(std::uint32_t which);
+    // Nothing: called off, or the wait was over.
+    void unclaimed(std::uint32_t which, const std::optional<failure>& why, instant now,
+                   double chance);
+    void ended(std::uint32_t which, term_end how, instant now, double chance);
+    void left();
+    // Everything is given up: the slot, then the partitions.
+    void call_off();
+
+    bool is_present() const { return standing_ == standing::present; }
+    // Whether there are members who cut the work otherwise and have been here longer.
+    bool held_back() const { return held_back_; }
+    bool wants(std::uint32_t which) const { return parts_[which].mine; }
+    const std::optional<failure>& fault() const { return fault_; }
+
+private:
+    enum class standing { absent, wanting, announcing, present, leaving, gone };
+    enum class state { away, claiming, calling_off, held, leaving };
+    struct part {
+        state now = state::away;
+        bool mine = false;
+        bool to_go = false;    // held, and to be given up now
+        int looks_astray = 0;  // how many looks in a row said that it is somebody else's
+        instant not_before{};  // to be claimed
+    };
+
+    std::optional<step> next_of_ending();
+    std::optional<step> next_of_parts(instant now);
+    bool take_slot();
+    void deliberate();
+    void choose_moves();
+    void look_again(instant now, double chance);
+    void note(const failure& why);
+
+    // Constant after construction
+    sharing_plan plan_;
+    // State
+    standing standing_ = standing::absent;
+    std::optional<std::uint32_t> slot_;  // ours, or that we had last
+    std::vector<std::uint32_t> others_;  // slots of our kind, sorted
+    std::vector<std::uint32_t> agreed_;  // the members that `mine` was worked out from
+    std::vector<part> parts_;
+    instant look_at_;
+    bool looking_ = false;
+    bool held_back_ = false;
+    bool called_off_ = false;
+    bool answered_ = false;
+    int failures_ = 0;
+    std::optional<failure> fault_;
+};
+
+}  // namespace pawl::leasing
