@@ -22,6 +22,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <variant>
 
@@ -54,7 +55,12 @@ public:
     // Ends when no release is under way any more, or after `longest`.
     static boost::asio::awaitable<bool> drain(std::shared_ptr<engine> self, millis longest);
 
-    lease_store& store() { return *store_; }
+    // For failures of what is asked of the store directly.
+    void report_failure(std::string_view operation, const failure& why) const {
+        if (watcher_) watcher_->on_store_failure(operation, why);
+    }
+
+    lease_store& store() const { return *store_; }
     const std::shared_ptr<lease_store>& shared_store() const { return store_; }
     const store_settings& settings() const { return settings_; }
     const std::string& owner() const { return owner_; }

@@ -1,6 +1,6 @@
 #include <pawl/locks.hpp>
 
-#include "base/text.hpp"
+#include "runtime/checks.hpp"
 #include "runtime/core.hpp"
 #include "runtime/hop.hpp"
 
@@ -10,25 +10,10 @@ namespace pawl {
 namespace {
 
 using boost::asio::awaitable;
+using runtime::check_claim;
+using runtime::check_key;
 using runtime::claimed;
 using runtime::engine;
-
-void check_key(std::string_view key) {
-    if (auto bad = base::key_fault(key)) throw option_error{*bad};
-}
-
-void check(engine& what, std::string_view key, const lease_options& options,
-           const patience& how_long) {
-    check_key(key);
-    if (auto bad = validate(options, what.store().traits(), what.settings().safety))
-        throw option_error{*bad};
-    if (options.ttl > what.settings().quarantine.value_or(ttl_max))
-        throw option_error{
-            "the ttl is longer than the store's quarantine: raise quarantine=DUR in its URL"};
-    if (how_long.wait.count() < 0) throw option_error{"the wait cannot be negative"};
-    if (how_long.retries < 0 || how_long.backoff.count() < 0)
-        throw option_error{"retries and backoff cannot be negative"};
-}
 
 attempt as_attempt(result<claimed> answer) {
     auto& what = answer.value();
@@ -64,7 +49,7 @@ locks locks::open(const store_factory& make, store_settings settings, open_optio
 
 attempt locks::claim_key(std::string_view key, const lease_options& options, patience how_long,
                          std::stop_token stop) {
-    check(*core_->running(), key, options, how_long);
+    check_claim(*core_->running(), key, options, how_long);
     return as_attempt(core_->loop().wait_for(
         engine::claim_key(core_->running(), std::string{key}, options, how_long, std::move(stop))));
 }
@@ -80,7 +65,7 @@ std::optional<lease> locks::acquire(std::string_view key, const lease_options& o
 
 awaitable<attempt> locks::async_claim_key(std::string key, lease_options options, patience how_long,
                                           std::stop_token stop) {
-    check(*core_->running(), key, options, how_long);
+    check_claim(*core_->running(), key, options, how_long);
     auto claiming =
         engine::claim_key(core_->running(), std::move(key), options, how_long, std::move(stop));
     auto answer = co_await runtime::on_loop(core_->loop(), std::move(claiming));

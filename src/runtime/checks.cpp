@@ -1,0 +1,26 @@
+#include "runtime/checks.hpp"
+
+#include "base/text.hpp"
+
+#include <pawl/errors.hpp>
+
+namespace pawl::runtime {
+
+void check_key(std::string_view key) {
+    if (auto bad = base::key_fault(key)) throw option_error{*bad};
+}
+
+void check_claim(const engine& what, std::string_view key, const lease_options& options,
+                 const patience& how_long) {
+    check_key(key);
+    if (auto bad = validate(options, what.store().traits(), what.settings().safety))
+        throw option_error{*bad};
+    if (options.ttl > what.settings().quarantine.value_or(ttl_max))
+        throw option_error{
+            "the ttl is longer than the store's quarantine: raise quarantine=DUR in its URL"};
+    if (how_long.wait.count() < 0) throw option_error{"the wait cannot be negative"};
+    if (how_long.retries < 0 || how_long.backoff.count() < 0)
+        throw option_error{"retries and backoff cannot be negative"};
+}
+
+}  // namespace pawl::runtime
