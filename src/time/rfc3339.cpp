@@ -80,7 +80,40 @@ std::string format_rfc3339(wall_instant when) {
     return text;
 }
 
+std::string format_rfc3339(wall_instant when, seconds offset) {
+    const auto whole = duration_cast<minutes>(offset);
+    const auto local = when + whole;
+    const auto day = floor<days>(local);
+    const year_month_day date{day};
+    const hh_mm_ss clock{local - day};
+    char text[64];
+    const int length = std::snprintf(
+        text, sizeof text, "%04d-%02u-%02uT%02ld:%02ld:%02ld", static_cast<int>(date.year()),
+        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+        static_cast<long>(clock.hours().count()), static_cast<long>(clock.minutes().count()),
+        static_cast<long>(clock.seconds().count()));
+    std::string written{text, static_cast<std::size_t>(length)};
+    if (const auto fraction = duration_cast<milliseconds>(clock.subseconds()).count();
+        fraction != 0) {
+        std::snprintf(text, sizeof text, ".%03ld", static_cast<long>(fraction));
+        written += text;
+    }
+    if (whole == minutes{0}) return written + "Z";
+    const auto size = abs(whole);
+    std::snprintf(text, sizeof text, "%c%02ld:%02ld", whole < minutes{0} ? '-' : '+',
+                  static_cast<long>(size / hours{1}),
+                  static_cast<long>(size % hours{1} / minutes{1}));
+    return written + text;
+}
+
 base::parsed<wall_instant> parse_rfc3339(std::string_view text) {
+    const auto any = parse_rfc3339_of_any_year(text);
+    if (any.has_value() && reader{text}.digits(4) < 1970)
+        return fault(0, "there is no such day, or it lies before 1970");
+    return any;
+}
+
+base::parsed<wall_instant> parse_rfc3339_of_any_year(std::string_view text) {
     reader in{text};
     const year years{in.digits(4)};
     in.one_of("-");
@@ -98,7 +131,7 @@ base::parsed<wall_instant> parse_rfc3339(std::string_view text) {
     if (!in.good) return fault(in.at, expected);
     if (in.at != text.size()) return fault(in.at, "nothing may follow the offset");
     const year_month_day date{years / months / month_day};
-    if (!date.ok() || years < year{1970})
+    if (!date.ok() || years < year{1})
         return fault(0, "there is no such day, or it lies before 1970");
     // 60 is a leap second, which Unix time counts as the first of the next minute.
     if (hour > 23 || minute > 59 || second > 60) return fault(11, "there is no such time of day");

@@ -26,6 +26,29 @@ TEST(Rfc3339, PrintsWhatItReads) {
         EXPECT_EQ(format_rfc3339(parse_rfc3339(text).value()), text);
 }
 
+TEST(Rfc3339, PrintsTheOffsetOfAPlace) {
+    const auto printed = [](const char* text, std::chrono::seconds offset) {
+        return format_rfc3339(parse_rfc3339_of_any_year(text).value(), offset);
+    };
+    using std::chrono::hours;
+    using std::chrono::minutes;
+    EXPECT_EQ(printed("2026-11-20T06:00:00Z", hours{0}), "2026-11-20T06:00:00Z");
+    EXPECT_EQ(printed("2026-11-20T06:00:00Z", hours{1}), "2026-11-20T07:00:00+01:00");
+    EXPECT_EQ(printed("2026-11-20T06:00:00.25Z", -minutes{210}), "2026-11-20T02:30:00.250-03:30");
+    EXPECT_EQ(printed("2026-12-31T23:30:00Z", minutes{345}), "2027-01-01T05:15:00+05:45");
+    // Paris before 1911: 9 minutes and 21 seconds.
+    EXPECT_EQ(printed("1900-01-01T00:00:00Z", std::chrono::seconds{561}),
+              "1900-01-01T00:09:00+00:09");
+}
+
+TEST(Rfc3339, OfAnyYearReadsThePast) {
+    EXPECT_TRUE(parse_rfc3339("1900-02-20T16:45:59-05:00").has_error());
+    const auto past = parse_rfc3339_of_any_year("1900-02-20T16:45:59-05:00");
+    ASSERT_TRUE(past.has_value());
+    EXPECT_EQ(format_rfc3339(*past), "1900-02-20T21:45:59.000Z");
+    EXPECT_TRUE(parse_rfc3339_of_any_year("0000-01-01T00:00:00Z").has_error());
+}
+
 TEST(Rfc3339, RefusesWithTheColumn) {
     const struct {
         const char* text;
