@@ -13,17 +13,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace pawl::time {
 
-// A fixed local time that a spring transition leaves out.
+// Local times that a spring transition leaves out.
 enum class gap_policy {
-    end,  // fires at the end of the gap
-    skip  // does not fire on that day
+    end,  // whatever fires in the gap fires once, at the end of it
+    skip  // does not fire
 };
 
-// A fixed local time that an autumn transition passes twice. Intervals (a * or a step in the hour or
-// a finer field) fire in both passes under either policy.
+// A fixed local time that an autumn transition passes twice. Intervals (a *, a range or a step in
+// the hour or a finer field) fire in both passes under either policy.
 enum class repeat_policy {
     once,  // fires in the first pass
     twice  // fires in both
@@ -34,6 +35,8 @@ struct transitions {
     repeat_policy repeat = repeat_policy::once;
 };
 
+struct cron_plan;
+
 // Immutable and cheap to copy. Thread-safe.
 class cron {
 public:
@@ -41,21 +44,21 @@ public:
     // expression that never fires, such as "0 0 30 2 *", is a fault as well.
     static base::parsed<cron> parse(std::string_view text);
 
-    // The first firing strictly after `after`. Nothing when there is none within the 28 years that
-    // the calendar takes to repeat (or after the year 9999). Bounded in time for every expression.
+    // The first firing strictly after `after`, which is always a whole second of the zone's clock
+    // or the end of a gap. Nothing after the year 9999, or when the policy skips all that there is
+    // within the 400 years in which the calendar repeats. Bounded in time for every expression.
     std::optional<wall_instant> next(wall_instant after, const zone& where,
                                      transitions policy = {}) const;
 
-    // As it was written.
+    // As it was written, a macro as a macro.
     const std::string& text() const noexcept;
     // In words, for people: "at 06:00 every day", "every 90 seconds".
     std::string describe() const;
 
 private:
-    struct plan;
-    explicit cron(std::shared_ptr<const plan> what) noexcept : plan_{std::move(what)} {}
+    explicit cron(std::shared_ptr<const cron_plan> what) noexcept : plan_{std::move(what)} {}
 
-    std::shared_ptr<const plan> plan_;
+    std::shared_ptr<const cron_plan> plan_;
 };
 
 }  // namespace pawl::time

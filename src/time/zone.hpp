@@ -2,33 +2,36 @@
 #pragma once
 
 #include "base/duration.hpp"
+#include "time/clocks.hpp"
 
+#include <chrono>
 #include <string_view>
-
-namespace date {
-class time_zone;
-}
 
 namespace pawl::time {
 
-// A cheap handle; the database lives as long as the process. Thread-safe.
+struct calendar;
+
+// A cheap handle; what it points to lives as long as the process. Thread-safe.
 class zone {
 public:
-    // UTC.
+    // UTC, which needs no database.
     zone();
-    // "Europe/Paris", "UTC"; a fault names the nearest zone for a misspelt one. Throws nothing, also
-    // when the machine has no tzdata: then everything but UTC is a fault that says so.
+    // "Europe/Paris", "UTC"; a fault names the nearest zone for a misspelt one. Throws nothing,
+    // also when the machine has no tzdata: then everything but UTC is a fault that says so.
     static base::parsed<zone> find(std::string_view name);
 
     std::string_view name() const noexcept;
-    const date::time_zone& get() const noexcept { return *zone_; }
+    // What is added to UTC at that instant to have the local time.
+    std::chrono::seconds offset_at(wall_instant when) const noexcept;
+    // The offsets of all times (time/zone_calendar.hpp).
+    const calendar& offsets() const noexcept { return *offsets_; }
 
     bool operator==(const zone&) const = default;
 
 private:
-    explicit zone(const date::time_zone* which) noexcept : zone_{which} {}
+    explicit zone(const calendar* offsets) noexcept : offsets_{offsets} {}
 
-    const date::time_zone* zone_;
+    const calendar* offsets_;
 };
 
 }  // namespace pawl::time
