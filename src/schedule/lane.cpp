@@ -211,6 +211,11 @@ void lane::on_failure(instant now, double chance) {
     again(now + std::chrono::duration_cast<lease_clock::duration>(wait));
 }
 
+void lane::on_no_room(instant now) {
+    base::ensure(state_ == state::claiming);
+    again(now);
+}
+
 void lane::on_called_off() {
     base::ensure(state_ == state::claiming);
     resolved();

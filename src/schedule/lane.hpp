@@ -112,6 +112,9 @@ public:
     void on_busy(const busy& why, bool marked, instant now, double chance);
     void on_done();
     void on_failure(instant now, double chance);
+    // The claim was not made: this node has no room. It is tried again for as long as there is
+    // time.
+    void on_no_room(instant now);
     void on_called_off();
     // The run that was granted has ended, however.
     void on_ended();

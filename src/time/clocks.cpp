@@ -25,6 +25,10 @@ wall_instant wall_now() noexcept {
                         std::chrono::microseconds{now.tv_nsec / 1000}};
 }
 
+wall_instant local_now() noexcept {
+    return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
 const std::string& boot_id() {
     static const std::string id = [] {
         std::ifstream file{"/proc/sys/kernel/random/boot_id"};

@@ -15,6 +15,10 @@ using wall_instant = std::chrono::time_point<std::chrono::system_clock, std::chr
 // process can then not become the clock of a store that many processes share.
 wall_instant wall_now() noexcept;
 
+// The wall clock as this node believes it to be, by the C library: what a schedule goes by. Whoever
+// fakes the clock of one process fakes this one.
+wall_instant local_now() noexcept;
+
 // Names this boot of this machine; readings of the lease clock compare only within one boot.
 // Source: /proc/sys/kernel/random/boot_id. Empty where the file cannot be read.
 const std::string& boot_id();

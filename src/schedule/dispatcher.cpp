@@ -1,0 +1,266 @@
+#include "schedule/dispatcher.hpp"
+
+#include "schedule/dispatcher_parts.hpp"
+#include "schedule/fair_share.hpp"
+#include "time/clocks.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+// However far away the next firing is: the wall clock may be stepped at any moment.
+constexpr millis clock_look{1'000};
+// A step back by less than this is what keeping a clock right looks like.
+constexpr std::chrono::microseconds step_tolerated{200'000};
+constexpr std::size_t due_at_once_max = 1'000;
+
+}  // namespace
+
+dispatcher::dispatcher(parts made_of)
+    : loop_{*made_of.loop},
+      engine_{std::move(made_of.engine)},
+      journal_{std::move(made_of.records)},
+      me_{std::move(made_of.me)},
+      runs_max_{made_of.runs_max},
+      watcher_{std::move(made_of.watcher)},
+      started_at_{number(occurrence_of(time::local_now()))},
+      slots_{loop_.get_executor(), runs_max_},
+      clock_timer_{loop_.get_executor()},
+      board_timer_{loop_.get_executor()},
+      registry_timer_{loop_.get_executor()},
+      publish_timer_{loop_.get_executor()},
+      beat_timer_{loop_.get_executor()},
+      reconcile_timer_{loop_.get_executor()},
+      drained_{loop_.get_executor()},
+      random_{std::random_device{}()} {
+    live_nodes_.push_back(me_.owner);
+}
+
+dispatcher::~dispatcher() = default;
+
+void dispatcher::say(tone how, std::string_view line) const {
+    if (watcher_) watcher_->say(how, line);
+}
+
+void dispatcher::spawn(awaitable<void> work) {
+    boost::asio::co_spawn(loop_.get_executor(), std::move(work), boost::asio::detached);
+}
+
+awaitable<void> dispatcher::sleep(boost::asio::steady_timer& timer, millis how_long) const {
+    boost::system::error_code woken;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
+    timer.expires_after(how_long);
+    co_await timer.async_wait(token);
+}
+
+wall_instant dispatcher::now() const {
+    return time::local_now() - clock_offset_.value_or(std::chrono::microseconds{0});
+}
+
+std::optional<wall_instant> dispatcher::next_firing(const std::string& name) const {
+    const auto found = jobs_.find(name);
+    if (found == jobs_.end() || found->second->paused) return std::nullopt;
+    return timetable_.next_of(found->second->entry);
+}
+
+// -- jobs
+
+void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans) {
+    std::unordered_set<std::string> names;
+    for (auto& plan : plans) {
+        names.insert(plan->name);
+        auto& place = jobs_[plan->name];
+        if (!place) {
+            place = std::make_shared<job>();
+            place->entry = next_entry_++;
+            entries_[place->entry] = place;
+        }
+        auto& which = *place;
+        const bool same_tracks = which.plan && which.plan->partitions == plan->partitions;
+        which.plan = std::move(plan);
+        which.gone = false;
+        if (same_tracks) {
+            for (auto& one : which.tracks) one->plan = which.plan;
+        } else {
+            for (auto& one : which.tracks) one->decisions.forget_firings();
+            which.tracks.clear();
+            for (std::uint32_t i = 0; i < which.plan->partitions; ++i)
+                which.tracks.push_back(
+                    std::make_shared<track>(loop_.get_executor(), which.plan, place, i));
+        }
+        if (ready_) schedule_job(which);
+    }
+    for (auto one = jobs_.begin(); one != jobs_.end();) {
+        auto& which = *one->second;
+        if (names.contains(one->first)) {
+            ++one;
+            continue;
+        }
+        which.gone = true;
+        retired_.push_back(one->first);
+        timetable_.remove(which.entry);
+        entries_.erase(which.entry);
+        for (auto& lane_of : which.tracks) lane_of->decisions.forget_firings();
+        one = jobs_.erase(one);
+    }
+    publish_timer_.cancel();
+}
+
+// A job that comes, or changes, while the node runs: what is past is past.
+void dispatcher::schedule_job(job& which) {
+    if (!which.plan->when || !which.plan->enabled) return timetable_.remove(which.entry);
+    timetable_.add(which.entry, *which.plan->when, now(), now());
+    clock_timer_.cancel();
+}
+
+// -- the node's day
+
+awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shutdown_grace) {
+    auto& me = *self;
+    boost::asio::steady_timer stopped{me.loop_.get_executor()};
+    auto wake_up = [&me, &stopped] {
+        boost::asio::post(me.loop_.get_executor(), [&me, &stopped] {
+            me.stopping_ = true;
+            stopped.cancel();
+            for (auto* timer : {&me.clock_timer_, &me.board_timer_, &me.registry_timer_,
+                                &me.publish_timer_, &me.reconcile_timer_})
+                timer->cancel();
+        });
+    };
+    const std::stop_callback on_stop{stop, wake_up};
+
+    auto registering = register_node(self);
+    co_await std::move(registering);
+    auto publishing = publish_jobs(self);
+    co_await std::move(publishing);
+    auto positions = find_positions(self);
+    co_await std::move(positions);
+    auto looking = look_at_board(self);
+    co_await std::move(looking);
+    me.ready_ = true;
+    me.spawn(keep_time(self));
+    me.spawn(watch_board(self));
+    me.spawn(keep_registered(self));
+    me.spawn(keep_published(self));
+    me.spawn(beat(self));
+    me.spawn(reconcile(self));
+    while (!me.stopping_) {
+        auto waiting = me.sleep(stopped, std::chrono::hours{24});
+        co_await std::move(waiting);
+    }
+    auto draining = drain(self, shutdown_grace);
+    co_await std::move(draining);
+}
+
+// Rule of ending: claim nothing more, let finish, stop, release.
+awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
+    auto& me = *self;
+    me.call_off_.request_stop();
+    for (auto& [name, which] : me.jobs_)
+        for (auto& one : which->tracks) {
+            one->decisions.forget_firings();
+            one->timer.cancel();
+        }
+    me.slots_.send_away();
+    if (me.journal_) {
+        auto registering = register_node(self);
+        co_await std::move(registering);
+    }
+    auto longest_grace = millis{0};
+    for (const auto& [id, run] : me.active_)
+        longest_grace = std::max(longest_grace, run->plan->grace);
+    const auto wait_until_empty = [&me](millis how_long) -> awaitable<void> {
+        const auto end = lease_clock::now() + how_long;
+        while (me.at_work_ > 0 && lease_clock::now() < end) {
+            auto waiting =
+                me.sleep(me.drained_, std::chrono::ceil<millis>(end - lease_clock::now()));
+            co_await std::move(waiting);
+        }
+    };
+    auto finishing = wait_until_empty(grace);
+    co_await std::move(finishing);
+    for (auto& [id, run] : me.active_) run->stop(stop_cause::shutdown);
+    // Killed after its grace; then its last words have to be written and its lease released.
+    auto stopping =
+        wait_until_empty(longest_grace + journal_patience * 2 + me.engine_->settings().timeout * 2);
+    co_await std::move(stopping);
+    me.beat_timer_.cancel();
+    if (me.journal_) {
+        auto leaving = me.journal_->node_leave(me.me_.owner);
+        const auto left = co_await std::move(leaving);
+        if (left.has_error()) me.say(tone::debug, "not signed off: " + left.error().detail);
+    }
+}
+
+awaitable<void> dispatcher::keep_time(self_ptr self) {
+    auto& me = *self;
+    auto last_wall = me.now();
+    auto last_seen = lease_clock::now();
+    while (!me.stopping()) {
+        const auto wall = me.now();
+        const auto seen = lease_clock::now();
+        const auto expected =
+            last_wall + std::chrono::floor<std::chrono::microseconds>(seen - last_seen);
+        if (wall + step_tolerated < expected) {
+            me.say(tone::warn,
+                   "the wall clock was put back by " +
+                       std::to_string(std::chrono::floor<millis>(expected - wall).count()) + " ms");
+            me.timetable_.clock_put_back(wall);
+        }
+        last_wall = wall;
+        last_seen = seen;
+        const auto due = me.timetable_.advance(wall, due_at_once_max);
+        for (const auto& one : due) me.take_due(one, wall);
+        auto pause = clock_look;
+        if (const auto next = me.timetable_.next_due()) {
+            const auto away = std::chrono::ceil<millis>(*next - me.now());
+            pause = std::clamp(away, millis{0}, clock_look);
+        }
+        // Even when more is due already, others have their turn.
+        auto waiting = me.sleep(me.clock_timer_, pause);
+        co_await std::move(waiting);
+    }
+}
+
+void dispatcher::take_due(const due_firing& due, wall_instant now) {
+    const auto found = entries_.find(due.entry);
+    const auto which = found == entries_.end() ? nullptr : found->second.lock();
+    if (!which || which->paused || !which->plan->enabled) return;
+    if (due.missed > 0)
+        say(tone::warn, "job '" + which->plan->name + "' has missed " + std::to_string(due.missed) +
+                            " firings; the latest is run");
+    const auto at = lease_clock::now();
+    const auto late = std::max(std::chrono::floor<millis>(now - due.at), millis{0});
+    for (auto& one : which->tracks) {
+        auto hold_back = std::chrono::floor<millis>(which->plan->jitter * chance());
+        if (which->plan->partitions > 1) {
+            const auto place = place_in_line(which->plan->name, one->partition,
+                                             which->plan->partitions, live_nodes_, me_.owner);
+            hold_back += share_hold_back * static_cast<long>(std::min<std::size_t>(place, 5));
+        }
+        one->decisions.offer_firing(occurrence_of(due.at), at, late, hold_back);
+        wake(one);
+    }
+}
+
+void dispatcher::wake(const std::shared_ptr<track>& which) {
+    if (which->at_work) {
+        which->woken = true;
+        which->timer.cancel();
+        return;
+    }
+    which->at_work = true;
+    ++at_work_;
+    spawn(work(shared_from_this(), which));
+}
+
+}  // namespace pawl::schedule

@@ -1,0 +1,204 @@
+// Turns firings into runs, on one node of many.
+//
+// A driver: the timetable says what is due, a lane says what to do about it, the store says who
+// may, the journal writes down what was done. Whatever ends the node in the middle, another one
+// finds enough to go on from: the lease that runs out, the row that falls silent.
+#pragma once
+
+#include "net/loop.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/run_recorder.hpp"
+#include "schedule/job_plan.hpp"
+#include "schedule/slots.hpp"
+
+#include <pawl/lease.hpp>
+#include <pawl/spi/journal.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace pawl::schedule {
+
+// How often a node looks at the board: what people ask for is done within that.
+constexpr millis board_interval{1'000};
+constexpr millis registry_interval{3'000};
+// A node that has been silent for longer has no share of the partitions.
+constexpr millis node_silence_max{10'000};
+constexpr millis reconcile_interval{3'000};
+constexpr millis publish_interval{60'000};
+// How long others leave a partition to the node whose share it is.
+constexpr millis share_hold_back{2'000};
+// A node whose wall clock is further from the journal's goes by the journal's.
+constexpr millis clock_offset_tolerated{500};
+// How long a run may wait for its journal before it begins without it, and ends without it.
+constexpr millis journal_patience{2'000};
+// A run that is taken up again and again beyond its retries kills whoever runs it.
+constexpr int takeovers_max = 10;
+// Before SIGKILL has to have been carried out.
+constexpr millis kill_lead_max{20};
+
+// What a node is called.
+struct node_identity {
+    std::string name;   // as configured
+    std::string owner;  // of its leases: fresh for every start
+    std::string version;
+    std::string address;  // of its API
+};
+
+enum class tone { debug, info, warn, error };
+
+// Override what you want to hear of. On the loop: a method that blocks delays everything.
+class dispatch_observer {
+public:
+    virtual ~dispatch_observer() = default;
+
+    virtual void say(tone /*how*/, std::string_view /*line*/) {}
+    virtual void on_run_begun(const std::string& /*job*/, millis /*late*/, fence_token) {}
+    virtual void on_run_ended(const std::string& /*job*/, run_status, millis /*took*/) {}
+    virtual void on_skipped(const std::string& /*job*/, occurrence, skip_reason) {}
+    virtual void on_fail_open(const std::string& /*job*/) {}
+    virtual void on_orphan_taken(const std::string& /*job*/) {}
+    virtual void on_stale_runs(std::size_t /*how_many*/) {}
+};
+
+// On the loop only.
+class dispatcher : public std::enable_shared_from_this<dispatcher> {
+public:
+    struct parts {
+        net::loop* loop = nullptr;
+        std::shared_ptr<runtime::engine> engine{};
+        std::shared_ptr<journal> records{};  // null: nothing is written down, nobody can ask
+        node_identity me{};
+        std::size_t runs_max = 8;
+        std::shared_ptr<dispatch_observer> watcher{};
+    };
+    explicit dispatcher(parts made_of);
+    ~dispatcher();
+
+    using self_ptr = std::shared_ptr<dispatcher>;
+
+    // Adds, replaces and removes, so that these are the jobs. What runs goes on; what runs of a job
+    // that has changed ends as it began.
+    void replace_jobs(std::vector<std::shared_ptr<const job_plan>> jobs);
+
+    // Ends once `stop` is requested and all that ran has ended: runs have `shutdown_grace` to
+    // finish, while their leases are renewed, before they are stopped.
+    static boost::asio::awaitable<void> run(self_ptr self, std::stop_token stop,
+                                            millis shutdown_grace);
+
+    std::size_t running() const noexcept { return active_.size(); }
+    bool is_ready() const noexcept { return ready_; }
+    // The next firing of a job, for people and metrics.
+    std::optional<wall_instant> next_firing(const std::string& job) const;
+
+private:
+    struct track;       // a lane with its job and its timer
+    struct job;         // a plan with its tracks
+    struct active_run;  // what runs
+    friend struct duties;
+
+    // The parts of a node's day, each a coroutine for as long as the node lives.
+    static boost::asio::awaitable<void> keep_time(self_ptr self);
+    static boost::asio::awaitable<void> watch_board(self_ptr self);
+    static boost::asio::awaitable<void> keep_registered(self_ptr self);
+    static boost::asio::awaitable<void> keep_published(self_ptr self);
+    static boost::asio::awaitable<void> beat(self_ptr self);
+    static boost::asio::awaitable<void> reconcile(self_ptr self);
+
+    static boost::asio::awaitable<void> find_positions(self_ptr self);
+    static boost::asio::awaitable<void> look_at_board(self_ptr self);
+    static boost::asio::awaitable<void> register_node(self_ptr self);
+    static boost::asio::awaitable<void> publish_jobs(self_ptr self);
+    static boost::asio::awaitable<void> judge_stale_runs(self_ptr self);
+    static boost::asio::awaitable<void> find_lost_beginnings(self_ptr self);
+    static boost::asio::awaitable<void> drain(self_ptr self, millis grace);
+
+    void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
+    void take_due(const due_firing& due, wall_instant now);
+    void take_board(board seen);
+    void schedule_job(job& which);
+
+    // One lane's work, for as long as it has any.
+    void wake(const std::shared_ptr<track>& which);
+    static boost::asio::awaitable<void> work(self_ptr self, std::shared_ptr<track> which);
+    static boost::asio::awaitable<void> claim(self_ptr self, std::shared_ptr<track> which,
+                                              millis patience);
+    static boost::asio::awaitable<void> settle_busy(self_ptr self, std::shared_ptr<track> which,
+                                                    busy other);
+    static boost::asio::awaitable<void> tell_skipped(self_ptr self, std::shared_ptr<track> which);
+    bool fails_open(const track& which, const failure& why) const;
+
+    // One run, from its grant to its release.
+    static boost::asio::awaitable<void> perform(self_ptr self, std::shared_ptr<track> which,
+                                                std::optional<lease> held);
+    static boost::asio::awaitable<run_end> attempt_until_over(self_ptr self,
+                                                              std::shared_ptr<active_run> run,
+                                                              lease* held);
+    static boost::asio::awaitable<body_result> attempt_once(self_ptr self,
+                                                            std::shared_ptr<active_run> run);
+    static boost::asio::awaitable<void> watch_timeouts(self_ptr self,
+                                                       std::shared_ptr<active_run> run,
+                                                       int attempt);
+    static boost::asio::awaitable<void> prune(self_ptr self, std::string job, std::size_t keep);
+    run_start start_of(const track& which, const std::optional<lease>& held) const;
+    run_order order_of(const track& which, const run_start& start, const beginning& begun) const;
+    run_end judge(const active_run& run, const body_result& what, const lease* held) const;
+
+    wall_instant now() const;
+    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
+    void say(tone how, std::string_view line) const;
+    void spawn(boost::asio::awaitable<void> work);
+    boost::asio::awaitable<void> sleep(boost::asio::steady_timer& timer, millis how_long) const;
+    bool stopping() const noexcept { return stopping_; }
+
+    // Constant after construction
+    net::loop& loop_;
+    std::shared_ptr<runtime::engine> engine_;
+    std::shared_ptr<journal> journal_;
+    node_identity me_;
+    std::size_t runs_max_;
+    std::shared_ptr<dispatch_observer> watcher_;
+    std::int64_t started_at_;
+
+    // State
+    timetable timetable_;
+    std::map<std::string, std::shared_ptr<job>, std::less<>> jobs_;
+    std::unordered_map<entry_id, std::weak_ptr<job>> entries_;
+    entry_id next_entry_ = 0;
+    std::unordered_map<std::string, std::shared_ptr<active_run>> active_;
+    std::unordered_map<std::string, run_trigger> triggers_;        // that lanes have been offered
+    std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
+    std::unordered_map<std::string, std::int64_t> known_since_;    // by job: when it was published
+    std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
+    std::vector<std::string> live_nodes_;
+    std::optional<std::chrono::microseconds> clock_offset_;
+    slots slots_;
+    std::stop_source call_off_;  // ends claims that wait
+    boost::asio::steady_timer clock_timer_;
+    boost::asio::steady_timer board_timer_;
+    boost::asio::steady_timer registry_timer_;
+    boost::asio::steady_timer publish_timer_;
+    boost::asio::steady_timer beat_timer_;
+    boost::asio::steady_timer reconcile_timer_;
+    boost::asio::steady_timer drained_;
+    std::size_t at_work_ = 0;  // coroutines of lanes
+    std::minstd_rand random_;
+    bool ready_ = false;
+    bool stopping_ = false;
+    bool journal_down_ = false;
+    bool store_down_ = false;
+};
+
+}  // namespace pawl::schedule

@@ -1,0 +1,75 @@
+// What the files of the dispatcher share.
+#pragma once
+
+#include "schedule/dispatcher.hpp"
+
+namespace pawl::schedule {
+
+struct dispatcher::track {
+    track(boost::asio::any_io_executor executor, std::shared_ptr<const job_plan> how,
+          std::weak_ptr<job> home, std::uint32_t number)
+        : plan{std::move(how)},
+          owner{std::move(home)},
+          partition{number},
+          key{plan->key(number)},
+          decisions{plan->lane},
+          timer{executor} {}
+
+    // The plan that what begins from now on follows.
+    std::shared_ptr<const job_plan> plan;
+    std::weak_ptr<job> owner;
+    std::uint32_t partition;
+    std::string key;
+    lane decisions;
+    boost::asio::steady_timer timer;
+    bool at_work = false;
+    bool woken = false;
+};
+
+struct dispatcher::job {
+    std::shared_ptr<const job_plan> plan;
+    entry_id entry = 0;
+    std::vector<std::shared_ptr<track>> tracks;
+    std::optional<job_pause> paused;
+    std::uint32_t running = 0;
+    std::uint32_t ended = 0;  // since it was last pruned
+    bool gone = false;        // no longer configured
+};
+
+struct dispatcher::active_run {
+    std::shared_ptr<track> where;
+    std::shared_ptr<const job_plan> plan;
+    std::shared_ptr<runtime::run_recorder> record;
+    std::shared_ptr<body> doing;
+    run_order order;
+    std::optional<stop_cause> cause;
+    std::string cancelled_by;
+    instant begun{};
+    instant stop_at = instant::max();
+    instant kill_at = instant::max();
+    std::shared_ptr<boost::asio::steady_timer> retry_timer;
+    std::shared_ptr<boost::asio::steady_timer> timeout_timer;
+
+    void stop(stop_cause why) {
+        if (!cause) cause = why;
+        if (doing) doing->stop(why);
+        if (retry_timer) retry_timer->cancel();
+    }
+    void extend(instant stop, instant trust_end, millis ttl) {
+        const auto lead =
+            std::min<lease_clock::duration>(kill_lead_max, lease_clock::duration{ttl} / 50);
+        stop_at = stop;
+        kill_at = trust_end - lead;
+        if (doing) doing->extend(stop_at, kill_at);
+    }
+};
+
+// Unix milliseconds of an instant of the wall clock, which name an occurrence.
+inline occurrence occurrence_of(wall_instant at) noexcept {
+    return occurrence{std::chrono::floor<millis>(at).time_since_epoch().count()};
+}
+inline wall_instant wall_of(occurrence firing) noexcept {
+    return wall_instant{millis{number(firing)}};
+}
+
+}  // namespace pawl::schedule

@@ -1,0 +1,383 @@
+// What a node does beside its own runs: it signs in, looks at the board, tells that its runs live,
+// and, one node at a time, looks after those whose node does not.
+#include "base/identity.hpp"
+#include "schedule/dispatcher.hpp"
+#include "schedule/dispatcher_parts.hpp"
+#include "time/clocks.hpp"
+#include "time/rfc3339.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+const std::string reconciler_key = "pawl/reconciler";
+constexpr std::size_t stale_at_once_max = 500;
+constexpr std::size_t beats_at_once_max = 500;
+constexpr std::size_t published_at_once_max = 500;
+// How long a node that starts asks for what it should know, before it goes by what it has.
+constexpr millis knowledge_patience{5'000};
+constexpr millis knowledge_retry{500};
+// Lost beginnings are looked for in so many keys at a time.
+constexpr std::size_t keys_checked_max = 1'000;
+
+}  // namespace
+
+// -- the registry
+
+awaitable<void> dispatcher::register_node(self_ptr self) {
+    auto& me = *self;
+    if (!me.journal_) co_return;
+    node_entry entry;
+    entry.id = me.me_.owner;
+    entry.name = me.me_.name;
+    entry.version = me.me_.version;
+    entry.address = me.me_.address;
+    entry.started_at = me.started_at_;
+    entry.running = static_cast<std::uint32_t>(me.active_.size());
+    entry.running_max = static_cast<std::uint32_t>(me.runs_max_);
+    entry.jobs = static_cast<std::uint32_t>(me.jobs_.size());
+    entry.draining = me.stopping_;
+    const auto sent = time::local_now();
+    auto beating = me.journal_->node_beat(std::move(entry));
+    const auto beaten = co_await std::move(beating);
+    const auto answered = time::local_now();
+    if (beaten.has_error()) {
+        if (!std::exchange(me.journal_down_, true))
+            me.say(tone::warn, "the journal does not answer: " + beaten.error().detail);
+        co_return;
+    }
+    if (std::exchange(me.journal_down_, false)) me.say(tone::info, "the journal answers again");
+    auto listing = me.journal_->list_nodes();
+    const auto nodes = co_await std::move(listing);
+    if (nodes.has_error()) co_return;
+    std::vector<std::string> live;
+    for (const auto& one : *nodes) {
+        if (one.id == me.me_.owner)
+            me.compare_clocks(one.last_seen, sent, answered);
+        else if (one.age > node_silence_max)
+            continue;
+        if (!one.draining) live.push_back(one.id);
+    }
+    std::sort(live.begin(), live.end());
+    if (live.empty()) live.push_back(me.me_.owner);
+    me.live_nodes_ = std::move(live);
+}
+
+// `seen` is the journal's clock at a moment between the two.
+void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered) {
+    const auto doubt = (answered - sent) / 2;
+    if (doubt < std::chrono::microseconds{0} || doubt > clock_offset_tolerated) return;
+    const auto ours = sent + doubt;
+    const auto offset =
+        std::chrono::floor<std::chrono::microseconds>(ours - wall_instant{millis{seen}});
+    const auto before = now();
+    const bool matters = offset > clock_offset_tolerated || offset < -clock_offset_tolerated;
+    if (!matters) {
+        if (!clock_offset_) return;
+        clock_offset_.reset();
+        say(tone::info, "this node's clock agrees with the journal's again");
+    } else {
+        const auto known = clock_offset_.value_or(std::chrono::microseconds{0});
+        const auto change = offset > known ? offset - known : known - offset;
+        if (clock_offset_ && change < clock_offset_tolerated) return;
+        say(tone::warn, "this node's clock is " +
+                            std::to_string(std::chrono::floor<millis>(offset).count()) +
+                            " ms ahead of the journal's: schedules go by the journal's");
+        clock_offset_ = offset;
+    }
+    if (now() < before) timetable_.clock_put_back(now());
+    clock_timer_.cancel();
+}
+
+awaitable<void> dispatcher::keep_registered(self_ptr self) {
+    auto& me = *self;
+    while (!me.stopping()) {
+        auto waiting = me.sleep(me.registry_timer_, registry_interval);
+        co_await std::move(waiting);
+        if (me.stopping()) break;
+        auto registering = register_node(self);
+        co_await std::move(registering);
+    }
+}
+
+// -- what the jobs are, for everybody
+
+awaitable<void> dispatcher::publish_jobs(self_ptr self) {
+    auto& me = *self;
+    if (!me.journal_) co_return;
+    std::vector<std::shared_ptr<const job_plan>> all;
+    for (const auto& [name, which] : me.jobs_) all.push_back(which->plan);
+    for (std::size_t from = 0; from < all.size(); from += published_at_once_max) {
+        std::vector<job_entry> entries;
+        for (auto i = from; i < std::min(from + published_at_once_max, all.size()); ++i)
+            entries.push_back(all[i]->entry);
+        auto publishing = me.journal_->publish(std::move(entries));
+        const auto told = co_await std::move(publishing);
+        if (told.has_error()) {
+            me.say(tone::warn, "the jobs were not published: " + told.error().detail);
+            co_return;
+        }
+        for (const auto& one : *told) me.known_since_[one.name] = one.since;
+    }
+}
+
+awaitable<void> dispatcher::keep_published(self_ptr self) {
+    auto& me = *self;
+    while (!me.stopping()) {
+        auto waiting = me.sleep(me.publish_timer_, publish_interval);
+        co_await std::move(waiting);
+        if (me.stopping()) break;
+        std::vector<std::string> retired = std::exchange(me.retired_, {});
+        if (me.journal_ && !retired.empty()) {
+            auto retiring = me.journal_->retire(std::move(retired), me.me_.name);
+            co_await std::move(retiring);
+        }
+        auto publishing = publish_jobs(self);
+        co_await std::move(publishing);
+    }
+}
+
+// Where each schedule stands: what has run last is known at the store, since when there is a
+// schedule at the journal. A node that knows neither begins now.
+awaitable<void> dispatcher::find_positions(self_ptr self) {
+    auto& me = *self;
+    std::unordered_map<std::string, std::int64_t> done;
+    const auto end = lease_clock::now() + knowledge_patience;
+    std::string after;
+    for (;;) {
+        auto listing = me.engine_->store().list("job/", after, page_limit_max);
+        const auto page = co_await std::move(listing);
+        if (page.has_error()) {
+            if (lease_clock::now() > end || me.stopping_) {
+                me.say(tone::warn,
+                       "what has run last is not known, as the store does not answer: " +
+                           page.error().detail);
+                break;
+            }
+            boost::asio::steady_timer pause{me.loop_.get_executor()};
+            auto waiting = me.sleep(pause, knowledge_retry);
+            co_await std::move(waiting);
+            continue;
+        }
+        for (const auto& one : page->records)
+            if (one.last_done) done[one.key] = number(*one.last_done);
+        after = page->next;
+        if (after.empty()) break;
+    }
+    const auto now = me.now();
+    for (auto& [name, which] : me.jobs_) {
+        if (!which->plan->when || !which->plan->enabled) continue;
+        auto position = now;
+        const auto since = me.known_since_.find(name);
+        if (since != me.known_since_.end()) position = wall_of(occurrence{since->second});
+        // The partition that is behind decides; the others find their firing done.
+        std::optional<std::int64_t> last;
+        for (const auto& one : which->tracks) {
+            const auto found = done.find(one->key);
+            if (found == done.end()) continue;
+            last = last ? std::min(*last, found->second) : found->second;
+        }
+        if (last) position = std::max(position, wall_of(occurrence{*last}));
+        me.timetable_.add(which->entry, *which->plan->when, position, now);
+    }
+}
+
+// -- the board
+
+awaitable<void> dispatcher::watch_board(self_ptr self) {
+    auto& me = *self;
+    while (!me.stopping()) {
+        auto waiting = me.sleep(me.board_timer_, board_interval);
+        co_await std::move(waiting);
+        if (me.stopping()) break;
+        auto looking = look_at_board(self);
+        co_await std::move(looking);
+    }
+}
+
+awaitable<void> dispatcher::look_at_board(self_ptr self) {
+    auto& me = *self;
+    if (!me.journal_) co_return;
+    auto reading = me.journal_->read_board();
+    auto seen = co_await std::move(reading);
+    if (seen.has_value()) me.take_board(std::move(*seen));
+}
+
+void dispatcher::take_board(board seen) {
+    for (auto& [name, which] : jobs_) {
+        const auto found = std::find_if(seen.pauses.begin(), seen.pauses.end(),
+                                        [&](const job_pause& one) { return one.job == name; });
+        const bool was = which->paused.has_value();
+        if (found == seen.pauses.end()) {
+            which->paused.reset();
+            if (was) {
+                say(tone::info, "job '" + name + "' is resumed");
+                // What was due meanwhile was not to run.
+                if (ready_) schedule_job(*which);
+            }
+            continue;
+        }
+        if (!was) {
+            say(tone::info, "job '" + name + "' is paused by " + found->by + ": " + found->reason);
+            for (auto& one : which->tracks) one->decisions.forget_firings();
+        }
+        which->paused = *found;
+    }
+    for (const auto& id : seen.cancels) {
+        const auto found = active_.find(id);
+        if (found != active_.end()) found->second->stop(stop_cause::cancelled);
+    }
+    const auto at = lease_clock::now();
+    for (auto& one : seen.triggers) {
+        const auto found = jobs_.find(one.job);
+        if (found == jobs_.end() || !found->second->plan->enabled) continue;
+        if (one.partition >= found->second->tracks.size()) continue;
+        auto& where = found->second->tracks[one.partition];
+        if (!where->decisions.offer_trigger(one.id, at)) continue;
+        triggers_[one.id] = one;
+        wake(where);
+    }
+    for (const auto& one : seen.orphans) {
+        const auto found = jobs_.find(one.job);
+        if (found == jobs_.end() || !one.firing || found->second->paused) continue;
+        if (one.partition >= found->second->tracks.size()) continue;
+        auto& where = found->second->tracks[one.partition];
+        if (where->decisions.offer_orphan(one.id, *one.firing, at)) wake(where);
+    }
+}
+
+// -- heartbeats
+
+awaitable<void> dispatcher::beat(self_ptr self) {
+    auto& me = *self;
+    // Until the last run has ended, however long the node has been stopping.
+    while (!me.stopping() || me.at_work_ > 0) {
+        auto waiting = me.sleep(me.beat_timer_, runtime::run_heartbeat_interval);
+        co_await std::move(waiting);
+        if (!me.journal_) continue;
+        std::vector<run_mark> marks;
+        for (const auto& [id, run] : me.active_)
+            if (run->record->has_begun() && marks.size() < beats_at_once_max)
+                marks.push_back(run->record->mark());
+        if (marks.empty()) continue;
+        auto beating = me.journal_->heartbeat(marks);
+        const auto answers = co_await std::move(beating);
+        if (answers.has_error()) continue;
+        for (std::size_t i = 0; i < answers->size(); ++i) {
+            const auto found = me.active_.find(marks[i].id);
+            if (found == me.active_.end()) continue;
+            if ((*answers)[i] == pawl::beat::cancel_requested)
+                found->second->stop(stop_cause::cancelled);
+        }
+    }
+}
+
+// -- those whose node is gone
+
+awaitable<void> dispatcher::reconcile(self_ptr self) {
+    auto& me = *self;
+    while (!me.stopping()) {
+        const auto wait = std::chrono::floor<millis>(reconcile_interval * (0.75 + me.chance() / 2));
+        auto waiting = me.sleep(me.reconcile_timer_, wait);
+        co_await std::move(waiting);
+        if (me.stopping() || !me.journal_) continue;
+        // Never released: whoever has it keeps the others from looking again for a while.
+        lease_options options;
+        options.ttl = reconcile_interval * 2;
+        options.hold = true;
+        options.renew = renewing::manual;
+        auto claiming = runtime::engine::claim_key(me.engine_, reconciler_key, options, patience{},
+                                                   me.call_off_.get_token());
+        auto answer = co_await std::move(claiming);
+        if (answer.has_error()) continue;
+        auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer);
+        if (won == nullptr) continue;
+        std::optional<lease> held{lease{std::move(*won)}};
+        auto judging = judge_stale_runs(self);
+        co_await std::move(judging);
+        auto finding = find_lost_beginnings(self);
+        co_await std::move(finding);
+        auto releasing = held->async_release();
+        co_await std::move(releasing);
+    }
+}
+
+awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
+    auto& me = *self;
+    auto asking = me.journal_->stale_runs(stale_at_once_max);
+    const auto stale = co_await std::move(asking);
+    if (stale.has_error()) co_return;
+    if (me.watcher_) me.watcher_->on_stale_runs(stale->size());
+    for (const auto& one : *stale) {
+        auto looking = me.engine_->store().inspect(one.key);
+        const auto seen = co_await std::move(looking);
+        if (seen.has_error()) co_return;
+        // Silent, and yet it holds its key: frozen, or cut off from its journal.
+        const bool held = *seen && (*seen)->remaining.count() > 0 && (*seen)->holder == one.token &&
+                          number(one.token) != 0;
+        if (held) continue;
+        const bool again = one.mode == delivery::at_least_once && one.firing.has_value();
+        run_end how;
+        how.status = again ? run_status::abandoned : run_status::lost;
+        how.reason = "its node " + one.node + " fell silent";
+        run_mark who{one.id, one.token};
+        auto judging = me.journal_->judge(std::move(who), how);
+        const auto judged = co_await std::move(judging);
+        if (judged.has_value() && *judged)
+            me.say(tone::warn, "run " + one.id + " of '" + one.key + "' is " +
+                                   std::string{name_of(how.status)} + ": " + how.reason);
+    }
+}
+
+// A node that was lost between a grant and the first line about it has left nothing but the mark at
+// the store. At most once: that firing will not run, and somebody should say so.
+awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
+    auto& me = *self;
+    std::vector<std::shared_ptr<track>> tracks;
+    for (const auto& [name, which] : me.jobs_)
+        if (which->plan->lane.mode == remembering::at_most_once && which->plan->when)
+            for (const auto& one : which->tracks)
+                if (tracks.size() < keys_checked_max) tracks.push_back(one);
+    for (const auto& one : tracks) {
+        if (me.stopping()) co_return;
+        auto looking = me.engine_->store().inspect(one->key);
+        const auto seen = co_await std::move(looking);
+        if (seen.has_error()) co_return;
+        if (!*seen || !(*seen)->last_done || (*seen)->remaining.count() > 0) continue;
+        const auto firing = *(*seen)->last_done;
+        if (me.begun_firings_[one->key] == number(firing)) continue;
+        auto finding = me.journal_->find_firing(one->plan->name, one->partition, firing);
+        const auto row = co_await std::move(finding);
+        if (row.has_error()) co_return;
+        me.begun_firings_[one->key] = number(firing);
+        // What the journal has let go of is no news, nor what ran before there was a journal.
+        const auto age = me.now() - wall_of(firing);
+        if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1})
+            continue;
+        run_start start{base::fresh_uuid(), one->plan->name, one->key};
+        start.partition = one->partition;
+        start.owner = (*seen)->owner;
+        start.node = "unknown";
+        start.token = (*seen)->last_token;
+        start.firing = firing;
+        start.trigger = "schedule";
+        const run_mark who{start.id, start.token};
+        auto beginning_of = me.journal_->begin(std::move(start));
+        const auto begun = co_await std::move(beginning_of);
+        if (begun.has_error() || begun->outcome != begin_outcome::begun) continue;
+        run_end how;
+        how.status = run_status::lost;
+        how.reason = "its node was lost before it could write down that it began";
+        auto finishing = me.journal_->finish(run_mark{begun->id, who.token}, std::move(how));
+        co_await std::move(finishing);
+        me.say(tone::warn, "the firing of '" + one->key + "' for " +
+                               time::format_rfc3339(wall_of(firing)) + " was lost with its node");
+    }
+}
+
+}  // namespace pawl::schedule

@@ -1,0 +1,50 @@
+// A job as the dispatcher knows it: when it fires, how its lease is kept, what it does.
+#pragma once
+
+#include "schedule/body.hpp"
+#include "schedule/lane.hpp"
+#include "schedule/retry.hpp"
+#include "schedule/timetable.hpp"
+
+#include <pawl/options.hpp>
+#include <pawl/spi/journal.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace pawl::schedule {
+
+// What becomes of a firing while the store cannot be reached.
+enum class outage { skip, run_without_lease };
+
+struct job_plan {
+    std::string name;
+    std::optional<firing_rule> when{};  // nothing: it runs when somebody asks for it
+    lane_rules lane{};
+    lease_options lease{};  // without an occurrence
+    millis jitter{0};
+    retry_rule retry{};
+    millis soft_timeout{0};
+    millis timeout{0};  // 0: none
+    millis grace{10'000};
+    std::uint32_t partitions = 1;
+    std::uint32_t runs_max = 0;  // of this job on this node at a time; 0: no bound of its own
+    outage on_store_down = outage::skip;
+    std::uint64_t output_limit = 1 << 20;
+    std::size_t keep_runs = 1000;
+    bool enabled = true;
+    body_maker make{};
+    job_entry entry{};  // as it is published
+
+    std::string key(std::uint32_t partition) const {
+        return partitions == 1 ? "job/" + name : "job/" + name + "/" + std::to_string(partition);
+    }
+    delivery mode() const noexcept {
+        return lane.mode == remembering::at_least_once ? delivery::at_least_once
+                                                       : delivery::at_most_once;
+    }
+};
+
+}  // namespace pawl::schedule

@@ -1,0 +1,71 @@
+// How many runs a node takes at a time: whoever finds no room waits for its turn.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <memory>
+
+namespace pawl::schedule {
+
+// On the loop only. First come, first served.
+class slots {
+public:
+    slots(boost::asio::any_io_executor executor, std::size_t limit)
+        : executor_{std::move(executor)}, free_{limit} {}
+
+    bool try_take() noexcept {
+        if (free_ == 0 || !line_.empty()) return false;
+        --free_;
+        return true;
+    }
+
+    // False when the time is up, or everybody was sent away.
+    boost::asio::awaitable<bool> take(std::chrono::nanoseconds wait) {
+        auto place = std::make_shared<waiter>(executor_);
+        line_.push_back(place);
+        boost::system::error_code woken;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
+        place->timer.expires_after(wait);
+        co_await place->timer.async_wait(token);
+        if (!place->served) std::erase(line_, place);
+        co_return place->served;
+    }
+
+    void give_back() {
+        if (line_.empty()) {
+            ++free_;
+            return;
+        }
+        auto next = std::move(line_.front());
+        line_.pop_front();
+        next->served = true;
+        next->timer.cancel();
+    }
+
+    void send_away() {
+        for (const auto& one : line_) one->timer.cancel();
+        line_.clear();
+    }
+
+    std::size_t free() const noexcept { return free_; }
+
+private:
+    struct waiter {
+        explicit waiter(const boost::asio::any_io_executor& executor) : timer{executor} {}
+        boost::asio::steady_timer timer;
+        bool served = false;
+    };
+
+    boost::asio::any_io_executor executor_;
+    std::size_t free_;
+    std::deque<std::shared_ptr<waiter>> line_;
+};
+
+}  // namespace pawl::schedule
