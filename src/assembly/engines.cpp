@@ -125,4 +125,20 @@ store_plan plan_store(std::string_view text) {
     refuse_scheme(parsed->scheme);
 }
 
+runtime::journal_maker plan_journal(std::string_view store, std::string_view journal) {
+    if (journal.empty()) return plan_store(store).make_journal;
+    auto plan = plan_store(journal);
+    if (plan.make_journal) return plan.make_journal;
+    throw option_error{"the engine " + plan.engine +
+                       " keeps no journal of runs: sqlite, postgresql, mysql and redis do"};
+}
+
+std::unique_ptr<runtime::core> open_core(std::string_view store, std::string_view journal,
+                                         open_options options) {
+    auto plan = plan_store(store);
+    auto records = journal.empty() ? plan.make_journal : plan_journal(store, journal);
+    return std::make_unique<runtime::core>(plan.make, std::move(plan.settings), std::move(options),
+                                           std::move(records));
+}
+
 }  // namespace pawl::assembly

@@ -6,7 +6,6 @@
 #include <pawl/spi/journal.hpp>
 #include <pawl/spi/store_settings.hpp>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,19 +24,25 @@ struct engine_info {
 // Every engine that this source knows, built in or not.
 const std::vector<engine_info>& known_engines();
 
-using journal_maker = std::function<std::shared_ptr<journal>(net::loop&)>;
-
 struct store_plan {
     std::string engine{};
     std::string shown{};  // the URL without its secret
     store_settings settings;
     runtime::store_maker make;  // throws store_error if the store cannot be opened
     // Empty where the engine keeps no journal. Throws as `make` does.
-    journal_maker make_journal;
+    runtime::journal_maker make_journal;
 };
 
 // Throws option_error for what is wrong with the URL, in one line without the secret.
 store_plan plan_store(std::string_view url);
+
+// Where runs are written down: at `journal`, or, when that is empty, in the store, if it can. Empty
+// when it cannot. Throws option_error for a journal whose engine keeps none.
+runtime::journal_maker plan_journal(std::string_view store, std::string_view journal);
+
+// Both on one loop.
+std::unique_ptr<runtime::core> open_core(std::string_view store, std::string_view journal,
+                                         open_options options);
 
 // sqlite:/var/lib/pawl/pawl.db for root, else sqlite:$XDG_STATE_HOME/pawl/pawl.db. Creates the
 // folder. Throws option_error when there is no home to put it in.

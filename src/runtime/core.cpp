@@ -26,7 +26,9 @@ std::string default_owner() {
 
 }  // namespace
 
-core::core(const store_maker& make, store_settings settings, open_options options) {
+core::core(const store_maker& make, store_settings settings, open_options options,
+           journal_maker make_journal)
+    : make_journal_{std::move(make_journal)} {
     engine::parts made_of{&loop_, make(loop_), std::move(settings),
                           options.owner.empty() ? default_owner() : std::move(options.owner),
                           std::move(options.watcher)};
@@ -40,6 +42,17 @@ core::core(const store_maker& make, store_settings settings, open_options option
         co_return true;
     };
     loop_.wait_for(begin(engine_, link_));
+}
+
+std::shared_ptr<journal> core::records() {
+    const std::lock_guard lock{opening_};
+    if (records_ || !make_journal_) return records_;
+    auto open = [](net::loop& where,
+                   const journal_maker& make) -> boost::asio::awaitable<std::shared_ptr<journal>> {
+        co_return make(where);
+    };
+    records_ = loop_.wait_for(open(loop_, make_journal_));
+    return records_;
 }
 
 core::~core() {

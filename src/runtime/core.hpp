@@ -6,29 +6,39 @@
 #include "runtime/link.hpp"
 
 #include <pawl/locks.hpp>
+#include <pawl/spi/journal.hpp>
 
 #include <functional>
 #include <memory>
+#include <mutex>
 
 namespace pawl::runtime {
 
 using store_maker = std::function<std::shared_ptr<lease_store>(net::loop&)>;
+using journal_maker = std::function<std::shared_ptr<journal>(net::loop&)>;
 
 class core {
 public:
-    core(const store_maker& make, store_settings settings, open_options options);
+    core(const store_maker& make, store_settings settings, open_options options,
+         journal_maker make_journal = {});
     ~core();
     core(const core&) = delete;
     core& operator=(const core&) = delete;
 
     net::loop& loop() { return loop_; }
     const std::shared_ptr<engine>& running() { return engine_; }
+    // Opened when it is first asked for; null where there is none. Blocks, and throws store_error.
+    // Thread-safe, and not for the loop's own thread.
+    std::shared_ptr<journal> records();
 
 private:
     // First, so that it goes last: coroutines that still run die with it.
     net::loop loop_;
     std::shared_ptr<engine> engine_;
     std::shared_ptr<link> link_;
+    const journal_maker make_journal_;
+    std::mutex opening_;
+    std::shared_ptr<journal> records_;  // under opening_
 };
 
 }  // namespace pawl::runtime

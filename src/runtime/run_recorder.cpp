@@ -1,0 +1,256 @@
+#include "runtime/run_recorder.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::runtime {
+namespace {
+
+using boost::asio::awaitable;
+
+constexpr std::size_t writings_max = 1000;  // notes of one run that wait for the journal
+
+}  // namespace
+
+run_recorder::run_recorder(boost::asio::any_io_executor executor, std::shared_ptr<journal> where,
+                           std::uint64_t output_limit, listener who)
+    : executor_{std::move(executor)},
+      journal_{std::move(where)},
+      output_limit_{output_limit},
+      listener_{std::move(who)},
+      pause_{executor_},
+      idle_{executor_} {}
+
+bool run_recorder::has_work() const noexcept {
+    return !stale_ && (start_ || !queue_.empty() || !gathered_.empty());
+}
+
+void run_recorder::start_pump() {
+    if (pumping_ || !journal_ || !has_work()) return;
+    pumping_ = true;
+    boost::asio::co_spawn(executor_, pump(shared_from_this()), boost::asio::detached);
+}
+
+awaitable<void> run_recorder::sleep_for(millis duration) {
+    boost::system::error_code cancelled;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
+    pause_.expires_after(duration);
+    co_await pause_.async_wait(token);
+}
+
+awaitable<void> run_recorder::wait_until_idle(millis patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (has_work() && std::chrono::steady_clock::now() < end) {
+        boost::system::error_code woken;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
+        idle_.expires_at(end);
+        co_await idle_.async_wait(token);
+    }
+}
+
+void run_recorder::become_stale() {
+    if (std::exchange(stale_, true)) return;
+    queue_.clear();
+    gathered_.clear();
+    start_.reset();
+    if (listener_.on_stale) listener_.on_stale();
+}
+
+bool run_recorder::survive(const failure& why) {
+    const auto now = lease_clock::now();
+    if (!failing_since_) {
+        failing_since_ = now;
+        if (listener_.on_trouble) listener_.on_trouble(&why);
+    }
+    ++failures_;
+    if (now - *failing_since_ < recording_patience) return true;
+    queue_.clear();
+    gathered_.clear();
+    start_.reset();
+    return false;
+}
+
+awaitable<void> run_recorder::pump(self_ptr self) {
+    auto& me = *self;
+    while (me.has_work()) {
+        auto writing = write_next(self);
+        const auto written = co_await std::move(writing);
+        me.idle_.cancel();
+        if (written.has_error()) {
+            if (!me.survive(written.error())) break;
+            const auto doubled = record_retry_first * (1LL << std::min(me.failures_, 10));
+            auto pause = me.sleep_for(std::min<millis>(doubled, record_retry_longest));
+            co_await std::move(pause);
+            continue;
+        }
+        if (me.failing_since_) {
+            me.failing_since_.reset();
+            me.failures_ = 0;
+            if (me.listener_.on_trouble) me.listener_.on_trouble(nullptr);
+        }
+        if (!*written) me.become_stale();
+        // Nothing but output, and not much of it: more may come.
+        const bool little = !me.start_ && me.queue_.empty() && !me.gathered_.empty() &&
+                            me.gathered_.size() < output_chunk_bytes_max / 4;
+        if (little && !me.finishing_) {
+            auto pause = me.sleep_for(output_gathered_for);
+            co_await std::move(pause);
+        }
+    }
+    me.pumping_ = false;
+    me.idle_.cancel();
+}
+
+async<bool> run_recorder::write_next(self_ptr self) {
+    auto& me = *self;
+    if (me.start_) {
+        auto beginning = write_begin(self);
+        co_return co_await std::move(beginning);
+    }
+    const bool last = !me.queue_.empty() && me.queue_.front().kind == what::finish;
+    if (!me.gathered_.empty() && (me.queue_.empty() || last)) {
+        auto flushing = write_output(self);
+        co_return co_await std::move(flushing);
+    }
+    // A copy: it stays at the front until it has been written.
+    auto next = me.queue_.front();
+    auto who = me.mark_;
+    result<bool> written = false;
+    if (next.kind == what::note) {
+        auto noting = me.journal_->note(who, next.word, next.text);
+        written = co_await std::move(noting);
+    } else if (next.kind == what::next_attempt) {
+        auto noting = me.journal_->next_attempt(who, next.how);
+        written = co_await std::move(noting);
+    } else {
+        auto ending = me.journal_->finish(who, next.how);
+        written = co_await std::move(ending);
+    }
+    if (written.has_value() && !me.queue_.empty()) me.queue_.pop_front();
+    co_return written;
+}
+
+async<bool> run_recorder::write_begin(self_ptr self) {
+    auto& me = *self;
+    auto start = *me.start_;
+    auto asking = me.journal_->begin(std::move(start));
+    auto answer = co_await std::move(asking);
+    if (answer.has_error()) co_return answer.error();
+    me.start_.reset();
+    me.beginning_ = *answer;
+    me.mark_.id = answer->id;
+    me.begun_ =
+        answer->outcome == begin_outcome::begun || answer->outcome == begin_outcome::resumed;
+    co_return me.begun_;
+}
+
+async<bool> run_recorder::write_output(self_ptr self) {
+    auto& me = *self;
+    auto bytes = me.gathered_.substr(0, output_chunk_bytes_max);
+    const auto size = bytes.size();
+    auto who = me.mark_;
+    const auto offset = me.written_;
+    auto appending = me.journal_->append_output(who, offset, std::move(bytes), me.output_limit_);
+    auto answer = co_await std::move(appending);
+    if (answer.has_error()) co_return answer.error();
+    // Something at the front may have been let go of meanwhile, to make room.
+    const auto done = offset + size;
+    if (done > me.written_) {
+        const auto gone = std::min<std::uint64_t>(done - me.written_, me.gathered_.size());
+        me.gathered_.erase(0, gone);
+        me.written_ += gone;
+    }
+    co_return *answer;
+}
+
+awaitable<std::optional<beginning>> run_recorder::begin(self_ptr self, run_start start,
+                                                        millis patience) {
+    auto& me = *self;
+    me.mark_ = run_mark{start.id, start.token};
+    if (!me.journal_) {
+        beginning made;
+        made.id = start.id;
+        me.begun_ = true;
+        co_return made;
+    }
+    me.start_ = std::move(start);
+    me.start_pump();
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (!me.beginning_ && me.start_ && std::chrono::steady_clock::now() < end) {
+        boost::system::error_code woken;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
+        me.idle_.expires_at(end);
+        co_await me.idle_.async_wait(token);
+    }
+    co_return me.beginning_;
+}
+
+void run_recorder::enqueue(writing one) {
+    if (!journal_ || stale_) return;
+    if (queue_.size() >= writings_max && one.kind == what::note) return;
+    queue_.push_back(std::move(one));
+    start_pump();
+    pause_.cancel();
+}
+
+void run_recorder::output(std::string_view bytes) {
+    if (!journal_ || stale_) return;
+    gathered_.append(bytes);
+    // What would not be kept is not kept here either.
+    const auto room = std::max<std::uint64_t>(output_limit_, 1);
+    if (gathered_.size() > room) {
+        const auto gone = gathered_.size() - room;
+        gathered_.erase(0, gone);
+        written_ += gone;
+    }
+    start_pump();
+}
+
+void run_recorder::note(std::string kind, std::string text) {
+    writing one;
+    one.word = std::move(kind);
+    one.text = std::move(text);
+    enqueue(std::move(one));
+}
+
+void run_recorder::next_attempt(run_end last) {
+    writing one;
+    one.kind = what::next_attempt;
+    one.how = std::move(last);
+    enqueue(std::move(one));
+}
+
+awaitable<bool> run_recorder::finish(self_ptr self, run_end how, millis patience) {
+    auto& me = *self;
+    if (!me.journal_) co_return true;
+    if (me.stale_) co_return false;
+    writing one;
+    one.kind = what::finish;
+    one.how = std::move(how);
+    me.finishing_ = true;
+    me.enqueue(std::move(one));
+    auto waiting = me.wait_until_idle(patience);
+    co_await std::move(waiting);
+    co_return !me.has_work() && !me.stale_;
+}
+
+async<bool> run_recorder::checkpoint(self_ptr self, std::string text) {
+    auto& me = *self;
+    if (!me.journal_) co_return failure{errc::unsupported, "this run has no journal"};
+    if (me.start_) {
+        auto waiting = me.wait_until_idle(record_retry_longest);
+        co_await std::move(waiting);
+    }
+    if (me.stale_) co_return false;
+    if (!me.begun_) co_return failure{errc::unreachable, "the run's beginning is not written yet"};
+    auto who = me.mark_;
+    auto saving = me.journal_->checkpoint(std::move(who), std::move(text));
+    co_return co_await std::move(saving);
+}
+
+}  // namespace pawl::runtime

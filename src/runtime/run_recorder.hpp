@@ -1,0 +1,110 @@
+// Writes down one run while it goes on, in order, however slow or absent the journal is.
+//
+// A journal keeps no lock, so a run does not stop because its journal does: what cannot be written
+// now is kept, within bounds, and written later. Output is gathered, so that a command that writes
+// a gigabyte costs a few writes a second.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/spi/journal.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pawl::runtime {
+
+constexpr millis output_gathered_for{250};
+// How long to go on trying to write down a run; afterwards its record stays as it is.
+constexpr millis recording_patience{600'000};
+constexpr millis record_retry_first{100};
+constexpr millis record_retry_longest{5'000};
+// How often runners say that they are alive, and the silence after which they count as gone.
+constexpr millis run_heartbeat_interval{2'000};
+constexpr millis run_silence_max{8'000};
+
+// On the loop only. Kept alive by what it still has to write.
+class run_recorder : public std::enable_shared_from_this<run_recorder> {
+public:
+    struct listener {
+        // The journal failed, or works again (nothing).
+        std::function<void(const failure*)> on_trouble{};
+        // Known late: this run is somebody else's, or over. What it writes is refused.
+        std::function<void()> on_stale{};
+    };
+    // Without a journal nothing is written, and everything succeeds.
+    run_recorder(boost::asio::any_io_executor executor, std::shared_ptr<journal> where,
+                 std::uint64_t output_limit, listener who);
+
+    using self_ptr = std::shared_ptr<run_recorder>;
+
+    // Nothing when the journal did not answer within `patience`: the run may begin, and its
+    // beginning is written down when the journal is back.
+    static boost::asio::awaitable<std::optional<beginning>> begin(self_ptr self, run_start start,
+                                                                  millis patience);
+    void output(std::string_view bytes);
+    void note(std::string kind, std::string text);
+    void next_attempt(run_end last);
+    // True when it was written down within `patience`; it is tried further in any case.
+    static boost::asio::awaitable<bool> finish(self_ptr self, run_end how, millis patience);
+    // Answers as journal::checkpoint does, behind all that was to be written before.
+    static async<bool> checkpoint(self_ptr self, std::string text);
+
+    // The row's, which may be an older one than was offered.
+    const run_mark& mark() const noexcept { return mark_; }
+    bool is_stale() const noexcept { return stale_; }
+    bool has_begun() const noexcept { return begun_; }
+
+private:
+    enum class what { note, next_attempt, finish };
+    struct writing {
+        what kind = what::note;
+        std::string word;
+        std::string text;
+        run_end how;
+    };
+
+    void enqueue(writing one);
+    void start_pump();
+    static boost::asio::awaitable<void> pump(self_ptr self);
+    static async<bool> write_next(self_ptr self);
+    static async<bool> write_begin(self_ptr self);
+    static async<bool> write_output(self_ptr self);
+    bool has_work() const noexcept;
+    boost::asio::awaitable<void> sleep_for(millis duration);
+    boost::asio::awaitable<void> wait_until_idle(millis patience);
+    // True when the pump should go on.
+    bool survive(const failure& why);
+    void become_stale();
+
+    // Constant after construction
+    boost::asio::any_io_executor executor_;
+    std::shared_ptr<journal> journal_;
+    std::uint64_t output_limit_;
+    listener listener_;
+    // State
+    std::optional<run_start> start_;
+    std::optional<beginning> beginning_;
+    run_mark mark_;
+    bool begun_ = false;
+    bool stale_ = false;
+    bool pumping_ = false;
+    bool finishing_ = false;
+    std::deque<writing> queue_;
+    std::string gathered_;
+    std::uint64_t written_ = 0;  // bytes of output in front of what is gathered
+    instant last_flush_{};
+    std::optional<instant> failing_since_;
+    int failures_ = 0;
+    boost::asio::steady_timer pause_;
+    boost::asio::steady_timer idle_;  // cancelled whenever something has been written
+};
+
+}  // namespace pawl::runtime
