@@ -178,27 +178,32 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     auto longest_grace = millis{0};
     for (const auto& [id, run] : me.active_)
         longest_grace = std::max(longest_grace, run->plan->grace);
-    const auto wait_until_empty = [&me](millis how_long) -> awaitable<void> {
-        const auto end = lease_clock::now() + how_long;
-        while (me.at_work_ > 0 && lease_clock::now() < end) {
-            auto waiting =
-                me.sleep(me.drained_, std::chrono::ceil<millis>(end - lease_clock::now()));
-            co_await std::move(waiting);
-        }
-    };
-    auto finishing = wait_until_empty(grace);
-    co_await std::move(finishing);
+    const auto patience_ends = lease_clock::now() + grace;
+    while (me.at_work_ > 0 && !me.hurried_ && lease_clock::now() < patience_ends) {
+        const auto left = std::chrono::ceil<millis>(patience_ends - lease_clock::now());
+        auto waiting = me.sleep(me.drained_, left);
+        co_await std::move(waiting);
+    }
     for (auto& [id, run] : me.active_) run->stop(stop_cause::shutdown);
     // Killed after its grace; then its last words have to be written and its lease released.
-    auto stopping =
-        wait_until_empty(longest_grace + journal_patience * 2 + me.engine_->settings().timeout * 2);
-    co_await std::move(stopping);
+    const auto end = lease_clock::now() + longest_grace + journal_patience * 2 +
+                     me.engine_->settings().timeout * 2;
+    while (me.at_work_ > 0 && lease_clock::now() < end) {
+        const auto left = std::chrono::ceil<millis>(end - lease_clock::now());
+        auto waiting = me.sleep(me.drained_, left);
+        co_await std::move(waiting);
+    }
     me.beat_timer_.cancel();
     if (me.journal_) {
         auto leaving = me.journal_->node_leave(me.me_.owner);
         const auto left = co_await std::move(leaving);
         if (left.has_error()) me.say(tone::debug, "not signed off: " + left.error().detail);
     }
+}
+
+void dispatcher::hurry() {
+    hurried_ = true;
+    drained_.cancel();
 }
 
 awaitable<void> dispatcher::keep_time(self_ptr self) {

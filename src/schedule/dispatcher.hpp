@@ -98,6 +98,9 @@ public:
     static boost::asio::awaitable<void> run(self_ptr self, std::stop_token stop,
                                             millis shutdown_grace);
 
+    // Ends the patience with runs that have been left to finish.
+    void hurry();
+
     std::size_t running() const noexcept { return active_.size(); }
     bool is_ready() const noexcept { return ready_; }
     // The next firing of a job, for people and metrics.
@@ -197,6 +200,7 @@ private:
     std::minstd_rand random_;
     bool ready_ = false;
     bool stopping_ = false;
+    bool hurried_ = false;
     bool journal_down_ = false;
     bool store_down_ = false;
 };

@@ -1,0 +1,163 @@
+#include "agent/agent.hpp"
+
+#include "agent/plans.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <csignal>
+#include <utility>
+
+namespace pawl::agent {
+namespace {
+
+using boost::asio::awaitable;
+using schedule::tone;
+
+// Says what the dispatcher does, and passes it on.
+class narrator : public schedule::dispatch_observer {
+public:
+    narrator(std::function<void(tone, std::string_view)> say,
+             std::shared_ptr<schedule::dispatch_observer> other)
+        : say_{std::move(say)}, other_{std::move(other)} {}
+
+    void say(tone how, std::string_view line) override {
+        if (say_) say_(how, line);
+        if (other_) other_->say(how, line);
+    }
+    void on_run_begun(const std::string& job, millis late, fence_token token) override {
+        if (other_) other_->on_run_begun(job, late, token);
+    }
+    void on_run_ended(const std::string& job, run_status status, millis took) override {
+        if (other_) other_->on_run_ended(job, status, took);
+    }
+    void on_skipped(const std::string& job, occurrence firing, schedule::skip_reason why) override {
+        say(tone::info, "a firing of '" + job + "' is skipped: " + std::string{text_of(why)});
+        if (other_) other_->on_skipped(job, firing, why);
+    }
+    void on_fail_open(const std::string& job) override {
+        if (other_) other_->on_fail_open(job);
+    }
+    void on_orphan_taken(const std::string& job) override {
+        if (other_) other_->on_orphan_taken(job);
+    }
+    void on_stale_runs(std::size_t how_many) override {
+        if (other_) other_->on_stale_runs(how_many);
+    }
+
+private:
+    std::function<void(tone, std::string_view)> say_;
+    std::shared_ptr<schedule::dispatch_observer> other_;
+};
+
+}  // namespace
+
+agent::agent(agent_parts made_of)
+    : parts_{std::move(made_of)},
+      loop_{parts_.core->loop()},
+      around_{std::make_shared<command_surroundings>(loop_, *parts_.guards, parts_.stores)},
+      configured_{parts_.configured} {}
+
+agent::~agent() = default;
+
+void agent::say(tone how, std::string_view line) const {
+    if (parts_.say) parts_.say(how, line);
+}
+
+void agent::use(const config::settings& configured) {
+    std::vector<std::shared_ptr<const schedule::job_plan>> plans;
+    plans.reserve(configured.jobs.size());
+    for (const auto& job : configured.jobs)
+        plans.push_back(plan_of(std::make_shared<const config::job_settings>(job),
+                                configured_.agent.name, around_));
+    dispatcher_->replace_jobs(std::move(plans));
+}
+
+awaitable<bool> agent::run(std::shared_ptr<agent> self) {
+    auto& me = *self;
+    schedule::dispatcher::parts made_of;
+    made_of.loop = &me.loop_;
+    made_of.engine = me.parts_.core->running();
+    made_of.records = me.parts_.records;
+    made_of.me = {me.configured_.agent.name, made_of.engine->owner(), me.parts_.version, ""};
+    made_of.runs_max = static_cast<std::size_t>(me.configured_.agent.max_concurrent_runs);
+    made_of.watcher = std::make_shared<narrator>(me.parts_.say, me.parts_.watcher);
+    me.dispatcher_ = std::make_shared<schedule::dispatcher>(std::move(made_of));
+    me.use(me.configured_);
+    boost::asio::co_spawn(me.loop_.get_executor(), watch_signals(self), boost::asio::detached);
+    me.say(tone::info, "node '" + me.configured_.agent.name + "' begins with " +
+                           std::to_string(me.configured_.jobs.size()) + " jobs");
+    auto running = schedule::dispatcher::run(me.dispatcher_, me.stop_.get_token(),
+                                             me.configured_.agent.shutdown_grace);
+    co_await std::move(running);
+    me.ended_ = true;
+    me.say(tone::info, "node '" + me.configured_.agent.name + "' has ended");
+    co_return true;
+}
+
+awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
+    auto& me = *self;
+    boost::asio::signal_set signals{me.loop_.get_executor(), SIGTERM, SIGINT, SIGHUP};
+    while (!me.ended_) {
+        boost::system::error_code failed;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, failed);
+        const int which = co_await signals.async_wait(token);
+        if (failed) co_return;
+        if (which == SIGHUP) {
+            boost::asio::co_spawn(me.loop_.get_executor(), reload(self, "SIGHUP"),
+                                  boost::asio::detached);
+            continue;
+        }
+        if (me.stop_.stop_requested()) {
+            me.say(tone::warn, "told to end again: what runs is stopped now");
+            me.dispatcher_->hurry();
+            continue;
+        }
+        me.say(tone::info, "told to end: nothing new begins, and " +
+                               std::to_string(me.dispatcher_->running()) + " runs may finish");
+        me.stop_.request_stop();
+    }
+}
+
+awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
+    auto& me = *self;
+    if (!me.parts_.read_again) co_return;
+    if (std::exchange(me.reloading_, true)) {
+        me.reload_again_ = true;
+        co_return;
+    }
+    do {
+        me.reload_again_ = false;
+        auto reading = me.loop_.run_blocking(me.parts_.read_again);
+        auto read = co_await std::move(reading);
+        auto faults = config::describe(read);
+        if (read.usable()) {
+            const auto& engine = *me.parts_.core->running();
+            const auto bad =
+                lease_faults(read.values, engine.store().traits(), engine.settings().safety);
+            faults.insert(faults.end(), bad.begin(), bad.end());
+        }
+        if (!faults.empty()) {
+            for (const auto& line : faults) me.say(tone::error, line);
+            me.say(tone::error, why + ": the configuration is wrong and the old one stays");
+            continue;
+        }
+        for (const auto& line : config::describe_warnings(read)) me.say(tone::warn, line);
+        const auto changes = config::differences(me.configured_, read.values);
+        for (const auto& line : changes.lines) me.say(tone::info, line);
+        for (const auto& line : changes.restarts) me.say(tone::warn, line);
+        // What takes a restart stays as it is.
+        const auto agent_now = me.configured_.agent;
+        me.configured_ = std::move(read.values);
+        me.configured_.agent = agent_now;
+        me.use(me.configured_);
+        me.say(tone::info, why + ": the configuration is in force, with " +
+                               std::to_string(me.configured_.jobs.size()) + " jobs");
+    } while (me.reload_again_);
+    me.reloading_ = false;
+}
+
+}  // namespace pawl::agent

@@ -1,0 +1,63 @@
+// An agent: one configuration, one node, until it is told to end.
+#pragma once
+
+#include "agent/command_body.hpp"
+#include "config/reading.hpp"
+#include "exec/launcher.hpp"
+#include "runtime/core.hpp"
+#include "schedule/dispatcher.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pawl::agent {
+
+struct agent_parts {
+    runtime::core* core = nullptr;
+    std::shared_ptr<journal> records{};  // null: nothing is written down
+    const exec::launcher* guards = nullptr;
+    config::settings configured{};
+    std::string file{};  // its name, to be watched; empty: none
+    std::function<config::parsed_configuration()> read_again{};  // blocks
+    addresses stores{};                                          // as commands are told
+    std::string version{};
+    std::function<void(schedule::tone, std::string_view)> say{};
+    std::shared_ptr<schedule::dispatch_observer> watcher{};  // beside what is said
+};
+
+// On the loop of its core only. All parts outlive it.
+class agent : public std::enable_shared_from_this<agent> {
+public:
+    explicit agent(agent_parts made_of);
+    ~agent();
+
+    // Ends when SIGTERM or SIGINT has come and everything that ran has ended, or been ended: the
+    // second signal ends the patience of the first. SIGHUP, and a changed file, bring a new
+    // configuration, if nothing is wrong with it.
+    static boost::asio::awaitable<bool> run(std::shared_ptr<agent> self);
+
+private:
+    static boost::asio::awaitable<void> watch_signals(std::shared_ptr<agent> self);
+    static boost::asio::awaitable<void> reload(std::shared_ptr<agent> self, std::string why);
+    void use(const config::settings& configured);
+    void say(schedule::tone how, std::string_view line) const;
+
+    // Constant after construction
+    agent_parts parts_;
+    net::loop& loop_;
+    std::shared_ptr<const command_surroundings> around_;
+    // State
+    config::settings configured_;
+    std::shared_ptr<schedule::dispatcher> dispatcher_;
+    std::stop_source stop_;
+    bool reloading_ = false;
+    bool reload_again_ = false;
+    bool ended_ = false;
+};
+
+}  // namespace pawl::agent

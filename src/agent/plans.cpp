@@ -1,0 +1,156 @@
+#include "agent/plans.hpp"
+
+#include "base/duration.hpp"
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+
+namespace pawl::agent {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view misfire_words[]{"skip", "run-once"};
+constexpr std::string_view overlap_words[]{"skip", "queue"};
+constexpr std::string_view occurrence_words[]{"at-most-once", "at-least-once", "off"};
+constexpr std::string_view outage_words[]{"skip", "run"};
+constexpr std::string_view gap_words[]{"end", "skip"};
+constexpr std::string_view repeat_words[]{"once", "twice"};
+
+template <class Choice, std::size_t N>
+std::string_view word_of(Choice choice, const std::string_view (&words)[N]) {
+    return words[static_cast<std::size_t>(choice)];
+}
+
+json::array names_of(const config::job_settings& job) {
+    json::array names;
+    for (const auto& one : job.env) names.emplace_back(one.name);
+    for (const auto& one : job.secrets) names.emplace_back(one.name);
+    return names;
+}
+
+schedule::lane_rules lane_of(const config::job_settings& job) {
+    schedule::lane_rules rules;
+    rules.when_running = job.overlap == config::overlap_policy::queue ? schedule::overlap::queue
+                                                                      : schedule::overlap::skip;
+    rules.mode = static_cast<schedule::remembering>(job.occurrence);
+    rules.lateness_max = job.misfire_window;
+    // A firing that is to be skipped when it is missed may still be a little late.
+    if (job.misfire == config::misfire_policy::skip && job.overlap == config::overlap_policy::skip)
+        rules.lateness_max = std::min(rules.lateness_max, schedule::lateness_tolerated);
+    rules.hold = job.hold;
+    return rules;
+}
+
+std::optional<schedule::firing_rule> rule_of(const config::job_settings& job) {
+    if (!job.schedule.when) return std::nullopt;
+    schedule::firing_rule rule{*job.schedule.when, job.zone, job.transitions()};
+    rule.lateness_max = job.misfire_window;
+    if (job.misfire == config::misfire_policy::skip)
+        rule.lateness_max = std::min(rule.lateness_max, schedule::lateness_tolerated);
+    return rule;
+}
+
+}  // namespace
+
+static_assert(static_cast<int>(schedule::remembering::off) ==
+              static_cast<int>(config::occurrence_mode::off));
+
+json::object describe(const config::job_settings& job) {
+    const auto text = [](millis length) { return base::format_duration(length); };
+    json::object what;
+    what["name"] = job.name;
+    if (!job.description.empty()) what["description"] = job.description;
+    what["enabled"] = job.enabled;
+    what["schedule"] = job.schedule.text;
+    what["zone"] = job.zone.name();
+    json::array command;
+    for (const auto& word : job.command) command.emplace_back(word);
+    what["command"] = std::move(command);
+    what["env"] = names_of(job);
+    if (!job.working_directory.empty()) what["working_directory"] = job.working_directory;
+    if (!job.user.empty()) what["user"] = job.user;
+    if (!job.group.empty()) what["group"] = job.group;
+    what["ttl"] = text(job.ttl);
+    what["at_least"] = text(job.at_least);
+    what["hold"] = job.hold;
+    what["occurrence"] = word_of(job.occurrence, occurrence_words);
+    what["misfire"] = word_of(job.misfire, misfire_words);
+    what["misfire_window"] = text(job.misfire_window);
+    what["overlap"] = word_of(job.overlap, overlap_words);
+    what["jitter"] = text(job.jitter);
+    what["timeout"] = text(job.timeout);
+    what["soft_timeout"] = text(job.soft_timeout);
+    what["grace"] = text(job.grace);
+    what["retries"] = {{"max", job.retries.max},
+                       {"backoff", text(job.retries.backoff)},
+                       {"factor", job.retries.factor},
+                       {"max_backoff", text(job.retries.max_backoff)}};
+    what["partitions"] = job.partitions;
+    what["on_store_down"] = word_of(job.on_store_down, outage_words);
+    what["output_limit"] = job.output_limit;
+    what["keep_runs"] = job.keep_runs;
+    what["gap"] = word_of(job.gap, gap_words);
+    what["repeat"] = word_of(job.repeat, repeat_words);
+    return what;
+}
+
+lease_options lease_of(const config::job_settings& job) {
+    lease_options options;
+    options.ttl = job.ttl;
+    options.at_least = job.at_least;
+    options.hold = job.hold;
+    options.renew_fraction = job.renew_fraction;
+    options.max_renew_failures = static_cast<int>(job.max_renew_failures);
+    options.grace = job.grace;
+    // A hung job must not keep its key for ever. With retries the time of all attempts is not
+    // known.
+    if (job.timeout.count() > 0 && job.retries.max == 0)
+        options.max_lifetime = job.timeout + job.grace + job.ttl;
+    return options;
+}
+
+std::vector<std::string> lease_faults(const config::settings& configured,
+                                      const store_traits& traits, safety_class safety) {
+    std::vector<std::string> all;
+    for (const auto& job : configured.jobs)
+        if (const auto bad = validate(lease_of(job), traits, safety))
+            all.push_back("job '" + job.name + "': " + *bad);
+    return all;
+}
+
+std::shared_ptr<const schedule::job_plan> plan_of(
+    std::shared_ptr<const config::job_settings> job, const std::string& node,
+    const std::shared_ptr<const command_surroundings>& around) {
+    auto plan = std::make_shared<schedule::job_plan>();
+    plan->name = job->name;
+    plan->when = rule_of(*job);
+    plan->lane = lane_of(*job);
+    plan->lease = lease_of(*job);
+    plan->jitter = job->jitter;
+    plan->retry.max = static_cast<int>(job->retries.max);
+    plan->retry.backoff = job->retries.backoff;
+    plan->retry.factor = job->retries.factor;
+    plan->retry.max_backoff = job->retries.max_backoff;
+    plan->soft_timeout = job->soft_timeout;
+    plan->timeout = job->timeout;
+    plan->grace = job->grace;
+    plan->partitions = static_cast<std::uint32_t>(job->partitions);
+    plan->runs_max = static_cast<std::uint32_t>(job->max_concurrent_runs);
+    if (job->on_store_down == config::outage_policy::run)
+        plan->on_store_down = schedule::outage::run_without_lease;
+    plan->output_limit = static_cast<std::uint64_t>(job->output_limit);
+    plan->keep_runs = static_cast<std::size_t>(job->keep_runs);
+    plan->enabled = job->enabled;
+    plan->entry.name = job->name;
+    plan->entry.schedule = job->schedule.text;
+    plan->entry.zone = std::string{job->zone.name()};
+    plan->entry.partitions = plan->partitions;
+    plan->entry.definition = json::serialize(describe(*job));
+    plan->entry.node = node;
+    plan->make = command_bodies(around, std::move(job));
+    return plan;
+}
+
+}  // namespace pawl::agent
