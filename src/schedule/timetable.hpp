@@ -4,6 +4,9 @@
 // either way since, and hands back what is due. It never hands out more than one firing of a
 // schedule at a time: what was missed in between is told as a number, so that no outage ends in
 // three hundred runs at once.
+//
+// A heap of instants. Entries with equal rules share one copy of the rule and of what was worked
+// out last by it: ten thousand jobs that fire at each full minute ask the calendar once.
 #pragma once
 
 #include "time/cron.hpp"
@@ -12,7 +15,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace pawl::schedule {
@@ -40,18 +46,24 @@ struct due_firing {
 };
 constexpr std::uint64_t missed_max = 1000;
 
-// Used by one thread at a time. A hundred thousand entries cost some 100 bytes each.
+// Used by one thread at a time. A hundred thousand entries cost some 100 bytes each, and each rule
+// that differs from the others some 200 beside its cron.
 class timetable {
 public:
+    timetable() = default;
+    timetable(const timetable&) = delete;
+    timetable& operator=(const timetable&) = delete;
+
     // Fires from the first firing strictly after `position`: the last firing that is known to have
     // run, or when the schedule came into being; never from the future: a position after `now`
-    // counts as now. Replaces an entry with the same id.
+    // counts as now. Replaces an entry with the same id, and forgets what that one has missed.
     void add(entry_id entry, firing_rule rule, wall_instant position, wall_instant now);
     void remove(entry_id entry);
-    std::size_t size() const noexcept;
+    std::size_t size() const noexcept { return entries_.size(); }
 
     // What is due at `now`, each entry at most once: the latest firing that is due and not too
-    // late. The earliest come first; at most `limit`, the rest on the next call, at once.
+    // late. The earliest come first. Looks at no more than `limit` entries, those included whose
+    // firings are too late; while next_due() is not after `now` there are more, to be had at once.
     std::vector<due_firing> advance(wall_instant now, std::size_t limit);
     // When to call again; nothing when no entry will ever fire.
     std::optional<wall_instant> next_due() const;
@@ -60,7 +72,59 @@ public:
 
     // The wall clock was put back to `now`: whatever waits for a time that had come by the wrong
     // clock is due again by the right one. What has run already is known at the store.
-    void clock_put_back(wall_instant now);
+    // `last_right` is when the clock was last known to be right, where that is known: what came due
+    // since then, while the clock was ahead, is due as well.
+    void clock_put_back(wall_instant now, std::optional<wall_instant> last_right = std::nullopt);
+
+private:
+    struct rule_hash {
+        std::size_t operator()(const firing_rule& rule) const noexcept;
+    };
+    struct rule_equal {
+        bool operator()(const firing_rule& a, const firing_rule& b) const noexcept;
+    };
+    // What became of the entries of a rule that stood at `from`, the last time that one was due.
+    struct outcome {
+        wall_instant from{};
+        wall_instant latest{};
+        std::optional<wall_instant> following{};  // of `latest`
+        std::uint64_t between = 0;                // firings after `from` and before `latest`
+    };
+    struct rule_use {
+        std::size_t entries = 0;
+        std::optional<outcome> last{};
+        std::optional<std::pair<wall_instant, std::optional<wall_instant>>> looked_up{};
+    };
+    using rule_map = std::unordered_map<firing_rule, rule_use, rule_hash, rule_equal>;
+    using shared_rule = rule_map::value_type;
+
+    struct entry_state {
+        shared_rule* rule = nullptr;
+        wall_instant position{};      // firings up to here have been handed out, or counted
+        std::uint32_t place = 0;      // in the heap; nowhere: it never fires again
+        std::uint32_t uncounted = 0;  // missed, and not told yet
+    };
+    using entry_map = std::unordered_map<entry_id, entry_state>;
+    struct waiting {
+        wall_instant at;
+        entry_map::value_type* entry;
+    };
+    static constexpr std::uint32_t nowhere = UINT32_MAX;
+
+    static std::optional<wall_instant> firing_after(shared_rule& rule, wall_instant when);
+    static outcome settle(shared_rule& rule, wall_instant from, wall_instant first,
+                          wall_instant now);
+    void release(shared_rule& rule);
+    // Gives the entry its place in the heap, or takes it away.
+    void wait_for(entry_map::value_type& entry, std::optional<wall_instant> at);
+    static bool before(const waiting& a, const waiting& b) noexcept;
+    void put(std::size_t place, const waiting& what) noexcept;
+    void rise(std::size_t place) noexcept;
+    void sink(std::size_t place) noexcept;
+
+    rule_map rules_;
+    entry_map entries_;
+    std::vector<waiting> heap_;
 };
 
 }  // namespace pawl::schedule
