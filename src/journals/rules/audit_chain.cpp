@@ -1,0 +1,74 @@
+#include "journals/rules/audit_chain.hpp"
+
+#include "base/ensure.hpp"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <string_view>
+
+namespace pawl::journals {
+namespace {
+
+void add(std::string& text, std::string_view field) {
+    text += std::to_string(field.size());
+    text += ':';
+    text += field;
+}
+
+}  // namespace
+
+const std::string& chain_start() {
+    static const std::string zeros(64, '0');
+    return zeros;
+}
+
+std::string hash_of(const audit_entry& entry) {
+    std::string text;
+    add(text, std::to_string(entry.sequence));
+    add(text, std::to_string(entry.at));
+    for (const auto* field :
+         {&entry.actor, &entry.action, &entry.target, &entry.detail, &entry.previous})
+        add(text, *field);
+    std::array<unsigned char, 32> digest{};
+    unsigned size = 0;
+    base::ensure(
+        EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1 &&
+        size == digest.size());
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string hash;
+    hash.reserve(2 * digest.size());
+    for (const unsigned byte : digest) {
+        hash += digits[byte >> 4];
+        hash += digits[byte & 15];
+    }
+    return hash;
+}
+
+audit_entry next_entry(std::uint64_t sequence, const std::string& hash, const audit_draft& what,
+                       std::int64_t at) {
+    audit_entry entry;
+    entry.sequence = sequence + 1;
+    entry.at = at;
+    entry.actor = what.actor;
+    entry.action = what.action;
+    entry.target = what.target;
+    entry.detail = what.detail;
+    entry.previous = sequence == 0 ? chain_start() : hash;
+    entry.hash = hash_of(entry);
+    return entry;
+}
+
+std::optional<std::uint64_t> first_broken(std::span<const audit_entry> entries) {
+    const audit_entry* before = nullptr;
+    for (const auto& entry : entries) {
+        const bool starts_well = entry.sequence != 1 || entry.previous == chain_start();
+        const bool follows = before == nullptr || (entry.sequence == before->sequence + 1 &&
+                                                   entry.previous == before->hash);
+        if (!starts_well || !follows || entry.hash != hash_of(entry)) return entry.sequence;
+        before = &entry;
+    }
+    return std::nullopt;
+}
+
+}  // namespace pawl::journals

@@ -1,0 +1,30 @@
+// The chain of hashes that makes the audit's entries one statement: to change, leave out or move
+// one of them, everything after it has to be written anew.
+#pragma once
+
+#include <pawl/spi/journal.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace pawl::journals {
+
+// `previous` of the first entry.
+const std::string& chain_start();
+
+// SHA-256, in hexadecimal, over sequence, at, actor, action, target, detail and previous; each is
+// written as its length in bytes, a colon and its bytes, and numbers are written in decimal. So no
+// two different entries have the same text.
+std::string hash_of(const audit_entry& entry);
+
+// The entry that follows one with this sequence and hash.
+audit_entry next_entry(std::uint64_t sequence, const std::string& hash, const audit_draft& what,
+                       std::int64_t at);
+
+// The sequence of the first entry that does not follow from the one before it; nothing where all
+// do. The oldest comes first; it may be any entry, and if it is the first, its start is checked.
+std::optional<std::uint64_t> first_broken(std::span<const audit_entry> entries);
+
+}  // namespace pawl::journals
