@@ -1,5 +1,6 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
+#include "journals/memory/memory_journal.hpp"
 #include "stores/memory/memory_store.hpp"
 
 namespace pawl::assembly {
@@ -13,6 +14,9 @@ store_plan plan_memory(const base::store_url& url) {
         throw option_error{"memory: takes neither a path nor a host"};
     plan.make = [settings = plan.settings](net::loop& where) {
         return memory::make_memory_store(where, settings);
+    };
+    plan.make_journal = [settings = plan.settings](net::loop& where) {
+        return memory::make_memory_journal(where, settings.name_space, settings);
     };
     return plan;
 }

@@ -1,0 +1,21 @@
+// A journal in the memory of one process: for tests, and for `memory:`.
+//
+// All journals of one process with the same name share one data set, which lives as long as the
+// process, as the stores of src/stores/memory do.
+#pragma once
+
+#include "net/loop.hpp"
+
+#include <pawl/spi/journal.hpp>
+#include <pawl/spi/store_settings.hpp>
+
+#include <memory>
+#include <string>
+
+namespace pawl::memory {
+
+// `name` is that of the data set, such as the namespace.
+std::shared_ptr<journal> make_memory_journal(net::loop& where, const std::string& name,
+                                             store_settings settings);
+
+}  // namespace pawl::memory
