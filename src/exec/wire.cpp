@@ -74,7 +74,9 @@ arrival receive_bytes(int socket, std::span<std::byte> bytes, std::span<descript
     header.msg_controllen = sizeof control;
     for (;;) {
         const ssize_t got = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        if (got < 0 && errno == EINTR) continue;
+        // A peer that ends with a message of ours unread resets the connection. The kernel says so
+        // once, ahead of what the peer has sent, which is still there: how a command ended.
+        if (got < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
         if (got < 0 && errno == EAGAIN) return arrival::nothing;
         // Anything else, a message of another size included, is no peer that we could talk to.
         if (got <= 0) return arrival::closed;
