@@ -119,6 +119,7 @@ std::string spawn_fault::describe(const command& wanted) const {
     const bool privilege = error == EPERM || error == EACCES;
     switch (where) {
         case stage::guard:
+            if (error == ETIMEDOUT) return start + "its deadline had passed before it began";
             return start + "its guard did not start: " +
                    (error == ECHILD ? "the process that starts guards is gone" : reason(error));
         case stage::user:
