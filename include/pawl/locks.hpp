@@ -7,8 +7,10 @@
 
 #include <pawl/fence.hpp>
 #include <pawl/job.hpp>
+#include <pawl/leader.hpp>
 #include <pawl/lease.hpp>
 #include <pawl/options.hpp>
+#include <pawl/partition.hpp>
 #include <pawl/spi/lease_store.hpp>
 #include <pawl/spi/store_settings.hpp>
 
@@ -75,6 +77,24 @@ public:
     // throws is thrown on, once the lease has been released.
     run_outcome run(const job& what, std::stop_token stop = {});
 
+    // Leads whenever elected: waits for the key, runs the body here while it is held, releases, and
+    // begins anew until `stop` is requested; returns how many terms it led. A body that returns by
+    // itself gives leadership up, and a renewal interval passes before it is asked for again, so
+    // that others get a chance; one that was told to stop is waited for. What it throws is thrown
+    // on, once the lease has been released. A store that fails is asked again with backoff, for
+    // ever once it has answered; one that refuses from the start (denied, protocol, unsupported)
+    // throws store_error. Options that make no sense throw option_error: validate(),
+    // leadership_fault(). `on_store_down` changes nothing here.
+    std::uint64_t lead(std::string_view key, const lease_options& options, std::stop_token stop,
+                       const term_body& body);
+    // Runs a fair share of the partitions NAME/0 to NAME/(count-1), together with all who call this
+    // with the same name and count, each on a thread of its own, until `stop` is requested and all
+    // bodies have returned. A body that returns by itself is called again after a renewal interval,
+    // by whoever is to have the partition. When one throws, the others of this call are told to
+    // stop, and it is thrown on when everything has been released. Fails as lead() does.
+    void share(std::string_view name, std::uint32_t count, std::stop_token stop,
+               const partition_body& body, const share_options& options = {});
+
     // The same for Asio programs. Await them on any executor; arguments are copied.
     boost::asio::awaitable<std::optional<lease>> async_try_acquire(std::string key,
                                                                    lease_options options);
@@ -86,6 +106,12 @@ public:
                                                     std::stop_token stop = {});
     // The body runs on a thread of its own.
     boost::asio::awaitable<run_outcome> async_run(job what, std::stop_token stop = {});
+    // Each term runs on a thread of its own.
+    boost::asio::awaitable<std::uint64_t> async_lead(std::string key, lease_options options,
+                                                     std::stop_token stop, term_body body);
+    boost::asio::awaitable<void> async_share(std::string name, std::uint32_t count,
+                                             std::stop_token stop, partition_body body,
+                                             share_options options = {});
 
     // What the store knows. `release_by_force` evicts exactly the token shown; the key stays held
     // by nobody for `delay` (rule 5), so that the evicted holder has stopped before the next one

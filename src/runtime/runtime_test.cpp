@@ -2,10 +2,7 @@
 // decision about time is tested on virtual time in src/lease and testing/simulation.
 #include <pawl/pawl.hpp>
 
-#include "net/loop.hpp"
-#include "runtime/core.hpp"
-#include "stores/memory/memory_store.hpp"
-#include "testing/faults/faulty_store.hpp"
+#include "runtime/world.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -23,30 +20,6 @@ namespace pawl {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::string fresh_name_space() {
-    static std::atomic<int> count{0};
-    return "runtime-test-" + std::to_string(++count);
-}
-
-struct world {
-    store_settings settings{.name_space = fresh_name_space()};
-    std::shared_ptr<testing_faults::plan> faults = std::make_shared<testing_faults::plan>();
-
-    locks open(open_options options = {}) {
-        const auto make = [this](net::loop& where) {
-            return testing_faults::make_faulty_store(memory::make_memory_store(where, settings),
-                                                     faults);
-        };
-        return locks{std::make_unique<runtime::core>(make, settings, std::move(options))};
-    }
-};
-
-void wait_for_stop(const std::stop_token& stop) {
-    std::latch stopped{1};
-    const std::stop_callback on_stop{stop, [&] { stopped.count_down(); }};
-    stopped.wait();
-}
 
 TEST(Locks, OneHolderAtATimeAndTokensRise) {
     world one;

@@ -1,0 +1,56 @@
+#include "runtime/bodies.hpp"
+
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <memory>
+#include <thread>
+
+namespace pawl::runtime {
+namespace {
+
+struct joined_thread {
+    std::stop_source abandoned;
+    std::thread worker{};
+
+    explicit joined_thread(std::stop_source when_abandoned)
+        : abandoned{std::move(when_abandoned)} {}
+    ~joined_thread() {
+        if (!worker.joinable()) return;
+        abandoned.request_stop();
+        worker.join();
+    }
+    joined_thread(const joined_thread&) = delete;
+    joined_thread& operator=(const joined_thread&) = delete;
+};
+
+}  // namespace
+
+boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_source abandoned) {
+    joined_thread own{std::move(abandoned)};
+    auto start = [&](auto handler) {
+        // A handler is move-only, and a thread's function is copied here and there.
+        auto resume = std::make_shared<decltype(handler)>(std::move(handler));
+        const auto executor = boost::asio::get_associated_executor(*resume);
+        own.worker = std::thread{[&work, resume, executor] {
+            work();
+            boost::asio::post(executor, [resume] { std::move (*resume)(); });
+        }};
+    };
+    co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
+        start, boost::asio::use_awaitable);
+    own.worker.join();
+}
+
+leasing::term_end end_of(const lease& held, const lease_options& options) {
+    const auto why = held.lost();
+    if (why == loss_reason::lifetime_ended) return leasing::term_end::given_up;
+    if (why) return leasing::term_end::taken_away;
+    // Told to stop while the lease still lives: the store does not answer, or its lifetime ends.
+    const bool in_doubt = held.stop_token().stop_requested() && options.max_lifetime.count() == 0;
+    return in_doubt ? leasing::term_end::taken_away : leasing::term_end::given_up;
+}
+
+}  // namespace pawl::runtime

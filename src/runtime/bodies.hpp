@@ -1,0 +1,43 @@
+// What runs the user's bodies: two reasons to stop made one, and a thread of its own.
+#pragma once
+
+#include "lease/election.hpp"
+
+#include <pawl/lease.hpp>
+#include <pawl/options.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <stop_token>
+
+namespace pawl::runtime {
+
+// Requested as soon as one of the two is.
+class either_stop {
+public:
+    either_stop(std::stop_token one, std::stop_token other)
+        : first_{std::move(one), request{both_}}, second_{std::move(other), request{both_}} {}
+    either_stop(const either_stop&) = delete;
+    either_stop& operator=(const either_stop&) = delete;
+
+    std::stop_token token() const { return both_.get_token(); }
+
+private:
+    struct request {
+        std::stop_source both;
+        void operator()() { both.request_stop(); }
+    };
+
+    std::stop_source both_;
+    std::stop_callback<request> first_, second_;
+};
+
+// Runs `work`, which throws nothing, on a thread of its own and ends when it has. A coroutine that
+// is destroyed meanwhile requests `abandoned` and waits for the thread.
+boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_source abandoned);
+
+// How the lease of a body ended that has just returned.
+leasing::term_end end_of(const lease& held, const lease_options& options);
+
+}  // namespace pawl::runtime

@@ -1,0 +1,176 @@
+#include <pawl/locks.hpp>
+
+#include "base/ensure.hpp"
+#include "lease/election.hpp"
+#include "net/boot_timer.hpp"
+#include "runtime/bodies.hpp"
+#include "runtime/checks.hpp"
+#include "runtime/core.hpp"
+#include "runtime/hop.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <exception>
+#include <random>
+
+namespace pawl {
+namespace {
+
+using boost::asio::awaitable;
+using leasing::election;
+using runtime::engine;
+using runtime::holding;
+
+// A claim waits for the key at most so long and then begins anew.
+constexpr millis campaign_wait = std::chrono::hours{1};
+
+// One call of lead(). Shared by the caller and the loop, which take turns with it.
+struct candidacy {
+    candidacy(std::shared_ptr<engine> at, std::string wanted, const lease_options& how,
+              std::stop_token until)
+        : home{std::move(at)},
+          key{std::move(wanted)},
+          options{how},
+          shutdown{std::move(until)},
+          machine{leasing::election_plan_of(how), lease_clock::now()} {}
+
+    // Constant after construction
+    std::shared_ptr<engine> home;
+    std::string key;
+    lease_options options;
+    std::stop_token shutdown;
+    // State
+    election machine;
+    std::minstd_rand random{std::random_device{}()};
+
+    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random); }
+};
+
+std::shared_ptr<candidacy> stand(runtime::core& what, std::string key, const lease_options& options,
+                                 std::stop_token stop, const term_body& body) {
+    runtime::check_claim(*what.running(), key, options, {.wait = campaign_wait});
+    if (auto bad = leadership_fault(options)) throw option_error{*bad};
+    if (!body) throw option_error{"the leader of '" + key + "' has no body"};
+    return std::make_shared<candidacy>(what.running(), std::move(key), options, std::move(stop));
+}
+
+// Ends early when told to stop.
+awaitable<void> rest(std::shared_ptr<candidacy> who, instant until) {
+    const auto executor = who->home->executor();
+    const auto timer = std::make_shared<net::boot_timer>(executor);
+    timer->set(until);
+    const auto wake = [executor, timer] {
+        boost::asio::post(executor, [timer] { timer->wake(); });
+    };
+    const std::stop_callback on_stop{who->shutdown, wake};
+    co_await timer->wait();
+}
+
+awaitable<std::shared_ptr<holding>> campaign(std::shared_ptr<candidacy> who) {
+    const patience how_long{.wait = campaign_wait};
+    auto asking = engine::claim_key(who->home, who->key, who->options, how_long, who->shutdown);
+    auto answer = co_await std::move(asking);
+    const auto now = lease_clock::now();
+    if (answer.has_error()) {
+        who->machine.failed(answer.error(), now, who->chance());
+        co_return nullptr;
+    }
+    if (auto* won = std::get_if<std::shared_ptr<holding>>(&*answer)) {
+        // Elected in the moment in which it was called off: nobody serves such a term.
+        if (who->shutdown.stop_requested()) {
+            auto releasing = engine::release(who->home, std::move(*won));
+            co_await std::move(releasing);
+            co_return nullptr;
+        }
+        who->machine.elected(now);
+        co_return std::move(*won);
+    }
+    if (!who->shutdown.stop_requested()) who->machine.refused(now, who->chance());
+    co_return nullptr;
+}
+
+// On the loop. Nothing when the campaign is over.
+awaitable<std::shared_ptr<holding>> next_term(std::shared_ptr<candidacy> who) {
+    for (;;) {
+        if (who->shutdown.stop_requested()) who->machine.call_off();
+        const auto step = who->machine.next(lease_clock::now());
+        switch (step.what) {
+            case election::act::claim: {
+                auto campaigning = campaign(who);
+                auto won = co_await std::move(campaigning);
+                if (won) co_return won;
+                break;
+            }
+            case election::act::rest: {
+                auto resting = rest(who, step.until);
+                co_await std::move(resting);
+                break;
+            }
+            case election::act::serve:
+                base::ensure(false);
+                break;
+            case election::act::over:
+                co_return nullptr;
+        }
+    }
+}
+
+// What the body threw.
+std::exception_ptr serve(const candidacy& who, const lease& held, const term_body& body,
+                         const std::stop_token& stop) {
+    const term now{held.key(), held.token(), stop, who.machine.terms()};
+    try {
+        body(now);
+        return nullptr;
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+std::uint64_t terms_of(const candidacy& who) {
+    if (const auto& fault = who.machine.fault()) throw store_error{*fault};
+    return who.machine.terms();
+}
+
+}  // namespace
+
+std::uint64_t locks::lead(std::string_view key, const lease_options& options, std::stop_token stop,
+                          const term_body& body) {
+    const auto who = stand(*core_, std::string{key}, options, stop, body);
+    while (auto won = core_->loop().wait_for(next_term(who))) {
+        lease held{std::move(won)};
+        const runtime::either_stop told{stop, held.stop_token()};
+        const auto thrown = serve(*who, held, body, told.token());
+        const auto how = runtime::end_of(held, options);
+        held.release();
+        if (thrown) std::rethrow_exception(thrown);
+        who->machine.ended(how, lease_clock::now(), who->chance());
+    }
+    return terms_of(*who);
+}
+
+awaitable<std::uint64_t> locks::async_lead(std::string key, lease_options options,
+                                           std::stop_token stop, term_body body) {
+    const auto who = stand(*core_, std::move(key), options, stop, body);
+    auto& loop = core_->loop();
+    for (;;) {
+        auto electing = next_term(who);
+        auto won = co_await runtime::on_loop(loop, std::move(electing));
+        if (!won) co_return terms_of(*who);
+        lease held{std::move(won)};
+        std::stop_source abandoned;
+        const runtime::either_stop told{stop, held.stop_token()};
+        const runtime::either_stop to_end{told.token(), abandoned.get_token()};
+        std::exception_ptr thrown;
+        std::function<void()> work = [&] { thrown = serve(*who, held, body, to_end.token()); };
+        auto working = runtime::on_thread(std::move(work), abandoned);
+        co_await std::move(working);
+        const auto how = runtime::end_of(held, options);
+        auto ending = held.async_release();
+        co_await std::move(ending);
+        if (thrown) std::rethrow_exception(thrown);
+        who->machine.ended(how, lease_clock::now(), who->chance());
+    }
+}
+
+}  // namespace pawl

@@ -1,0 +1,44 @@
+#include <pawl/locks.hpp>
+
+#include "runtime/checks.hpp"
+#include "runtime/core.hpp"
+#include "runtime/hop.hpp"
+#include "runtime/sharer.hpp"
+
+namespace pawl {
+namespace {
+
+using runtime::sharer;
+
+std::shared_ptr<sharer> join(runtime::core& what, std::string name, std::uint32_t count,
+                             std::stop_token stop, partition_body body,
+                             const share_options& options) {
+    runtime::check_key(name);
+    const auto longest = name + "/members/" + leasing::member_text(count, leasing::members_max);
+    runtime::check_claim(*what.running(), longest, options.lease, {});
+    if (auto bad = leadership_fault(options.lease)) throw option_error{*bad};
+    if (auto bad = share_fault(options, count)) throw option_error{*bad};
+    if (!body) throw option_error{"the partitions of '" + name + "' have no body"};
+    sharer::parts made_of{what.running(), std::move(name), count,
+                          options,        std::move(stop), std::move(body)};
+    return sharer::make(what.loop(), std::move(made_of));
+}
+
+}  // namespace
+
+void locks::share(std::string_view name, std::uint32_t count, std::stop_token stop,
+                  const partition_body& body, const share_options& options) {
+    const auto who = join(*core_, std::string{name}, count, std::move(stop), body, options);
+    core_->loop().wait_for(sharer::run(who));
+}
+
+boost::asio::awaitable<void> locks::async_share(std::string name, std::uint32_t count,
+                                                std::stop_token stop, partition_body body,
+                                                share_options options) {
+    const auto who =
+        join(*core_, std::move(name), count, std::move(stop), std::move(body), options);
+    auto sharing = sharer::run(who);
+    co_await runtime::on_loop(core_->loop(), std::move(sharing));
+}
+
+}  // namespace pawl

@@ -1,0 +1,236 @@
+#include "runtime/sharer.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <string_view>
+#include <utility>
+
+namespace pawl::runtime {
+namespace {
+
+using boost::asio::awaitable;
+using leasing::sharing;
+
+// A claim waits for its partition at most so long and then begins anew.
+constexpr millis claim_wait = std::chrono::hours{1};
+// Members of all counts, alive or dead within the retention: more than this many pages are not
+// read.
+constexpr int pages_max = 16;
+
+}  // namespace
+
+std::shared_ptr<sharer> sharer::make(net::loop& where, parts made_of) {
+    auto made = std::make_shared<sharer>(std::move(made_of));
+    made->bell_ = net::attach(where.context(), made);
+    return made;
+}
+
+sharer::sharer(parts made_of)
+    : made_of_{std::move(made_of)},
+      members_{made_of_.name + "/members/"},
+      machine_{leasing::sharing_plan_of(made_of_.name, made_of_.count, made_of_.options),
+               lease_clock::now()},
+      timer_{made_of_.home->executor()},
+      claims_(made_of_.count),
+      tenures_(made_of_.count) {}
+
+sharer::~sharer() {
+    for (const auto& one : tenures_)
+        if (one) one->give_up.request_stop();
+    for (const auto& one : tenures_)
+        if (one && one->worker.joinable()) one->worker.join();
+}
+
+std::string sharer::key_of(std::uint32_t which) const {
+    return made_of_.name + '/' + std::to_string(which);
+}
+
+// What belongs to the work does not belong to the slot, which is only there to be seen.
+lease_options sharer::slot_options() const {
+    auto options = made_of_.options.lease;
+    options.at_least = millis{0};
+    options.hold = false;
+    options.max_lifetime = millis{0};
+    options.acquire_jitter = millis{0};
+    options.on_store_down = store_down::skip;
+    return options;
+}
+
+void sharer::spawn(awaitable<void> work) {
+    boost::asio::co_spawn(made_of_.home->executor(), std::move(work), boost::asio::detached);
+}
+
+awaitable<bool> sharer::run(std::shared_ptr<sharer> self) {
+    const auto wake = [bell = self->bell_, who = self->weak_from_this()] {
+        bell->post([who] {
+            if (const auto found = who.lock()) found->timer_.wake();
+        });
+    };
+    const std::stop_callback on_shutdown{self->made_of_.shutdown, wake};
+    for (;;) {
+        if (self->made_of_.shutdown.stop_requested()) self->machine_.call_off();
+        const auto now = lease_clock::now();
+        if (self->slot_ && !self->slot_->trusted()) {
+            self->machine_.forgotten(now);
+            self->slot_.reset();
+        }
+        const auto step = self->machine_.next(now);
+        if (step.what == sharing::act::over) break;
+        if (self->perform(step)) continue;
+        self->timer_.set(step.until);
+        co_await self->timer_.wait();
+    }
+    if (self->thrown_) std::rethrow_exception(self->thrown_);
+    if (const auto& fault = self->machine_.fault()) throw store_error{*fault};
+    co_return true;
+}
+
+bool sharer::perform(const sharing::step& step) {
+    switch (step.what) {
+        case sharing::act::look:
+            spawn(look(shared_from_this()));
+            return true;
+        case sharing::act::announce:
+            spawn(announce(shared_from_this(), step.which));
+            return true;
+        case sharing::act::claim:
+            claims_[step.which] = std::stop_source{};
+            spawn(claim(shared_from_this(), step.which, claims_[step.which].get_token()));
+            return true;
+        case sharing::act::call_off:
+            claims_[step.which].request_stop();
+            return true;
+        case sharing::act::give_up:
+            // Nobody there: its body has just returned, and what ends is on its way.
+            if (const auto& held = tenures_[step.which]) held->give_up.request_stop();
+            return true;
+        case sharing::act::leave:
+            spawn(leave(shared_from_this()));
+            return true;
+        case sharing::act::wait:
+        case sharing::act::over:
+            return false;
+    }
+    return false;
+}
+
+awaitable<void> sharer::look(std::shared_ptr<sharer> self) {
+    std::vector<leasing::member> present;
+    std::string after;
+    for (int i = 0; i < pages_max; ++i) {
+        auto listing = self->made_of_.home->store().list(self->members_, after, page_limit_max);
+        const auto found = co_await std::move(listing);
+        if (found.has_error()) {
+            self->made_of_.home->report_failure("list", found.error());
+            self->machine_.look_failed(found.error(), lease_clock::now(), self->chance());
+            self->timer_.wake();
+            co_return;
+        }
+        for (const auto& one : found->records) {
+            if (number(one.holder) == 0 || one.remaining.count() <= 0) continue;
+            auto who =
+                leasing::parse_member(std::string_view{one.key}.substr(self->members_.size()));
+            if (!who) continue;
+            who->since = one.acquired_at;
+            present.push_back(*who);
+        }
+        after = found->next;
+        if (after.empty()) break;
+    }
+    self->machine_.looked(present, lease_clock::now(), self->chance());
+    self->timer_.wake();
+}
+
+awaitable<void> sharer::announce(std::shared_ptr<sharer> self, std::uint32_t slot) {
+    std::string key = self->members_ + leasing::member_text(self->made_of_.count, slot);
+    const auto options = self->slot_options();
+    auto asking =
+        engine::claim_key(self->made_of_.home, std::move(key), options, {}, std::stop_token{});
+    auto answer = co_await std::move(asking);
+    const auto now = lease_clock::now();
+    if (answer.has_error()) {
+        self->machine_.announce_failed(answer.error(), now, self->chance());
+    } else if (auto* won = std::get_if<std::shared_ptr<holding>>(&*answer)) {
+        self->slot_.emplace(std::move(*won));
+        self->machine_.announced(now);
+    } else {
+        self->machine_.slot_taken(now);
+    }
+    self->timer_.wake();
+}
+
+awaitable<void> sharer::leave(std::shared_ptr<sharer> self) {
+    if (self->slot_) {
+        lease gone = std::move(*self->slot_);
+        self->slot_.reset();
+        auto releasing = gone.async_release();
+        co_await std::move(releasing);
+    }
+    self->machine_.left();
+    self->timer_.wake();
+}
+
+awaitable<void> sharer::claim(std::shared_ptr<sharer> self, std::uint32_t which,
+                              std::stop_token called_off) {
+    auto options = self->made_of_.options.lease;
+    options.on_store_down = store_down::skip;
+    const patience how_long{.wait = claim_wait};
+    auto asking = engine::claim_key(self->made_of_.home, self->key_of(which), options, how_long,
+                                    std::move(called_off));
+    auto answer = co_await std::move(asking);
+    const auto now = lease_clock::now();
+    if (answer.has_error()) {
+        self->machine_.unclaimed(which, answer.error(), now, self->chance());
+    } else if (auto* won = std::get_if<std::shared_ptr<holding>>(&*answer)) {
+        self->machine_.granted(which);
+        self->begin(which, lease{std::move(*won)});
+    } else {
+        self->machine_.unclaimed(which, std::nullopt, now, self->chance());
+    }
+    self->timer_.wake();
+}
+
+void sharer::begin(std::uint32_t which, lease won) {
+    tenures_[which] = std::make_unique<tenure>(std::move(won));
+    auto& mine = *tenures_[which];
+    try {
+        mine.worker = std::thread{[this, which, &mine] { run_body(which, mine); }};
+    } catch (...) {
+        // No thread to be had: as if the body had thrown it.
+        mine.thrown = std::current_exception();
+        spawn(finish(shared_from_this(), which));
+    }
+}
+
+// On a thread of its own, which ends before the tenure does.
+void sharer::run_body(std::uint32_t which, tenure& mine) {
+    const partition now{which, made_of_.count, mine.held.key(), mine.held.token(),
+                        mine.told.token()};
+    try {
+        made_of_.body(now);
+    } catch (...) {
+        mine.thrown = std::current_exception();
+    }
+    bell_->post([who = weak_from_this(), which] {
+        if (const auto found = who.lock()) found->spawn(finish(found, which));
+    });
+}
+
+awaitable<void> sharer::finish(std::shared_ptr<sharer> self, std::uint32_t which) {
+    const auto gone = std::move(self->tenures_[which]);
+    if (gone->worker.joinable()) gone->worker.join();
+    if (gone->thrown) {
+        if (!self->thrown_) self->thrown_ = gone->thrown;
+        self->machine_.call_off();
+    }
+    const auto how = gone->give_up.stop_requested()
+                         ? leasing::term_end::taken_away
+                         : end_of(gone->held, self->made_of_.options.lease);
+    auto releasing = gone->held.async_release();
+    co_await std::move(releasing);
+    self->machine_.ended(which, how, lease_clock::now(), self->chance());
+    self->timer_.wake();
+}
+
+}  // namespace pawl::runtime

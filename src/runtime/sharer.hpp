@@ -1,0 +1,93 @@
+// One call of share(): a member with its slot, its claims and its bodies.
+//
+// A driver: it does what the machine of src/lease/sharing says. Everything here runs on the loop,
+// but for the bodies, each of which has a thread.
+#pragma once
+
+#include "lease/sharing.hpp"
+#include "net/attachment.hpp"
+#include "net/boot_timer.hpp"
+#include "net/loop.hpp"
+#include "runtime/bodies.hpp"
+#include "runtime/engine.hpp"
+
+#include <pawl/lease.hpp>
+#include <pawl/partition.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace pawl::runtime {
+
+class sharer : public net::attached, public std::enable_shared_from_this<sharer> {
+public:
+    struct parts {
+        std::shared_ptr<engine> home;
+        std::string name;
+        std::uint32_t count;
+        share_options options;
+        std::stop_token shutdown;
+        partition_body body;
+    };
+    static std::shared_ptr<sharer> make(net::loop& where, parts made_of);
+    explicit sharer(parts made_of);
+    // Waits for the bodies, where the loop ended before they did.
+    ~sharer() override;
+
+    // Await it on the loop. Ends when it was shut down and everything is released, or threw: what a
+    // body threw, or store_error.
+    static boost::asio::awaitable<bool> run(std::shared_ptr<sharer> self);
+    void loop_ends() override {}
+
+private:
+    // A partition that is held, from the grant to the release.
+    struct tenure {
+        explicit tenure(lease won)
+            : held{std::move(won)}, told{give_up.get_token(), held.stop_token()} {}
+
+        lease held;
+        std::stop_source give_up;
+        either_stop told;
+        std::exception_ptr thrown;
+        std::thread worker;
+    };
+
+    // Does one step; false when there is nothing to do until something happens.
+    bool perform(const leasing::sharing::step& step);
+    void begin(std::uint32_t which, lease won);
+    void run_body(std::uint32_t which, tenure& mine);
+    lease_options slot_options() const;
+    std::string key_of(std::uint32_t which) const;
+    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
+    void spawn(boost::asio::awaitable<void> work);
+
+    static boost::asio::awaitable<void> look(std::shared_ptr<sharer> self);
+    static boost::asio::awaitable<void> announce(std::shared_ptr<sharer> self, std::uint32_t slot);
+    static boost::asio::awaitable<void> claim(std::shared_ptr<sharer> self, std::uint32_t which,
+                                              std::stop_token called_off);
+    static boost::asio::awaitable<void> finish(std::shared_ptr<sharer> self, std::uint32_t which);
+    static boost::asio::awaitable<void> leave(std::shared_ptr<sharer> self);
+
+    // Constant after construction
+    const parts made_of_;
+    const std::string members_;  // what the keys of members begin with
+    std::shared_ptr<net::attachment> bell_;
+    // State, on the loop
+    leasing::sharing machine_;
+    net::boot_timer timer_;
+    std::optional<lease> slot_;
+    std::vector<std::stop_source> claims_;
+    std::vector<std::unique_ptr<tenure>> tenures_;
+    std::exception_ptr thrown_;
+    std::minstd_rand random_{std::random_device{}()};
+};
+
+}  // namespace pawl::runtime
