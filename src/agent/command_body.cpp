@@ -1,0 +1,225 @@
+#include "agent/command_body.hpp"
+
+#include "base/ensure.hpp"
+#include "base/text.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace pawl::agent {
+namespace {
+
+using boost::asio::awaitable;
+using schedule::body_result;
+using schedule::run_order;
+using schedule::stop_cause;
+
+body_result failed(std::string reason) {
+    body_result how;
+    how.reason = std::move(reason);
+    return how;
+}
+
+std::string_view words_for(stop_cause why) {
+    switch (why) {
+        case stop_cause::cancelled:
+            return "cancelled";
+        case stop_cause::timed_out:
+            return "timed out";
+        case stop_cause::lost:
+            return "its lease was lost";
+        case stop_cause::shutdown:
+            return "the agent was shutting down";
+    }
+    base::ensure(false);
+    return {};
+}
+
+// "exit 3", "killed by SIGSEGV".
+std::string words_for(const exec::exit_status& status) {
+    if (status.signal == 0) return "exit " + std::to_string(status.code);
+    const char* name = sigabbrev_np(status.signal);
+    if (name == nullptr) return "killed by signal " + std::to_string(status.signal);
+    return std::string{"killed by SIG"} + name;
+}
+
+void add_limit(std::vector<exec::resource_limit>& all, int resource,
+               std::optional<std::int64_t> value) {
+    if (!value) return;
+    const auto bound = static_cast<std::uint64_t>(*value);
+    all.push_back({resource, bound, bound});
+}
+
+std::vector<exec::resource_limit> limits_of(const config::limit_settings& wanted) {
+    std::vector<exec::resource_limit> all;
+    add_limit(all, RLIMIT_NOFILE, wanted.open_files);
+    add_limit(all, RLIMIT_NPROC, wanted.processes);
+    add_limit(all, RLIMIT_AS, wanted.memory);
+    add_limit(all, RLIMIT_FSIZE, wanted.file_size);
+    add_limit(all, RLIMIT_CORE, wanted.core_size);
+    if (wanted.cpu_time) {
+        const auto seconds = std::chrono::ceil<std::chrono::seconds>(*wanted.cpu_time).count();
+        const auto bound = static_cast<std::uint64_t>(std::max<std::int64_t>(seconds, 1));
+        // SIGXCPU says what happened; SIGKILL, a second later, ends whoever ignores it.
+        all.push_back({RLIMIT_CPU, bound, bound + 1});
+    }
+    return all;
+}
+
+exec::command command_for(const config::job_settings& job, const run_order& order) {
+    exec::command wanted{job.command};
+    wanted.arguments.insert(wanted.arguments.end(), order.arguments.begin(), order.arguments.end());
+    wanted.working_directory = job.working_directory;
+    wanted.resource_limits = limits_of(job.limits);
+    if (job.umask) wanted.file_mask = static_cast<mode_t>(*job.umask);
+    if (job.nice) wanted.nice = static_cast<int>(*job.nice);
+    return wanted;
+}
+
+std::string out_of_descriptors(const exec::command& wanted, int error) {
+    exec::spawn_fault fault;
+    fault.error = error;
+    return fault.describe(wanted);
+}
+
+}  // namespace
+
+awaitable<resolved_command> resolve(std::shared_ptr<const command_surroundings> around,
+                                    std::shared_ptr<const config::job_settings> job,
+                                    run_order order) {
+    exec::command wanted = command_for(*job, order);
+    exec::account who;
+    ground from = job->clean_environment ? ground::clean : ground::inherited;
+    const bool named = !job->user.empty() || !job->group.empty();
+    if (named || job->clean_environment) {
+        auto asking = around->users.find(job->user, job->group);
+        user_directory::answer found = co_await std::move(asking);
+        if (found.has_error())
+            co_return "cannot run '" + base::printable(job->command.front()) +
+                "': " + found.error();
+        who = std::move(*found);
+        if (named) wanted.user = who.who;
+        // What the agent's variables say of a home or a session is true for the agent's user.
+        if (who.who.user != geteuid()) from = ground::clean;
+    }
+    wanted.environment = environment_of(*job, order, who, from, around->stores);
+    auto fault = unspeakable(wanted);
+    if (!fault.empty()) co_return fault;
+    co_return wanted;
+}
+
+command_body::command_body(std::shared_ptr<const command_surroundings> around,
+                           std::shared_ptr<const config::job_settings> job,
+                           schedule::output_sink sink)
+    : around_{std::move(around)},
+      job_{std::move(job)},
+      child_{around_->loop.get_executor(), around_->guards},
+      output_{around_->loop.get_executor(), std::move(sink)} {
+    limits_.grace = job_->grace;
+}
+
+awaitable<body_result> command_body::run(run_order order) {
+    if (stopped_) co_return never_began();
+    auto finding_out = resolve(around_, job_, std::move(order));
+    resolved_command wanted = co_await std::move(finding_out);
+    if (stopped_) co_return never_began();
+    if (wanted.has_error()) co_return failed(wanted.error());
+    auto running = run_command(std::move(*wanted));
+    body_result how = co_await std::move(running);
+    co_return how;
+}
+
+awaitable<body_result> command_body::run_command(exec::command wanted) {
+    // What a fault is described by; the environment travels on alone.
+    exec::command shown{wanted.arguments};
+    shown.working_directory = wanted.working_directory;
+    exec::descriptor nowhere{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    if (!nowhere.is_open()) co_return failed(out_of_descriptors(shown, errno));
+    exec::descriptor written = output_.open();
+    if (!written.is_open()) co_return failed(out_of_descriptors(shown, errno));
+    // So that another user can open /dev/stdout; a command that does not gets by without.
+    if (wanted.user) std::ignore = fchown(written.get(), wanted.user->user, wanted.user->group);
+    wanted.streams = {nowhere.get(), written.get(), written.get()};
+    given_to_guard_ = true;
+    auto spawning = child_.spawn(std::move(wanted), limits_);
+    const std::optional<exec::spawn_fault> fault = co_await std::move(spawning);
+    nowhere.close();
+    written.close();
+    if (fault) {
+        if (stopped_) co_return never_began();
+        co_return failed(fault->describe(shown));
+    }
+    // What came while it was being started.
+    child_.extend(limits_.stop_at, limits_.kill_at);
+    auto waiting = child_.wait();
+    const exec::exit_status status = co_await std::move(waiting);
+    auto finishing = output_.finish();
+    co_await std::move(finishing);
+    co_return ended(status);
+}
+
+void command_body::extend(instant stop_at, instant kill_at) {
+    limits_.stop_at = stop_at;
+    limits_.kill_at = kill_at;
+    if (given_to_guard_) child_.extend(stop_at, kill_at);
+}
+
+void command_body::stop(stop_cause why) {
+    if (!stopped_) stopped_ = why;
+    // Also when it was told before: a lease that is lost leaves less time than a cancellation. The
+    // guard keeps to the earliest.
+    if (given_to_guard_) child_.stop(grace_for(why));
+}
+
+millis command_body::grace_for(stop_cause why) const {
+    return why == stop_cause::lost ? std::min(job_->grace, around_->lock_delay) : job_->grace;
+}
+
+body_result command_body::never_began() const {
+    return failed("stopped before it began (" + std::string{words_for(*stopped_)} + ')');
+}
+
+body_result command_body::ended(const exec::exit_status& status) const {
+    body_result how;
+    how.exit_status = status.as_shell();
+    const std::string end = words_for(status);
+    switch (status.cause) {
+        case exec::ending::by_itself:
+            how.succeeded = status.as_shell() == 0;
+            if (!how.succeeded) how.reason = end;
+            break;
+        case exec::ending::asked: {
+            const auto why = stopped_.value_or(stop_cause::shutdown);
+            how.reason = "stopped (" + std::string{words_for(why)} + "): " + end;
+            break;
+        }
+        case exec::ending::deadline:
+            how.reason = "stopped (its lease was about to end): " + end;
+            break;
+        case exec::ending::guard_lost:
+            how.reason = "its guard was killed, and the command with it";
+            break;
+    }
+    return how;
+}
+
+schedule::body_maker command_bodies(std::shared_ptr<const command_surroundings> around,
+                                    std::shared_ptr<const config::job_settings> job) {
+    return [around = std::move(around),
+            job = std::move(job)](schedule::output_sink sink) -> std::shared_ptr<schedule::body> {
+        return std::make_shared<command_body>(around, job, std::move(sink));
+    };
+}
+
+}  // namespace pawl::agent

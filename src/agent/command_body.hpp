@@ -1,0 +1,76 @@
+// A command as the body of a run.
+//
+// What keeps the promise to the lease is the guard (exec/child.hpp), which outlives this process;
+// this only finds out what to run, passes its output on, and says in one line how it ended.
+#pragma once
+
+#include "agent/environment.hpp"
+#include "agent/output_collector.hpp"
+#include "agent/user_directory.hpp"
+#include "config/settings.hpp"
+#include "exec/child.hpp"
+#include "exec/launcher.hpp"
+#include "net/loop.hpp"
+#include "schedule/body.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/system/result.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace pawl::agent {
+
+// What the commands of one agent have in common. The loop and the launcher outlive it.
+struct command_surroundings {
+    command_surroundings(net::loop& where, const exec::launcher& guards, addresses stores)
+        : loop{where}, guards{guards}, users{where}, stores{std::move(stores)} {}
+
+    net::loop& loop;
+    const exec::launcher& guards;
+    user_directory users;
+    addresses stores;
+    // A job whose lease was lost has this long at most, whatever its grace: an evicted key stays
+    // held by nobody for as long.
+    millis lock_delay{10'000};
+};
+
+// The command with everything found out that can be without running it; else why it cannot run, in
+// one line without a secret. For the run, and for the dry run that only shows it.
+using resolved_command = boost::system::result<exec::command, std::string>;
+boost::asio::awaitable<resolved_command> resolve(std::shared_ptr<const command_surroundings> around,
+                                                 std::shared_ptr<const config::job_settings> job,
+                                                 schedule::run_order order);
+
+class command_body final : public schedule::body {
+public:
+    command_body(std::shared_ptr<const command_surroundings> around,
+                 std::shared_ptr<const config::job_settings> job, schedule::output_sink sink);
+
+    boost::asio::awaitable<schedule::body_result> run(schedule::run_order order) override;
+    void extend(instant stop_at, instant kill_at) override;
+    void stop(schedule::stop_cause why) override;
+
+private:
+    boost::asio::awaitable<schedule::body_result> run_command(exec::command wanted);
+    schedule::body_result ended(const exec::exit_status& status) const;
+    schedule::body_result never_began() const;
+    millis grace_for(schedule::stop_cause why) const;
+
+    // Constant after construction
+    std::shared_ptr<const command_surroundings> around_;
+    std::shared_ptr<const config::job_settings> job_;
+
+    exec::child child_;
+    output_collector output_;
+    exec::limits limits_{};
+    std::optional<schedule::stop_cause> stopped_;  // the first cause
+    bool given_to_guard_ = false;
+};
+
+// For the dispatcher: a body for each run of this job.
+schedule::body_maker command_bodies(std::shared_ptr<const command_surroundings> around,
+                                    std::shared_ptr<const config::job_settings> job);
+
+}  // namespace pawl::agent

@@ -1,0 +1,339 @@
+// Commands that do not do as they should, and what becomes of them: the run ends, nothing of it is
+// left, and the other runs of the agent never notice.
+#include "agent/body_trial.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+namespace pawl::agent {
+namespace {
+
+using namespace std::chrono_literals;
+using crash::entries_of;
+using crash::eventually;
+using crash::scratch_folder;
+using crash::text_of;
+using schedule::stop_cause;
+
+std::vector<pid_t> numbers_in(const std::string& text) {
+    std::istringstream words{text};
+    std::vector<pid_t> all;
+    for (pid_t one = 0; words >> one;) all.push_back(one);
+    return all;
+}
+
+// SIGTERM ignored: SIGKILL comes after the grace, and not before.
+TEST(IllBehaved, WhoIgnoresTermIsKilledAfterTheGrace) {
+    body_trial house;
+    auto job = shell("trap '' TERM; echo ready; while :; do sleep 0.05; done 2> /dev/null");
+    job.grace = 200ms;
+    instant asked{};
+    interference what;
+    what.on_output = [&](schedule::body& body, const std::string&) {
+        asked = lease_clock::now();
+        body.stop(stop_cause::cancelled);
+    };
+    const auto ended = house.run(job, order_of(), what);
+    EXPECT_GE(lease_clock::now() - asked, 200ms);
+    EXPECT_EQ(ended.how.reason, "stopped (cancelled): killed by SIGKILL");
+    EXPECT_EQ(ended.how.exit_status, 128 + SIGKILL);
+}
+
+// A lost lease leaves no more time than its lock delay, whatever grace the job has, and also when
+// the run was cancelled with all its grace before.
+TEST(IllBehaved, ALostLeaseShortensTheGrace) {
+    body_trial house;
+    house.surround_with({}, 200ms);
+    auto job = shell("trap '' TERM; echo ready; while :; do sleep 0.05; done 2> /dev/null");
+    job.grace = 24h;
+    instant asked{};
+    interference what;
+    what.on_output = [&](schedule::body& body, const std::string&) {
+        asked = lease_clock::now();
+        body.stop(stop_cause::cancelled);
+        body.stop(stop_cause::lost);
+    };
+    const auto ended = house.run(job, order_of(), what);
+    EXPECT_GE(lease_clock::now() - asked, 200ms);
+    EXPECT_EQ(ended.how.reason, "stopped (cancelled): killed by SIGKILL");
+}
+
+// Two forks and a session of its own are no way out, and neither is keeping stdout open: the run
+// ends when the daemon is dead, with what both have written.
+TEST(IllBehaved, DaemonsEndWithTheRunAndDoNotHoldItOpen) {
+    const scratch_folder folder;
+    const std::string pid_file = folder.file("pid");
+    body_trial house;
+    auto job = shell("(setsid sh -c 'trap \"\" TERM; echo $$ > " + pid_file +
+                     "; echo from the daemon; while :; do sleep 0.05; done 2> /dev/null' &) & "
+                     "while ! test -s " +
+                     pid_file + "; do sleep 0.01; done; echo from the command; exit 5");
+    job.grace = 100ms;
+    const auto ended = house.run(job);
+    EXPECT_EQ(ended.how.reason, "exit 5");
+    EXPECT_THAT(ended.output, testing::HasSubstr("from the daemon\n"));
+    EXPECT_THAT(ended.output, testing::HasSubstr("from the command\n"));
+    for (const pid_t daemon : numbers_in(text_of(pid_file)))
+        EXPECT_FALSE(crash::is_running(daemon));
+}
+
+// Somebody who is no descendant has got hold of the pipe (as a log daemon that was handed it): the
+// run ends all the same, with all that was written before.
+TEST(IllBehaved, AStrangerWhoHoldsThePipeDoesNotHoldTheRunOpen) {
+    body_trial house;
+    int stolen = -1;
+    interference what;
+    what.on_output = [&](schedule::body& body, const std::string& text) {
+        if (stolen >= 0 || text.find('\n') == std::string::npos) return;
+        const std::string pid = std::to_string(numbers_in(text).at(0));
+        stolen = open(("/proc/" + pid + "/fd/1").c_str(), O_WRONLY | O_CLOEXEC);
+        body.stop(stop_cause::cancelled);
+    };
+    const auto ended = house.run(
+        shell(
+            "trap 'printf last; exit 0' TERM; echo $$; while :; do sleep 0.05; done 2> /dev/null"),
+        order_of(), what);
+    ASSERT_GE(stolen, 0);
+    EXPECT_EQ(ended.how.reason, "stopped (cancelled): exit 0");
+    EXPECT_THAT(ended.output, testing::EndsWith("last"));
+    // Nobody reads any longer, so the stranger is told.
+    signal(SIGPIPE, SIG_IGN);
+    EXPECT_EQ(write(stolen, "x", 1), -1);
+    EXPECT_EQ(errno, EPIPE);
+    close(stolen);
+}
+
+// A command may close its streams and go on; its end is that of the process.
+TEST(IllBehaved, WhoClosesItsStreamsGoesOnAndEndsAsItEnds) {
+    const scratch_folder folder;
+    body_trial house;
+    const auto ended = house.run(
+        shell("echo first; exec <&- >&- 2>&-; sleep 0.3; : > " + folder.file("on") + "; exit 7"));
+    EXPECT_EQ(ended.output, "first\n");
+    EXPECT_EQ(ended.how.reason, "exit 7");
+    EXPECT_EQ(access(folder.file("on").c_str(), F_OK), 0);
+}
+
+// Every byte arrives as it was written: NULs, invalid UTF-8, no line end for a megabyte.
+TEST(IllBehaved, BinaryOutputArrivesAsItWasWritten) {
+    const scratch_folder folder;
+    std::string bytes;
+    for (int at = 0; at < 1'000'000; ++at) bytes.push_back(static_cast<char>(at * 31 % 256));
+    std::ofstream{folder.file("bytes"), std::ios::binary} << bytes;
+    body_trial house;
+    const auto ended = house.run(job_of({"/bin/cat", folder.file("bytes")}));
+    EXPECT_TRUE(ended.how.succeeded);
+    EXPECT_TRUE(ended.output == bytes);
+}
+
+std::size_t peak_memory_kib() {
+    std::istringstream status{text_of("/proc/self/status")};
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10);
+    }
+    throw std::runtime_error{"no VmHWM in /proc/self/status"};
+}
+
+// From here on the peak counts from what is in use now.
+void forget_peak_memory() { std::ofstream{"/proc/self/clear_refs"} << "5"; }
+
+boost::asio::awaitable<schedule::body_result> run_counting(schedule::body_maker make,
+                                                           std::shared_ptr<std::size_t> bytes,
+                                                           std::shared_ptr<std::size_t> largest) {
+    const auto body = make([bytes, largest](std::string_view chunk) {
+        *bytes += chunk.size();
+        *largest = std::max(*largest, chunk.size());
+    });
+    auto order = order_of();
+    auto running = body->run(std::move(order));
+    schedule::body_result how = co_await std::move(running);
+    co_return how;
+}
+
+// A gibibyte passes through without staying: the peak of memory hardly rises, and the chunks are no
+// longer than promised. The time is generous for a machine with one busy core.
+TEST(IllBehaved, AGibibyteOfOutputPassesThroughInBoundedMemoryAndTime) {
+    constexpr std::size_t gibibyte = 1u << 30;
+    body_trial house;
+    house.run(job_of({"/bin/true"}));
+    const auto bytes = std::make_shared<std::size_t>(0);
+    const auto largest = std::make_shared<std::size_t>(0);
+    forget_peak_memory();
+    const std::size_t before = peak_memory_kib();
+    const instant began = lease_clock::now();
+    auto work = run_counting(
+        house.maker(job_of({"/usr/bin/head", "-c", std::to_string(gibibyte), "/dev/zero"})), bytes,
+        largest);
+    const auto how = house.loop().wait_for(std::move(work));
+    const auto took = std::chrono::duration_cast<millis>(lease_clock::now() - began);
+    EXPECT_TRUE(how.succeeded) << how.reason;
+    EXPECT_EQ(*bytes, gibibyte);
+    EXPECT_LE(*largest, schedule::output_chunk_max);
+    const std::size_t after = peak_memory_kib();
+    RecordProperty("milliseconds", std::to_string(took.count()));
+    RecordProperty("kib", std::to_string(after - before));
+    EXPECT_LT(after - before, 4096u);
+    // The measure would have seen it.
+    const std::string kept(16u << 20, 'x');
+    EXPECT_GT(peak_memory_kib(), after + 8192) << kept.size();
+    EXPECT_LT(took, 60s);
+}
+
+boost::asio::awaitable<int> run_beside_floods(body_trial& house, int floods, int others) {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    const auto quiet = std::make_shared<std::size_t>(0);
+    std::vector<std::shared_ptr<schedule::body>> flooding;
+    const auto running = std::make_shared<int>(floods);
+    const auto make_flood = house.maker(job_of({"/usr/bin/yes", "flood"}));
+    for (int at = 0; at < floods; ++at) {
+        flooding.push_back(make_flood([](std::string_view) {}));
+        auto work = flooding.back()->run(order_of());
+        boost::asio::co_spawn(
+            executor, std::move(work),
+            [running](std::exception_ptr, const schedule::body_result&) { --*running; });
+    }
+    int good = 0;
+    for (int at = 0; at < others; ++at) {
+        auto work = run_counting(house.maker(shell("echo here")), quiet, quiet);
+        const auto how = co_await std::move(work);
+        if (how.succeeded) ++good;
+    }
+    if (*running != floods) good = -1;
+    for (const auto& one : flooding) one->stop(stop_cause::cancelled);
+    while (*running > 0) {
+        auto token = boost::asio::use_awaitable;
+        co_await boost::asio::post(executor, token);
+    }
+    co_return good;
+}
+
+// Commands that write without end take turns with the others: while four of them flood, twenty
+// others run from beginning to end, and the floods can still be stopped.
+TEST(IllBehaved, AFloodDoesNotStarveOtherRuns) {
+    body_trial house;
+    auto work = run_beside_floods(house, 4, 20);
+    EXPECT_EQ(house.loop().wait_for(std::move(work)), 20);
+}
+
+boost::asio::awaitable<int> run_at_once(body_trial& house, int count) {
+    const auto executor = co_await boost::asio::this_coro::executor;
+    const auto right = std::make_shared<int>(0);
+    const auto left = std::make_shared<int>(count);
+    const auto make = house.maker(shell("echo $0; exit $0"));
+    for (int at = 0; at < count; ++at) {
+        auto work = run_body(make, order_of({std::to_string(at)}), {});
+        boost::asio::co_spawn(
+            executor, std::move(work), [=](std::exception_ptr, const trial_result& ended) {
+                --*left;
+                if (ended.how.exit_status == at && ended.output == std::to_string(at) + "\n")
+                    ++*right;
+            });
+    }
+    while (*left > 0) {
+        auto token = boost::asio::use_awaitable;
+        co_await boost::asio::post(executor, token);
+    }
+    co_return *right;
+}
+
+// A hundred commands at once keep their statuses and their output apart.
+TEST(IllBehaved, AHundredAtOnceKeepTheirStatusAndOutputApart) {
+    body_trial house;
+    auto work = run_at_once(house, 100);
+    EXPECT_EQ(house.loop().wait_for(std::move(work)), 100);
+}
+
+// Without its launcher an agent can start nothing, and says so in one line.
+TEST(IllBehaved, WithoutTheLauncherNothingStarts) {
+    body_trial house;
+    kill(house.guards().pid(), SIGKILL);
+    ASSERT_TRUE(eventually([&] { return !house.guards().is_alive(); }));
+    const auto ended = house.run(shell("true"));
+    EXPECT_FALSE(ended.how.succeeded);
+    EXPECT_EQ(ended.how.reason,
+              "cannot run '/bin/sh': its guard did not start: the process that starts guards is "
+              "gone");
+}
+
+// A launcher that is killed leaves what runs to its guards, which still end it when told to.
+TEST(IllBehaved, WhatRunsOutlivesTheLauncherAndStillEndsWhole) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    body_trial house;
+    interference what;
+    what.before = [&](schedule::body& body) {
+        // As soon as the command and its daemon write.
+        struct watch {
+            const exec::launcher* guards;
+            const std::string* log;
+            schedule::body* body;
+            boost::asio::any_io_executor executor;
+            void operator()() {
+                std::set<pid_t> writers;
+                for (const auto& one : entries_of(*log)) writers.insert(one.writer);
+                const auto where = executor;
+                if (writers.size() < 2) return boost::asio::post(where, std::move(*this));
+                kill(guards->pid(), SIGKILL);
+                eventually([&] { return !guards->is_alive(); });
+                body->stop(stop_cause::cancelled);
+            }
+        };
+        const auto executor = house.loop().get_executor();
+        boost::asio::post(executor, watch{&house.guards(), &log, &body, executor});
+    };
+    auto job = job_of({SCRIBE, log, "--daemon", "--ignore-term"});
+    job.grace = 100ms;
+    const auto ended = house.run(job, order_of(), what);
+    EXPECT_EQ(ended.how.reason, "stopped (cancelled): killed by SIGKILL");
+    for (const auto& one : entries_of(log)) EXPECT_FALSE(crash::is_running(one.writer));
+}
+
+// A guard that is killed takes the command and all that it has started with it.
+TEST(IllBehaved, AKilledGuardEndsTheRunWithAClearReason) {
+    const scratch_folder folder;
+    body_trial house;
+    interference what;
+    what.on_output = [](schedule::body&, const std::string& text) {
+        if (text.find('\n') == std::string::npos) return;
+        kill(numbers_in(text).at(0), SIGKILL);
+    };
+    const auto ended =
+        house.run(shell("echo $PPID; while :; do sleep 0.05; done 2> /dev/null"), order_of(), what);
+    EXPECT_FALSE(ended.how.succeeded);
+    EXPECT_EQ(ended.how.reason, "its guard was killed, and the command with it");
+}
+
+// When the agent's loop ends in the middle of a run, the guards end what runs.
+TEST(IllBehaved, WhatRunsDiesWithTheLoop) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    auto house = std::make_unique<body_trial>();
+    auto job = job_of({SCRIBE, log, "--daemon"});
+    auto work = run_body(house->maker(job), order_of(), {});
+    boost::asio::co_spawn(house->loop().get_executor(), std::move(work), boost::asio::detached);
+    std::set<pid_t> writers;
+    ASSERT_TRUE(eventually([&] {
+        for (const auto& one : entries_of(log)) writers.insert(one.writer);
+        return writers.size() == 2;
+    }));
+    house->end_loop();
+    for (const pid_t writer : writers)
+        EXPECT_TRUE(eventually([&] { return !crash::is_running(writer); }));
+}
+
+}  // namespace
+}  // namespace pawl::agent

@@ -1,0 +1,78 @@
+#include "agent/user_directory.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace pawl::agent {
+
+using boost::asio::awaitable;
+using boost::asio::steady_timer;
+
+struct user_directory::state {
+    explicit state(net::loop& where) : where{where} {}
+
+    using name = std::pair<std::string, std::string>;
+    struct memory {
+        answer what;
+        instant until;
+    };
+
+    net::loop& where;
+    std::map<name, memory> known;
+    // Of the question that is being asked: never expires, and is cancelled when the answer is
+    // there.
+    std::shared_ptr<steady_timer> answered;
+
+    const answer* find(const name& who) const {
+        const auto found = known.find(who);
+        if (found == known.end() || found->second.until <= lease_clock::now()) return nullptr;
+        return &found->second.what;
+    }
+    void remember(const name& who, const answer& what) {
+        if (known.size() >= users_remembered_max) known.clear();
+        const millis lifetime = what.has_value() ? users_remembered_for : absence_remembered_for;
+        known.insert_or_assign(who, memory{what, lease_clock::now() + lifetime});
+    }
+};
+
+namespace {
+
+struct question {
+    std::string user;
+    std::string group;
+    user_directory::answer operator()() const { return exec::find_account(user, group); }
+};
+
+}  // namespace
+
+user_directory::user_directory(net::loop& where) : state_{std::make_shared<state>(where)} {}
+
+awaitable<user_directory::answer> user_directory::find(std::string user, std::string group) const {
+    const std::shared_ptr<state> me = state_;
+    const state::name who{user, group};
+    for (;;) {
+        if (const answer* known = me->find(who)) co_return *known;
+        if (!me->answered) break;
+        const std::shared_ptr<steady_timer> other = me->answered;
+        boost::system::error_code always;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, always);
+        co_await other->async_wait(token);
+    }
+    const auto mine =
+        std::make_shared<steady_timer>(me->where.get_executor(), steady_timer::time_point::max());
+    me->answered = mine;
+    question asked{std::move(user), std::move(group)};
+    auto asking = me->where.run_blocking(std::move(asked));
+    answer found = co_await std::move(asking);
+    me->remember(who, found);
+    me->answered.reset();
+    mine->cancel();
+    co_return found;
+}
+
+}  // namespace pawl::agent
