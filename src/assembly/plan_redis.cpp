@@ -1,6 +1,7 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
 #include "base/text.hpp"
+#include "journals/redis/redis_journal.hpp"
 #include "stores/redis/redis_store.hpp"
 
 #include <algorithm>
@@ -124,6 +125,9 @@ store_plan plan_redis(const base::store_url& url) {
         settings.tls = take_tls(query);
     query.finish();
     plan.make = [settings](net::loop& where) { return redis::make_redis_store(where, settings); };
+    plan.make_journal = [settings](net::loop& where) {
+        return redis::make_redis_journal(where, settings);
+    };
     return plan;
 }
 
