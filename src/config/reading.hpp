@@ -4,6 +4,7 @@
 // shows in a fault.
 #pragma once
 
+#include "config/findings.hpp"
 #include "config/settings.hpp"
 
 #include <cstddef>
@@ -14,17 +15,7 @@
 namespace pawl::config {
 
 constexpr std::size_t file_bytes_max = 16u << 20;
-constexpr std::size_t env_file_bytes_max = 1u << 20;
-// More are counted, not kept.
-constexpr std::size_t faults_kept_max = 1000;
 constexpr std::size_t faults_shown = 20;
-
-struct fault {
-    // Line and column, from 1; line 0 when it is about the file as a whole.
-    place at;
-    // "what is wrong; what would be right"
-    std::string what;
-};
 
 struct parsed_configuration {
     std::string file;
@@ -36,10 +27,12 @@ struct parsed_configuration {
     bool usable() const noexcept { return fault_count == 0; }
 };
 
-// `file_name` is for messages, and relative paths of env_file start in its folder.
-parsed_configuration read_configuration(std::string_view text, const std::string& file_name);
+// `file_name` is for messages, and relative paths of env_file start in its folder. `store` is the
+// URL that a flag or the environment sets in place of the file's, if one does.
+parsed_configuration read_configuration(std::string_view text, const std::string& file_name,
+                                        std::string_view store = {});
 // A regular file of at most 16 MiB. What cannot be read is a fault.
-parsed_configuration read_configuration_file(const std::string& path);
+parsed_configuration read_configuration_file(const std::string& path, std::string_view store = {});
 
 // "FILE:LINE:COLUMN: what is wrong; what would be right" for the first faults, and, when there are
 // more, a line with their count.
@@ -53,8 +46,9 @@ struct configuration_changes {
     std::vector<std::string> added;    // names of jobs
     std::vector<std::string> removed;  // names of jobs
     std::vector<std::string> changed;  // names of jobs
-    std::vector<std::string> lines;    // for the log, one for each change, without a secret
-    // Of `lines`: what takes effect only when the agent is started again.
+    // For the log, one for each change, without a secret: what takes effect now,
+    std::vector<std::string> lines;
+    // and what takes effect only when the agent is started again.
     std::vector<std::string> restarts;
 
     bool empty() const noexcept { return lines.empty() && restarts.empty(); }

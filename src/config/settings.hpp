@@ -108,7 +108,7 @@ struct job_settings {
 
     // What it runs.
     std::vector<std::string> command;  // one argument or more; no NUL
-    std::vector<variable> env;         // in order, each name once
+    std::vector<variable> env;         // sorted by name
     std::string env_file;              // NAME=value lines, read with the configuration
     std::vector<variable> secrets;     // what env_file says; beats env; never shown, never logged
     bool clean_environment = false;    // only env, env_file and the variables PAWL_…
@@ -118,7 +118,7 @@ struct job_settings {
     std::optional<std::uint32_t> umask{};  // 0 to 0777; nothing: the agent's own
     std::optional<std::int64_t> nice{};    // -20 to 19; nothing: the agent's own
     limit_settings limits;
-    millis soft_timeout{0};  // then SIGTERM; 0: never; below timeout
+    millis soft_timeout{0};  // then the log and the run say so; 0: never; below timeout
     millis timeout{0};       // then SIGTERM and, after grace, SIGKILL; 0: never; to 365 d
     millis grace{10'000};    // from SIGTERM to SIGKILL; 0 to 24 h
     std::int64_t output_limit = 1 << 20;  // bytes of output kept of each run; 0 to 64 MiB

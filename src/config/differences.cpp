@@ -1,0 +1,102 @@
+#include "config/reading.hpp"
+
+#include "config/fields.hpp"
+#include "config/findings.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace pawl::config {
+namespace {
+
+template <class T>
+using by_name = std::unordered_map<std::string_view, const T*>;
+
+template <class T>
+by_name<T> index_of(const std::vector<T>& all) {
+    by_name<T> index;
+    for (const T& one : all) index.emplace(one.name, &one);
+    return index;
+}
+
+template <class T>
+std::vector<std::string> changed_keys(const field_list<T>& fields, const T& before,
+                                      const T& after) {
+    std::vector<std::string> names;
+    for (const auto& one : fields)
+        if (!one.same(before, after)) names.push_back(one.name);
+    return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string all;
+    for (const auto& one : names) all += (all.empty() ? "" : ", ") + one;
+    return all;
+}
+
+void compare_jobs(const settings& before, const settings& after, configuration_changes& changes) {
+    const auto old_jobs = index_of(before.jobs);
+    const auto new_jobs = index_of(after.jobs);
+    for (const job_settings& job : after.jobs) {
+        const auto old = old_jobs.find(job.name);
+        if (old == old_jobs.end()) {
+            changes.added.push_back(job.name);
+            changes.lines.push_back("the job " + quoted(job.name) + " is new");
+            continue;
+        }
+        const auto keys = changed_keys(job_fields(), *old->second, job);
+        if (keys.empty()) continue;
+        changes.changed.push_back(job.name);
+        changes.lines.push_back("the job " + quoted(job.name) + " has changed: " + joined(keys));
+    }
+    for (const job_settings& job : before.jobs) {
+        if (new_jobs.contains(job.name)) continue;
+        changes.removed.push_back(job.name);
+        changes.lines.push_back("the job " + quoted(job.name) + " is gone");
+    }
+}
+
+void compare_users(const settings& before, const settings& after, configuration_changes& changes) {
+    const auto old_users = index_of(before.users);
+    const auto new_users = index_of(after.users);
+    for (const user_settings& user : after.users) {
+        const auto old = old_users.find(user.name);
+        if (old == old_users.end())
+            changes.lines.push_back("the user " + quoted(user.name) + " is new");
+        else if (const auto keys = changed_keys(user_fields(), *old->second, user); !keys.empty())
+            changes.lines.push_back("the user " + quoted(user.name) +
+                                    " has changed: " + joined(keys));
+    }
+    for (const user_settings& user : before.users)
+        if (!new_users.contains(user.name))
+            changes.lines.push_back("the user " + quoted(user.name) + " is gone");
+}
+
+// What is opened once, at the start.
+bool needs_restart(std::string_view agent_key) {
+    return agent_key == "name" || agent_key == "listen" || agent_key == "tls";
+}
+
+void compare_agents(const settings& before, const settings& after, configuration_changes& changes) {
+    for (const auto& key : changed_keys(file_fields(), before, after))
+        changes.restarts.push_back(key + " has changed, which takes a restart of the agent");
+    for (const auto& key : changed_keys(agent_fields(), before.agent, after.agent)) {
+        if (needs_restart(key))
+            changes.restarts.push_back("agent." + key +
+                                       " has changed, which takes a restart of the agent");
+        else
+            changes.lines.push_back("agent." + key + " has changed");
+    }
+}
+
+}  // namespace
+
+configuration_changes differences(const settings& before, const settings& after) {
+    configuration_changes changes;
+    compare_agents(before, after, changes);
+    compare_users(before, after, changes);
+    compare_jobs(before, after, changes);
+    return changes;
+}
+
+}  // namespace pawl::config

@@ -1,0 +1,67 @@
+#include "config/trial.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace pawl::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+configuration_changes between(const std::string& before, const std::string& after) {
+    return differences(read_whole(before), read_whole(after));
+}
+
+std::string job(const std::string& name, const std::string& more = "") {
+    return "[[job]]\nname='" + name + "'\ncommand=['x']\n" + more + "\n";
+}
+
+TEST(Differences, ThereAreNoneWhenOnlyTheTextHasChanged) {
+    EXPECT_TRUE(
+        between(job("a") + job("b"), "# moved\n\n" + job("b", "ttl='30s'") + job("a")).empty());
+}
+
+TEST(Differences, NameWhatIsNewGoneAndChanged) {
+    const auto changes = between(job("a") + job("b") + job("c"),
+                                 job("b", "ttl='1m'\nretries.max=2") + job("c") + job("d"));
+    EXPECT_THAT(changes.added, ElementsAre("d"));
+    EXPECT_THAT(changes.removed, ElementsAre("a"));
+    EXPECT_THAT(changes.changed, ElementsAre("b"));
+    EXPECT_THAT(changes.lines, ElementsAre("the job 'b' has changed: retries, ttl",
+                                           "the job 'd' is new", "the job 'a' is gone"));
+    EXPECT_THAT(changes.restarts, ElementsAre());
+}
+
+TEST(Differences, SayWhatTakesARestart) {
+    const std::string tls = "tls={cert='a',key='b'}\n";
+    const auto changes =
+        between("[agent]\nname='a'\n",
+                "store='sqlite:x'\njournal='memory:'\n[agent]\nname='b'\nlisten='127.0.0.1:1'\n"
+                "max_concurrent_runs=3\nshutdown_grace='1s'\n" +
+                    tls);
+    EXPECT_THAT(
+        changes.restarts,
+        ElementsAre(HasSubstr("store has"), HasSubstr("journal has"), HasSubstr("agent.name has"),
+                    HasSubstr("agent.listen has"), HasSubstr("agent.tls has")));
+    EXPECT_THAT(changes.lines, ElementsAre("agent.max_concurrent_runs has changed",
+                                           "agent.shutdown_grace has changed"));
+}
+
+TEST(Differences, ShowNoSecret) {
+    const folder here;
+    here.write("a", "A=hunter1");
+    const auto text = job("j", "env_file='" + (here.path() / "a").string() + "'") +
+                      "[[user]]\nname='u'\nrole='admin'\ntoken_hash='$argon2id$hunter";
+    const auto before = read_whole(text + "1'");
+    here.write("a", "A=hunter2");
+    const auto changes = differences(before, read_whole(text + "2'"));
+    EXPECT_THAT(changes.lines, ElementsAre("the user 'u' has changed: token_hash",
+                                           "the job 'j' has changed: env_file"));
+    const auto stores = between("store='redis://:hunter1@h'", "store='redis://:hunter2@h'");
+    EXPECT_THAT(stores.restarts, ElementsAre(Not(HasSubstr("hunter"))));
+}
+
+}  // namespace
+}  // namespace pawl::config

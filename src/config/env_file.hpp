@@ -1,0 +1,49 @@
+// A file of NAME=value lines, in which jobs keep what must not stand in the configuration.
+#pragma once
+
+#include "config/settings.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::config {
+
+constexpr std::size_t env_file_bytes_max = 1u << 20;
+
+// A file's content, or why there is none.
+struct file_text {
+    std::string text;
+    std::string fault;  // empty when it was read
+    bool readable_by_all = false;
+};
+
+// Only a regular file of at most `bytes_max`, so that no pipe makes anybody wait.
+file_text read_regular_file(const std::string& path, std::size_t bytes_max);
+
+struct env_file_content {
+    std::vector<variable> variables;  // sorted by name
+    std::string fault;                // quotes no value; empty when all is well
+    bool readable_by_all = false;
+};
+
+// NAME=value; empty lines and lines that begin with '#' are left out; one pair of quotes around a
+// value is taken away. Nothing is expanded. The last value of a name holds.
+env_file_content parse_env_file(std::string_view text);
+
+// Reads each file once, however many jobs name it.
+class env_files {
+public:
+    // `folder` is where relative paths begin; empty: here.
+    explicit env_files(std::string folder) : folder_{std::move(folder)} {}
+
+    const env_file_content& read(const std::string& path);
+
+private:
+    std::string folder_;
+    std::map<std::string, env_file_content> known_;
+};
+
+}  // namespace pawl::config

@@ -1,0 +1,97 @@
+#include "config/rules.hpp"
+
+#include "base/duration.hpp"
+#include "base/url.hpp"
+#include "config/texts.hpp"
+
+namespace pawl::config {
+namespace {
+
+using base::format_duration;
+
+void check_times(const job_settings& job, const job_origins& where, findings& found) {
+    if (job.timeout.count() > 0 && job.soft_timeout >= job.timeout)
+        found.add_fault(where.of("soft_timeout"),
+                        "soft_timeout is " + format_duration(job.soft_timeout) +
+                            ", but timeout is " + format_duration(job.timeout) +
+                            "; the soft one comes first, so make it shorter");
+    if (job.retries.backoff > job.retries.max_backoff)
+        found.add_fault(where.of("retries.backoff"), "retries.backoff is " +
+                                                         format_duration(job.retries.backoff) +
+                                                         ", but retries.max_backoff is " +
+                                                         format_duration(job.retries.max_backoff) +
+                                                         "; raise the latter to it at least");
+}
+
+void check_lease(const job_settings& job, const job_origins& where, findings& found) {
+    if (job.hold && job.at_least > job.ttl)
+        found.add_fault(where.of("at_least"),
+                        "at_least is " + format_duration(job.at_least) +
+                            ", but with hold the lease ends after its ttl of " +
+                            format_duration(job.ttl) + "; raise the ttl, or drop hold");
+    if (job.hold && job.partitions > 1)
+        found.add_fault(where.of("hold"),
+                        "hold keeps a lease after its run, so partitions could not move to other "
+                        "nodes; drop hold, or partitions");
+}
+
+void warn_of_job(const job_settings& job, const job_origins& where, findings& found) {
+    if (where.is_own("grace") && job.grace > job.ttl / 3)
+        found.add_warning(where.of("grace"),
+                          "grace is " + format_duration(job.grace) +
+                              ", but a command whose lease is lost gets a third of the ttl at "
+                              "most, which is " +
+                              format_duration(job.ttl / 3) +
+                              "; raise the ttl if it needs more to stop");
+    if (where.is_own("misfire_window") && job.misfire == misfire_policy::skip)
+        found.add_warning(where.of("misfire_window"),
+                          "misfire_window does nothing with misfire = \"skip\"");
+    if (where.is_own("max_concurrent_runs") && job.max_concurrent_runs > job.partitions)
+        found.add_warning(where.of("max_concurrent_runs"),
+                          "max_concurrent_runs is more than the partitions that could run");
+}
+
+}  // namespace
+
+place job_origins::of(std::string_view key) const {
+    if (const auto found = own.find(key); found != own.end()) return found->second;
+    if (const auto found = defaults.find(key); found != defaults.end()) return found->second;
+    return table;
+}
+
+void check_job(const job_settings& job, const job_origins& where, findings& found) {
+    check_times(job, where, found);
+    check_lease(job, where, found);
+    warn_of_job(job, where, found);
+}
+
+void check_outage(const job_settings& job, const job_origins& where, std::string_view store,
+                  findings& found) {
+    if (job.on_store_down != outage_policy::run) return;
+    const auto url = base::parse_store_url(store);
+    const auto* safety = url.has_value() ? url->find("safety") : nullptr;
+    if (safety == nullptr || *safety != "correctness") return;
+    found.add_fault(where.of("on_store_down"),
+                    "on_store_down = \"run\" runs without a lease, which the store's "
+                    "safety=correctness forbids; write \"skip\", or take safety=efficiency");
+}
+
+void check_agent(const settings& values, const origins& agent_keys, findings& found) {
+    for (const user_settings& one : values.users)
+        if (!one.token_hash.empty() && !is_whole_token_hash(one.token_hash))
+            found.add_warning(one.at, "the token_hash of " + quoted(one.name) +
+                                          " is not whole, so nobody can log in with it; `pawl "
+                                          "token new` prints a new one");
+    if (is_loopback(values.agent.listen)) return;
+    const auto listen = agent_keys.find("listen");
+    const place at = listen == agent_keys.end() ? place{} : listen->second;
+    if (values.users.empty())
+        found.add_fault(at, "listen opens " + quoted(values.agent.listen.host) +
+                                " to other machines, but there is no [[user]]; add one, or listen "
+                                "on 127.0.0.1");
+    else if (!values.agent.tls)
+        found.add_warning(at, "listen opens " + quoted(values.agent.listen.host) +
+                                  " to other machines without tls, so tokens travel in clear text");
+}
+
+}  // namespace pawl::config

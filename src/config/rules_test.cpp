@@ -1,0 +1,83 @@
+// What the configuration accepts, the lease accepts.
+#include "config/fields.hpp"
+#include "config/trial.hpp"
+
+#include <pawl/options.hpp>
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace pawl::config {
+namespace {
+
+lease_options lease_of(const job_settings& job) {
+    lease_options options;
+    options.ttl = job.ttl;
+    options.at_least = job.at_least;
+    options.hold = job.hold;
+    options.grace = job.grace;
+    options.renew_fraction = job.renew_fraction;
+    options.max_renew_failures = static_cast<int>(job.max_renew_failures);
+    options.acquire_jitter = job.jitter;
+    return options;
+}
+
+// Goal: no job that was accepted is refused when it fires. Method: values at and around every
+// bound, in every combination that differs, as the file would say them.
+TEST(Rules, WhatIsAcceptedHereIsAcceptedByTheLease) {
+    std::size_t accepted = 0, refused = 0;
+    for (const std::string ttl : {"99ms", "100ms", "1s", "30s", "7d"})
+        for (const std::string fraction : {"0.009", "0.01", "0.3", "0.33", "0.34"})
+            for (const std::string at_least : {"0s", "100ms", "31s", "7d"})
+                for (const std::string grace : {"0s", "10s", "24h"})
+                    for (const std::string hold : {"true", "false"}) {
+                        const auto read = read_configuration(
+                            "[[job]]\nname='a'\ncommand=['x']\njitter='1h'\nttl='" + ttl +
+                                "'\nrenew_fraction=" + fraction + "\nat_least='" + at_least +
+                                "'\ngrace='" + grace + "'\nhold=" + hold,
+                            "f");
+                        if (!read.usable()) {
+                            ++refused;
+                            continue;
+                        }
+                        ++accepted;
+                        const auto bad = validate(lease_of(read.values.jobs[0]), store_traits{},
+                                                  safety_class::efficiency);
+                        EXPECT_FALSE(bad) << *bad;
+                    }
+    EXPECT_GT(accepted, 100u);
+    EXPECT_GT(refused, 100u);
+}
+
+// Goal: whatever is wrong, and in whatever combination, is told within the file, printably, in one
+// line each, and no text makes the reader fail otherwise. Method: texts shuffled from right and
+// wrong lines.
+TEST(Rules, AnyMixtureOfLinesIsReadOrTold) {
+    std::vector<std::string> lines{"[agent]", "[[job]]", "[defaults]", "[[user]]",   "name = 'a'",
+                                   "= 3",     "x",       "[job.a]",    "a.b.c = {}", "\"\" = 1"};
+    for (const auto& key : known_keys())
+        for (const std::string value : {"3", "'x'", "true", "[]", "{}", "1.5", "['a']", "\"\\n\"",
+                                        "1979-05-27", "'30s'", "[[1]]", "{a={b=1}}"})
+            lines.push_back(key.name + " = " + value);
+    std::mt19937 dice{20261121};
+    std::size_t usable = 0;
+    for (int round = 0; round < 20'000; ++round) {
+        std::string text;
+        std::uint32_t count = 0;
+        for (; count < 1 + dice() % 6; ++count) text += lines[dice() % lines.size()] + "\n";
+        const auto read = read_configuration(text, "f");
+        if (read.usable()) ++usable;
+        ASSERT_LE(read.faults.size(), read.fault_count) << text;
+        for (const fault& one : read.faults) {
+            ASSERT_GE(one.at.line, 1u) << text << one.what;
+            ASSERT_LE(one.at.line, count + 1) << text << one.what;
+            ASSERT_GE(one.at.column, 1u) << text << one.what;
+            ASSERT_EQ(one.what.find('\n'), std::string::npos) << text;
+        }
+    }
+    EXPECT_GT(usable, 10u);
+}
+
+}  // namespace
+}  // namespace pawl::config

@@ -1,0 +1,57 @@
+#include "config/size.hpp"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace pawl::config {
+namespace {
+
+constexpr std::int64_t largest = std::int64_t{1} << 60;
+
+struct unit {
+    std::string_view name;
+    std::int64_t bytes;
+};
+
+// Binary ones first, largest first, as format_size tries them.
+constexpr std::array<unit, 10> units{{{"TiB", 1LL << 40},
+                                      {"GiB", 1LL << 30},
+                                      {"MiB", 1LL << 20},
+                                      {"KiB", 1LL << 10},
+                                      {"B", 1},
+                                      {"", 1},
+                                      {"kB", 1000},
+                                      {"MB", 1'000'000},
+                                      {"GB", 1'000'000'000},
+                                      {"TB", 1'000'000'000'000}}};
+
+base::text_fault fault(std::size_t column, std::string_view what) {
+    return {column, std::string{what}};
+}
+
+}  // namespace
+
+base::parsed<std::int64_t> parse_size(std::string_view text) {
+    std::int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    if (error == std::errc::result_out_of_range) return fault(0, "more than 2^60 bytes");
+    if (error != std::errc{} || count < 0)
+        return fault(0, "not a size; write one such as 64KiB, 1MiB or 2GB");
+    const auto unit_at = static_cast<std::size_t>(end - text.data());
+    for (const auto& [name, bytes] : units) {
+        if (name != text.substr(unit_at)) continue;
+        if (count > largest / bytes) return fault(0, "more than 2^60 bytes");
+        return count * bytes;
+    }
+    return fault(unit_at, "unknown unit; write B, KiB, MiB, GiB, TiB, kB, MB, GB or TB");
+}
+
+std::string format_size(std::int64_t bytes) {
+    for (const auto& [name, each] : units)
+        if (bytes != 0 && bytes % each == 0 && bytes / each > 0)
+            return std::to_string(bytes / each) + std::string{name};
+    return std::to_string(bytes);
+}
+
+}  // namespace pawl::config
