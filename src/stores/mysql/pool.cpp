@@ -30,15 +30,18 @@ bool is_transaction(std::string_view sql) { return sql.starts_with("START TRANSA
 
 }  // namespace
 
-std::shared_ptr<pool> pool::make(net::loop& where, std::shared_ptr<const mysql_settings> settings) {
-    auto made = std::make_shared<pool>(where, std::move(settings));
+std::shared_ptr<pool> pool::make(net::loop& where, std::shared_ptr<const mysql_settings> settings,
+                                 const table_plan& tables) {
+    auto made = std::make_shared<pool>(where, std::move(settings), tables);
     made->attachment_ = net::attach(where.context(), made);
     return made;
 }
 
-pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings)
+pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings,
+           const table_plan& tables)
     : settings_{std::move(settings)},
       place_{place_of(*settings_)},
+      tables_{&tables},
       loop_{where},
       executor_{where.get_executor()},
       deadline_{executor_},
@@ -155,7 +158,7 @@ boost::asio::awaitable<bool> pool::stand_up(std::shared_ptr<link> line) {
         line->reset();
         line->deadline = lease_clock::now() + settings_->common.timeout;
         arm(line->deadline);
-        auto facts = co_await dial(line, settings_);
+        auto facts = co_await dial(line, settings_, tables_);
         line->deadline = instant::max();
         if (closed_) break;
         if (facts.has_value()) {

@@ -43,9 +43,11 @@ using outcome = result<response>;
 class pool : public net::attached, public std::enable_shared_from_this<pool> {
 public:
     static std::shared_ptr<pool> make(net::loop& where,
-                                      std::shared_ptr<const mysql_settings> settings);
+                                      std::shared_ptr<const mysql_settings> settings,
+                                      const table_plan& tables = lease_tables());
     // Use make().
-    pool(net::loop& where, std::shared_ptr<const mysql_settings> settings);
+    pool(net::loop& where, std::shared_ptr<const mysql_settings> settings,
+         const table_plan& tables);
 
     // Runs a text of one or more statements on one connection, within the store's timeout. A
     // failure is `unreachable` when it surely had no effect, else `outcome_unknown`; a transaction
@@ -113,6 +115,7 @@ private:
     // Constant after construction
     const std::shared_ptr<const mysql_settings> settings_;
     const std::string place_;
+    const table_plan* const tables_;
     net::loop& loop_;
     const net::loop::executor_type executor_;
     std::shared_ptr<net::attachment> attachment_;

@@ -2,7 +2,6 @@
 
 #include "base/duration.hpp"
 #include "net/tls.hpp"
-#include "stores/mysql/statement.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -11,7 +10,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <vector>
 
 namespace pawl::mysql {
 namespace {
@@ -135,7 +133,8 @@ async<session_state> set_up(std::shared_ptr<link> over, std::shared_ptr<const my
 
 std::string space_of(const mysql_settings& to) { return literal(to.common.name_space); }
 
-async<void> make_tables(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to) {
+async<void> make_tables(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to,
+                        const table_plan* plan) {
     const auto patience = std::chrono::ceil<std::chrono::seconds>(to->common.timeout).count();
     auto lock =
         "SELECT GET_LOCK(CONCAT('pawl.', MD5(DATABASE())), " + std::to_string(patience) + ")";
@@ -144,7 +143,7 @@ async<void> make_tables(std::shared_ptr<link> over, std::shared_ptr<const mysql_
     if (!locked->answers[0].next() || locked->answers[0].integer(0) != 1)
         co_return failure{errc::unreachable,
                           place_of(*to) + ": another process is making the tables"};
-    auto text = statements::all().schema.with({});
+    auto text = plan->schema->with({});
     const auto made = co_await run(over, to, std::move(text));
     if (made.has_error()) {
         auto why = made.error();
@@ -168,8 +167,8 @@ struct layout_state {
 };
 
 async<layout_state> read_layout(std::shared_ptr<link> over,
-                                std::shared_ptr<const mysql_settings> to) {
-    auto sql = statements::all().layout.with({{"space", space_of(*to)}});
+                                std::shared_ptr<const mysql_settings> to, const table_plan* plan) {
+    auto sql = plan->layout->with({{"space", space_of(*to)}});
     auto got = co_await run(over, to, std::move(sql));
     if (got.has_error()) co_return got.error();
     layout_state state;
@@ -177,17 +176,22 @@ async<layout_state> read_layout(std::shared_ptr<link> over,
     const auto& row = got->answers[0];
     state.known = true;
     state.layout = row.integer(0);
+    if (plan->what == tables_of::journal) co_return state;
     state.same_server = row.integer(2) == 1;
     state.has_floor = row.integer(3) > 0;
     co_return state;
 }
 
 // MyISAM has neither transactions nor a log: after a crash it would not even know what it has lost.
-async<void> check_engine(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to) {
-    std::string sql{
+async<void> check_engine(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to,
+                         const table_plan* plan) {
+    std::string names;
+    for (const auto table : plan->tables)
+        names.append(names.empty() ? "'" : ",'").append(table).append("'");
+    auto sql =
         "SELECT TABLE_NAME, ENGINE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() "
-        "AND TABLE_NAME IN ('pawl_lease', 'pawl_floor', 'pawl_fence', 'pawl_marker') AND "
-        "(ENGINE IS NULL OR ENGINE <> 'InnoDB')"};
+        "AND TABLE_NAME IN (" +
+        names + ") AND (ENGINE IS NULL OR ENGINE <> 'InnoDB')";
     auto got = co_await run(over, to, std::move(sql));
     if (got.has_error()) co_return got.error();
     if (!got->answers[0].next()) co_return result<void>{};
@@ -198,24 +202,26 @@ async<void> check_engine(std::shared_ptr<link> over, std::shared_ptr<const mysql
 }
 
 async<layout_state> ensure_tables(std::shared_ptr<link> over,
-                                  std::shared_ptr<const mysql_settings> to) {
-    auto state = co_await read_layout(over, to);
+                                  std::shared_ptr<const mysql_settings> to,
+                                  const table_plan* plan) {
+    auto state = co_await read_layout(over, to, plan);
     if (state.has_value() && !state->known) {
-        const auto made = co_await make_tables(over, to);
+        const auto made = co_await make_tables(over, to, plan);
         if (made.has_error()) co_return made.error();
-        state = co_await read_layout(over, to);
+        state = co_await read_layout(over, to, plan);
     }
     if (state.has_error()) co_return state.error();
     if (!state->known)
-        co_return failure{errc::rejected, place_of(*to) +
-                                              ": pawl_marker has no row: the tables were "
+        co_return failure{errc::rejected, place_of(*to) + ": " + std::string{plan->tables.back()} +
+                                              " has no row: the tables were "
                                               "emptied by hand; drop them all"};
-    if (state->layout > layout_known)
+    const auto* noun = plan->what == tables_of::leases ? ": the store" : ": the journal";
+    if (state->layout > plan->known)
         co_return failure{errc::unsupported,
-                          place_of(*to) + ": the store has layout " +
-                              std::to_string(state->layout) + ", and this pawl knows " +
-                              std::to_string(layout_known) + " at most: use a newer pawl"};
-    const auto fit = co_await check_engine(over, to);
+                          place_of(*to) + noun + " has layout " + std::to_string(state->layout) +
+                              ", and this pawl knows " + std::to_string(plan->known) +
+                              " at most: use a newer pawl"};
+    const auto fit = co_await check_engine(over, to, plan);
     if (fit.has_error()) co_return fit.error();
     if (!state->has_floor) {
         auto sql =
@@ -274,14 +280,24 @@ std::string engine_of(std::string_view version) {
     return (maria ? "MariaDB " : "MySQL ") + std::string{version.substr(0, version.find('-'))};
 }
 
-async<session_facts> dial(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to) {
+const table_plan& lease_tables() {
+    static const table_plan plan{tables_of::leases,
+                                 &statements::all().schema,
+                                 &statements::all().layout,
+                                 {"pawl_lease", "pawl_floor", "pawl_fence", "pawl_marker"},
+                                 1};
+    return plan;
+}
+
+async<session_facts> dial(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to,
+                          const table_plan* plan) {
     const auto logged_in = co_await log_in(over, to);
     if (logged_in.has_error()) co_return logged_in.error();
     auto state = co_await set_up(over, to);
     if (state.has_error()) co_return state.error();
-    const auto tables = co_await ensure_tables(over, to);
+    const auto tables = co_await ensure_tables(over, to, plan);
     if (tables.has_error()) co_return tables.error();
-    if (to->common.quarantine) {
+    if (to->common.quarantine && plan->what == tables_of::leases) {
         const auto dated = co_await date_data(over, to, *state, *tables);
         if (dated.has_error()) co_return dated.error();
     }

@@ -3,14 +3,29 @@
 #pragma once
 
 #include "stores/mysql/link.hpp"
+#include "stores/mysql/statement.hpp"
 
 #include <pawl/spi/async.hpp>
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
+#include <vector>
 
 namespace pawl::mysql {
 
-constexpr int layout_known = 1;
+enum class tables_of { leases, journal };
+
+// The tables that have to be there before the first statement. Constant for the whole process.
+struct table_plan {
+    tables_of what = tables_of::leases;
+    const statement* schema = nullptr;
+    const statement* layout = nullptr;     // answers with the version first
+    std::vector<std::string_view> tables;  // the one with the version last
+    std::int64_t known = 0;                // a higher version was made by a newer pawl
+};
+
+const table_plan& lease_tables();
 
 struct session_facts {
     std::string version;
@@ -18,7 +33,8 @@ struct session_facts {
 };
 
 // Ends when link->abort() is called, at the latest. On failure the link is to be closed.
-async<session_facts> dial(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to);
+async<session_facts> dial(std::shared_ptr<link> over, std::shared_ptr<const mysql_settings> to,
+                          const table_plan* tables);
 
 // "MariaDB 10.11.19" or "MySQL 8.0.36" from what VERSION() says.
 std::string engine_of(std::string_view version);
