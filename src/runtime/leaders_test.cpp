@@ -3,7 +3,7 @@
 #include <pawl/pawl.hpp>
 
 #include "lease/assignment.hpp"
-#include "runtime/world.hpp"
+#include "testing/faults/world.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>

@@ -2,7 +2,7 @@
 // decision about time is tested on virtual time in src/lease and testing/simulation.
 #include <pawl/pawl.hpp>
 
-#include "runtime/world.hpp"
+#include "testing/faults/world.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
