@@ -27,25 +27,28 @@ local function refuse(outcome) return answer(outcome, at, row[7], row[8], status
 local saved = ''
 if ARGV[12] == 'last_saved' then saved = call('HGET', base .. 'checkpoints:' .. job, partition) or '' end
 
+-- The row comes last: Redis does not take back what a script did before it failed, and whoever asks
+-- again finds nothing decided.
 local function put(id_now, ...)
+  call('ZADD', base .. 'beats', digits(now + ARGV[13]), id_now)
   call('HSET', base .. 'run:' .. id_now, 'key', ARGV[4], 'owner', ARGV[5], 'node', ARGV[6], 'token', token,
     'mode', ARGV[9], 'status', 'started', 'silence', ARGV[13], ...)
-  call('ZADD', base .. 'beats', digits(now + ARGV[13]), id_now)
 end
 
 if not status then
   if ARGV[11] ~= '' and not waits then return answer(already_run, id, '1', '', 'cancelled') end
-  local place = call('INCR', base .. 'place')
-  put(id, 'job', job, 'partition', partition, 'trigger', ARGV[10], 'started', digits(now), 'attempt', '1', 'place', place)
+  local place = digits(call('INCR', base .. 'place'))
+  local row = {'job', job, 'partition', partition, 'trigger', ARGV[10], 'started', digits(now), 'attempt', '1', 'place', place}
   if due ~= '' then
-    call('HSET', base .. 'run:' .. id, 'firing', due)
+    row[#row + 1], row[#row + 2] = 'firing', due
     call('HSET', base .. 'firings:' .. job, partition .. ':' .. due, id)
   end
-  if saved ~= '' then call('HSET', base .. 'run:' .. id, 'checkpoint', saved) end
+  if saved ~= '' then row[#row + 1], row[#row + 2] = 'checkpoint', saved end
   call('ZADD', KEYS[1], place, id)
   call('ZADD', base .. 'job:' .. job, place, id)
   move(id, job, place, nil, 'started')
   add_event(id, 'begun', ARGV[10], ARGV[6], token, '1')
+  put(id, unpack(row))
   return answer(begun, id, '1', saved, 'started')
 end
 
@@ -56,23 +59,20 @@ end
 local older = tonumber(token) < tonumber(row[2])
 if status == 'skipped' then
   if older then return refuse(superseded) end
-  -- Its place tells when it was written, which pruning relies on; so that instant is kept.
-  put(at, 'trigger', ARGV[10], 'started', digits(now), 'born', row[13])
-  call('HDEL', base .. 'run:' .. at, 'reason', 'exit', 'ended', 'heard')
-  if ARGV[12] == 'last_saved' then
-    call('HSET', base .. 'run:' .. at, 'checkpoint', saved)
-    row[8] = saved
-  end
+  local checkpoint = row[8] or ''
+  if ARGV[12] == 'last_saved' then checkpoint = saved end
   move(at, job, row[11], status, 'started')
   add_event(at, 'begun', ARGV[10], ARGV[6], token, row[7])
-  return answer(begun, at, row[7], row[8], 'started', row[9])
+  -- Its place tells when it was written, which pruning relies on; so that instant is kept.
+  put(at, 'trigger', ARGV[10], 'started', digits(now), 'born', row[13], 'checkpoint', checkpoint, 'reason', '', 'exit', '')
+  call('HDEL', base .. 'run:' .. at, 'ended')
+  return answer(begun, at, row[7], checkpoint, 'started', row[9])
 end
 if not is_open[status] or ARGV[9] == 'at_most_once' then return refuse(already_run) end
 if older or token == row[2] then return refuse(superseded) end
 local attempt = digits(math.min(row[7] + 1, 1000))
-put(at, 'taken', '1', 'attempt', attempt)
-call('HDEL', base .. 'run:' .. at, 'reason', 'exit', 'ended', 'heard')
 if row[12] then call('ZADD', base .. 'cancels', row[11], at) end
 move(at, job, row[11], status, 'started')
 add_event(at, 'resumed', 'after ' .. row[10], ARGV[6], token, attempt)
+put(at, 'taken', '1', 'attempt', attempt, 'reason', '', 'exit', '')
 return answer(resumed, at, attempt, row[8], 'started', row[9])

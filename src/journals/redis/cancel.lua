@@ -3,7 +3,7 @@ local key = base .. 'run:' .. ARGV[1]
 local row = call('HMGET', key, 'status', 'cancel', 'place', 'node', 'token', 'attempt')
 if not is_open[row[1]] then return 0 end
 if row[2] then return 1 end
-call('HSET', key, 'cancel', '1')
 if row[1] == 'started' then call('ZADD', base .. 'cancels', row[3], ARGV[1]) end
 add_event(ARGV[1], 'cancel_requested', ARGV[2], row[4], row[5], row[6])
+call('HSET', key, 'cancel', '1')
 return 1

@@ -6,12 +6,13 @@ local judged = ARGV[6] == 'judge'
 if row[2] ~= ARGV[2] then return 0 end
 if row[1] == status and (not judged or (row[8] or '') == ARGV[4]) then return 1 end
 if row[1] ~= 'started' then return 0 end
-local due = tonumber(call('ZSCORE', base .. 'beats', id))
+local due = tonumber(call('ZSCORE', base .. 'beats', id) or row[5])
 if judged and now <= due then return 0 end
-call('HSET', key, 'status', status, 'reason', ARGV[4], 'exit', ARGV[5], 'heard', digits(due - row[5]))
-if not is_open[status] then call('HSET', key, 'ended', digits(now)) end
+add_event(id, status, ARGV[4], row[6], row[2], row[7])
+move(id, row[3], row[4], 'started', status)
 call('ZREM', base .. 'beats', id)
 call('ZREM', base .. 'cancels', id)
-move(id, row[3], row[4], 'started', status)
-add_event(id, status, ARGV[4], row[6], row[2], row[7])
+local row_end = {'status', status, 'reason', ARGV[4], 'exit', ARGV[5], 'heard', digits(due - row[5])}
+if not is_open[status] then row_end[9], row_end[10] = 'ended', digits(now) end
+call('HSET', key, unpack(row_end))
 return 1

@@ -7,6 +7,9 @@ for i = 1, #members do
     found[#found + 1] = row
     bytes = bytes + bytes_of(row)
     if bytes > tonumber(ARGV[3]) then break end
+  else
+    -- Somebody deleted the row. On a read-only replica the entry stays.
+    redis.pcall('ZREM', base .. 'beats', members[i])
   end
 end
 return found
