@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -57,7 +58,9 @@ std::string words_for(const exec::exit_status& status) {
 void add_limit(std::vector<exec::resource_limit>& all, int resource,
                std::optional<std::int64_t> value) {
     if (!value) return;
-    const auto bound = static_cast<std::uint64_t>(*value);
+    // What is written as "unlimited" comes as the largest number there is.
+    const bool unlimited = *value == std::numeric_limits<std::int64_t>::max();
+    const std::uint64_t bound = unlimited ? RLIM_INFINITY : static_cast<std::uint64_t>(*value);
     all.push_back({resource, bound, bound});
 }
 

@@ -11,10 +11,12 @@
 #include <gtest/gtest.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 
 namespace pawl::agent {
 namespace {
@@ -100,6 +102,21 @@ TEST(CommandBody, LimitsMaskPriorityAndDirectoryHoldInside) {
     job.nice = 5;
     job.working_directory = "/usr";
     EXPECT_EQ(house.run(job).output, "64\n4000\n1048576\n90\n91\n2048\n0\n0027\n5\n/usr\n");
+}
+
+// "unlimited" reaches the kernel as such: a soft limit of the agent no longer holds.
+TEST(CommandBody, WhatIsUnlimitedHasNoLimit) {
+    rlimit mine{};
+    getrlimit(RLIMIT_FSIZE, &mine);
+    if (mine.rlim_max != RLIM_INFINITY) GTEST_SKIP() << "files have a hard limit on this machine";
+    const rlimit narrow{1u << 30, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &narrow);
+    body_trial house;
+    auto job = shell("ulimit -f");
+    EXPECT_EQ(house.run(job).output, "2097152\n");
+    job.limits.file_size = std::numeric_limits<std::int64_t>::max();
+    EXPECT_EQ(house.run(job).output, "unlimited\n");
+    setrlimit(RLIMIT_FSIZE, &mine);
 }
 
 // A limit that is passed ends the command with a signal that says so.
