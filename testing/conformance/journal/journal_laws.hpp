@@ -3,7 +3,14 @@
 #pragma once
 
 #include "testing/conformance/journal/begin_laws.hpp"
+#include "testing/conformance/journal/board_laws.hpp"
+#include "testing/conformance/journal/checkpoint_laws.hpp"
+#include "testing/conformance/journal/heartbeat_laws.hpp"
 #include "testing/conformance/journal/journal_fixture.hpp"
+#include "testing/conformance/journal/output_laws.hpp"
+#include "testing/conformance/journal/registry_laws.hpp"
+#include "testing/conformance/journal/run_list_laws.hpp"
+#include "testing/conformance/journal/runner_laws.hpp"
 
 namespace pawl::conformance {
 
@@ -19,6 +26,35 @@ REGISTER_TYPED_TEST_SUITE_P(
     ARunWithoutALeaseResumesNothing, PartitionsAndFiringsHaveRunsOfTheirOwn,
     TheIdOfAnotherRunIsRejected, ARunWithoutIdOrJobIsRejected, OddTextsAreKeptOrMadeOneLine,
     AFiringIsBegunOnceHoweverManyRaceForIt, AFiringIsBegunOnceAcrossProcesses,
-    AFiringIsResumedByOneOfManyWhoRace);
+    AFiringIsResumedByOneOfManyWhoRace, AStaleRunnerIsRefusedInEveryVerbAndChangesNothing,
+    ARunThatIsOverOrAbandonedTakesNoMore, EachEndIsWrittenDownWithItsReason, AnAbandonedRunHasNoEnd,
+    ARepeatedFinishIsTrueAndChangesNothing, AnEndThatIsNoneIsRejected,
+    TheNextAttemptIsCountedOnceHoweverOftenItIsAsked, HistoryIsInOrderAndARepeatedNoteIsAddedOnce,
+    OfManyEventsTheFirstAndTheNewestAreKept, ACancelIsToldToTheRunnerAndStandsOnTheBoard,
+    ACancelOfAnAbandonedRunIsToldToWhoeverTakesItUp,
+    AHeartbeatMovesTheLastSignOfLifeByTheJournalsClock, ABatchIsAnsweredRunByRunInOrder,
+    FiveHundredRunsBeatAtOnce, ARunIsStaleAfterTheSilenceItSpokeOf,
+    AFurtherAttemptHasTheSilenceOfItsOwnRunner, StaleRunsAreListedUpToALimit,
+    AStaleRunIsJudgedOnceAndItsRunnerIsRefused, ARunThatIsNotSilentIsNotJudged,
+    ARunJudgedAbandonedIsAnOrphanUntilItIsTakenUp, ACheckpointIsKeptToTheByte,
+    ACheckpointThatIsTooLargeIsRejectedAndTheOldOneStays,
+    ACheckpointIsRefusedOnceANewerTokenOfTheJobHasSavedOne, ARunIsGivenWhatItsJobSavedLastIfItAsks,
+    AResumedRunHasItsOwnCheckpointNotTheLastSaved, OutputIsReadBackAsItWasWritten,
+    AChunkThatIsThereAlreadyIsNotAddedAgain, AGapIsTold, BehindTheEndThereIsNothingYet,
+    TheLastOfMuchOutputIsKept, WithoutABoundForItNoOutputIsKeptButCounted,
+    AChunkThatIsTooLargeIsRejected, OutputIsFollowedWhileItGrows,
+    PagesOfRunsAreTheNewestFirstAndCompleteAtEverySize, AListedRunIsAsItIsWhenShown,
+    FiltersNarrowAListAloneAndTogether, PagesAreCompleteWhileRunsAreAdded,
+    ARunThatIsTakenOverKeepsItsPlace, ACursorThatNoPageGaveIsRejected,
+    PruningKeepsTheNewestThatAreOver, PruningByAgeTakesThoseThatEndedLongAgo,
+    WhatIsNotOverIsNeverPruned, WithARunGoAllThatBelongsToItButWhatItsJobSaved,
+    ATriggerStandsOnTheBoardAsItWasAsked, ATriggerIsAddedOnceAndRemovedOnce,
+    ATriggerIsAnsweredByARunWithItsId, ATriggerThatIsGoneBeginsNothing,
+    ATriggerIsAnsweredOnceHoweverManyRaceForIt, ABoardShowsTheOldestTriggersUpToItsBound,
+    APauseIsSeenByAllUntilItIsTakenBack, PublishedJobsAreListedInByteOrder,
+    APublishedJobIsFoundAsItWasGiven, SinceTellsHowLongAJobHasHadItsSchedule,
+    OnlyWhoPublishedAJobLastRetiresIt, NodesAreListedByNameWithTheirAge,
+    AnAuditEntryIsChainedToTheOneBefore, TheAuditIsOneChainHoweverManyWrite,
+    NamespacesNeverSeeEachOther, ARestartKeepsEverything);
 
 }  // namespace pawl::conformance
