@@ -193,6 +193,8 @@ void sharing::announced(instant now) {
     standing_ = standing::present;
     answered_ = true;
     failures_ = 0;
+    // Under another slot than the last the same members mean another share.
+    agreed_.clear();
     // Who else began in this moment is seen at the next look.
     look_at_ = std::max(look_at_, now);
     deliberate();

@@ -294,6 +294,20 @@ TEST(Sharing, WithoutASlotItKeepsWhatItHasAndWantsNothingNew) {
     EXPECT_EQ(one.claiming.size(), 8u);
 }
 
+// The same members, and yet another share.
+TEST(Sharing, UnderANewSlotItWantsTheShareOfThatSlot) {
+    participant one{16};
+    one.join({{16, 1, 2}});
+    const auto before = one.claiming;
+    one.machine.forgotten(one.now);
+    one.see({{16, 0, 3}});
+    EXPECT_EQ(one.announcing, 1u);
+    one.machine.announced(one.now);
+    one.settle();
+    EXPECT_EQ(one.claiming.size(), 8u);
+    for (const auto which : before) EXPECT_FALSE(one.claiming.contains(which)) << which;
+}
+
 // Whoever cuts the work otherwise, and has been there longer, is let finish.
 TEST(Sharing, BeginsNothingWhileOlderMembersCutTheWorkOtherwise) {
     participant late{32};
