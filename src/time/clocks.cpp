@@ -29,6 +29,12 @@ wall_instant local_now() noexcept {
     return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
 }
 
+std::chrono::microseconds monotonic_now() noexcept {
+    timespec now{};
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return std::chrono::seconds{now.tv_sec} + std::chrono::microseconds{now.tv_nsec / 1000};
+}
+
 const std::string& boot_id() {
     static const std::string id = [] {
         std::ifstream file{"/proc/sys/kernel/random/boot_id"};

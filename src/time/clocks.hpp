@@ -19,6 +19,10 @@ wall_instant wall_now() noexcept;
 // fakes the clock of one process fakes this one.
 wall_instant local_now() noexcept;
 
+// CLOCK_MONOTONIC, which systemd goes by in what it is told. Stops while the machine sleeps, so it
+// is no clock for leases.
+std::chrono::microseconds monotonic_now() noexcept;
+
 // Names this boot of this machine; readings of the lease clock compare only within one boot.
 // Source: /proc/sys/kernel/random/boot_id. Empty where the file cannot be read.
 const std::string& boot_id();
