@@ -1,0 +1,222 @@
+// Leaders and members that share partitions, each a process, that die or freeze.
+#include "testing/servers/redis_server.hpp"
+#include "tests/crash/observation.hpp"
+#include "time/pause.hpp"
+
+#include <pawl/pawl.hpp>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pawl::crash {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr millis ttl{1000};
+constexpr millis interval{100};
+constexpr std::uint32_t partitions = 8;
+// How late a process may be on a machine that is busy with other things.
+constexpr millis busy_machine{1500};
+
+struct embedded_engine {
+    scratch_folder folder;
+    std::string url() const { return "sqlite:" + folder.file("pawl.db"); }
+};
+
+struct redis_engine {
+    testing_servers::redis_server server;
+    std::string url() const { return "redis://127.0.0.1:" + std::to_string(server.port()); }
+};
+
+// Writes one line after another, `ns token pid`, until told to stop.
+void scribble(const std::string& file, fence_token token, const std::stop_token& stop) {
+    const int log = open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    while (!stop.stop_requested()) {
+        const auto now = lease_clock::now();
+        const auto line = std::to_string(now.time_since_epoch().count()) + ' ' +
+                          std::to_string(number(token)) + ' ' + std::to_string(getpid()) + '\n';
+        if (write(log, line.data(), line.size()) < 0) _exit(1);
+        time::pause_until(now + 2ms);
+    }
+    close(log);
+}
+
+// A process that is killed when the test ends.
+class process {
+public:
+    explicit process(const std::function<void()>& body) : pid_{run_in_process(body)} {}
+    ~process() {
+        if (pid_ < 0) return;
+        kill(pid_, SIGKILL);
+        wait_for_process(pid_);
+    }
+    process(process&& other) noexcept : pid_{std::exchange(other.pid_, -1)} {}
+    process& operator=(process&& other) noexcept {
+        std::swap(pid_, other.pid_);
+        return *this;
+    }
+
+    pid_t pid() const { return pid_; }
+    void freeze() const { kill(pid_, SIGSTOP); }
+    void thaw() const { kill(pid_, SIGCONT); }
+    void end() { process gone{std::move(*this)}; }
+
+private:
+    pid_t pid_;
+};
+
+template <class Engine>
+class LeaderCrash : public testing::Test {
+protected:
+    void start_candidate() {
+        candidates_.emplace_back([url = engine_.url(), file = log_] {
+            auto here = locks::open(url);
+            here.lead("leader", {.ttl = ttl}, {},
+                      [&](const term& now) { scribble(file, now.token, now.stop); });
+        });
+    }
+    void start_member() {
+        members_.emplace_back([url = engine_.url(), file = log_] {
+            auto here = locks::open(url);
+            const share_options options{.lease = {.ttl = ttl}, .interval = interval};
+            here.share(
+                "reindex", partitions, {},
+                [&](const partition& mine) {
+                    scribble(file + '-' + std::to_string(mine.index), mine.token, mine.stop);
+                },
+                options);
+        });
+    }
+
+    std::optional<entry> last_of(const std::string& file) const {
+        const auto all = entries_of(file);
+        return all.empty() ? std::nullopt : std::optional{all.back()};
+    }
+    // Whoever writes under a newer token than this one.
+    std::optional<entry> first_after(fence_token token) const {
+        for (const entry& one : entries_of(log_))
+            if (number(one.token) > number(token)) return one;
+        return std::nullopt;
+    }
+    process& candidate_of(pid_t pid) {
+        return *std::find_if(candidates_.begin(), candidates_.end(),
+                             [&](const process& one) { return one.pid() == pid; });
+    }
+    std::string log_of(std::uint32_t which) const { return log_ + '-' + std::to_string(which); }
+
+    // Who has written in each partition since `when`: how many each.
+    std::map<pid_t, std::uint32_t> shares_since(instant when) const {
+        std::map<pid_t, std::uint32_t> shares;
+        for (std::uint32_t which = 0; which < partitions; ++which) {
+            const auto last = last_of(log_of(which));
+            if (last && last->when >= when) ++shares[last->writer];
+        }
+        return shares;
+    }
+    bool is_shared_fairly_by(std::size_t members) const {
+        const auto shares = shares_since(lease_clock::now() - 200ms);
+        std::uint32_t total = 0;
+        for (const auto& [writer, share] : shares) {
+            if (share < partitions / members || share > partitions / members + 1) return false;
+            total += share;
+        }
+        return shares.size() == members && total == partitions;
+    }
+
+    // Lines of an older token behind one of a newer, by writer.
+    static std::map<pid_t, std::size_t> stale_lines_of(const std::string& file) {
+        std::map<pid_t, std::size_t> stale;
+        fence_token newest{};
+        for (const entry& one : entries_of(file)) {
+            if (number(one.token) < number(newest)) ++stale[one.writer];
+            newest = std::max(newest, one.token);
+        }
+        return stale;
+    }
+
+    scratch_folder folder_;
+    const std::string log_ = folder_.file("log");
+    Engine engine_;
+    std::vector<process> candidates_, members_;
+};
+
+using engines = testing::Types<embedded_engine, redis_engine>;
+TYPED_TEST_SUITE(LeaderCrash, engines);
+
+// SIGKILL at several phases of the heartbeat. Nobody is told of it: the next leads when the lease
+// has passed, and not before.
+TYPED_TEST(LeaderCrash, KilledItIsSucceededWithinItsTtlAndTokensRise) {
+    for (int i = 0; i < 3; ++i) this->start_candidate();
+    ASSERT_TRUE(eventually([&] { return this->last_of(this->log_).has_value(); }));
+    for (int round = 0; round < 4; ++round) {
+        const auto leader = *this->last_of(this->log_);
+        time::pause_until(lease_clock::now() + round * 100ms);
+        const auto killed = lease_clock::now();
+        this->candidate_of(leader.writer).end();
+        ASSERT_TRUE(eventually([&] { return this->first_after(leader.token).has_value(); }));
+        const auto next = *this->first_after(leader.token);
+        EXPECT_NE(next.writer, leader.writer);
+        EXPECT_LT(next.when, killed + ttl + busy_machine);
+        this->start_candidate();
+    }
+    EXPECT_TRUE(this->stale_lines_of(this->log_).empty());
+}
+
+// SIGSTOP past the TTL. What it still writes when it goes on carries an older token, so that a
+// fence refuses it; then it has stepped down, and leads again when it is elected again.
+TYPED_TEST(LeaderCrash, FrozenItIsSucceededStepsDownAndMayLeadAgain) {
+    for (int i = 0; i < 2; ++i) this->start_candidate();
+    ASSERT_TRUE(eventually([&] { return this->last_of(this->log_).has_value(); }));
+    const auto frozen = *this->last_of(this->log_);
+    this->candidate_of(frozen.writer).freeze();
+    ASSERT_TRUE(eventually([&] { return this->first_after(frozen.token).has_value(); }));
+    const auto next = *this->first_after(frozen.token);
+    EXPECT_NE(next.writer, frozen.writer);
+    this->candidate_of(frozen.writer).thaw();
+    this->candidate_of(next.writer).end();
+    ASSERT_TRUE(eventually([&] { return this->first_after(next.token).has_value(); }));
+    EXPECT_EQ(this->first_after(next.token)->writer, frozen.writer);
+    for (const auto& [writer, lines] : this->stale_lines_of(this->log_))
+        EXPECT_EQ(writer, frozen.writer) << lines;
+}
+
+TYPED_TEST(LeaderCrash, WhatAKilledMemberHeldRunsElsewhereWithinItsTtl) {
+    for (int i = 0; i < 3; ++i) this->start_member();
+    ASSERT_TRUE(eventually([&] { return this->is_shared_fairly_by(3); }));
+    for (std::size_t left = 2; left > 0; --left) {
+        const auto killed = lease_clock::now();
+        this->members_.back().end();
+        this->members_.pop_back();
+        ASSERT_TRUE(eventually([&] { return this->is_shared_fairly_by(left); }));
+        EXPECT_LT(lease_clock::now(), killed + ttl + interval + busy_machine);
+    }
+    for (std::uint32_t which = 0; which < partitions; ++which)
+        EXPECT_TRUE(this->stale_lines_of(this->log_of(which)).empty()) << which;
+}
+
+TYPED_TEST(LeaderCrash, AFrozenMemberIsReplacedAndHasItsShareAgainAfterwards) {
+    for (int i = 0; i < 2; ++i) this->start_member();
+    ASSERT_TRUE(eventually([&] { return this->is_shared_fairly_by(2); }));
+    const auto frozen = this->members_.front().pid();
+    this->members_.front().freeze();
+    ASSERT_TRUE(eventually([&] { return this->is_shared_fairly_by(1); }));
+    this->members_.front().thaw();
+    ASSERT_TRUE(eventually([&] { return this->is_shared_fairly_by(2); }));
+    for (std::uint32_t which = 0; which < partitions; ++which)
+        for (const auto& [writer, lines] : this->stale_lines_of(this->log_of(which)))
+            EXPECT_EQ(writer, frozen) << lines;
+}
+
+}  // namespace
+}  // namespace pawl::crash
