@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""The units of deploy/systemd are ones that systemd takes, and what they say fits the command.
+
+Copies are checked whose ExecStart is the built command; systemd itself does not run.
+Usage: systemd_test.py SOURCE PAWL
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv[1]).resolve()
+PAWL = sys.argv[2]
+UNITS = SOURCE / "deploy/systemd"
+# Of 100, as `systemd-analyze security` counts; less is safer. The agent is root, and runs what it is told to.
+EXPOSURE_MAX = 40
+
+
+def seconds(text):
+    """A time span as the units write it."""
+    units = {"s": 1, "min": 60, "h": 3600}
+    return sum(int(count) * units[unit] for count, unit in re.findall(r"(\d+)(s|min|h)", text))
+
+
+def settings(unit):
+    """NAME to VALUE of a unit, the last of each."""
+    lines = (UNITS / unit).read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+
+class Units(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="pawl-units-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        for unit in (file for file in UNITS.iterdir() if file.is_file()):
+            text = unit.read_text().replace("/usr/bin/pawl", PAWL)
+            (self.folder / unit.name.replace("@.", "@instance.")).write_text(text)
+            (self.folder / unit.name).write_text(text)
+
+    def analyze(self, *arguments):
+        return subprocess.run(["systemd-analyze", *arguments], cwd=self.folder, capture_output=True, text=True)
+
+    def verify(self, unit):
+        return self.analyze("verify", "--recursive-errors=yes", "--man=no", unit)
+
+    def test_systemd_takes_every_unit(self):
+        units = sorted(unit.name for unit in self.folder.glob("*.*") if "@." not in unit.name)
+        self.assertEqual(units, ["pawl-agent.service", "pawl-agent.socket", "pawl@instance.service", "pawl@instance.timer"])
+        for unit in units:
+            with self.subTest(unit):
+                done = self.verify(unit)
+                self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_a_misspelt_setting_would_be_noticed(self):
+        unit = self.folder / "pawl-agent.service"
+        unit.write_text(unit.read_text().replace("WatchdogSec=", "WatchdogSecs="))
+        self.assertIn("WatchdogSecs", self.verify(unit.name).stderr)
+
+    def test_a_command_that_is_not_there_would_be_noticed(self):
+        unit = self.folder / "pawl-agent.service"
+        unit.write_text(unit.read_text().replace(PAWL, "/nonexistent/pawl"))
+        self.assertNotEqual(self.verify(unit.name).returncode, 0)
+
+    def test_the_agent_is_confined(self):
+        done = self.analyze("security", "--offline=yes", f"--threshold={EXPOSURE_MAX}", "pawl-agent.service")
+        self.assertEqual(done.returncode, 0, done.stdout[-300:])
+        loose = self.folder / "loose.service"
+        loose.write_text(f"[Service]\nExecStart={PAWL}\n")
+        self.assertNotEqual(
+            self.analyze("security", "--offline=yes", f"--threshold={EXPOSURE_MAX}", loose.name).returncode, 0)
+
+    def test_the_options_exist(self):
+        for unit in ("pawl-agent.service", "pawl@.service"):
+            line = settings(unit)["ExecStart"].split(" -- ")[0].split()
+            done = subprocess.run([PAWL, line[1], "--help"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, f"{unit}: pawl {line[1]} {done.stderr}")
+            self.assertIn(f"pawl {line[1]} ", done.stdout)
+            for option in (word for word in line if word.startswith("--")):
+                self.assertRegex(done.stdout, rf"{option}\b", unit)
+
+    def test_runs_may_finish_before_systemd_loses_its_patience(self):
+        page = (SOURCE / "docs/configuration.md").read_text()
+        defaults = dict(re.findall(r"^\| `(\w+)` \| duration \| `\"(\w+)\"`", page, re.MULTILINE))
+        needed = seconds(defaults["shutdown_grace"]) + seconds(defaults["grace"])
+        self.assertGreater(needed, 0)
+        self.assertGreater(seconds(settings("pawl-agent.service")["TimeoutStopSec"]), needed)
+
+    def test_the_socket_is_where_the_agent_listens_by_default(self):
+        page = (SOURCE / "docs/configuration.md").read_text()
+        listen = re.search(r"^\| `listen` \| text \| `\"([^\"]+)\"`", page, re.MULTILINE).group(1)
+        self.assertEqual(settings("pawl-agent.socket")["ListenStream"], listen)
+
+    def test_the_user_and_the_folders_are_made(self):
+        root = self.folder / "root"
+        (root / "etc").mkdir(parents=True)
+        (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+        (root / "etc/group").write_text("root:x:0:\n")
+        for tool, options, file in (("systemd-sysusers", [], "sysusers.d/pawl.conf"),
+                                    ("systemd-tmpfiles", ["--create"], "tmpfiles.d/pawl.conf")):
+            done = subprocess.run([tool, *options, f"--root={root}", str(UNITS / file)], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex((root / "etc/passwd").read_text(), r"(?m)^pawl:x:\d+:\d+:pawl jobs:/var/lib/pawl:/usr/sbin/nologin$")
+        for folder in ("etc/pawl", "etc/pawl/exec", "var/lib/pawl"):
+            self.assertEqual((root / folder).stat().st_mode & 0o7777, 0o750, folder)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
