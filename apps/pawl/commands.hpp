@@ -27,6 +27,13 @@ void add_demo(context&);
 void add_doctor(context&);
 void add_drill(context&);
 void add_bench(context&);
+void add_cron(context&);
+void add_agent(context&);
+void add_jobs(context&);
+void add_runs(context&);
+void add_checkpoint(context&);
+void add_nodes(context&);
+void add_audit(context&);
 void add_completion(context&);
 
 // The command's own status, such as that of a wrapped command, beside those that are pawl's.

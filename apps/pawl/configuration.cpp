@@ -21,16 +21,17 @@ std::optional<std::string> environment(const char* name) {
     return value;
 }
 
-std::optional<std::string> store_in_file(const std::string& path) {
+std::optional<std::string> url_in_file(const std::string& path, std::string_view key) {
     try {
         const auto table = toml::parse_file(path);
-        const auto* store = table.get("store");
-        if (store == nullptr) return std::nullopt;
-        if (const auto url = store->value<std::string>()) return url;
-        const auto where = store->source().begin;
+        const auto* value = table.get(key);
+        if (value == nullptr) return std::nullopt;
+        if (const auto url = value->value<std::string>()) return url;
+        const auto where = value->source().begin;
         throw exit_error{status::configuration, path + ":" + std::to_string(where.line) + ":" +
-                                                    std::to_string(where.column) +
-                                                    ": store must be a string, such as "
+                                                    std::to_string(where.column) + ": " +
+                                                    std::string{key} +
+                                                    " must be a string, such as "
                                                     "\"redis://127.0.0.1:6379\""};
     } catch (const toml::parse_error& error) {
         const auto where = error.source().begin;
@@ -47,13 +48,23 @@ chosen_store choose_store(const globals& options) {
     if (const auto url = environment("PAWL_STORE")) return {*url, "PAWL_STORE"};
     const auto file = options.config ? options.config : environment("PAWL_CONFIG");
     if (file) {
-        if (const auto url = store_in_file(*file)) return {*url, *file};
+        if (const auto url = url_in_file(*file, "store")) return {*url, *file};
     }
     try {
         return {assembly::default_store_url(), "default"};
     } catch (const option_error& error) {
         throw exit_error{status::configuration, error.what()};
     }
+}
+
+chosen_store choose_journal(const globals& options) {
+    if (options.journal) return {*options.journal, "--journal"};
+    if (const auto url = environment("PAWL_JOURNAL")) return {*url, "PAWL_JOURNAL"};
+    const auto file = options.config ? options.config : environment("PAWL_CONFIG");
+    if (file) {
+        if (const auto url = url_in_file(*file, "journal")) return {*url, *file};
+    }
+    return {"", "the store"};
 }
 
 locks open_locks(const globals& options, open_options how) {
@@ -63,6 +74,29 @@ locks open_locks(const globals& options, open_options how) {
     } catch (const option_error& error) {
         const auto code = store.from == "--store" ? status::usage : status::configuration;
         throw exit_error{code, store.from + ": " + error.what()};
+    }
+}
+
+std::unique_ptr<runtime::core> open_core(const globals& options, open_options how) {
+    const auto store = choose_store(options);
+    const auto journal = choose_journal(options);
+    const auto refuse = [](const chosen_store& which, std::string_view flag,
+                           const option_error& error) -> exit_error {
+        const auto code = which.from == flag ? status::usage : status::configuration;
+        return exit_error{code, which.from + ": " + error.what()};
+    };
+    runtime::journal_maker records;
+    if (!journal.url.empty()) {
+        try {
+            records = assembly::plan_journal(store.url, journal.url);
+        } catch (const option_error& error) {
+            throw refuse(journal, "--journal", error);
+        }
+    }
+    try {
+        return assembly::open_core(store.url, journal.url, std::move(how));
+    } catch (const option_error& error) {
+        throw refuse(store, "--store", error);
     }
 }
 

@@ -1,8 +1,11 @@
 // The options that every subcommand takes: a flag beats the environment, which beats the file.
 #pragma once
 
+#include "runtime/core.hpp"
+
 #include <pawl/locks.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -28,8 +31,14 @@ struct chosen_store {
 // The store's URL by precedence. Throws exit_error for a configuration file that cannot be read.
 chosen_store choose_store(const globals& options);
 
+// The journal's URL by the same precedence; empty when nobody names one, which means the store.
+chosen_store choose_journal(const globals& options);
+
 // Opens it. Throws exit_error with the status that fits what is wrong.
 locks open_locks(const globals& options, open_options how = {});
+
+// The same with the journal beside it, which is opened when it is first asked for.
+std::unique_ptr<runtime::core> open_core(const globals& options, open_options how = {});
 
 void set_up_logging(const globals& options);
 

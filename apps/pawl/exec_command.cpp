@@ -7,6 +7,7 @@
 #include "exec/signal_relay.hpp"
 #include "exec/terminal.hpp"
 #include "pawl/commands.hpp"
+#include "pawl/exec_record.hpp"
 #include "pawl/output.hpp"
 #include "time/rfc3339.hpp"
 
@@ -82,17 +83,20 @@ std::string store_for_command(const std::string& url) {
 }
 
 exec::command command_for(const exec_options& what, const std::string& store,
-                          const std::string& owner, fence_token token) {
+                          const std::string& journal, const std::string& owner, fence_token token,
+                          const beginning& begun) {
     exec::command wanted{what.command};
-    wanted.environment = exec::environment_with({
+    std::vector<std::pair<std::string, std::string>> variables{
         {"PAWL_KEY", what.key},
         {"PAWL_FENCE_TOKEN", number(token) == 0 ? "" : std::to_string(number(token))},
         {"PAWL_OWNER", owner},
-        {"PAWL_RUN_ID", base::fresh_uuid()},
+        {"PAWL_RUN_ID", begun.id},
         {"PAWL_OCCURRENCE", what.occurrence},
         {"PAWL_STORE", store_for_command(store)},
-        {"PAWL_CHECKPOINT", ""},
-    });
+        {"PAWL_CHECKPOINT", begun.checkpoint},
+    };
+    if (!journal.empty()) variables.emplace_back("PAWL_JOURNAL", store_for_command(journal));
+    wanted.environment = exec::environment_with(variables);
     if (exec::holds_terminal()) wanted.place = exec::placement::foreground;
     return wanted;
 }
@@ -178,7 +182,11 @@ public:
         : what_{what},
           plan_{how},
           store_url_{choose_store(options).url},
-          store_{open_locks(options, {.owner = {}, .watcher = std::make_shared<worried_log>()})},
+          journal_url_{choose_journal(options).url},
+          core_{open_core(options, {.owner = {}, .watcher = std::make_shared<worried_log>()})
+                    .release()},
+          store_{std::unique_ptr<runtime::core>{core_}},
+          record_{*core_, what.no_journal ? recording::off : recording::on},
           run_{std::make_shared<running>(store_.get_executor(), guards, how.lease.grace)} {}
 
     status go() {
@@ -249,8 +257,46 @@ private:
         return what_.skip_status ? as_status(*what_.skip_status) : why;
     }
 
-    ended run_to_the_end(fence_token token) {
-        auto wanted = command_for(what_, store_url_, store_.owner(), token);
+    beginning begin_run(fence_token token) {
+        run_start start{base::fresh_uuid(), what_.key, what_.key};
+        start.owner = store_.owner();
+        start.node = start.owner.substr(0, start.owner.find(':'));
+        start.token = token;
+        start.firing = plan_.lease.firing;
+        start.mode = plan_.lease.mode;
+        start.trigger = "exec";
+        start.past = inheritance::last_saved;
+        start.silence_max = runtime::run_silence_max;
+        return record_.begin(start);
+    }
+
+    run_end end_of(const ended& how, bool lost) const {
+        run_end end;
+        end.exit_status = how.status;
+        end.reason = how.fault;
+        if (cancelled_ && how.cause == exec::ending::asked) {
+            end.status = run_status::cancelled;
+            end.reason = "cancelled";
+        } else if (how.by_lease() || lost) {
+            const bool again = plan_.lease.mode == delivery::at_least_once;
+            end.status = again ? run_status::abandoned : run_status::lost;
+            end.reason = "its lease was lost";
+        } else if (how.status != 0) {
+            // At least once: it counts as done when the command says so by 0.
+            end.status = plan_.lease.mode == delivery::at_least_once ? run_status::abandoned
+                                                                     : run_status::failed;
+            if (end.reason.empty()) end.reason = "exit " + std::to_string(how.status);
+        }
+        return end;
+    }
+
+    ended run_to_the_end(fence_token token, const beginning& begun) {
+        auto wanted = command_for(what_, store_url_, journal_url_, store_.owner(), token, begun);
+        record_.keep_alive([this] {
+            cancelled_ = true;
+            log(log_level::warn, "somebody has cancelled this run: the command is stopped");
+            run_->child.stop(plan_.lease.grace);
+        });
         auto done = boost::asio::co_spawn(
             store_.get_executor(), run_command(run_, std::move(wanted)), boost::asio::use_future);
         auto how = done.get();
@@ -258,11 +304,32 @@ private:
         return how;
     }
 
-    status run_without_lease() { return as_status(run_to_the_end(fence_token{}).status); }
+    status run_without_lease() {
+        const auto begun = begin_run(fence_token{});
+        const auto how = run_to_the_end(fence_token{}, begun);
+        record_.end(end_of(how, false));
+        return as_status(how.status);
+    }
+
+    // The journal knows of this firing what the store does not: its runner was lost before it could
+    // say that it was done, or somebody with a newer token runs it.
+    status turn_back(lease held, const beginning& begun) {
+        if (begun.outcome == begin_outcome::already_run && is_over(begun.status)) held.mark_done();
+        held.release();
+        if (begun.outcome == begin_outcome::superseded)
+            return skip(status::busy, "'" + what_.key + "' runs elsewhere under a newer token");
+        return skip(status::already_done, "'" + what_.key + "' has already run for " +
+                                              what_.occurrence + ": run " + begun.id + " " +
+                                              std::string{name_of(begun.status)});
+    }
 
     status run_with(lease held) {
         log(log_level::debug,
             "acquired '" + what_.key + "', token " + std::to_string(number(held.token())));
+        const auto begun = begin_run(held.token());
+        if (begun.outcome == begin_outcome::already_run ||
+            begun.outcome == begin_outcome::superseded)
+            return turn_back(std::move(held), begun);
         held.watch_deadline(
             [run = run_, ttl = plan_.lease.ttl](instant stop_at, instant trust_end) {
                 run->on_deadline(stop_at, trust_end, ttl);
@@ -276,7 +343,7 @@ private:
                     run_->child.stop(std::min(plan_.lease.grace, eviction_grace_max));
             };
             const std::stop_callback stop_when_lost{held.stop_token(), on_loss};
-            how = run_to_the_end(held.token());
+            how = run_to_the_end(held.token(), begun);
         }
         const bool lost = !held.trusted();
         const auto why = held.lost();
@@ -284,8 +351,9 @@ private:
             !lost)
             held.mark_done();
         held.watch_deadline({});
+        record_.end(end_of(how, lost));
         const auto released = held.release();
-        if (how.by_lease()) {
+        if (how.by_lease() && !cancelled_) {
             log(log_level::error, "the lease of '" + what_.key + "' was lost (" +
                                       std::string{why ? name_of(*why) : "trust_ended"} +
                                       ") and the command was stopped");
@@ -303,8 +371,12 @@ private:
     const exec_options& what_;
     plan plan_;
     std::string store_url_;
+    std::string journal_url_;
+    runtime::core* core_;  // of store_
     locks store_;
+    exec_record record_;
     std::shared_ptr<running> run_;
+    bool cancelled_ = false;  // written on the loop while the command runs, read afterwards
 };
 
 status execute(const globals& options, const exec_options& what) {

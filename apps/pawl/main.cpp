@@ -127,12 +127,19 @@ int main(int count, char** words) {
     app.fallthrough();
     context everything{app, options, chosen};
     add_exec(everything);
+    add_agent(everything);
+    add_jobs(everything);
+    add_runs(everything);
+    add_checkpoint(everything);
+    add_nodes(everything);
+    add_audit(everything);
     add_locks(everything);
     add_fence(everything);
     add_demo(everything);
     add_doctor(everything);
     add_drill(everything);
     add_bench(everything);
+    add_cron(everything);
     add_completion(everything);
     app.footer(
         "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"

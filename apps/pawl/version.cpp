@@ -25,6 +25,8 @@ std::string boost_version() {
 
 }  // namespace
 
+std::string version_number() { return PAWL_VERSION; }
+
 std::string version_text() {
     std::string text = "pawl " PAWL_VERSION "\nstores:";
     for (const auto& engine : assembly::known_engines())

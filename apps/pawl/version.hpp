@@ -5,6 +5,8 @@
 
 namespace pawl::app {
 
+// Such as 0.1.0.
+std::string version_number();
 // The version and the stores, in two lines.
 std::string version_text();
 // With the compiler, the libraries, and each store's URL schemes and option.

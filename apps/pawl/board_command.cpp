@@ -1,0 +1,148 @@
+// pawl nodes ls and pawl audit ls.
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "journals/rules/audit_chain.hpp"
+#include "pawl/commands.hpp"
+#include "pawl/journal_client.hpp"
+#include "pawl/output.hpp"
+#include "schedule/dispatcher.hpp"
+
+#include <iostream>
+#include <memory>
+
+namespace pawl::app {
+namespace {
+
+std::string state_of(const node_entry& one) {
+    if (one.age > schedule::node_silence_max) return "silent";
+    return one.draining ? "draining" : "live";
+}
+
+status list_nodes(const globals& options) {
+    journal_client records{options};
+    const auto nodes = records.ask(records.verbs().list_nodes());
+    if (options.json) {
+        boost::json::array all;
+        for (const auto& one : nodes)
+            all.push_back({{"name", one.name},
+                           {"id", one.id},
+                           {"state", state_of(one)},
+                           {"version", one.version},
+                           {"address", one.address},
+                           {"started_at", time_text(one.started_at)},
+                           {"last_seen", time_text(one.last_seen)},
+                           {"running", one.running},
+                           {"running_max", one.running_max},
+                           {"jobs", one.jobs}});
+        print_json(boost::json::object{{"nodes", std::move(all)}, {"next", ""}});
+        return status::done;
+    }
+    std::vector<std::vector<std::string>> rows{
+        {"NAME", "STATE", "SEEN", "RUNNING", "JOBS", "STARTED", "VERSION", "ID"}};
+    for (const auto& one : nodes)
+        rows.push_back({base::printable(one.name), state_of(one),
+                        base::format_duration(one.age) + " ago",
+                        std::to_string(one.running) + "/" + std::to_string(one.running_max),
+                        std::to_string(one.jobs), time_text(one.started_at),
+                        base::printable(one.version), base::printable(one.id)});
+    if (nodes.empty())
+        log(log_level::info, "no agent has been seen within a day");
+    else
+        print_table(rows);
+    return status::done;
+}
+
+struct audit_options {
+    std::size_t limit = 50;
+    bool verify = false;
+};
+
+boost::json::object json_of_entry(const audit_entry& one) {
+    return {{"sequence", one.sequence}, {"at", time_text(one.at)}, {"actor", one.actor},
+            {"action", one.action},     {"target", one.target},    {"detail", one.detail},
+            {"previous", one.previous}, {"hash", one.hash}};
+}
+
+// Walks the whole chain, from the newest back to the first.
+status verify_audit(const globals& options) {
+    journal_client records{options};
+    std::uint64_t checked = 0;
+    std::optional<audit_entry> later;
+    std::uint64_t before = 0;
+    for (;;) {
+        const auto some = records.ask(records.verbs().list_audit(before, page_limit_max));
+        if (some.empty()) break;
+        for (const auto& one : some) {
+            const bool follows =
+                !later || (later->previous == one.hash && later->sequence == one.sequence + 1);
+            if (!follows || journals::hash_of(one) != one.hash)
+                throw exit_error{status::refused, "the audit has been tampered with: entry " +
+                                                      std::to_string(one.sequence) +
+                                                      " does not fit the chain"};
+            later = one;
+            ++checked;
+        }
+        before = some.back().sequence;
+        if (before <= 1) break;
+    }
+    if (later && later->sequence != 1)
+        throw exit_error{status::refused, "the audit has been tampered with: entries before " +
+                                              std::to_string(later->sequence) + " are missing"};
+    if (options.json)
+        print_json(boost::json::object{{"verified", checked}});
+    else
+        std::cout << "the chain holds: " << checked << " entries\n";
+    return status::done;
+}
+
+status list_audit(const globals& options, const audit_options& what) {
+    if (what.verify) return verify_audit(options);
+    journal_client records{options};
+    const auto entries =
+        records.ask(records.verbs().list_audit(0, std::min(what.limit, page_limit_max)));
+    if (options.json) {
+        boost::json::array all;
+        for (const auto& one : entries) all.push_back(json_of_entry(one));
+        print_json(boost::json::object{{"audit", std::move(all)}, {"next", ""}});
+        return status::done;
+    }
+    std::vector<std::vector<std::string>> rows{{"AT", "WHO", "WHAT", "TARGET", "DETAIL"}};
+    for (const auto& one : entries)
+        rows.push_back({time_text(one.at), base::printable(one.actor), base::printable(one.action),
+                        base::printable(one.target), base::printable(one.detail)});
+    if (entries.empty())
+        log(log_level::info, "nothing has been audited yet");
+    else
+        print_table(rows);
+    return status::done;
+}
+
+}  // namespace
+
+void add_nodes(context& all) {
+    auto* group = all.app.add_subcommand("nodes", "who is alive");
+    group->require_subcommand(1);
+    auto* ls = group->add_subcommand("ls", "list the agents that were seen within a day");
+    ls->footer("Example: pawl nodes ls --json");
+    ls->callback([&all] { all.chosen = [&all] { return list_nodes(all.options); }; });
+    group->footer("Example: pawl nodes ls");
+}
+
+void add_audit(context& all) {
+    auto* group = all.app.add_subcommand("audit", "who did what");
+    group->require_subcommand(1);
+    auto what = std::make_shared<audit_options>();
+    auto* ls = group->add_subcommand("ls", "list what was done by hand, the newest first");
+    ls->add_option("--limit", what->limit, "at most so many")
+        ->check(CLI::Range(std::size_t{1}, page_limit_max))
+        ->type_name("N")
+        ->capture_default_str();
+    ls->add_flag("--verify", what->verify,
+                 "check the chain of hashes from end to beginning instead");
+    ls->footer("Example: pawl audit ls --verify");
+    ls->callback(
+        [&all, what] { all.chosen = [&all, what] { return list_audit(all.options, *what); }; });
+    group->footer("Example: pawl audit ls --limit 10");
+}
+
+}  // namespace pawl::app

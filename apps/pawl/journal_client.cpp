@@ -1,0 +1,118 @@
+#include "pawl/journal_client.hpp"
+
+#include "assembly/engines.hpp"
+#include "base/text.hpp"
+#include "pawl/output.hpp"
+#include "pawl/status.hpp"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+
+namespace pawl::app {
+namespace {
+
+runtime::journal_maker maker_for(const globals& options) {
+    const auto store = choose_store(options);
+    const auto journal = choose_journal(options);
+    try {
+        auto make = assembly::plan_journal(store.url, journal.url);
+        if (make) return make;
+    } catch (const option_error& error) {
+        const bool flag =
+            journal.from == "--journal" || (journal.url.empty() && store.from == "--store");
+        const auto from = journal.url.empty() ? store.from : journal.from;
+        throw exit_error{flag ? status::usage : status::configuration, from + ": " + error.what()};
+    }
+    throw exit_error{status::configuration,
+                     "the store keeps no journal of runs: name one with --journal, such as "
+                     "sqlite:, postgresql:, mysql: or redis:"};
+}
+
+}  // namespace
+
+journal_client::journal_client(const globals& options) {
+    const auto make = maker_for(options);
+    auto open = [](net::loop& where, const runtime::journal_maker& how)
+        -> boost::asio::awaitable<std::shared_ptr<journal>> { co_return how(where); };
+    journal_ = loop_.wait_for(open(loop_, make));
+}
+
+boost::json::value time_or_null(const std::optional<std::int64_t>& unix_millis) {
+    if (!unix_millis) return nullptr;
+    return boost::json::string{time_text(*unix_millis)};
+}
+
+boost::json::object json_of(const run_record& run) {
+    boost::json::object one;
+    one["id"] = run.id;
+    one["job"] = run.job;
+    one["partition"] = run.partition;
+    one["owner"] = run.owner;
+    one["node"] = run.node;
+    one["fence_token"] = number(run.token);
+    one["occurrence"] = nullptr;
+    if (run.firing) one["occurrence"] = time_text(number(*run.firing));
+    one["trigger"] = run.trigger;
+    one["status"] = name_of(run.status);
+    one["reason"] = run.reason;
+    one["started_at"] = time_text(run.started_at);
+    one["completed_at"] = time_or_null(run.completed_at);
+    one["last_heartbeat"] = time_text(run.last_heartbeat);
+    one["exit_status"] = nullptr;
+    if (run.exit_status) one["exit_status"] = *run.exit_status;
+    one["attempt"] = run.attempt;
+    one["checkpoint"] = run.checkpoint;
+    one["key"] = run.key;
+    one["output_size"] = run.output_size;
+    one["cancel_requested"] = run.cancel_requested;
+    return one;
+}
+
+std::string actor_name() {
+    std::array<char, 256> host{};
+    if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+    const auto* who = getpwuid(geteuid());
+    const auto user = who != nullptr ? std::string{who->pw_name} : std::to_string(geteuid());
+    return user + "@" + host.data();
+}
+
+void audit(journal_client& where, std::string action, std::string target, std::string detail) {
+    audit_draft what;
+    what.actor = actor_name();
+    what.action = std::move(action);
+    what.target = std::move(target);
+    what.detail = std::move(detail);
+    try {
+        where.ask(where.verbs().append_audit(what));
+    } catch (const store_error& error) {
+        log(log_level::error,
+            what.action + " of '" + what.target + "' was not audited: " + error.what());
+    }
+}
+
+std::vector<job_entry> known_jobs(journal_client& where) {
+    std::vector<job_entry> all;
+    for (;;) {
+        const auto after = all.empty() ? std::string{} : all.back().name;
+        auto some = where.ask(where.verbs().list_jobs(after, page_limit_max));
+        const bool more = some.size() == page_limit_max;
+        std::move(some.begin(), some.end(), std::back_inserter(all));
+        if (!more) return all;
+    }
+}
+
+job_entry known_job(journal_client& where, const std::string& name) {
+    auto found = where.ask(where.verbs().find_job(name));
+    if (found) return *found;
+    const auto all = known_jobs(where);
+    std::vector<std::string_view> names;
+    for (const auto& one : all) names.push_back(one.name);
+    const auto meant = base::nearest(name, names);
+    throw exit_error{status::usage, "no agent has published a job '" + base::printable(name) + "'" +
+                                        (meant ? ": did you mean '" + std::string{*meant} + "'?"
+                                               : ": see 'pawl jobs ls'")};
+}
+
+}  // namespace pawl::app
