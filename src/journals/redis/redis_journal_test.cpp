@@ -233,7 +233,7 @@ TEST(RedisJournal, AReadOnlyReplicaRejects) {
 // wait=1 where no replica is: what was written counts as unknown, and a repetition finds it.
 TEST(RedisJournal, WithoutTheReplicasThatAreToConfirmTheOutcomeIsUnknown) {
     redis_server server;
-    auto settings = on_port(server.port(), 400ms);
+    auto settings = on_port(server.port(), 2s);
     settings.replicas = 1;
     auto careful = open(settings);
     const auto run = fresh_run("job", 1);
