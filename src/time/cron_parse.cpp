@@ -373,7 +373,8 @@ base::parsed<cron_plan> parse_every(std::string_view text, const std::vector<wor
     const auto [from, to] = words[1];
     const auto duration = base::parse_duration(text.substr(from, to - from));
     if (duration.has_error())
-        return base::text_fault{from + duration.error().column, duration.error().what};
+        return base::text_fault{from + duration.error().column,
+                                base::printable(duration.error().what)};
     if (*duration < shortest_interval)
         return base::text_fault{
             from, "expected an interval of at least " + base::format_duration(shortest_interval)};

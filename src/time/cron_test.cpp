@@ -192,6 +192,7 @@ TEST(Cron, RefusesWithTheColumnAndWhatWouldBeRight) {
                  {"@every", 6, "@every 90s"},
                  {"@every 5x", 8, ""},
                  {"@every 99ms", 7, "at least 100ms"},
+                 {"@every 1\x12s", 8, "'?s'"},
                  {"@every 1h 30m", 10, "one duration"},
                  {"@daily 5", 7, "nothing follows"},
                  {"@dayly", 0, "@daily"},
