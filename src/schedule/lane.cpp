@@ -143,8 +143,11 @@ lane::step lane::next(instant now) {
         current_.reset();
         return next(now);
     }
-    if (current_->not_before > now)
-        return {act::pause, std::min(current_->not_before, current_->give_up), {}};
+    if (current_->not_before > now) {
+        // At give_up itself it may still be tried: a pause until then would never end.
+        const auto too_late = current_->give_up + lease_clock::duration{1};
+        return {act::pause, std::min(current_->not_before, too_late), {}};
+    }
     state_ = state::claiming;
     millis patience{0};
     if (listening_)
@@ -221,9 +224,15 @@ void lane::on_called_off() {
     resolved();
 }
 
-void lane::on_ended() {
+void lane::on_ended(ending how, instant now) {
     base::ensure(state_ == state::running);
-    resolved();
+    const bool asks_again = how == ending::unfinished && is_firing(*current_) &&
+                            rules_.mode == remembering::at_least_once;
+    if (!asks_again) return resolved();
+    // It began in time; that it has to begin again is not its lateness.
+    current_->give_up = std::max(current_->give_up, now + rules_.lateness_max);
+    listening_ = false;
+    again(now + store_retry_first);
 }
 
 }  // namespace pawl::schedule

@@ -75,6 +75,9 @@ struct skipped_firing {
     skip_reason why = skip_reason::overlap;
 };
 
+// How a run ended: its firing is over, or somebody is to run it again.
+enum class ending { settled, unfinished };
+
 // Used by one thread at a time.
 class lane {
 public:
@@ -116,8 +119,9 @@ public:
     // time.
     void on_no_room(instant now);
     void on_called_off();
-    // The run that was granted has ended, however.
-    void on_ended();
+    // The run that was granted has ended. Left unfinished, as with a lost lease, an at-least-once
+    // firing is asked for again, by this lane too: there may be no journal that offers it.
+    void on_ended(ending how, instant now);
 
     bool is_running() const noexcept { return state_ == state::running; }
     bool is_idle() const noexcept { return state_ == state::waiting && queue_.empty(); }

@@ -65,6 +65,23 @@ bool dispatcher::fails_open(const track& which, const failure& why) const {
            which.decisions.wanted().kind == wish_kind::firing;
 }
 
+awaitable<void> dispatcher::audit_fail_open(self_ptr self, std::string job, std::string why) {
+    auto& me = *self;
+    audit_draft what;
+    what.actor = me.me_.name;
+    what.action = "job.fail_open";
+    what.target = job;
+    what.detail = why;
+    boost::asio::steady_timer timer{me.loop_.get_executor()};
+    for (int i = 0; i < audit_tries_max; ++i) {
+        auto auditing = me.journal_->append_audit(what);
+        const auto told = co_await std::move(auditing);
+        if (told.has_value() || me.stopping_) co_return;
+        auto waiting = me.sleep(timer, audit_retry);
+        co_await std::move(waiting);
+    }
+}
+
 awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, millis patience) {
     auto& me = *self;
     auto& lane_of = which->decisions;
@@ -106,6 +123,8 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
                                    "' runs without a lease, as on_store_down says; it may run "
                                    "elsewhere too");
             if (me.watcher_) me.watcher_->on_fail_open(which->plan->name);
+            if (me.journal_)
+                me.spawn(audit_fail_open(self, which->plan->name, answer.error().detail));
             lane_of.on_granted();
             auto performing = perform(self, which, std::nullopt);
             co_await std::move(performing);
@@ -250,6 +269,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     };
     run->record = std::make_shared<runtime::run_recorder>(me.loop_.get_executor(), me.journal_,
                                                           plan->output_limit, std::move(listener));
+    auto how_it_ended = ending::settled;
     auto start = me.start_of(*which, held);
     auto beginning_of = runtime::run_recorder::begin(run->record, start, journal_patience);
     const auto told = co_await std::move(beginning_of);
@@ -295,6 +315,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         co_await std::move(finishing);
         me.active_.erase(begun.id);
         if (held && is_over(status) && status != run_status::lost) held->mark_done();
+        if (!is_over(status)) how_it_ended = ending::unfinished;
     } else if (held && begun.outcome == begin_outcome::already_run && is_over(begun.status)) {
         // Whoever ran it was lost before it could tell the store.
         held->mark_done();
@@ -310,7 +331,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
             me.spawn(prune(self, plan->name, plan->keep_runs));
     }
     me.slots_.give_back();
-    which->decisions.on_ended();
+    which->decisions.on_ended(how_it_ended, lease_clock::now());
 }
 
 awaitable<void> dispatcher::prune(self_ptr self, std::string job, std::size_t keep) {
