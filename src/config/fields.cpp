@@ -33,6 +33,7 @@ constexpr std::array<synonym, 16> synonyms{{{"cron", "schedule"},
                                             {"retry", "retries"}}};
 // Longer words are no misspelt keys, and cost too much to compare.
 constexpr std::size_t misspelt_bytes_max = 64;
+constexpr std::string_view file_fields_section = "the file";
 
 const field_list<retry_settings>& retry_fields() {
     using r = retry_settings;
@@ -253,7 +254,7 @@ std::string section_of(std::string_view key) {
 
 std::vector<key_reference> known_keys() {
     std::vector<key_reference> all;
-    add_references(all, "the file", "", file_fields());
+    add_references(all, std::string{file_fields_section}, "", file_fields());
     add_references(all, "[agent]", "", agent_fields());
     add_references(all, "[agent]", "tls.", tls_fields());
     add_references(all, "[[user]]", "", user_fields());
@@ -280,6 +281,7 @@ void add_unknown_key(const reading_scope& scope, const toml::key& key, const std
         what += "; did you mean '" + prefix + std::string{*meant} + "'?";
     } else if (!other.empty()) {
         what += "; it belongs to " + other;
+        if (other == file_fields_section) what += ", above its first [table]";
     } else {
         what += names.size() > 10 ? "; docs/configuration.md lists its keys" : "; there are ";
         for (std::size_t i = 0; names.size() <= 10 && i < names.size(); ++i)

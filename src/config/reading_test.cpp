@@ -184,6 +184,8 @@ TEST(Configuration, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
         {"[agent]\nlisen = \"h:1\"",
          "f:2:1: unknown key 'lisen' in [agent]; did you mean 'listen'?"},
         {"timeout = \"3s\"", "f:1:1: unknown key 'timeout' in the file; it belongs to [[job]]"},
+        {"[agent]\nstore = \"memory:\"",
+         "f:2:1: unknown key 'store' in [agent]; it belongs to the file, above its first [table]"},
         {"[jobs]", "f:1:2: unknown key 'jobs' in the file; did you mean 'job'?"},
         {"[job]\nname = \"a\"",
          "f:1:1: job is no list of tables; write [[job]] with two brackets on each side"},
