@@ -1,0 +1,202 @@
+#include "journals/sqlite/board_table.hpp"
+
+#include "journals/rules/audit_chain.hpp"
+#include "journals/rules/texts.hpp"
+
+#include "board_statements_sql.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace pawl::sqlite {
+namespace {
+
+std::string_view sql(std::string_view name) {
+    return statement_named(embedded::board_statements_sql, name);
+}
+
+std::int64_t count_of(std::size_t limit) { return static_cast<std::int64_t>(limit); }
+
+job_entry job_from(const statement& row) {
+    job_entry job;
+    job.name = row.text(0);
+    job.schedule = row.text(1);
+    job.zone = row.text(2);
+    job.partitions = static_cast<std::uint32_t>(row.integer(3));
+    job.definition = row.text(4);
+    job.node = row.text(5);
+    job.since = row.integer(6);
+    job.published_at = row.integer(7);
+    return job;
+}
+
+}  // namespace
+
+board_table::board_table(connection& on, std::int64_t space)
+    : noted_statements{on},
+      space_{space},
+      find_trigger_{on, sql("trigger_find")},
+      add_trigger_{on, sql("trigger_add")},
+      remove_trigger_{on, sql("trigger_remove")},
+      list_triggers_{on, sql("trigger_list")},
+      add_pause_{on, sql("pause_add")},
+      remove_pause_{on, sql("pause_remove")},
+      list_pauses_{on, sql("pause_list")},
+      put_job_{on, sql("job_put")},
+      retire_job_{on, sql("job_retire")},
+      list_jobs_{on, sql("job_list")},
+      find_job_{on, sql("job_find")},
+      put_node_{on, sql("node_put")},
+      forget_nodes_{on, sql("node_forget")},
+      remove_node_{on, sql("node_remove")},
+      list_nodes_{on, sql("node_list")},
+      newest_audit_{on, sql("audit_newest")},
+      add_audit_{on, sql("audit_add")},
+      list_audit_{on, sql("audit_list")} {}
+
+bool board_table::has_trigger(const std::string& id) {
+    find_trigger_.start(space_, id);
+    const bool found = row(find_trigger_);
+    find_trigger_.reset();
+    return found;
+}
+
+bool board_table::add_trigger(const run_trigger& what, std::int64_t now) {
+    const auto arguments = journals::pack(what.arguments);
+    const std::int64_t last_saved = what.past == inheritance::last_saved ? 1 : 0;
+    return wrote(add_trigger_, space_, what.id, what.job, std::int64_t{what.partition}, arguments,
+                 last_saved, what.by, now);
+}
+
+bool board_table::remove_trigger(const std::string& id) {
+    return wrote(remove_trigger_, space_, id);
+}
+
+std::vector<run_trigger> board_table::triggers(std::size_t limit) {
+    std::vector<run_trigger> found;
+    list_triggers_.start(space_, count_of(limit));
+    while (row(list_triggers_)) {
+        auto& what = found.emplace_back();
+        what.id = list_triggers_.text(0);
+        what.job = list_triggers_.text(1);
+        what.partition = static_cast<std::uint32_t>(list_triggers_.integer(2));
+        what.arguments = journals::unpack(list_triggers_.text(3)).value_or(what.arguments);
+        what.past = list_triggers_.integer(4) != 0 ? inheritance::last_saved : inheritance::none;
+        what.by = list_triggers_.text(5);
+        what.at = list_triggers_.integer(6);
+    }
+    list_triggers_.reset();
+    return found;
+}
+
+bool board_table::pause(const job_pause& what) {
+    return wrote(add_pause_, space_, what.job, what.reason, what.by, what.at);
+}
+
+bool board_table::unpause(const std::string& job) { return wrote(remove_pause_, space_, job); }
+
+std::vector<job_pause> board_table::pauses(std::size_t limit) {
+    std::vector<job_pause> found;
+    list_pauses_.start(space_, count_of(limit));
+    while (row(list_pauses_))
+        found.push_back({list_pauses_.text(0), list_pauses_.text(1), list_pauses_.text(2),
+                         list_pauses_.integer(3)});
+    list_pauses_.reset();
+    return found;
+}
+
+void board_table::publish(job_entry& job, std::int64_t now) {
+    put_job_.start(space_, job.name, job.schedule, job.zone, std::int64_t{job.partitions},
+                   job.definition, job.node, now);
+    while (row(put_job_)) job.since = put_job_.integer(0);
+    put_job_.reset();
+    job.published_at = now;
+}
+
+bool board_table::retire(const std::string& name, const std::string& node) {
+    return wrote(retire_job_, space_, name, node);
+}
+
+std::vector<job_entry> board_table::jobs(const std::string& after, std::size_t limit) {
+    std::vector<job_entry> found;
+    list_jobs_.start(space_, after, count_of(limit));
+    while (row(list_jobs_)) found.push_back(job_from(list_jobs_));
+    list_jobs_.reset();
+    return found;
+}
+
+std::optional<job_entry> board_table::find_job(const std::string& name) {
+    std::optional<job_entry> found;
+    find_job_.start(space_, name);
+    if (row(find_job_)) found = job_from(find_job_);
+    find_job_.reset();
+    return found;
+}
+
+void board_table::node_beat(const node_entry& node, std::int64_t now) {
+    run(put_node_, space_, node.id, node.name, node.version, node.address, now,
+        std::int64_t{node.running}, std::int64_t{node.running_max}, std::int64_t{node.jobs},
+        std::int64_t{node.draining ? 1 : 0});
+    run(forget_nodes_, space_, now - journals::node_memory.count());
+}
+
+void board_table::node_leave(const std::string& id) { run(remove_node_, space_, id); }
+
+std::vector<node_entry> board_table::nodes(std::int64_t now, std::size_t limit) {
+    std::vector<node_entry> found;
+    list_nodes_.start(space_, now - journals::node_memory.count(), count_of(limit));
+    while (row(list_nodes_)) {
+        auto& node = found.emplace_back();
+        node.id = list_nodes_.text(0);
+        node.name = list_nodes_.text(1);
+        node.version = list_nodes_.text(2);
+        node.address = list_nodes_.text(3);
+        node.started_at = list_nodes_.integer(4);
+        node.last_seen = list_nodes_.integer(5);
+        node.age = millis{std::max<std::int64_t>(now - node.last_seen, 0)};
+        node.running = static_cast<std::uint32_t>(list_nodes_.integer(6));
+        node.running_max = static_cast<std::uint32_t>(list_nodes_.integer(7));
+        node.jobs = static_cast<std::uint32_t>(list_nodes_.integer(8));
+        node.draining = list_nodes_.integer(9) != 0;
+    }
+    list_nodes_.reset();
+    return found;
+}
+
+audit_entry board_table::append_audit(const audit_draft& what, std::int64_t now) {
+    std::uint64_t sequence = 0;
+    std::string hash;
+    newest_audit_.start(space_);
+    if (row(newest_audit_)) {
+        sequence = static_cast<std::uint64_t>(newest_audit_.integer(0));
+        hash = newest_audit_.text(1);
+    }
+    newest_audit_.reset();
+    auto entry = journals::next_entry(sequence, hash, what, now);
+    run(add_audit_, space_, static_cast<std::int64_t>(entry.sequence), entry.at, entry.actor,
+        entry.action, entry.target, entry.detail, entry.previous, entry.hash);
+    return entry;
+}
+
+std::vector<audit_entry> board_table::audit(std::uint64_t before, std::size_t limit) {
+    constexpr auto above_all = std::numeric_limits<std::int64_t>::max();
+    const bool from_newest = before == 0 || before > static_cast<std::uint64_t>(above_all);
+    std::vector<audit_entry> found;
+    list_audit_.start(space_, from_newest ? above_all : static_cast<std::int64_t>(before),
+                      count_of(limit));
+    while (row(list_audit_)) {
+        auto& entry = found.emplace_back();
+        entry.sequence = static_cast<std::uint64_t>(list_audit_.integer(0));
+        entry.at = list_audit_.integer(1);
+        entry.actor = list_audit_.text(2);
+        entry.action = list_audit_.text(3);
+        entry.target = list_audit_.text(4);
+        entry.detail = list_audit_.text(5);
+        entry.previous = list_audit_.text(6);
+        entry.hash = list_audit_.text(7);
+    }
+    list_audit_.reset();
+    return found;
+}
+
+}  // namespace pawl::sqlite
