@@ -73,7 +73,7 @@ async<std::vector<job_entry>> journal_on_postgresql::publish(std::vector<job_ent
     const auto self = shared_from_this();
     if (jobs.empty()) co_return jobs;
     // A name that is given twice counts as its last.
-    std::map<std::string_view, job_entry*> last;
+    std::map<std::string, job_entry*, std::less<>> last;
     for (auto& each : jobs) {
         if (auto fault = rules::fault_of(each)) co_return placed(std::move(*fault));
         each = rules::clean(std::move(each));

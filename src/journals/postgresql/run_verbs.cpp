@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 namespace pawl::postgresql {
 namespace {
@@ -118,25 +120,31 @@ async<std::vector<beat>> journal_on_postgresql::heartbeat(std::span<const run_ma
     std::vector<beat> answers(runs.size(), beat::stale);
     for (std::size_t from = 0; from < runs.size(); from += heartbeat_batch_max) {
         const auto batch = runs.subspan(from, std::min(runs.size() - from, heartbeat_batch_max));
+        // One that is named twice is asked for once.
+        std::map<std::pair<std::string_view, std::int64_t>, std::size_t> places;
         std::vector<std::string_view> ids;
         std::vector<std::int64_t> tokens;
-        for (const auto& each : batch) {
-            ids.push_back(each.id);
-            tokens.push_back(signed_number(each.token));
-        }
+        for (const auto& each : batch)
+            if (places.try_emplace({each.id, signed_number(each.token)}, ids.size()).second) {
+                ids.push_back(each.id);
+                tokens.push_back(signed_number(each.token));
+            }
         auto asked = call(text_->heartbeat);
         asked.add(ids).add(tokens);
         auto asking = pool_->ask(std::move(asked));
         const auto got = co_await std::move(asking);
         if (got.has_error()) co_return got.error();
         if (got->count() != 1 || got->columns() != 2) co_return unexpected("journal_heartbeat_v1");
+        std::vector<beat> told(ids.size(), beat::stale);
         const auto mark = [&](int column, beat answer) {
             for (const auto place : got->integers(0, column))
-                if (place >= 1 && place <= static_cast<std::int64_t>(batch.size()))
-                    answers[from + static_cast<std::size_t>(place) - 1] = answer;
+                if (place >= 1 && place <= static_cast<std::int64_t>(told.size()))
+                    told[static_cast<std::size_t>(place) - 1] = answer;
         };
         mark(0, beat::alive);
         mark(1, beat::cancel_requested);
+        for (std::size_t i = 0; i < batch.size(); ++i)
+            answers[from + i] = told[places.at({batch[i].id, signed_number(batch[i].token)})];
     }
     co_return answers;
 }

@@ -1,0 +1,206 @@
+#include "journals/mysql/journal_on_mysql.hpp"
+#include "journals/mysql/journal_rows.hpp"
+#include "journals/rules/texts.hpp"
+
+#include <utility>
+
+namespace pawl::mysql {
+namespace {
+
+namespace rules = journals;
+
+// How often a row may change between a look at it and the decision about it.
+constexpr int looks_max = 16;
+
+}  // namespace
+
+// ---- Texts
+
+std::string journal_on_mysql::saved_text(const run_start& start) const {
+    return "COALESCE((SELECT c.checkpoint FROM pawl_job_checkpoint AS c WHERE c.name_space = " +
+           space_ + " AND c.job_name = " + literal(start.job) +
+           " AND c.partition_number = " + std::to_string(start.partition) + "),'')";
+}
+
+std::string journal_on_mysql::firing_text(const std::string& job, std::uint32_t partition,
+                                          occurrence firing) const {
+    return "r.job_name = " + literal(job) +
+           " AND r.partition_number = " + std::to_string(partition) +
+           " AND r.occurrence = " + std::to_string(number(firing));
+}
+
+std::string journal_on_mysql::start_text(const statement& file, const run_start& start,
+                                         const std::string& reason) const {
+    const auto id = literal(start.id), job = literal(start.job);
+    const bool inherits = start.past == inheritance::last_saved;
+    const auto mine = "name_space = " + space_ + " AND run_id = " + id;
+    const auto told =
+        inherits ? "SELECT checkpoint FROM pawl_job_run WHERE " + mine + ";" : std::string{};
+    const auto event = event_text("ROW_COUNT() = 1 AND r." + mine, name_of(run_status::skipped),
+                                  reason, "r.completed_at");
+    return file.with({{"space", space_},
+                      {"id", id},
+                      {"job", job},
+                      {"part", std::to_string(start.partition)},
+                      {"due", start.firing ? std::to_string(number(*start.firing)) : "NULL"},
+                      {"key", literal(start.key)},
+                      {"owner", literal(start.owner)},
+                      {"node", literal(start.node)},
+                      {"token", text_of(start.token)},
+                      {"again", start.mode == delivery::at_least_once ? "1" : "0"},
+                      {"by", literal(start.trigger)},
+                      {"silence", std::to_string(start.silence_max.count())},
+                      {"checkpoint", inherits ? saved_text(start) : "''"},
+                      {"told", told},
+                      {"why", literal(reason)},
+                      {"event", event}});
+}
+
+// ---- A run begins
+
+async<beginning> journal_on_mysql::begin(run_start start) {
+    const auto self = shared_from_this();
+    if (auto fault = rules::fault_of(start)) co_return placed(std::move(*fault));
+    const auto cleaned = rules::clean(std::move(start));
+    bool trigger_waited = false;
+    for (int i = 0; i < looks_max; ++i) {
+        auto told = co_await begin_once(cleaned, trigger_waited);
+        if (told.has_error()) co_return told.error();
+        if (!*told) told = co_await rejoin(cleaned, trigger_waited);
+        if (told.has_error()) co_return told.error();
+        if (*told) co_return std::move(**told);
+    }
+    co_return failure{errc::unreachable, place_ + ": others write about this run all the time"};
+}
+
+async<std::optional<beginning>> journal_on_mysql::begin_once(const run_start& start,
+                                                             bool& trigger_waited) {
+    const auto& all = journal_statements::all();
+    // A trigger that was consumed in a round before need not wait any more.
+    const bool looks = start.answers_trigger && !trigger_waited;
+    const bool inherits = start.past == inheritance::last_saved;
+    auto text = start_text(looks ? all.begin_triggered : all.begin, start, {});
+    const std::size_t inserted = looks ? 2 : 1;
+    const std::size_t told = inserted + 2;
+    auto got = co_await ask(std::move(text), told + (inherits ? 2 : 1), "a beginning");
+    if (got.has_error()) co_return got.error();
+    if (looks && got->answers[1].affected == 1) trigger_waited = true;
+    if (got->answers[inserted].affected != 1) co_return std::optional<beginning>{};
+    beginning begun;
+    begun.id = start.id;
+    if (inherits && got->answers[told].next()) begun.checkpoint = got->answers[told].text(0);
+    co_return std::optional<beginning>{std::move(begun)};
+}
+
+async<std::optional<beginning>> journal_on_mysql::rejoin(const run_start& start,
+                                                         bool trigger_waits) {
+    const auto id = literal(start.id);
+    const auto which =
+        start.firing ? firing_text(start.job, start.partition, *start.firing) : "r.run_id = " + id;
+    auto text = journal_statements::all().known.with(
+        {{"run", run_columns()}, {"space", space_}, {"which", which}, {"id", id}});
+    auto got = co_await ask(std::move(text), 3, "a look at a run");
+    if (got.has_error()) co_return got.error();
+    if (!got->answers[0].next() || !got->answers[2].next()) co_return unexpected("a look at a run");
+    std::optional<rules::run_row> seen;
+    auto& row = got->answers[1];
+    if (row.next() && !(seen = run_in(row, 0))) co_return unexpected("a look at a run");
+    if (!seen && got->answers[2].integer(0) > 0) co_return placed(rules::id_taken(start.id));
+    const auto decided = rules::begin(seen, start, trigger_waits, {}, got->answers[0].integer(0));
+    if (decided.has_error()) co_return placed(decided.error());
+    if (decided->write == rules::begin_write::nothing)
+        co_return std::optional<beginning>{decided->answer};
+    // The row that was in the way is gone.
+    if (decided->write == rules::begin_write::insert) co_return std::optional<beginning>{};
+    const std::string run_number{row.text(0)};
+    co_return co_await take(start, run_number, *seen, *decided);
+}
+
+async<std::optional<beginning>> journal_on_mysql::take(const run_start& start,
+                                                       const std::string& run_number,
+                                                       const rules::run_row& seen,
+                                                       const rules::begin_decision& decided) {
+    const bool first = decided.answer.outcome == begin_outcome::begun;
+    const bool inherits = first && start.past == inheritance::last_saved;
+    const auto event = event_text("ROW_COUNT() = 1 AND r.run_number = " + run_number,
+                                  decided.event->kind, decided.event->text, "r.last_heartbeat");
+    const auto& mine = decided.row.record;
+    auto text = journal_statements::all().take.with(
+        {{"number", run_number},
+         {"seen_token", text_of(seen.record.token)},
+         {"seen_status", "'" + std::string{name_of(seen.record.status)} + "'"},
+         {"seen_attempt", std::to_string(seen.record.attempt)},
+         {"key", literal(mine.key)},
+         {"owner", literal(mine.owner)},
+         {"node", literal(mine.node)},
+         {"token", text_of(mine.token)},
+         {"again", mine.mode == delivery::at_least_once ? "1" : "0"},
+         {"by", literal(mine.trigger)},
+         {"first", first ? "1" : "0"},
+         {"silence", std::to_string(decided.row.silence_max.count())},
+         {"attempt", std::to_string(mine.attempt)},
+         {"taken_over", decided.row.taken_over ? "1" : "0"},
+         {"checkpoint", inherits ? saved_text(start) : "checkpoint"},
+         {"event", event},
+         {"trim", trim_text(run_number)},
+         {"run", run_columns()}});
+    auto got = co_await ask(std::move(text), 6, "a beginning");
+    if (got.has_error()) co_return got.error();
+    if (got->answers[1].affected != 1) co_return std::optional<beginning>{};
+    auto& row = got->answers[4];
+    std::optional<rules::run_row> now;
+    if (row.next()) now = run_in(row, 0);
+    if (!now) co_return unexpected("a beginning");
+    beginning told;
+    told.outcome = decided.answer.outcome;
+    told.id = std::move(now->record.id);
+    told.attempt = now->record.attempt;
+    told.checkpoint = std::move(now->record.checkpoint);
+    told.status = now->record.status;
+    told.output_size = now->record.output_size;
+    co_return std::optional<beginning>{std::move(told)};
+}
+
+// ---- A firing that does not run
+
+async<bool> journal_on_mysql::skip(run_start what, std::string reason) {
+    const auto self = shared_from_this();
+    if (auto fault = rules::fault_of(what)) co_return placed(std::move(*fault));
+    if (!what.firing)
+        co_return failure{errc::rejected,
+                          place_ + ": only a firing is skipped: give the run one, or leave it out"};
+    const auto cleaned = rules::clean(std::move(what));
+    const auto why = rules::one_line(reason);
+    for (int i = 0; i < looks_max; ++i) {
+        const auto told = co_await skip_once(cleaned, why);
+        if (told.has_error()) co_return told.error();
+        if (*told) co_return **told;
+    }
+    co_return failure{errc::unreachable, place_ + ": others write about this firing all the time"};
+}
+
+async<std::optional<bool>> journal_on_mysql::skip_once(const run_start& what,
+                                                       const std::string& reason) {
+    const auto& all = journal_statements::all();
+    auto text = start_text(all.skip, what, reason);
+    const auto got = co_await ask(std::move(text), 4, "a skipped firing");
+    if (got.has_error()) co_return got.error();
+    if (got->answers[1].affected == 1) co_return std::optional{true};
+    const auto which = firing_text(what.job, what.partition, *what.firing);
+    auto looking = all.known.with(
+        {{"run", run_columns()}, {"space", space_}, {"which", which}, {"id", literal(what.id)}});
+    auto known = co_await ask(std::move(looking), 3, "a look at a run");
+    if (known.has_error()) co_return known.error();
+    auto& row = known->answers[1];
+    if (row.next()) {
+        const auto there = run_in(row, 0);
+        if (!there) co_return unexpected("a look at a run");
+        co_return std::optional{there->record.id == what.id &&
+                                there->record.status == run_status::skipped};
+    }
+    if (known->answers[2].next() && known->answers[2].integer(0) > 0)
+        co_return placed(rules::id_taken(what.id));
+    co_return std::optional<bool>{};
+}
+
+}  // namespace pawl::mysql

@@ -1,0 +1,283 @@
+#include "journals/mysql/journal_on_mysql.hpp"
+#include "journals/mysql/journal_rows.hpp"
+#include "journals/rules/audit_chain.hpp"
+#include "journals/rules/texts.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace pawl::mysql {
+namespace {
+
+namespace rules = journals;
+
+constexpr std::uint64_t above_all = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t micros_per_milli = 1000;
+
+// What a job takes in the text beside its own bytes, which stand there in hexadecimal, the name
+// twice.
+std::size_t bytes_in_text(const job_entry& job) {
+    constexpr std::size_t literals = 256;
+    return 2 * (2 * job.name.size() + job.schedule.size() + job.zone.size() +
+                job.definition.size() + job.node.size()) +
+           literals;
+}
+
+std::string micros_text(std::int64_t at) { return std::to_string(at * micros_per_milli); }
+
+}  // namespace
+
+// ---- The board
+
+async<board> journal_on_mysql::read_board() {
+    const auto self = shared_from_this();
+    auto text = journal_statements::all().board.with(
+        {{"run", run_columns()}, {"space", space_}, {"limit", std::to_string(board_entries_max)}});
+    auto got = co_await ask(std::move(text), 1, "a look at the board");
+    if (got.has_error()) co_return got.error();
+    auto found = board_in(got->answers[0]);
+    if (!found) co_return unexpected("a look at the board");
+    co_return std::move(*found);
+}
+
+async<bool> journal_on_mysql::add_trigger(run_trigger what) {
+    const auto self = shared_from_this();
+    if (auto fault = rules::fault_of(what)) co_return placed(std::move(*fault));
+    const auto cleaned = rules::clean(std::move(what));
+    auto text = journal_statements::all().add_trigger.with(
+        {{"space", space_},
+         {"id", literal(cleaned.id)},
+         {"job", literal(cleaned.job)},
+         {"part", std::to_string(cleaned.partition)},
+         {"arguments", literal(rules::pack(cleaned.arguments))},
+         {"inherits", cleaned.past == inheritance::last_saved ? "1" : "0"},
+         {"by", literal(cleaned.by)}});
+    const auto got = co_await ask(std::move(text), 4, "a trigger");
+    if (got.has_error()) co_return got.error();
+    co_return got->answers[1].affected == 1 && got->answers[2].affected == 0;
+}
+
+async<bool> journal_on_mysql::remove_trigger(std::string id) {
+    const auto self = shared_from_this();
+    auto text =
+        journal_statements::all().remove_trigger.with({{"space", space_}, {"id", literal(id)}});
+    const auto got = co_await ask(std::move(text), 1, "a trigger");
+    if (got.has_error()) co_return got.error();
+    co_return got->answers[0].affected > 0;
+}
+
+async<bool> journal_on_mysql::pause(std::string job, std::string reason, std::string by) {
+    const auto self = shared_from_this();
+    auto text = journal_statements::all().pause.with(
+        {{"space", space_},
+         {"job", literal(job)},
+         {"why", literal(rules::one_line(reason))},
+         {"by", literal(rules::one_line(by, rules::name_bytes_max))}});
+    const auto got = co_await ask(std::move(text), 1, "a pause");
+    if (got.has_error()) co_return got.error();
+    co_return got->answers[0].affected == 1;
+}
+
+async<bool> journal_on_mysql::unpause(std::string job) {
+    const auto self = shared_from_this();
+    auto text = journal_statements::all().unpause.with({{"space", space_}, {"job", literal(job)}});
+    const auto got = co_await ask(std::move(text), 1, "a pause");
+    if (got.has_error()) co_return got.error();
+    co_return got->answers[0].affected > 0;
+}
+
+// ---- Jobs and nodes
+
+async<std::vector<job_entry>> journal_on_mysql::publish(std::vector<job_entry> jobs) {
+    const auto self = shared_from_this();
+    // A name that is given twice counts as its last. Written in the order of the names, so that two
+    // who publish the same never wait for each other in a circle.
+    std::map<std::string, job_entry*, std::less<>> last;
+    for (auto& each : jobs) {
+        if (auto fault = rules::fault_of(each)) co_return placed(std::move(*fault));
+        each = rules::clean(std::move(each));
+        last[each.name] = &each;
+    }
+    std::vector<job_entry*> batch;
+    std::size_t bytes = 0;
+    for (const auto& [name, each] : last) {
+        // As much as the server takes in one text: usually all.
+        if (!batch.empty() && bytes + bytes_in_text(*each) > pool_->facts().packet_max / 2) {
+            const auto published = co_await publish_batch(std::move(batch));
+            if (published.has_error()) co_return published.error();
+            batch.clear();
+            bytes = 0;
+        }
+        bytes += bytes_in_text(*each);
+        batch.push_back(each);
+    }
+    if (!batch.empty()) {
+        const auto published = co_await publish_batch(std::move(batch));
+        if (published.has_error()) co_return published.error();
+    }
+    for (auto& each : jobs) each = *last.at(each.name);
+    co_return jobs;
+}
+
+async<void> journal_on_mysql::publish_batch(std::vector<job_entry*> jobs) {
+    std::string values, names;
+    std::map<std::string_view, job_entry*> by_name;
+    for (auto* each : jobs) {
+        const auto name = literal(each->name);
+        values += (values.empty() ? "(" : ",(") + space_ + "," + name + "," +
+                  literal(each->schedule) + "," + literal(each->zone) + "," +
+                  std::to_string(each->partitions) + "," + literal(each->definition) + "," +
+                  literal(each->node) + ",UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))";
+        names += (names.empty() ? "" : ",") + name;
+        by_name[each->name] = each;
+    }
+    auto text = journal_statements::all().publish.with(
+        {{"space", space_}, {"values", values}, {"names", names}});
+    auto got = co_await ask(std::move(text), 4, "a publication");
+    if (got.has_error()) co_return got.error();
+    auto& row = got->answers[2];
+    while (row.next())
+        if (const auto known = by_name.find(row.text(0)); known != by_name.end()) {
+            known->second->since = row.integer(1);
+            known->second->published_at = row.integer(2);
+        }
+    co_return result<void>{};
+}
+
+async<std::size_t> journal_on_mysql::retire(std::vector<std::string> names, std::string node) {
+    const auto self = shared_from_this();
+    if (names.empty()) co_return std::size_t{0};
+    std::string all;
+    for (const auto& each : names) all += (all.empty() ? "" : ",") + literal(each);
+    auto text = journal_statements::all().retire.with(
+        {{"space", space_}, {"names", all}, {"node", literal(node)}});
+    const auto got = co_await ask(std::move(text), 1, "jobs that retire");
+    if (got.has_error()) co_return got.error();
+    co_return static_cast<std::size_t>(got->answers[0].affected);
+}
+
+async<std::vector<job_entry>> journal_on_mysql::ask_for_jobs(std::string which, std::size_t limit) {
+    auto text = journal_statements::all().jobs.with(
+        {{"space", space_}, {"which", which}, {"limit", std::to_string(limit)}});
+    auto got = co_await ask(std::move(text), 1, "a list of jobs");
+    if (got.has_error()) co_return got.error();
+    co_return jobs_in(got->answers[0]);
+}
+
+async<std::vector<job_entry>> journal_on_mysql::list_jobs(std::string after, std::size_t limit) {
+    const auto self = shared_from_this();
+    auto which = "job_name > " + literal(after);
+    co_return co_await ask_for_jobs(std::move(which), rules::within_page(limit));
+}
+
+async<std::optional<job_entry>> journal_on_mysql::find_job(std::string name) {
+    const auto self = shared_from_this();
+    auto which = "job_name = " + literal(name);
+    auto found = co_await ask_for_jobs(std::move(which), 1);
+    if (found.has_error()) co_return found.error();
+    if (found->empty()) co_return std::optional<job_entry>{};
+    co_return std::optional<job_entry>{std::move(found->front())};
+}
+
+async<void> journal_on_mysql::node_beat(node_entry me) {
+    const auto self = shared_from_this();
+    const auto& all = journal_statements::all();
+    const auto cleaned = rules::clean(std::move(me));
+    auto text = all.node.with({{"space", space_},
+                               {"id", literal(cleaned.id)},
+                               {"name", literal(cleaned.name)},
+                               {"version", literal(cleaned.version)},
+                               {"address", literal(cleaned.address)},
+                               {"running", std::to_string(cleaned.running)},
+                               {"running_max", std::to_string(cleaned.running_max)},
+                               {"jobs", std::to_string(cleaned.jobs)},
+                               {"draining", cleaned.draining ? "1" : "0"}});
+    const auto got = co_await ask(std::move(text), 1, "a node's beat");
+    if (got.has_error()) co_return got.error();
+    if (got->answers[0].affected != 1) co_return result<void>{};
+    // Nodes come rarely; what fails here is done when the next one comes.
+    auto forgetting = all.forget_nodes.with({{"space", space_}});
+    static_cast<void>(co_await ask(std::move(forgetting), 1, "nodes that are gone"));
+    co_return result<void>{};
+}
+
+async<void> journal_on_mysql::node_leave(std::string id) {
+    const auto self = shared_from_this();
+    auto text =
+        journal_statements::all().node_leaves.with({{"space", space_}, {"id", literal(id)}});
+    const auto got = co_await ask(std::move(text), 1, "a node that leaves");
+    if (got.has_error()) co_return got.error();
+    co_return result<void>{};
+}
+
+async<std::vector<node_entry>> journal_on_mysql::list_nodes() {
+    const auto self = shared_from_this();
+    auto text = journal_statements::all().nodes.with(
+        {{"space", space_},
+         {"memory_us", micros_text(rules::node_memory.count())},
+         {"limit", std::to_string(page_limit_max)}});
+    auto got = co_await ask(std::move(text), 1, "a list of nodes");
+    if (got.has_error()) co_return got.error();
+    co_return nodes_in(got->answers[0]);
+}
+
+// ---- The audit
+
+// Until nobody else has come between the look at the newest entry and the one that follows it.
+async<audit_entry> journal_on_mysql::append_audit(audit_draft what) {
+    const auto self = shared_from_this();
+    const auto cleaned = rules::clean(std::move(what));
+    const auto give_up = lease_clock::now() + settings_->common.timeout;
+    do {
+        auto entry = co_await try_audit(cleaned);
+        if (entry.has_error()) co_return entry.error();
+        if (*entry) co_return std::move(**entry);
+    } while (lease_clock::now() < give_up);
+    co_return failure{errc::unreachable, place_ + ": others write to the audit all the time"};
+}
+
+async<std::optional<audit_entry>> journal_on_mysql::try_audit(const audit_draft& what) {
+    const auto& all = journal_statements::all();
+    auto looking = all.audit_head.with({{"space", space_}});
+    auto head = co_await ask(std::move(looking), 2, "a look at the audit");
+    if (head.has_error()) co_return head.error();
+    if (!head->answers[0].next()) co_return unexpected("a look at the audit");
+    const auto now = head->answers[0].integer(0);
+    auto& newest = head->answers[1];
+    std::uint64_t sequence = 0;
+    std::string hash;
+    if (newest.next()) {
+        sequence = static_cast<std::uint64_t>(newest.integer(0));
+        hash = newest.text(1);
+    }
+    auto entry = rules::next_entry(sequence, hash, what, now);
+    auto text = all.audit.with({{"space", space_},
+                                {"sequence", std::to_string(entry.sequence)},
+                                {"at_us", micros_text(entry.at)},
+                                {"actor", literal(entry.actor)},
+                                {"action", literal(entry.action)},
+                                {"target", literal(entry.target)},
+                                {"detail", literal(entry.detail)},
+                                {"previous", "'" + entry.previous + "'"},
+                                {"hash", "'" + entry.hash + "'"}});
+    const auto added = co_await ask(std::move(text), 1, "the audit");
+    if (added.has_error()) co_return added.error();
+    if (added->answers[0].affected != 1) co_return std::optional<audit_entry>{};
+    co_return std::optional<audit_entry>{std::move(entry)};
+}
+
+async<std::vector<audit_entry>> journal_on_mysql::list_audit(std::uint64_t before,
+                                                             std::size_t limit) {
+    const auto self = shared_from_this();
+    const auto first = before == 0 ? above_all : std::min(before, above_all);
+    auto text = journal_statements::all().list_audit.with(
+        {{"space", space_},
+         {"before", std::to_string(first)},
+         {"limit", std::to_string(rules::within_page(limit))}});
+    auto got = co_await ask(std::move(text), 1, "a list of the audit");
+    if (got.has_error()) co_return got.error();
+    co_return audit_in(got->answers[0]);
+}
+
+}  // namespace pawl::mysql
