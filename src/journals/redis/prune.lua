@@ -12,7 +12,7 @@ for i = 1, #members, 2 do
   local young = keep_for == 0 or now - (row[6] or row[2] or 0) <= keep_for
   if excess <= 0 and young then return {removed, ''} end
   if not is_open[row[1]] and (excess > 0 or (keep_for > 0 and now - (row[3] or 0) > keep_for)) then
-    call('UNLINK', base .. 'run:' .. id, base .. 'events:' .. id, base .. 'output:' .. id)
+    call('UNLINK', base .. 'run:' .. id, base .. 'events:' .. id, base .. 'chunks:' .. id, base .. 'output:' .. id)
     if row[5] then call('HDEL', base .. 'firings:' .. job, row[4] .. ':' .. row[5]) end
     call('ZREM', KEYS[1], id)
     call('ZREM', index, id)

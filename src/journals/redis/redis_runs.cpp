@@ -108,6 +108,7 @@ async<bool> redis_journal::append_output(run_mark who, std::uint64_t offset, std
     call.add(static_cast<std::int64_t>(offset)).add(bytes);
     call.add(static_cast<std::int64_t>(std::min(limit, limit_max)));
     call.add(static_cast<std::int64_t>(merged_chunk_max));
+    call.add(static_cast<std::int64_t>(dropped_chunks_max));
     co_return co_await ask_flag(call);
 }
 
