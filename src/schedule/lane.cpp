@@ -114,6 +114,16 @@ bool lane::offer_orphan(std::string id, occurrence firing, instant now) {
 
 void lane::forget_firings() { std::erase_if(queue_, is_firing); }
 
+void lane::forget_ahead(occurrence now) {
+    const auto is_ahead = [&](const wish& one) {
+        return is_firing(one) && number(*one.firing) > number(now);
+    };
+    std::erase_if(queue_, is_ahead);
+    if (!current_ || !is_ahead(*current_)) return;
+    if (state_ == state::waiting) resolved();
+    if (state_ == state::claiming) ahead_ = true;
+}
+
 void lane::drop_late(instant now) {
     for (const auto& one : queue_)
         if (is_firing(one) && one.give_up < now) skip(one, skip_reason::too_late);
@@ -159,18 +169,21 @@ lane::step lane::next(instant now) {
 std::vector<skipped_firing> lane::take_skipped() { return std::exchange(skipped_, {}); }
 
 void lane::again(instant when) {
+    if (ahead_) return resolved();
     state_ = state::waiting;
     current_->not_before = when;
 }
 
 void lane::resolved() {
     state_ = state::waiting;
+    ahead_ = false;
     current_.reset();
 }
 
 void lane::on_granted() {
     base::ensure(state_ == state::claiming);
     state_ = state::running;
+    ahead_ = false;
     drop_overlapped();
 }
 

@@ -91,6 +91,9 @@ public:
     bool offer_orphan(std::string id, occurrence firing, instant now);
     // Lets go of all firings that wait, as the job is paused or gone. Triggers stay.
     void forget_firings();
+    // The wall clock was put back to `now`: lets go of firings that lie ahead of it, which would
+    // keep others waiting until then. The timetable hands them out again in their time.
+    void forget_ahead(occurrence now);
 
     enum class act {
         nothing,  // nobody wants anything
@@ -145,6 +148,7 @@ private:
     std::deque<wish> queue_;  // orphans first, then firings in their order, then triggers
     std::optional<wish> current_;
     std::vector<skipped_firing> skipped_;
+    bool ahead_ = false;      // the current one is let go of once its claim is answered
     bool listening_ = false;  // the current one was found busy: wait for the store's push
     int failures_ = 0;
 };
