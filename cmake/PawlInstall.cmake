@@ -122,6 +122,8 @@ if(TARGET pawl_store_postgresql)
   # For administrators of databases in which pawl may not make its tables itself.
   install(FILES ${PROJECT_SOURCE_DIR}/src/stores/postgresql/schema.sql
           DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql.sql)
+  install(FILES ${PROJECT_SOURCE_DIR}/src/journals/postgresql/schema.sql
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql-journal.sql)
 endif()
 if(TARGET pawl_share)
   install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -1,6 +1,9 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
 #include "stores/postgresql/postgresql_store.hpp"
+#ifdef PAWL_JOURNAL_POSTGRESQL
+#include "journals/postgresql/postgresql_journal.hpp"
+#endif
 
 #include <algorithm>
 
@@ -162,6 +165,11 @@ store_plan plan_postgresql(const base::store_url& url) {
     plan.make = [settings](net::loop& where) {
         return postgresql::make_postgresql_store(where, settings);
     };
+#ifdef PAWL_JOURNAL_POSTGRESQL
+    plan.make_journal = [settings](net::loop& where) {
+        return postgresql::make_postgresql_journal(where, settings);
+    };
+#endif
     return plan;
 }
 
