@@ -35,6 +35,8 @@ constexpr double look_jitter = 0.2;
 // A newcomer is given something when it was seen twice: one that dies as it starts moves nothing.
 constexpr int looks_to_believe = 2;
 constexpr std::uint32_t looks_to_move_all = 16;
+// Where many join at once, or nothing is granted at all, the next look shows which slots are free.
+constexpr int slots_tried_max = 8;
 
 nanos times(nanos whole, double factor) {
     return nanos{static_cast<std::int64_t>(static_cast<double>(whole.count()) * factor)};
@@ -169,6 +171,7 @@ void sharing::looked(const std::vector<member>& present, instant now, double cha
     if (is_present()) {
         deliberate();
     } else if (take_slot()) {
+        slots_tried_ = 0;
         standing_ = standing::wanting;
     }
 }
@@ -203,7 +206,8 @@ void sharing::announced(instant now) {
 void sharing::slot_taken(instant now) {
     base::ensure(standing_ == standing::announcing);
     others_.insert(std::lower_bound(others_.begin(), others_.end(), *slot_), *slot_);
-    standing_ = take_slot() && now < look_at_ ? standing::wanting : standing::absent;
+    const bool once_more = ++slots_tried_ < slots_tried_max && now < look_at_;
+    standing_ = once_more && take_slot() ? standing::wanting : standing::absent;
 }
 
 void sharing::announce_failed(const failure& why, instant now, double chance) {

@@ -120,6 +120,7 @@ private:
     // State
     standing standing_ = standing::absent;
     std::optional<std::uint32_t> slot_;  // ours, or that we had last
+    int slots_tried_ = 0;                // since the last look
     std::vector<std::uint32_t> others_;  // slots of our kind, sorted
     std::vector<std::uint32_t> agreed_;  // the members that `mine` was worked out from
     std::vector<part> parts_;

@@ -177,6 +177,22 @@ TEST(Sharing, AMemberTakesTheLowestSlotThatIsFree) {
     EXPECT_EQ(late.announcing, 4u);
 }
 
+// A store in quarantine says busy to every slot.
+TEST(Sharing, TriesFewSlotsBetweenTwoLooks) {
+    participant late{16};
+    late.see({});
+    int tried = 0;
+    while (std::exchange(late.announcing, std::nullopt)) {
+        ++tried;
+        late.machine.slot_taken(late.now);
+        late.settle();
+    }
+    EXPECT_EQ(tried, 8);
+    EXPECT_EQ(late.until, late.now + 3s);
+    late.see({});
+    EXPECT_TRUE(late.announcing);
+}
+
 TEST(Sharing, ANewcomerClaimsItsShareAndNoMore) {
     participant late{16};
     late.join({{16, 0, 1}});
