@@ -92,6 +92,19 @@ void audit(journal_client& where, std::string action, std::string target, std::s
     }
 }
 
+void audit_where_possible(const globals& options, std::string action, std::string target,
+                          std::string detail) {
+    std::optional<journal_client> records;
+    try {
+        records.emplace(options);
+    } catch (const exit_error& error) {
+        return log(log_level::debug, std::string{"not audited: "} + error.what());
+    } catch (const store_error& error) {
+        return log(log_level::warn, std::string{"not audited: "} + error.what());
+    }
+    audit(*records, std::move(action), std::move(target), std::move(detail));
+}
+
 std::vector<job_entry> known_jobs(journal_client& where) {
     std::vector<job_entry> all;
     for (;;) {

@@ -45,6 +45,10 @@ std::string actor_name();
 // Writes down what somebody did. A journal that fails is told on stderr, as what was done is done.
 void audit(journal_client& where, std::string action, std::string target, std::string detail);
 
+// The same for a command that needs no journal: where there is none, the log has to do.
+void audit_where_possible(const globals& options, std::string action, std::string target,
+                          std::string detail);
+
 // The entry of a job that some agent has published. Throws exit_error, with the nearest name, where
 // there is none.
 job_entry known_job(journal_client& where, const std::string& name);

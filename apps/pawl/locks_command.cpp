@@ -2,6 +2,7 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "pawl/commands.hpp"
+#include "pawl/journal_client.hpp"
 #include "pawl/output.hpp"
 
 #include <unistd.h>
@@ -131,6 +132,9 @@ status release_lock(const globals& options, const release_options& how) {
     log(log_level::warn, "forced release of '" + how.key + "', held by " + one.owner +
                              " under token " + std::to_string(number(one.holder)) +
                              "; reason: " + how.reason);
+    audit_where_possible(
+        options, "lock.release", how.key,
+        "token " + std::to_string(number(one.holder)) + " of " + one.owner + ": " + how.reason);
     const auto after = store.inspect(how.key);
     const auto free_in = after ? after->remaining : millis{0};
     if (options.json)

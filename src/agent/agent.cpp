@@ -1,6 +1,7 @@
 #include "agent/agent.hpp"
 
 #include "agent/plans.hpp"
+#include "time/clocks.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -17,12 +18,20 @@ namespace {
 using boost::asio::awaitable;
 using schedule::tone;
 
+// Commands that ignore SIGTERM have their grace, and their last words are written down.
+constexpr millis stop_allowance{30'000};
+
 // Says what the dispatcher does, and passes it on.
 class narrator : public schedule::dispatch_observer {
 public:
-    narrator(std::function<void(tone, std::string_view)> say,
+    narrator(std::function<void(tone, std::string_view)> say, std::function<void()> ready,
              std::shared_ptr<schedule::dispatch_observer> other)
-        : say_{std::move(say)}, other_{std::move(other)} {}
+        : say_{std::move(say)}, ready_{std::move(ready)}, other_{std::move(other)} {}
+
+    void on_ready() override {
+        ready_();
+        if (other_) other_->on_ready();
+    }
 
     void say(tone how, std::string_view line) override {
         if (say_) say_(how, line);
@@ -50,6 +59,7 @@ public:
 
 private:
     std::function<void(tone, std::string_view)> say_;
+    std::function<void()> ready_;
     std::shared_ptr<schedule::dispatch_observer> other_;
 };
 
@@ -59,6 +69,7 @@ agent::agent(agent_parts made_of)
     : parts_{std::move(made_of)},
       loop_{parts_.core->loop()},
       around_{std::make_shared<command_surroundings>(loop_, *parts_.guards, parts_.stores)},
+      notice_{std::make_shared<const systemd_notice>()},
       configured_{parts_.configured} {}
 
 agent::~agent() = default;
@@ -84,16 +95,24 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
     made_of.records = me.parts_.records;
     made_of.me = {me.configured_.agent.name, made_of.engine->owner(), me.parts_.version, ""};
     made_of.runs_max = static_cast<std::size_t>(me.configured_.agent.max_concurrent_runs);
-    made_of.watcher = std::make_shared<narrator>(me.parts_.say, me.parts_.watcher);
+    const auto ready = [&me] {
+        me.say(tone::info, "node '" + me.configured_.agent.name + "' is ready");
+        me.notice_->ready(me.summary());
+    };
+    made_of.watcher = std::make_shared<narrator>(me.parts_.say, ready, me.parts_.watcher);
     me.dispatcher_ = std::make_shared<schedule::dispatcher>(std::move(made_of));
     me.use(me.configured_);
     boost::asio::co_spawn(me.loop_.get_executor(), watch_signals(self), boost::asio::detached);
+    boost::asio::co_spawn(me.loop_.get_executor(), watch_file(self), boost::asio::detached);
+    boost::asio::co_spawn(me.loop_.get_executor(), systemd_notice::keep_alive(me.notice_, me.loop_),
+                          boost::asio::detached);
     me.say(tone::info, "node '" + me.configured_.agent.name + "' begins with " +
                            std::to_string(me.configured_.jobs.size()) + " jobs");
     auto running = schedule::dispatcher::run(me.dispatcher_, me.stop_.get_token(),
                                              me.configured_.agent.shutdown_grace);
     co_await std::move(running);
     me.ended_ = true;
+    if (me.watch_) me.watch_->stop();
     me.say(tone::info, "node '" + me.configured_.agent.name + "' has ended");
     co_return true;
 }
@@ -118,9 +137,27 @@ awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
         }
         me.say(tone::info, "told to end: nothing new begins, and " +
                                std::to_string(me.dispatcher_->running()) + " runs may finish");
+        me.notice_->stopping("runs are left to finish");
+        // What runs may take its time, and then its grace.
+        me.notice_->takes_longer(me.configured_.agent.shutdown_grace + stop_allowance);
         me.stop_.request_stop();
     }
 }
+
+awaitable<void> agent::watch_file(std::shared_ptr<agent> self) {
+    auto& me = *self;
+    if (me.parts_.file.empty() || !me.parts_.read_again) co_return;
+    me.watch_ = std::make_unique<file_watch>(me.loop_, me.parts_.file);
+    for (;;) {
+        auto watching = me.watch_->changed();
+        const bool changed = co_await std::move(watching);
+        if (!changed || me.stop_.stop_requested()) co_return;
+        auto reloading = reload(self, me.parts_.file + " has changed");
+        co_await std::move(reloading);
+    }
+}
+
+std::string agent::summary() const { return std::to_string(configured_.jobs.size()) + " jobs"; }
 
 awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
     auto& me = *self;
@@ -129,6 +166,7 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
         me.reload_again_ = true;
         co_return;
     }
+    me.notice_->reloading(time::monotonic_now());
     do {
         me.reload_again_ = false;
         auto reading = me.loop_.run_blocking(me.parts_.read_again);
@@ -158,6 +196,7 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
                                std::to_string(me.configured_.jobs.size()) + " jobs");
     } while (me.reload_again_);
     me.reloading_ = false;
+    me.notice_->ready(me.summary());
 }
 
 }  // namespace pawl::agent

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "agent/command_body.hpp"
+#include "agent/file_watch.hpp"
+#include "agent/systemd_notice.hpp"
 #include "config/reading.hpp"
 #include "exec/launcher.hpp"
 #include "runtime/core.hpp"
@@ -43,15 +45,19 @@ public:
 
 private:
     static boost::asio::awaitable<void> watch_signals(std::shared_ptr<agent> self);
+    static boost::asio::awaitable<void> watch_file(std::shared_ptr<agent> self);
     static boost::asio::awaitable<void> reload(std::shared_ptr<agent> self, std::string why);
     void use(const config::settings& configured);
+    std::string summary() const;
     void say(schedule::tone how, std::string_view line) const;
 
     // Constant after construction
     agent_parts parts_;
     net::loop& loop_;
     std::shared_ptr<const command_surroundings> around_;
+    std::shared_ptr<const systemd_notice> notice_;
     // State
+    std::unique_ptr<file_watch> watch_;
     config::settings configured_;
     std::shared_ptr<schedule::dispatcher> dispatcher_;
     std::stop_source stop_;

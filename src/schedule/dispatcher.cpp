@@ -147,6 +147,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     auto looking = look_at_board(self);
     co_await std::move(looking);
     me.ready_ = true;
+    if (me.watcher_) me.watcher_->on_ready();
     me.spawn(keep_time(self));
     me.spawn(watch_board(self));
     me.spawn(keep_registered(self));

@@ -46,6 +46,10 @@ constexpr millis clock_offset_tolerated{500};
 constexpr millis journal_patience{2'000};
 // A run that is taken up again and again beyond its retries kills whoever runs it.
 constexpr int takeovers_max = 10;
+// That a job has run without a lease is audited when the journal is back, if that is within an
+// hour.
+constexpr millis audit_retry{5'000};
+constexpr int audit_tries_max = 720;
 // Before SIGKILL has to have been carried out.
 constexpr millis kill_lead_max{20};
 
@@ -65,6 +69,8 @@ public:
     virtual ~dispatch_observer() = default;
 
     virtual void say(tone /*how*/, std::string_view /*line*/) {}
+    // It knows what there is to know, and its schedules fire from now on.
+    virtual void on_ready() {}
     virtual void on_run_begun(const std::string& /*job*/, millis /*late*/, fence_token) {}
     virtual void on_run_ended(const std::string& /*job*/, run_status, millis /*took*/) {}
     virtual void on_skipped(const std::string& /*job*/, occurrence, skip_reason) {}
@@ -142,6 +148,8 @@ private:
                                                     busy other);
     static boost::asio::awaitable<void> tell_skipped(self_ptr self, std::shared_ptr<track> which);
     bool fails_open(const track& which, const failure& why) const;
+    static boost::asio::awaitable<void> audit_fail_open(self_ptr self, std::string job,
+                                                        std::string why);
 
     // One run, from its grant to its release.
     static boost::asio::awaitable<void> perform(self_ptr self, std::shared_ptr<track> which,
