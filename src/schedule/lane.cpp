@@ -214,7 +214,12 @@ void lane::on_busy(const busy& why, bool marked, instant now, double chance) {
 
 void lane::on_done() {
     base::ensure(state_ == state::claiming);
-    resolved();
+    // Abandoned, by its row, and done, by the store: a later one has run, and this one never will
+    // unless it is asked for by its row alone.
+    const bool was_passed = current_->kind == wish_kind::orphan && !current_->passed;
+    if (!was_passed) return resolved();
+    current_->passed = true;
+    state_ = state::waiting;
 }
 
 void lane::on_failure(instant now, double chance) {

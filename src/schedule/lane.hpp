@@ -59,7 +59,9 @@ struct wish {
     std::optional<occurrence> firing{};  // of a firing and of an orphan
     std::string id{};                    // of a trigger; of an orphan's run
     instant not_before{};
-    instant give_up{};  // no attempt is made after this
+    instant give_up{};    // no attempt is made after this
+    bool passed = false;  // of an orphan: later firings have run since, so that the store would
+                          // refuse it; it is claimed without its occurrence, and its row decides
 };
 
 enum class skip_reason {

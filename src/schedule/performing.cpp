@@ -104,7 +104,8 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
         if (!served) co_return lane_of.on_no_room(lease_clock::now());
     }
     auto options = which->plan->lease;
-    if (lane_of.wanted().firing && which->plan->lane.mode != remembering::off) {
+    if (lane_of.wanted().firing && !lane_of.wanted().passed &&
+        which->plan->lane.mode != remembering::off) {
         options.firing = lane_of.wanted().firing;
         options.mode = which->plan->mode();
     }
