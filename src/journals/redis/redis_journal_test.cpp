@@ -119,7 +119,7 @@ const std::string documented_user =
     "+evalsha +time +get +mget +set +setrange +zadd +zrangebylex +zrem +publish +subscribe "
     "+unsubscribe +pubsub|numsub +info +config|get +acl|whoami +wait +exists +incr +unlink +hget "
     "+hset +hsetnx +hmget +hgetall +hdel +hexists +zcard +zscore +zrange +zrangebyscore "
-    "+zrevrangebyscore +zremrangebyscore +sadd +srem +scard +rpush +lpush +lpop +lindex +llen "
+    "+zrevrangebyscore +sadd +srem +scard +rpush +lpush +lpop +lindex +llen "
     "+lrange";
 
 redis_settings as_locker(const redis_server& server) {
@@ -194,6 +194,9 @@ TEST(RedisJournal, AFullRedisRejectsAndNothingIsHalfWritten) {
     const auto run = fresh_firing_run("job", 1, 1);
     const auto next = fresh_firing_run("job", 2, 2);
     mine.begin(run);
+    const auto over = fresh_run("over", 1);
+    mine.begin(over);
+    EXPECT_TRUE(mine.get(mine->finish(mark_of(over), ended(run_status::lost))));
     const auto before = server.ask({"HGETALL", "pawl:journal:run:" + run.id});
     server.ask({"CONFIG", "SET", "maxmemory", "1"});
     const auto who = mark_of(run);
@@ -210,6 +213,8 @@ TEST(RedisJournal, AFullRedisRejectsAndNothingIsHalfWritten) {
     refused(mine.refusal(mine->add_trigger(conformance::trigger_for("job"))));
     refused(mine.refusal(mine->pause("job", "why", "me")));
     refused(mine.refusal(mine->append_audit(conformance::draft_of("me", "job"))));
+    // What makes room works.
+    EXPECT_EQ(mine.get(mine->prune("over", 0, 0ms, 10)), 1u);
     server.ask({"CONFIG", "SET", "maxmemory", "0"});
     EXPECT_EQ(server.ask({"HGETALL", "pawl:journal:run:" + run.id}), before);
     EXPECT_EQ(server.ask({"ZRANGE", "pawl:journal:beats", "0", "-1"}), run.id);
