@@ -106,7 +106,8 @@ public:
                                                     std::stop_token stop = {});
     // The body runs on a thread of its own.
     boost::asio::awaitable<run_outcome> async_run(job what, std::stop_token stop = {});
-    // Each term runs on a thread of its own.
+    // Each term runs on a thread of its own. Both end before this object does: request `stop` and
+    // await them.
     boost::asio::awaitable<std::uint64_t> async_lead(std::string key, lease_options options,
                                                      std::stop_token stop, term_body body);
     boost::asio::awaitable<void> async_share(std::string name, std::uint32_t count,

@@ -32,7 +32,10 @@ struct candidacy {
           key{std::move(wanted)},
           options{how},
           shutdown{std::move(until)},
-          machine{leasing::election_plan_of(how), lease_clock::now()} {}
+          machine{leasing::election_plan_of(how), lease_clock::now()} {
+        // The election itself asks again, and forgets old failures when it is answered.
+        options.on_store_down = store_down::skip;
+    }
 
     // Constant after construction
     std::shared_ptr<engine> home;
