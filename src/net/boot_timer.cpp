@@ -1,35 +1,38 @@
 #include "net/boot_timer.hpp"
 
 #include "base/ensure.hpp"
+#include "time/boot_alarm.hpp"
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 
 namespace pawl::net {
 
-boot_timer::boot_timer(const boost::asio::any_io_executor& executor)
-    : descriptor_{executor, timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)} {
-    base::ensure(descriptor_.native_handle() >= 0);
+namespace {
+
+int fresh_timer() {
+    const int file = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (file >= 0) return file;
+    throw boost::system::system_error{errno, boost::system::system_category(), "timerfd_create"};
 }
+
+}  // namespace
+
+boot_timer::boot_timer(const boost::asio::any_io_executor& executor)
+    : descriptor_{executor, fresh_timer()} {}
 
 void boot_timer::set(instant when) {
     if (when == when_) return;
     when_ = when;
-    itimerspec setting{};
-    if (when != instant::max()) {
-        // Zero would disarm it: a time that has passed is the first nanosecond since boot.
-        const auto since_boot = std::max(when.time_since_epoch(), std::chrono::nanoseconds{1});
-        setting.it_value.tv_sec = since_boot.count() / 1'000'000'000;
-        setting.it_value.tv_nsec = since_boot.count() % 1'000'000'000;
-    }
-    base::ensure(
-        timerfd_settime(descriptor_.native_handle(), TFD_TIMER_ABSTIME, &setting, nullptr) == 0);
+    base::ensure(time::set_boot_alarm(descriptor_.native_handle(), when));
 }
 
 void boot_timer::wake() { set(instant{}); }

@@ -15,6 +15,7 @@ namespace pawl::net {
 // Used on its executor only. At most one coroutine waits at a time.
 class boot_timer {
 public:
+    // Throws boost::system::system_error when the system is out of descriptors.
     explicit boot_timer(const boost::asio::any_io_executor& executor);
 
     // When the timer fires next; instant::max() for never. Moves a wait that has begun already.
