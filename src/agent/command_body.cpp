@@ -3,6 +3,8 @@
 #include "base/ensure.hpp"
 #include "base/text.hpp"
 
+#include <boost/system/system_error.hpp>
+
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -90,7 +92,7 @@ exec::command command_for(const config::job_settings& job, const run_order& orde
     return wanted;
 }
 
-std::string out_of_descriptors(const exec::command& wanted, int error) {
+std::string cannot_start(const exec::command& wanted, int error) {
     exec::spawn_fault fault;
     fault.error = error;
     return fault.describe(wanted);
@@ -127,7 +129,6 @@ command_body::command_body(std::shared_ptr<const command_surroundings> around,
                            schedule::output_sink sink)
     : around_{std::move(around)},
       job_{std::move(job)},
-      child_{around_->loop.get_executor(), around_->guards},
       output_{around_->loop.get_executor(), std::move(sink)} {
     limits_.grace = job_->grace;
 }
@@ -148,14 +149,14 @@ awaitable<body_result> command_body::run_command(exec::command wanted) {
     exec::command shown{wanted.arguments};
     shown.working_directory = wanted.working_directory;
     exec::descriptor nowhere{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
-    if (!nowhere.is_open()) co_return failed(out_of_descriptors(shown, errno));
+    if (!nowhere.is_open()) co_return failed(cannot_start(shown, errno));
     exec::descriptor written = output_.open();
-    if (!written.is_open()) co_return failed(out_of_descriptors(shown, errno));
+    if (!written.is_open()) co_return failed(cannot_start(shown, errno));
     // So that another user can open /dev/stdout; a command that does not gets by without.
     if (wanted.user) std::ignore = fchown(written.get(), wanted.user->user, wanted.user->group);
     wanted.streams = {nowhere.get(), written.get(), written.get()};
-    given_to_guard_ = true;
-    auto spawning = child_.spawn(std::move(wanted), limits_);
+    if (const int error = make_child(); error != 0) co_return failed(cannot_start(shown, error));
+    auto spawning = child_->spawn(std::move(wanted), limits_);
     const std::optional<exec::spawn_fault> fault = co_await std::move(spawning);
     nowhere.close();
     written.close();
@@ -164,25 +165,35 @@ awaitable<body_result> command_body::run_command(exec::command wanted) {
         co_return failed(fault->describe(shown));
     }
     // What came while it was being started.
-    child_.extend(limits_.stop_at, limits_.kill_at);
-    auto waiting = child_.wait();
+    child_->extend(limits_.stop_at, limits_.kill_at);
+    auto waiting = child_->wait();
     const exec::exit_status status = co_await std::move(waiting);
     auto finishing = output_.finish();
     co_await std::move(finishing);
     co_return ended(status);
 }
 
+// What errno says when there is no more of something that it takes.
+int command_body::make_child() {
+    try {
+        child_.emplace(around_->loop.get_executor(), around_->guards);
+        return 0;
+    } catch (const boost::system::system_error& error) {
+        return error.code().value();
+    }
+}
+
 void command_body::extend(instant stop_at, instant kill_at) {
     limits_.stop_at = stop_at;
     limits_.kill_at = kill_at;
-    if (given_to_guard_) child_.extend(stop_at, kill_at);
+    if (child_) child_->extend(stop_at, kill_at);
 }
 
 void command_body::stop(stop_cause why) {
     if (!stopped_) stopped_ = why;
     // Also when it was told before: a lease that is lost leaves less time than a cancellation. The
     // guard keeps to the earliest.
-    if (given_to_guard_) child_.stop(grace_for(why));
+    if (child_) child_->stop(grace_for(why));
 }
 
 millis command_body::grace_for(stop_cause why) const {

@@ -54,6 +54,7 @@ public:
 
 private:
     boost::asio::awaitable<schedule::body_result> run_command(exec::command wanted);
+    int make_child();
     schedule::body_result ended(const exec::exit_status& status) const;
     schedule::body_result never_began() const;
     millis grace_for(schedule::stop_cause why) const;
@@ -62,11 +63,11 @@ private:
     std::shared_ptr<const command_surroundings> around_;
     std::shared_ptr<const config::job_settings> job_;
 
-    exec::child child_;
     output_collector output_;
     exec::limits limits_{};
     std::optional<schedule::stop_cause> stopped_;  // the first cause
-    bool given_to_guard_ = false;
+    // From when it is given to its guard. Not before: each has descriptors, which may run out.
+    std::optional<exec::child> child_;
 };
 
 // For the dispatcher: a body for each run of this job.

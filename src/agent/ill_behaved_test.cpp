@@ -13,9 +13,11 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -266,6 +268,41 @@ TEST(IllBehaved, AHundredAtOnceKeepTheirStatusAndOutputApart) {
     body_trial house;
     auto work = run_at_once(house, 100);
     EXPECT_EQ(house.loop().wait_for(std::move(work)), 100);
+}
+
+std::size_t open_descriptors() {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator{"/proc/self/fd"})
+        ++count;
+    return count;
+}
+
+// An agent that is out of descriptors says so, wherever it runs out, loses none, and goes on when
+// there are some again: leave it one, two, three, until it has enough.
+TEST(IllBehaved, OutOfDescriptorsIsOneClearLineAndPasses) {
+    body_trial house;
+    ASSERT_TRUE(house.run(shell("true")).how.succeeded);
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const exec::descriptor first_free{open("/dev/null", O_RDONLY | O_CLOEXEC)};
+    const std::size_t open_before = open_descriptors();
+    int refused = 0;
+    for (rlim_t spare = 1; spare < 20; ++spare) {
+        const rlimit narrow{static_cast<rlim_t>(first_free.get()) + spare, before.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &narrow);
+        const auto ended = house.run(shell("echo here"));
+        setrlimit(RLIMIT_NOFILE, &before);
+        // The last watchdog ends a moment after its command.
+        EXPECT_TRUE(eventually([&] { return open_descriptors() <= open_before; })) << spare;
+        if (ended.how.succeeded) continue;
+        ++refused;
+        EXPECT_EQ(ended.output, "");
+        EXPECT_EQ(ended.how.reason,
+                  "cannot run '/bin/sh': its guard did not start: Too many open files");
+    }
+    EXPECT_GE(refused, 4);
+    EXPECT_LT(refused, 19);
+    EXPECT_EQ(house.run(shell("echo here")).output, "here\n");
 }
 
 // Without its launcher an agent can start nothing, and says so in one line.

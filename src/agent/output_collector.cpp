@@ -81,7 +81,13 @@ exec::descriptor output_collector::open() {
     exec::descriptor theirs{ends[1]};
     // Ours alone: few commands are written for a stdout that does not wait.
     fcntl(ours.get(), F_SETFL, O_NONBLOCK);
-    state_->pipe.assign(ours.release());
+    boost::system::error_code error;
+    state_->pipe.assign(ours.get(), error);
+    if (error) {
+        errno = error.value();
+        return {};
+    }
+    ours.release();
     auto reading = state::read(state_);
     boost::asio::co_spawn(state_->pipe.get_executor(), std::move(reading), boost::asio::detached);
     return theirs;

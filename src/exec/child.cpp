@@ -95,11 +95,14 @@ std::optional<spawn_fault> child::state::start(const command& wanted, const limi
     begin.grace = std::chrono::nanoseconds{until.grace}.count();
     const std::array<int, 4> beside{text.get(), wanted.streams[0], wanted.streams[1],
                                     wanted.streams[2]};
+    boost::system::error_code error;
+    socket.assign(ours.get(), error);
+    if (error) return spawn_fault{stage::guard, error.value()};
     // The launcher may have refused already, and closed: its answer can still be read.
-    if (send(ours.get(), begin, beside) == delivery_result::full) {
+    if (send(ours.release(), begin, beside) == delivery_result::full) {
+        socket.close(error);
         return spawn_fault{stage::guard, ENOBUFS};
     }
-    socket.assign(ours.release());
     return {};
 }
 

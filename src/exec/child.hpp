@@ -18,7 +18,8 @@ namespace pawl::exec {
 // Used on its executor only, which one thread drives at a time.
 class child {
 public:
-    // The launcher must outlive this.
+    // The launcher must outlive this. Throws boost::system::system_error when the system is out of
+    // descriptors.
     child(boost::asio::any_io_executor executor, const launcher& from);
     // A command that still runs is ended as if this process had died; nobody waits for that.
     ~child();
