@@ -72,21 +72,13 @@ void compare_users(const settings& before, const settings& after, configuration_
             changes.lines.push_back("the user " + quoted(user.name) + " is gone");
 }
 
-// What is opened once, at the start.
-bool needs_restart(std::string_view agent_key) {
-    return agent_key == "name" || agent_key == "listen" || agent_key == "tls";
-}
-
+// All of this is used once, at the start.
 void compare_agents(const settings& before, const settings& after, configuration_changes& changes) {
+    constexpr std::string_view told = " has changed, which takes a restart of the agent";
     for (const auto& key : changed_keys(file_fields(), before, after))
-        changes.restarts.push_back(key + " has changed, which takes a restart of the agent");
-    for (const auto& key : changed_keys(agent_fields(), before.agent, after.agent)) {
-        if (needs_restart(key))
-            changes.restarts.push_back("agent." + key +
-                                       " has changed, which takes a restart of the agent");
-        else
-            changes.lines.push_back("agent." + key + " has changed");
-    }
+        changes.restarts.push_back(key + std::string{told});
+    for (const auto& key : changed_keys(agent_fields(), before.agent, after.agent))
+        changes.restarts.push_back("agent." + key + std::string{told});
 }
 
 }  // namespace
