@@ -4,8 +4,13 @@
 Copies are checked whose ExecStart is the built command; systemd itself does not run.
 Usage: systemd_test.py SOURCE PAWL
 """
+import json
+import os
 import pathlib
 import re
+import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -105,6 +110,88 @@ class Units(unittest.TestCase):
         self.assertRegex((root / "etc/passwd").read_text(), r"(?m)^pawl:x:\d+:\d+:pawl jobs:/var/lib/pawl:/usr/sbin/nologin$")
         for folder in ("etc/pawl", "etc/pawl/exec", "var/lib/pawl"):
             self.assertEqual((root / folder).stat().st_mode & 0o7777, 0o750, folder)
+
+
+# What a job tells of itself: its user, its limits, and whether it sees what is the agent's alone.
+WITNESS = """
+import json, os, resource, socket, sys
+told = {"user": os.getuid(), "nice": os.nice(0), "files": resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+        "private": [name for name in os.environ if name.startswith(("NOTIFY_", "WATCHDOG_", "LISTEN_"))]}
+socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(json.dumps(told).encode(), "\\0" + sys.argv[1])
+"""
+
+
+class Agent(unittest.TestCase):
+    """With the rights that the unit leaves it, and a manager that listens."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="pawl-units-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.folder.chmod(0o755)
+        self.names = {}
+        for name in ("manager", "witness"):
+            listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self.addCleanup(listener.close)
+            listener.settimeout(60)
+            self.names[name] = f"pawl-{name}-{os.getpid()}-{id(self)}"
+            listener.bind("\0" + self.names[name])
+            setattr(self, name, listener)
+
+    def configure(self, schedule):
+        python = shutil.which("python3", path="/usr/bin:/bin")
+        command = [python, "-c", WITNESS, self.names["witness"]]
+        new = self.folder / "new"
+        new.write_text(f"""
+store = "sqlite:{self.folder}/pawl.db"
+[agent]
+name = "node"
+shutdown_grace = "1s"
+[[job]]
+name = "witness"
+schedule = "{schedule}"
+command = {json.dumps(command)}
+user = "nobody"
+nice = -3
+limits = {{ open_files = 99 }}
+""")
+        new.rename(self.folder / "pawl.toml")
+
+    def start(self):
+        powers = settings("pawl-agent.service")["CapabilityBoundingSet"].lower().replace("cap_", "").split()
+        bound = ",".join(["-all", *(f"+{power}" for power in powers)])
+        agent = subprocess.Popen(
+            ["setpriv", f"--bounding-set={bound}", "--no-new-privs", PAWL, "agent", "--config", self.folder / "pawl.toml"],
+            env={"PATH": "/usr/bin:/bin", "NOTIFY_SOCKET": "@" + self.names["manager"], "WATCHDOG_USEC": "400000"},
+            stderr=subprocess.PIPE, text=True)
+        self.addCleanup(agent.communicate)
+        self.addCleanup(agent.kill)
+        return agent
+
+    def hear(self, wanted):
+        """Listens until a notice begins with what is wanted."""
+        while not (said := self.manager.recv(4096).decode()).startswith(wanted):
+            pass
+        return said
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root becomes other users")
+    def test_runs_commands_as_other_users_and_tells_how_it_is(self):
+        self.configure("@every 1s")
+        agent = self.start()
+        self.hear("READY=1")
+        told = json.loads(self.witness.recv(4096))
+        self.assertEqual(told, {"user": 65534, "nice": -3, "files": 99, "private": []})
+        for _ in range(3):
+            self.hear("WATCHDOG=1")
+        agent.send_signal(signal.SIGHUP)
+        self.assertRegex(self.hear("RELOADING=1"), r"MONOTONIC_USEC=\d+$")
+        self.hear("READY=1")
+        self.configure("@every 2s")  # seen without being told
+        self.hear("RELOADING=1")
+        self.hear("READY=1")
+        agent.send_signal(signal.SIGTERM)
+        self.hear("STOPPING=1")
+        self.assertEqual(agent.wait(30), 0)
 
 
 if __name__ == "__main__":
