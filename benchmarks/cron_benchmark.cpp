@@ -35,10 +35,10 @@ constexpr kind kinds[] = {
     {"an interval", "@every 90s", "Europe/Paris", 1000},
     {"the worst: 29 February", "0 0 29 2 *", "Europe/Paris", 10'000},
     {"the worst: 29 February on a Sunday", "59 59 23 29 2 */7", "Europe/Paris", 10'000},
-    {"the worst: on days of a gap alone, which are skipped to 2038",
+    {"the worst: on days of a gap alone, which are skipped for a century",
      "30 2 ? 3 0#2",
      "America/New_York",
-     10'000,
+     100'000,
      {time::gap_policy::skip, time::repeat_policy::once}}};
 
 std::string nanos_text(double value) {
@@ -62,7 +62,7 @@ void measure_kind(const kind& one) {
     auto at = begin;
     const auto ours = [&] {
         for (int i = 0; i < calls; ++i) {
-            at = schedule.next(at, zone, one.policy).value();
+            at = schedule.next(at, zone, one.policy).value_or(begin);
             if (at > end) at = begin;
         }
     };

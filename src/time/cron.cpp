@@ -16,6 +16,8 @@ constexpr sys_days end_of_calendar{year{10'000} / 1 / 1};
 constexpr sys_days begin_of_calendar{year{1} / 1 / 1};
 // Further than any clock is set forward or back, with the distance of two offsets.
 constexpr seconds far{days{3}};
+// What so many changes of the clock have skipped in a row, about a century of them, never fires.
+constexpr int most_changes = 200;
 
 std::optional<wall_instant> next_interval(wall_instant after, microseconds every) {
     const auto passed = after.time_since_epoch();
@@ -34,7 +36,7 @@ public:
         index_ = where_.index_at(instant);
         lower_ = std::max(instant.time_since_epoch() + offset() + seconds{1}, first_to_look_at());
         wanted_ = what_.from(lower_);
-        while (wanted_) {
+        for (int changes = 0; wanted_ && changes < most_changes; ++changes) {
             if (*wanted_ < where_.clock_end(index_)) return sys_seconds{*wanted_ - offset()};
             skip_far_stretches();
             if (fires_at_the_end_of_a_gap()) return where_.end_of(index_);

@@ -44,9 +44,8 @@ public:
     // expression that never fires, such as "0 0 30 2 *", is a fault as well.
     static base::parsed<cron> parse(std::string_view text);
 
-    // The first firing strictly after `after`, which is always a whole second of the zone's clock
-    // or the end of a gap. Nothing after the year 9999, or when the policy skips all that there is
-    // within the 400 years in which the calendar repeats. Bounded in time for every expression.
+    // The first firing strictly after `after`. Nothing after the year 9999, or when all that there
+    // is for a century falls into gaps that are skipped. Bounded in time for every expression.
     std::optional<wall_instant> next(wall_instant after, const zone& where,
                                      transitions policy = {}) const;
 

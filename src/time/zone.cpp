@@ -2,11 +2,14 @@
 
 #include "base/text.hpp"
 #include "time/zone_calendar.hpp"
+#include "time/zone_rule.hpp"
 
 #include <date/tz.h>
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,8 +19,7 @@
 namespace pawl::time {
 namespace {
 
-using std::chrono::seconds;
-using std::chrono::sys_seconds;
+using namespace std::chrono;
 
 const calendar& utc() {
     static const calendar always{"UTC", {{sys_seconds{-end_of_times}, seconds{0}}}};
@@ -43,6 +45,43 @@ calendar read_offsets(const date::time_zone& from) {
         at = sys_seconds{ask.time_since_epoch()};
     }
     return read;
+}
+
+// Where the date library looks, too.
+constexpr std::string_view folders[] = {"/usr/share/zoneinfo/", "/usr/share/lib/zoneinfo/"};
+constexpr std::size_t largest_file = 1U << 20;
+// The rules of today will hardly last as long, and the table stays small.
+constexpr year last_year_of_rules{2400};
+
+// The last line of the zone's file, which the date library does not read; empty where there is
+// none.
+std::string rule_text(const std::string& name) {
+    for (const auto folder : folders) {
+        std::ifstream file{std::string{folder} + name, std::ios::binary};
+        if (!file) continue;
+        std::string bytes(largest_file, '\0');
+        file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+        bytes.resize(static_cast<std::size_t>(file.gcount()));
+        // From the second version on, the rule stands between the last two line ends.
+        if (!bytes.starts_with("TZif") || bytes.size() < 5 || bytes[4] < '2' ||
+            bytes.back() != '\n')
+            return {};
+        bytes.pop_back();
+        const auto line = bytes.rfind('\n');
+        return line == std::string::npos ? std::string{} : bytes.substr(line + 1);
+    }
+    return {};
+}
+
+void follow_the_rule(calendar& table, const zone_rule& rule) {
+    const auto listed = table.stretches.back().begin;
+    const auto first_year =
+        table.stretches.size() == 1 ? year{1970} : year_month_day{floor<days>(listed)}.year();
+    for (auto at = first_year; at <= last_year_of_rules; ++at)
+        for (const auto& next : rule.in(at))
+            if (next.begin > table.stretches.back().begin &&
+                next.offset != table.stretches.back().offset)
+                table.stretches.push_back(next);
 }
 
 // Every zone that was ever asked for; they stay, so that handles are cheap.
@@ -125,7 +164,10 @@ base::parsed<zone> zone::find(std::string_view name) {
     try {
         const auto* found = named(*database, name);
         if (found == nullptr) return unknown(*database, name);
-        auto read = std::make_unique<const calendar>(read_offsets(*found));
+        auto offsets = read_offsets(*found);
+        if (const auto rule = zone_rule::parse(rule_text(found->name())))
+            follow_the_rule(offsets, *rule);
+        auto read = std::make_unique<const calendar>(std::move(offsets));
         return zone{all.zones.emplace(std::string{name}, std::move(read)).first->second.get()};
     } catch (const std::exception& error) {
         return base::text_fault{
