@@ -30,7 +30,7 @@ exit_error wrong(const std::string& name, const std::string& text, const base::t
 }
 
 time::wall_instant start_of(const next_options& what) {
-    if (what.from.empty()) return time::wall_now();
+    if (what.from.empty()) return time::local_now();
     const auto parsed = time::parse_rfc3339_of_any_year(what.from);
     if (parsed.has_error()) throw wrong("--from", what.from, parsed.error());
     return *parsed;
