@@ -44,9 +44,11 @@ boost::asio::awaitable<void> write_queue::work(std::shared_ptr<write_queue> self
             return lease_clock::now() - begun;
         };
         const auto held = co_await self->loop_.run_blocking(std::move(job));
+        // One who writes alone does not hold it long enough to be in the way.
+        const bool crowded = batch.size() > 1 || !self->line_.empty();
         for (const auto& resume : resumes) resume();
         resumes.clear();
-        if (self->line_.empty()) break;
+        if (self->line_.empty() || !crowded) continue;
         if (!courtesy) courtesy.emplace(self->loop_.get_executor());
         courtesy->set(lease_clock::now() + std::min<std::chrono::nanoseconds>(held, courtesy_max));
         co_await courtesy->wait();
