@@ -190,7 +190,7 @@ void one_caller(const char* synchronous, int rounds) {
     const auto both = compare(
         rounds, [&] { bare.run_one("bare"); },
         [&] { ours.loop.wait_for(run_one(ours.runs, "ours", ++due)); });
-    print_row(std::string{"Journal on SQLite, begin + finish of a run, synchronous="} +
+    print_row(std::string{"journal on SQLite, begin + finish of a run, synchronous="} +
                   synchronous + "; bare: the same statements",
               micros_text(both.bare), micros_text(both.ours), both.ours / both.bare, "≤ 1.25",
               both.ours / both.bare <= 1.25);
@@ -244,7 +244,7 @@ void many_callers(const char* synchronous, int each) {
     const auto bare_rate = median(bare_rates);
     const auto our_rate = median(our_rates);
     const auto text = [](double rate) { return std::to_string(static_cast<int>(rate)) + "/s"; };
-    print_row(std::string{"Journal on SQLite, writes of 64 concurrent runs, synchronous="} +
+    print_row(std::string{"journal on SQLite, writes of 64 concurrent runs, synchronous="} +
                   synchronous + "; bare: one thread, a transaction each",
               text(bare_rate), text(our_rate), our_rate / bare_rate, "≥ 0.8",
               our_rate / bare_rate >= 0.8);
@@ -268,7 +268,7 @@ void many_heartbeats() {
     }
     const auto both = compare(
         200, [&] { bare.beat(runs); }, [&] { ours.loop.wait_for(beat_all(ours.runs, runs)); });
-    print_row("Journal on SQLite, a heartbeat of 1,000 runs; bare: one transaction",
+    print_row("journal on SQLite, a heartbeat of 1,000 runs; bare: one transaction",
               micros_text(both.bare), micros_text(both.ours), both.ours / both.bare, "≤ 1.25",
               both.ours / both.bare <= 1.25);
 }
@@ -283,7 +283,7 @@ void room_of_a_run() {
             ours.loop.wait_for(run_one(ours.runs, "report", due));
     }
     const auto bytes = std::filesystem::file_size(place.file("pawl.db")) / count;
-    print_row("Journal on SQLite, room of a run without output on the disk, its indexes included",
+    print_row("journal on SQLite, room of a run without output on the disk, its indexes included",
               "—", std::to_string(bytes) + " bytes", 1, "≤ 1024", bytes <= 1024);
 }
 
@@ -296,7 +296,7 @@ void benchmark_journal() {
     room_of_a_run();
 }
 
-const benchmark registered{25, "journal_sqlite", benchmark_journal};
+const benchmark registered{25, "journal-sqlite", benchmark_journal};
 
 }  // namespace
 }  // namespace pawl::benchmarks
