@@ -3,6 +3,7 @@
 #include "exec/become.hpp"
 #include "exec/offspring.hpp"
 #include "exec/wire.hpp"
+#include "time/boot_alarm.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -277,14 +278,7 @@ private:
         if (phase_ == phase::running) next = std::min(stop_at_, kill_at_);
         if (phase_ == phase::stopping) next = std::min(kill_at_, grace_ends_);
         if (phase_ == phase::killing) next = lease_clock::now() + strike_interval;
-        itimerspec setting{};
-        if (next != instant::max()) {
-            // Zero would disarm it.
-            const auto since_boot = std::max(next.time_since_epoch(), nanoseconds{1});
-            setting.it_value.tv_sec = since_boot.count() / 1'000'000'000;
-            setting.it_value.tv_nsec = since_boot.count() % 1'000'000'000;
-        }
-        timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &setting, nullptr);
+        time::set_boot_alarm(timer_.get(), next);
     }
 
     descriptor socket_;
