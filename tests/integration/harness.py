@@ -5,6 +5,7 @@ import pathlib
 import pwd
 import random
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -79,10 +80,19 @@ class Redis:
         identity = nobody("redis")
         if identity:
             shutil.chown(self.folder, identity["user"], identity["group"])
-        self.process = subprocess.Popen(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
-                                         "--save", "", "--appendonly", "no", *options],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **identity)
+        self.command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
+                        "--save", "", "--appendonly", "no", *options]
+        self.identity = identity
+        self.begin()
+
+    def begin(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self.identity)
         until(self.answers)
+
+    def restart(self):
+        self.process.terminate()
+        self.process.wait()
+        self.begin()
 
     def answers(self):
         try:
@@ -102,6 +112,50 @@ class Redis:
 
     def stop(self):
         self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Postgres:
+    """A real server on loopback, in a folder of its own."""
+
+    PROGRAMS = pathlib.Path("/usr/lib/postgresql/15/bin")
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="pawl-postgresql-")
+        self.port = free_port()
+        self.identity = nobody("postgres")
+        if self.identity:
+            shutil.chown(self.folder, self.identity["user"], self.identity["group"])
+        self.run("initdb", "--pgdata", f"{self.folder}/data", "--username", "pawl", "--auth", "trust", "--no-sync",
+                 "--encoding", "UTF8", "--locale", "C")
+        self.begin()
+
+    def run(self, program, *words):
+        subprocess.run([self.PROGRAMS / program, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                       cwd=self.folder, **self.identity)
+
+    def begin(self):
+        self.process = subprocess.Popen([self.PROGRAMS / "postgres", "-D", f"{self.folder}/data", "-p", str(self.port),
+                                         "-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.folder}"],
+                                        cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self.identity)
+        until(self.answers)
+
+    def answers(self):
+        done = subprocess.run([self.PROGRAMS / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False)
+        return done.returncode == 0
+
+    def restart(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait()
+        self.begin()
+
+    @property
+    def url(self):
+        return f"postgresql://pawl@127.0.0.1:{self.port}/postgres"
+
+    def stop(self):
+        self.process.send_signal(signal.SIGQUIT)
         self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -1,0 +1,115 @@
+"""Two versions of a configuration on several agents, replaced one by one while sixty jobs fire every second.
+
+R1, R14 and the demand of issue 4: each firing has one run, none is lost but those whose node was hurt in the middle of it,
+and every at-least-once one is completed. PAWL_FLEET_SECONDS makes it longer.
+"""
+import os
+import time
+import unittest
+
+import proof
+from fleet import Fleet
+from harness import Case, Postgres, Redis, until
+
+SECONDS = int(os.environ.get("PAWL_FLEET_SECONDS", "12"))
+JOBS = {f"job-{i:02}": "at-least-once" if i % 3 == 0 else "at-most-once" for i in range(60)}
+
+
+class BlueGreen(Case):
+    def fleet(self, store, **how):
+        fleet = Fleet(self.folder, store, how.pop("jobs", JOBS), **how)
+        self.addCleanup(fleet.end)
+        return fleet
+
+    def pass_time(self, how_long):
+        """The schedules go by real time, so it has to pass: a rhythm, not a wait for something."""
+        end = time.monotonic() + how_long
+        until(lambda: time.monotonic() > end, how_long + 30)
+
+    def judge(self, fleet, first, last):
+        evidence = proof.Evidence(fleet.evidence.read_text())
+        found = proof.faults(fleet.runs(), evidence, fleet.jobs, (first, last), fleet.hurt)
+        if found:
+            warnings = [f"{log.stem}: {line}" for log in sorted(self.folder.glob("*.log"))
+                        for line in log.read_text().splitlines() if " info " not in line]
+            self.fail("\n".join([f"{len(found)} faults, the first of them:", *found[:10], *warnings[:20]]))
+        return evidence
+
+    def is_settled(self, fleet, last):
+        """Every firing up to the last has a row that is over, or the test's bound comes."""
+        rows = fleet.runs()
+        over = {(row["job"], int(proof.seconds(row["occurrence"]))) for row in rows
+                if row["occurrence"] and row["status"] not in ("started", "abandoned")}
+        return all((job, last) in over for job in fleet.jobs) and not any(
+            row["status"] in ("started", "abandoned") and proof.seconds(row["occurrence"]) <= last for row in rows)
+
+    def roll(self, store):
+        fleet = self.fleet(store)
+        for name in ("blue-1", "blue-2", "blue-3"):
+            fleet.start(name, "1.0")
+        first = int(time.time()) + 1
+        for i in (1, 2, 3):
+            self.pass_time(SECONDS / 4)
+            fleet.start(f"green-{i}", "1.1")
+            fleet.stop(f"blue-{i}")
+        self.pass_time(SECONDS / 4)
+        last = int(time.time()) - 1
+        until(lambda: self.is_settled(fleet, last), 60)
+        evidence = self.judge(fleet, first, last)
+        nodes = {node for begun in evidence.begun.values() for _, _, node in begun}
+        self.assertIn("green-3", nodes)
+        for i in (1, 2, 3):
+            fleet.stop(f"green-{i}")
+
+    def test_rolling_deploys_on_sqlite(self):
+        self.roll(self.store)
+
+    def test_rolling_deploys_on_redis(self):
+        redis = Redis()
+        self.addCleanup(redis.stop)
+        self.roll(redis.url)
+
+    def test_rolling_deploys_on_postgresql(self):
+        postgres = Postgres()
+        self.addCleanup(postgres.stop)
+        self.roll(postgres.url)
+
+    def hurt(self, store, interrupt):
+        """One node killed, one frozen past its lease and thawed, two whose clocks are ten minutes off, the store interrupted."""
+        fleet = self.fleet(store)
+        fleet.start("right")
+        fleet.start("ahead", ahead=600)
+        fleet.start("behind", ahead=-600)
+        fleet.start("killed")
+        fleet.start("frozen")
+        first = int(time.time()) + 1
+        self.pass_time(SECONDS / 4)
+        fleet.kill("killed")
+        self.pass_time(SECONDS / 6)
+        fleet.freeze("frozen")
+        self.pass_time(8)  # its lease of 6 s has passed to others
+        fleet.thaw("frozen")
+        interrupt()
+        self.pass_time(SECONDS / 4)
+        last = int(time.time()) - 1
+        until(lambda: self.is_settled(fleet, last), 90)
+        self.judge(fleet, first, last)
+        for name in ("right", "ahead", "behind", "frozen"):
+            fleet.stop(name)
+
+    def test_nodes_that_are_hurt_on_sqlite(self):
+        self.hurt(self.store, lambda: None)
+
+    def test_nodes_that_are_hurt_on_redis(self):
+        redis = Redis("--appendonly", "yes", "--appendfsync", "always")
+        self.addCleanup(redis.stop)
+        self.hurt(redis.url, redis.restart)
+
+    def test_nodes_that_are_hurt_on_postgresql(self):
+        postgres = Postgres()
+        self.addCleanup(postgres.stop)
+        self.hurt(postgres.url, postgres.restart)
+
+
+if __name__ == "__main__":
+    unittest.main()

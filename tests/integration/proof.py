@@ -1,0 +1,74 @@
+"""Judges what a fleet of agents has done, from its records alone.
+
+Knows nothing of how pawl works: it is given rows of runs (as JSON, in the form of `pawl runs ls --json`), the lines that the
+commands themselves have written down, and what should have happened.
+"""
+import collections
+import datetime
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+class Evidence:
+    """What the commands saw: `begin|end KEY OCCURRENCE TOKEN NODE RUN ATTEMPT`, appended by each of them."""
+
+    def __init__(self, text):
+        self.begun = collections.defaultdict(list)  # (key, occurrence) -> [(line number, token, node)]
+        self.ended = collections.defaultdict(int)
+        self.by_key = collections.defaultdict(list)  # key -> [(token, occurrence)] in the order of beginning
+        for number, line in enumerate(text.splitlines()):
+            what, key, occurrence, token, node = line.split()[:5]
+            if what == "begin":
+                self.begun[key, occurrence].append((number, int(token), node))
+                self.by_key[key].append((int(token), occurrence))
+            else:
+                self.ended[key, occurrence] += 1
+
+
+def faults(rows, evidence, jobs, window, hurt_nodes):
+    """Everything that should not be, as lines.
+
+    jobs: name -> "at-most-once" or "at-least-once". window: the first and the last second of which every job's firing has
+    to be there. hurt_nodes: those that were killed or frozen, and may have lost what they ran.
+    """
+    found = []
+    by_firing = collections.defaultdict(list)
+    for row in rows:
+        if row["occurrence"] is not None:
+            by_firing[row["job"], row["partition"], int(seconds(row["occurrence"]))].append(row)
+
+    for firing, same in by_firing.items():
+        if len(same) > 1:
+            found.append(f"{firing} has {len(same)} rows: {[row['id'] for row in same]}")
+    for job, mode in jobs.items():
+        for second in range(window[0], window[1] + 1):
+            same = by_firing.get((job, 0, second))
+            if not same:
+                found.append(f"{job} for {second} is missing")
+                continue
+            status, node = same[0]["status"], same[0]["node"]
+            if status == "completed":
+                continue
+            lost_with_its_node = status == "lost" and (node in hurt_nodes or node == "unknown")
+            if mode == "at-most-once" and hurt_nodes and lost_with_its_node:
+                continue
+            found.append(f"{job} for {second} on {node} is {status}: {same[0]['reason']}")
+
+    modes = {f"job/{job}": mode for job, mode in jobs.items()}
+    for (key, occurrence), begun in evidence.begun.items():
+        if modes[key] == "at-most-once" and len(begun) > 1:
+            found.append(f"{key} for {occurrence} has begun {len(begun)} times, on {[node for _, _, node in begun]}")
+        if evidence.ended[key, occurrence] > 1:
+            found.append(f"{key} for {occurrence} has ended {evidence.ended[key, occurrence]} times")
+    for key, tokens in evidence.by_key.items():
+        for before, after in zip(tokens, tokens[1:]):
+            if after[0] < before[0]:
+                found.append(f"{key}: token {after[0]} of {after[1]} came after {before[0]} of {before[1]}")
+    rows_completed = {(f"job/{row['job']}", row["occurrence"]) for row in rows if row["status"] == "completed"}
+    for key, occurrence in rows_completed:
+        if occurrence is not None and not any(abs(seconds(o) - seconds(occurrence)) < 0.001 and evidence.ended[k, o]
+                                              for k, o in [(key, occurrence)]):
+            found.append(f"{key} for {occurrence} is completed, but its command did not say so")
+    return found
