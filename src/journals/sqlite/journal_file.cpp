@@ -19,6 +19,15 @@ constexpr std::int64_t layout = 1;
 // How long a file is taken to be the one at its path: to look costs a part of a transaction.
 constexpr auto look_interval = std::chrono::milliseconds{10};
 
+// When the log is emptied into the file, in pages of 2 KiB. SQLite does the first by itself, and
+// starts the log anew when nobody reads: where somebody always does, it would grow without end. So
+// from the second on the readers of that moment are waited for, but not for long, because leases
+// wait as well; and not at every commit.
+constexpr int pages_until_emptied = 1000;
+constexpr int pages_until_restart = 2000;
+constexpr int pages_between_restarts = 500;
+constexpr auto restart_patience = std::chrono::milliseconds{20};
+
 // 0: there is no journal in this file yet.
 result<std::int64_t> layout_of(connection& on) {
     statement ask{on, "SELECT count(*) FROM sqlite_schema WHERE name = 'pawl_journal'"};
@@ -104,7 +113,24 @@ journal_file::session::session(store_file opened, std::int64_t space)
       commit{*file.writer, "COMMIT"},
       roll_back{*file.writer, "ROLLBACK"},
       begin_reading{*file.reader, "BEGIN"},
-      end_reading{*file.reader, "COMMIT"} {}
+      end_reading{*file.reader, "COMMIT"},
+      restart_at{pages_until_restart} {
+    sqlite3_wal_hook(file.writer->handle(), &session::after_commit, this);
+}
+
+int journal_file::session::after_commit(void* self, sqlite3* on, const char* name, int pages) {
+    auto& mine = *static_cast<session*>(self);
+    if (pages < pages_until_restart) mine.restart_at = pages_until_restart;
+    if (pages >= mine.restart_at) {
+        mine.restart_at = pages + pages_between_restarts;
+        mine.file.writer->wait_until(lease_clock::now() + restart_patience);
+        sqlite3_wal_checkpoint_v2(on, name, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+    } else if (pages >= pages_until_emptied) {
+        sqlite3_wal_checkpoint_v2(on, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    }
+    // What was committed is, whatever becomes of the log.
+    return SQLITE_OK;
+}
 
 journal_file::journal_file(std::string path, sqlite_settings settings)
     : path_{std::move(path)}, settings_{std::move(settings)} {}

@@ -70,11 +70,15 @@ public:
 private:
     struct session {
         session(store_file opened, std::int64_t space);
+        session(const session&) = delete;
+        session& operator=(const session&) = delete;
+        static int after_commit(void* self, sqlite3* on, const char* name, int pages);
         store_file file;
         journal_tables writing;
         journal_tables reading;
         statement begin, commit, roll_back;
         statement begin_reading, end_reading;
+        int restart_at = 0;  // pages in the log
     };
 
     journal_file(std::string path, sqlite_settings settings);
