@@ -1,0 +1,111 @@
+#include "testing/simulation/schedule/plan.hpp"
+
+#include "time/rfc3339.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace pawl::simulation::schedules {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// Where clocks jump by half an hour, by a day, by two hours, at midnight, and for a month of
+// fasting; a day before they do.
+struct odd_time {
+    const char* zone;
+    const char* start;
+};
+constexpr odd_time odd_times[] = {{"Australia/Lord_Howe", "2026-04-04T00:00:00Z"},
+                                  {"Australia/Lord_Howe", "2026-10-02T20:00:00Z"},
+                                  {"Pacific/Apia", "2011-12-29T12:00:00Z"},
+                                  {"Antarctica/Troll", "2026-03-28T12:00:00Z"},
+                                  {"Antarctica/Troll", "2026-10-24T12:00:00Z"},
+                                  {"Africa/Cairo", "2026-04-23T08:00:00Z"},
+                                  {"Africa/Cairo", "2026-10-29T08:00:00Z"},
+                                  {"Africa/Casablanca", "2026-02-14T14:00:00Z"},
+                                  {"Africa/Casablanca", "2026-03-21T14:00:00Z"},
+                                  {"Europe/Paris", "2026-10-24T16:00:00Z"}};
+
+constexpr const char* often[] = {"*/5 * * * *", "*/15 * * * *", "*/2 1-3 * * *", "7 * * * *",
+                                 "@every 7m",   "30 */2 * * *", "30 1,2 * * *"};
+constexpr const char* rarely[] = {"30 2 * * *", "0 0 * * *",  "59 23 * * *", "0 */6 * * *",
+                                  "15 1 * * 0", "30 2 L * *", "0 12 1 * *"};
+
+template <class Choices>
+const auto& pick(dice& random, const Choices& choices) {
+    return choices[random.below(std::size(choices))];
+}
+
+schedule::lane_rules draw_rules(dice& random) {
+    schedule::lane_rules rules;
+    rules.when_running = random.happens(0.3) ? schedule::overlap::queue : schedule::overlap::skip;
+    rules.mode = random.happens(0.6) ? schedule::remembering::at_least_once
+                                     : schedule::remembering::at_most_once;
+    return rules;
+}
+
+job_plan draw_job(dice& random, const time::zone& where, bool is_long, std::size_t index) {
+    const auto when = time::cron::parse(is_long ? pick(random, rarely) : pick(random, often));
+    job_plan job{"job-" + std::to_string(index), {*when, where, {}, hours{1}}};
+    if (random.happens(0.3)) job.when.policy.repeat = time::repeat_policy::twice;
+    if (random.happens(0.3)) job.when.policy.gap = time::gap_policy::skip;
+    job.rules = draw_rules(random);
+    job.rules.lateness_max = job.when.lateness_max;
+    if (random.happens(0.3)) job.jitter = seconds{20};
+    if (random.happens(0.2)) job.partitions = 2 + static_cast<std::uint32_t>(random.below(3));
+    job.run_least = seconds{1};
+    // Queued firings that take longer than the time between them would wait for ever.
+    const bool queues = job.rules.when_running == schedule::overlap::queue;
+    const nanos longest = queues ? nanos{seconds{100}} : nanos{minutes{12}};
+    job.run_most = random.happens(0.4) ? longest : nanos{seconds{40}};
+    return job;
+}
+
+}  // namespace
+
+std::string_view name_of(plant bug) {
+    constexpr std::array names{"none",         "occurrence_unsent",  "used_up_by_grant",
+                               "busy_ends_it", "position_forgotten", "put_back_ignored",
+                               "ahead_kept",   "no_early_guard",     "unguarded",
+                               "skips_untold", "misses_untold",      "pause_unheard",
+                               "orphans_left", "look_again_at_once"};
+    return names[static_cast<std::size_t>(bug)];
+}
+
+nanos world_plan::clock_tolerated() const { return has_journal ? seconds{2} : seconds{30}; }
+
+nanos world_plan::patience(const job_plan& job) const {
+    return 3 * look + job.jitter + clock_tolerated() + seconds{60};
+}
+
+world_plan draw_plan(dice& random, plant bug) {
+    world_plan plan;
+    plan.bug = bug;
+    const auto& odd = pick(random, odd_times);
+    const auto where = time::zone::find(odd.zone);
+    const bool is_long = random.happens(0.25);
+    plan.start = *time::parse_rfc3339(odd.start) +
+                 std::chrono::floor<seconds>(random.between(nanos{0}, hours{4}));
+    // Alone a node has nobody to make up for what it forgets.
+    plan.nodes = random.happens(0.3) ? 1 : 2 + random.below(5);
+    const std::size_t jobs = 1 + random.below(3);
+    for (std::size_t i = 0; i < jobs; ++i)
+        plan.jobs.push_back(draw_job(random, *where, is_long, i));
+    plan.look = is_long ? nanos{minutes{15}} : nanos{seconds{20}};
+    plan.faulty = is_long ? random.between(hours{24 * 60}, hours{24 * 300})
+                          : random.between(hours{16}, hours{30});
+    plan.healthy = is_long ? nanos{hours{24}} : nanos{hours{4}};
+    plan.faults_every =
+        is_long ? random.between(hours{3}, hours{72}) : random.between(minutes{3}, minutes{40});
+    plan.has_journal = random.happens(0.6);
+    // Clocks are put right by the journal's. Without one only those that are fast beyond measure
+    // are, by the store's.
+    plan.skew_most = plan.has_journal ? nanos{minutes{10}} : nanos{seconds{25}};
+    plan.drift_most = is_long ? 1e-7 : 1e-5;
+    return plan;
+}
+
+}  // namespace pawl::simulation::schedules

@@ -1,0 +1,324 @@
+#include "testing/simulation/schedule/referee.hpp"
+
+#include "testing/simulation/schedule/store.hpp"
+#include "time/rfc3339.hpp"
+
+#include <algorithm>
+
+namespace pawl::simulation::schedules {
+namespace {
+
+using std::chrono::floor;
+using std::chrono::seconds;
+
+// How often a node may look within a minute beyond what its interval makes: for firings, for
+// clocks that step, for starts.
+constexpr seconds looks_window{60};
+constexpr int looks_beside = 300;
+constexpr int steps_at_once = 1000;
+// A wait for a busy key that was under way when the job was paused ends within this.
+constexpr nanos pause_heard_after = schedule::busy_retry_longest + seconds{10};
+constexpr nanos for_ever = nanos::max();
+
+std::string text_of(occurrence firing) {
+    return time::format_rfc3339(wall_instant{millis{number(firing)}});
+}
+
+}  // namespace
+
+std::string_view name_of(law which) {
+    constexpr std::array<std::string_view, laws> names{
+        "runs_once", "one_at_a_time", "none_forgotten", "on_time",
+        "completed", "not_early",     "paused_rests",   "no_spin"};
+    return names[static_cast<std::size_t>(which)];
+}
+
+std::string_view name_of(fact which) {
+    constexpr std::array<std::string_view, facts> names{
+        "grants",     "runs",    "completions", "taken_up",      "killed",  "overlap", "late",
+        "superseded", "missed",  "early",       "already_done",  "crashes", "freezes", "cuts",
+        "outages",    "deploys", "steps_back",  "steps_forward", "pauses",  "checked"};
+    return names[static_cast<std::size_t>(which)];
+}
+
+std::string key_of(const job_plan& job, std::uint32_t partition) {
+    return job.partitions == 1 ? "job/" + job.name
+                               : "job/" + job.name + "/" + std::to_string(partition);
+}
+
+referee::referee(const world_plan& plan, const timeline& time)
+    : plan_{plan},
+      time_{time},
+      missed_(plan.jobs.size()),
+      healthy_(plan.nodes),
+      paused_(plan.jobs.size()),
+      looks_(plan.nodes) {}
+
+void referee::broken(law which, const std::string& what) {
+    const auto text = std::string{name_of(which)} + ": " + what;
+    note("BROKEN ", text);
+    auto& first = first_[static_cast<std::size_t>(which)];
+    if (!first) first = text;
+    if (!verdict_) verdict_ = text;
+}
+
+nanos referee::due(occurrence firing) const {
+    return wall_instant{millis{number(firing)}} - plan_.start;
+}
+
+void referee::on_grant(const std::string& key, std::optional<occurrence> firing) {
+    happened(fact::grants);
+    auto& seen = keys_[key];
+    if (!seen.holdings.empty())
+        seen.holdings.back().to = std::min(seen.holdings.back().to, time_.now());
+    seen.holdings.push_back({time_.now(), for_ever, firing});
+    if (!firing) return;
+    mix(static_cast<std::uint64_t>(number(*firing)));
+    note("grant of ", key, " for ", text_of(*firing));
+    auto& history = seen.firings[number(*firing)];
+    if (++history.grants == 1) history.first_grant = time_.now();
+    if (due(*firing) > time_.now() + max_skew + seconds{1})
+        broken(law::not_early, key + " was granted for " + text_of(*firing));
+}
+
+void referee::on_free(const std::string& key) {
+    auto& seen = keys_[key];
+    if (!seen.holdings.empty() && seen.holdings.back().to == for_ever)
+        seen.holdings.back().to = time_.now();
+}
+
+void referee::on_begin(const std::string& key, occurrence firing, std::size_t job,
+                       std::size_t node) {
+    happened(fact::runs);
+    note("begin ", key, " ", text_of(firing));
+    auto& seen = keys_[key];
+    auto& history = seen.firings[number(firing)];
+    history.node = node;
+    if (++history.begins > 1) happened(fact::taken_up);
+    if (history.begins > 1 && plan_.jobs[job].rules.mode == schedule::remembering::at_most_once)
+        broken(law::runs_once, key + " began " + text_of(firing) + " again");
+    if (++seen.running > 1) broken(law::one_at_a_time, key + " runs twice");
+    const auto since = [&](const std::vector<interval>& all) {
+        const bool open = !all.empty() && all.back().to == for_ever;
+        return open ? time_.now() - all.back().from : nanos{0};
+    };
+    if (std::min(since(paused_[job]), since(healthy_[node])) > pause_heard_after + 3 * plan_.look)
+        broken(law::paused_rests, key + " began " + text_of(firing));
+}
+
+void referee::on_end(const std::string& key, occurrence firing, bool completed) {
+    auto& seen = keys_[key];
+    --seen.running;
+    happened(completed ? fact::completions : fact::killed);
+    note(completed ? "completed " : "broken off ", key, " ", text_of(firing));
+    auto& history = seen.firings[number(firing)];
+    if (completed)
+        history.completed = time_.now();
+    else
+        history.broken_at = time_.now();
+}
+
+void referee::on_skip(const std::string& key, occurrence firing, schedule::skip_reason why) {
+    using schedule::skip_reason;
+    note("skipped ", key, " ", text_of(firing), ": ", schedule::text_of(why));
+    keys_[key].firings[number(firing)].skipped = true;
+    if (why == skip_reason::overlap) happened(fact::skipped_overlap);
+    if (why == skip_reason::too_late) {
+        happened(fact::skipped_late);
+        keys_[key].firings[number(firing)].late = true;
+    }
+    if (why == skip_reason::superseded) happened(fact::superseded);
+}
+
+// The firings before `latest` by the calendar.
+void referee::on_missed(std::size_t job, wall_instant latest, std::uint64_t count) {
+    happened(fact::missed);
+    note("job ", job, " has missed ", count, " before ", time::format_rfc3339(latest));
+    const auto& when = plan_.jobs[job].when;
+    auto step = std::chrono::hours{1};
+    std::vector<wall_instant> before;
+    // Far enough back to see all of them.
+    while (before.size() < count && latest - step > plan_.start - std::chrono::hours{48}) {
+        step *= 2;
+        before.clear();
+        for (auto next = when.when.next(latest - step, when.where, when.policy);
+             next && *next < latest; next = when.when.next(*next, when.where, when.policy))
+            before.push_back(*next);
+    }
+    const auto told = std::min<std::size_t>(before.size(), count);
+    for (auto each = before.end() - static_cast<std::ptrdiff_t>(told); each != before.end(); ++each)
+        missed_[job][floor<millis>(each->time_since_epoch()).count()] = true;
+}
+
+void referee::on_health(std::size_t node, bool healthy) {
+    auto& intervals = healthy_[node];
+    const bool was = !intervals.empty() && intervals.back().to == for_ever;
+    if (was == healthy) return;
+    note("node ", node, healthy ? " is healthy" : " is not healthy");
+    if (healthy)
+        intervals.push_back({time_.now(), for_ever});
+    else
+        intervals.back().to = time_.now();
+}
+
+void referee::on_pause(std::size_t job, bool paused) {
+    note("job ", job, paused ? " is paused" : " is resumed");
+    if (paused) {
+        happened(fact::pauses);
+        paused_[job].push_back({time_.now(), for_ever});
+    } else {
+        paused_[job].back().to = time_.now();
+    }
+}
+
+bool referee::on_look(std::size_t node) {
+    auto& seen = looks_[node];
+    if (time_.now() - seen.since > looks_window) {
+        seen.since = time_.now();
+        seen.count = 0;
+    }
+    const auto usual = looks_window / plan_.look;
+    if (++seen.count <= usual + looks_beside) return true;
+    broken(law::no_spin, "node " + std::to_string(node) + " looked " + std::to_string(seen.count) +
+                             " times within a minute");
+    return false;
+}
+
+bool referee::on_step(std::size_t node) {
+    auto& seen = looks_[node];
+    if (time_.now() != seen.step_at) {
+        seen.step_at = time_.now();
+        seen.steps = 0;
+    }
+    if (++seen.steps <= steps_at_once) return true;
+    broken(law::no_spin, "a lane of node " + std::to_string(node) + " goes round in circles");
+    return false;
+}
+
+// As this node knows it: one that was away when a pause ended hears of it when it is back.
+bool referee::paused_within(std::size_t job, std::size_t node, nanos from, nanos to) const {
+    const auto& all = paused_[job];
+    return std::any_of(all.begin(), all.end(), [&](const interval& pause) {
+        auto until = pause.to;
+        for (const auto& one : healthy_[node]) {
+            if (one.to <= pause.to) continue;
+            until = std::max(pause.to, one.from);
+            break;
+        }
+        return pause.from <= to && (until == for_ever || until + 3 * plan_.look >= from);
+    });
+}
+
+// Whether a later firing was granted before the node that had begun this one could ask again: only
+// a journal remembers those.
+bool referee::overtaken(const key_history& seen, occurrence firing) const {
+    const auto& history = seen.firings.at(number(firing));
+    auto back = for_ever;
+    for (const auto& one : healthy_[history.node])
+        if (one.to > history.broken_at)
+            back = std::min(back, std::max(one.from, history.broken_at));
+    const auto asks_again = back == for_ever ? back : back + seconds{5};
+    return std::any_of(
+        seen.firings.upper_bound(number(firing)), seen.firings.end(), [&](const auto& later) {
+            return later.second.grants > 0 && later.second.first_grant > history.first_grant &&
+                   later.second.first_grant < asks_again;
+        });
+}
+
+// Whether one before this firing had begun by then, and was not over.
+bool referee::open_at(const key_history& seen, occurrence before, nanos when) const {
+    return std::any_of(seen.firings.begin(), seen.firings.lower_bound(number(before)),
+                       [&](const auto& one) {
+                           const auto& history = one.second;
+                           return history.begins > 0 && history.first_grant < when &&
+                                  (!history.completed || *history.completed > when);
+                       });
+}
+
+bool referee::held_within(const key_history& seen, occurrence but, nanos from, nanos to) const {
+    return std::any_of(seen.holdings.begin(), seen.holdings.end(), [&](const holding& one) {
+        return one.firing != but && one.from <= to && one.to >= from;
+    });
+}
+
+void referee::check_firing(std::size_t job, const std::string& key, occurrence firing, bool tells) {
+    const auto& plan = plan_.jobs[job];
+    const auto patience = plan_.patience(plan);
+    const auto at = due(firing);
+    auto& seen = keys_[key];
+    const auto found = seen.firings.find(number(firing));
+    const auto history = found == seen.firings.end() ? firing_history{} : found->second;
+    const bool told = history.skipped || missed_[job].contains(number(firing));
+    const bool begun = history.grants > 0;
+
+    // Without a journal nobody knows since when there is a schedule, until it has run.
+    const bool known =
+        plan_.has_journal ||
+        std::any_of(seen.firings.begin(), seen.firings.lower_bound(number(firing)),
+                    [](const auto& earlier) { return earlier.second.completed.has_value(); });
+    // With a journal it is taken up again. Without one a node that starts knows only what is due
+    // now, and says what it has missed.
+    const bool missed = missed_[job].contains(number(firing));
+    const bool let_go = !plan_.has_journal &&
+                        (missed || history.late || !known || !tells || overtaken(seen, firing));
+    if (plan.rules.mode == schedule::remembering::at_least_once && history.begins > 0 &&
+        !history.completed && !let_go)
+        broken(law::completed, key + " began " + text_of(firing) + " and never completed it");
+    bool needed = false;
+    bool prompt = false;
+    for (std::size_t node = 0; node < healthy_.size() && known; ++node) {
+        for (const auto& one : healthy_[node]) {
+            const auto from = std::max(at, one.from);
+            if (one.to < from + patience || from + patience > at + plan.rules.lateness_max)
+                continue;
+            // One that waited its turn is let go of by a pause.
+            if (paused_within(job, node, std::min(at, one.from) - patience,
+                              at + plan.rules.lateness_max))
+                continue;
+            needed = true;
+            if (one.from <= at - patience && !open_at(seen, firing, at) &&
+                !held_within(seen, firing, at - patience, at + patience))
+                prompt = true;
+        }
+    }
+    if (needed) happened(fact::checked);
+    if (needed && tells && !begun && !told)
+        broken(law::none_forgotten,
+               key + " did not run " + text_of(firing) + ", and nobody says so");
+    if (prompt && (!begun || history.first_grant > at + patience))
+        broken(law::on_time, key + " did not run " + text_of(firing) + " in time");
+}
+
+void referee::check() {
+    const auto at = [&](nanos when) {
+        return plan_.start + floor<std::chrono::microseconds>(when);
+    };
+    const auto last = at(plan_.end() - plan_.healthy / 2);
+    for (std::size_t job = 0; job < plan_.jobs.size(); ++job) {
+        const auto& plan = plan_.jobs[job];
+        const auto after = [&](wall_instant when) {
+            return plan.when.when.next(when, plan.when.where, plan.when.policy);
+        };
+        // What was missed is told with the firing after it.
+        const auto teller = after(at(plan_.faulty) + std::chrono::minutes{10});
+        const bool tells = teller && *teller < last;
+        for (auto next = after(plan_.start); next && *next < last; next = after(*next))
+            for (std::uint32_t i = 0; i < plan.partitions; ++i)
+                check_firing(job, key_of(plan, i),
+                             occurrence{floor<millis>(next->time_since_epoch()).count()}, tells);
+    }
+}
+
+void referee::write_line(const std::string& what) {
+    const auto when = plan_.start + floor<std::chrono::microseconds>(time_.now());
+    trace_.push_back(time::format_rfc3339(when) + " " + what);
+    if (trace_.size() > lines_) trace_.pop_front();
+}
+
+std::string referee::trace() const {
+    std::string text;
+    for (const auto& line : trace_) text += line + "\n";
+    return text;
+}
+
+}  // namespace pawl::simulation::schedules

@@ -1,0 +1,156 @@
+// Watches simulated schedules from outside: it sees what the store grants, what begins and ends,
+// what is told, who is healthy; and knows by the calendar alone what had to happen.
+#pragma once
+
+#include "testing/simulation/schedule/plan.hpp"
+#include "testing/simulation/timeline.hpp"
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::simulation::schedules {
+
+enum class law {
+    runs_once,       // an at-most-once firing begins once at most
+    one_at_a_time,   // no two runs of a key at any moment
+    none_forgotten,  // a firing that somebody healthy could run in time was begun, or is told of
+    on_time,         // and begins soon, if somebody is healthy throughout and the key is free
+    completed,       // an at-least-once firing that began is completed in the end, or told of
+    not_early,       // nothing is granted long before it is due
+    paused_rests,    // a paused job begins nothing
+    no_spin          // nobody looks at its timetable more often than there is something to see
+};
+constexpr std::size_t laws = 8;
+std::string_view name_of(law which);
+
+// What must have happened in some seed, or it has not been tested.
+enum class fact {
+    grants,
+    runs,
+    completions,
+    taken_up,  // runs of a firing that had been begun before
+    killed,
+    skipped_overlap,
+    skipped_late,
+    superseded,
+    missed,
+    early,
+    already_done,
+    crashes,
+    freezes,
+    cuts,
+    outages,
+    deploys,
+    steps_back,
+    steps_forward,
+    pauses,
+    checked  // firings that had to happen
+};
+constexpr std::size_t facts = 20;
+std::string_view name_of(fact which);
+using tally = std::array<std::uint64_t, facts>;
+
+// Used by one thread.
+class referee {
+public:
+    referee(const world_plan& plan, const timeline& time);
+
+    void broken(law which, const std::string& what);
+    bool broke(law which) const { return first_[static_cast<std::size_t>(which)].has_value(); }
+    const std::optional<std::string>& verdict() const { return verdict_; }
+
+    void on_grant(const std::string& key, std::optional<occurrence> firing);
+    void on_free(const std::string& key);
+    void on_begin(const std::string& key, occurrence firing, std::size_t job, std::size_t node);
+    void on_end(const std::string& key, occurrence firing, bool completed);
+    void on_skip(const std::string& key, occurrence firing, schedule::skip_reason why);
+    void on_missed(std::size_t job, wall_instant latest, std::uint64_t count);
+    void on_health(std::size_t node, bool healthy);
+    void on_pause(std::size_t job, bool paused);
+    // A node looks at its timetable. False: it has done so far too often.
+    bool on_look(std::size_t node);
+    // A lane is asked what to do next. False: that has gone on without end, in one instant.
+    bool on_step(std::size_t node);
+    // At the end: everything that the calendar says has happened.
+    void check();
+
+    void trace_lines(std::size_t lines) { lines_ = lines; }
+    template <class... Parts>
+    void note(const Parts&... parts) {
+        if (lines_ > 0 && !verdict_) write_line((std::ostringstream{} << ... << parts).str());
+    }
+    std::string trace() const;
+
+    // Grows with everything of note: the same for two runs of a seed.
+    std::uint64_t fingerprint() const { return fingerprint_; }
+    void mix(std::uint64_t value) { fingerprint_ = (fingerprint_ ^ value) * 0x100000001b3U; }
+    void happened(fact which) { ++counts_[static_cast<std::size_t>(which)]; }
+    const tally& counts() const { return counts_; }
+
+private:
+    struct interval {
+        nanos from;
+        nanos to;
+    };
+    struct firing_history {
+        int grants = 0;
+        int begins = 0;
+        nanos first_grant{};
+        nanos broken_at{};     // when it ended without being completed, the last time
+        std::size_t node = 0;  // where it began last
+        std::optional<nanos> completed{};
+        bool skipped = false;  // for whatever reason
+        bool late = false;     // because it was too late
+    };
+    struct holding {
+        nanos from;
+        nanos to;
+        std::optional<occurrence> firing;
+    };
+    struct key_history {
+        std::map<std::int64_t, firing_history> firings;
+        std::vector<holding> holdings;
+        int running = 0;
+    };
+    struct looks {
+        nanos since{};
+        int count = 0;
+        nanos step_at{};
+        int steps = 0;  // in this instant
+    };
+
+    void write_line(const std::string& what);
+    nanos due(occurrence firing) const;
+    void check_firing(std::size_t job, const std::string& key, occurrence firing, bool tells);
+    bool paused_within(std::size_t job, std::size_t node, nanos from, nanos to) const;
+    bool overtaken(const key_history& seen, occurrence firing) const;
+    bool open_at(const key_history& seen, occurrence before, nanos when) const;
+    bool held_within(const key_history& seen, occurrence but, nanos from, nanos to) const;
+
+    // Constant after construction
+    const world_plan& plan_;
+    const timeline& time_;
+    // State
+    std::map<std::string, key_history> keys_;
+    std::vector<std::map<std::int64_t, bool>> missed_;  // for each job: firings that were told
+    std::vector<std::vector<interval>> healthy_;        // for each node
+    std::vector<std::vector<interval>> paused_;         // for each job
+    std::vector<looks> looks_;
+    std::array<std::optional<std::string>, laws> first_{};
+    std::optional<std::string> verdict_;
+    std::deque<std::string> trace_;
+    std::size_t lines_ = 0;
+    std::uint64_t fingerprint_ = 0xcbf29ce484222325U;
+    tally counts_{};
+};
+
+std::string key_of(const job_plan& job, std::uint32_t partition);
+
+}  // namespace pawl::simulation::schedules

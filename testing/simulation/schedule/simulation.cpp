@@ -1,0 +1,121 @@
+#include "testing/simulation/schedule/simulation.hpp"
+
+#include "testing/simulation/schedule/node.hpp"
+
+#include <memory>
+
+namespace pawl::simulation::schedules {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::size_t trace_lines = 1'000'000;
+
+// Most faults are short, some outlast every lease and the misfire window.
+nanos draw_outage(world& all) {
+    const auto chance = all.random.fraction();
+    if (chance < 0.5) return all.random.between(seconds{1}, seconds{20});
+    if (chance < 0.9) return all.random.between(seconds{20}, minutes{10});
+    return all.random.between(minutes{10}, hours{3});
+}
+
+// Mostly as far as clocks are set wrong by hand or by a virtual machine, sometimes by years.
+nanos draw_step(world& all) {
+    const auto most = all.random.happens(0.2) ? nanos{hours{24 * 400}} : nanos{minutes{10}};
+    return all.random.between(-most, most);
+}
+
+void disturb_clock(world& all, node& victim) {
+    // Without a journal nobody can tell a node that its clock is slow.
+    if (!all.plan.has_journal) return;
+    const auto by = draw_step(all);
+    victim.step_clock(by);
+    if (all.random.happens(0.7))
+        all.time.after(draw_outage(all), [&victim, by] { victim.step_clock(-by); });
+}
+
+void take_store_down(world& all) {
+    if (!all.store.up) return;
+    all.judge.note("the store is down");
+    all.judge.happened(fact::outages);
+    all.store.up = false;
+    for (const auto& each : all.nodes) each->report_health();
+    all.time.after(draw_outage(all), [&all] {
+        all.judge.note("the store is up");
+        all.store.up = true;
+        for (const auto& each : all.nodes) each->report_health();
+    });
+}
+
+void pause_job(world& all) {
+    const auto job = all.random.below(all.plan.jobs.size());
+    if (!all.plan.has_journal || !all.store.paused.insert(job).second) return;
+    all.judge.on_pause(job, true);
+    all.time.after(draw_outage(all), [&all, job] {
+        all.store.paused.erase(job);
+        all.judge.on_pause(job, false);
+    });
+}
+
+void strike(world& all) {
+    const auto chance = all.random.fraction();
+    auto& victim = *all.nodes[all.random.below(all.nodes.size())];
+    if (chance < 0.2) {
+        victim.crash(draw_outage(all));
+    } else if (chance < 0.4) {
+        victim.freeze(draw_outage(all));
+    } else if (chance < 0.55) {
+        victim.cut(draw_outage(all));
+    } else if (chance < 0.65) {
+        take_store_down(all);
+    } else if (chance < 0.8) {
+        disturb_clock(all, victim);
+    } else if (chance < 0.9) {
+        pause_job(all);
+    } else {
+        // One after the other, as a rolling deploy does.
+        for (std::size_t i = 0; i < all.nodes.size(); ++i)
+            all.time.after(seconds{45} * i, [&all, i] { all.nodes[i]->deploy(); });
+    }
+}
+
+void plan_faults(world& all) {
+    const auto gap = all.random.between(nanos{0}, all.plan.faults_every * 2);
+    all.time.after(gap, [&all] {
+        if (!all.faulty) return;
+        strike(all);
+        plan_faults(all);
+    });
+}
+
+}  // namespace
+
+findings simulate(std::uint64_t seed, plant bug, tracing trace) {
+    world all{seed, bug};
+    if (trace == tracing::on) all.judge.trace_lines(trace_lines);
+    for (std::size_t i = 0; i < all.plan.nodes; ++i)
+        all.nodes.push_back(std::make_unique<node>(all, i));
+    for (const auto& each : all.nodes)
+        all.time.after(all.random.between(seconds{1}, seconds{30}), [&each] { each->start(); });
+    plan_faults(all);
+    all.time.run_until(all.plan.faulty);
+    all.faulty = false;
+    all.judge.note("faults stop");
+    all.time.run_until(all.plan.end());
+    all.judge.check();
+
+    findings found;
+    found.breach = all.judge.verdict();
+    for (std::size_t i = 0; i < laws; ++i) found.broken[i] = all.judge.broke(static_cast<law>(i));
+    found.counts = all.judge.counts();
+    found.events = all.time.happened();
+    all.judge.mix(all.time.happened());
+    found.fingerprint = all.judge.fingerprint();
+    found.lived = all.plan.end();
+    found.trace = all.judge.trace();
+    return found;
+}
+
+}  // namespace pawl::simulation::schedules
