@@ -1,13 +1,17 @@
-// pawl demo: several nodes compete for a job on one embedded store; one is killed and one is frozen
-// on the way. Prints who ran what, and the proof that nothing ran twice.
+// pawl demo: several agents share a job on one embedded store; one is killed and one is frozen on
+// the way. Prints who ran what, and the proof that nothing ran twice.
 #include "base/duration.hpp"
 #include "pawl/commands.hpp"
-#include "pawl/demo_node.hpp"
+#include "pawl/demo_work.hpp"
+#include "pawl/journal_client.hpp"
 #include "pawl/output.hpp"
 #include "pawl/own_process.hpp"
 #include "time/clocks.hpp"
+#include "time/pause.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,7 +30,9 @@ namespace {
 constexpr millis duration_min{8000};
 constexpr millis duration_max{3'600'000};
 // Past the last firing: two takeovers and the firings that queued behind them.
-constexpr millis overtime = demo_ttl * 6;
+constexpr millis overtime = demo_ttl * 8;
+constexpr millis start_patience{30'000};
+constexpr millis look_interval{50};
 
 struct demo_options {
     int nodes = 3;
@@ -40,6 +46,8 @@ struct event {
     std::int64_t firing = 0;
     std::uint64_t token = 0;
     std::uint64_t newest = 0;
+    pid_t command = 0;
+    pid_t guard = 0;
 };
 
 struct node {
@@ -74,6 +82,7 @@ struct drama {
     act now = act::calm;
     std::size_t victim = 0;
     std::int64_t firing = 0;
+    pid_t command = 0, guard = 0;
     instant struck{};
     std::optional<std::chrono::nanoseconds> after_freeze, after_kill;
 };
@@ -81,19 +90,22 @@ struct drama {
 class demonstration {
 public:
     demonstration(const globals& options, int nodes, millis duration) : options_{options} {
-        const auto start = std::chrono::ceil<std::chrono::seconds>(time::wall_now() + millis{500});
-        first_ = start.time_since_epoch().count();
-        last_ = first_ + duration.count() / 1000 - 1;
         std::ofstream{folder_.file("ledger")} << "0000000000000000000\n";
+        const auto pipe = folder_.file("events");
+        if (mkfifo(pipe.c_str(), 0600) == 0)
+            // For writing as well, so that it does not end while no command runs.
+            events_ = exec::descriptor{::open(pipe.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK)};
+        if (!events_.is_open()) throw exit_error{status::io_error, "cannot make a pipe"};
         for (int i = 0; i < nodes; ++i) {
             const auto name = "node-" + std::string(1, static_cast<char>('a' + i));
             nodes_.push_back({own_process{
-                name,
-                {"pawl", "demo-node", "--name", name, "--store",
-                 "sqlite:" + folder_.file("demo.db"), "--ledger", folder_.file("ledger"), "--first",
-                 std::to_string(first_), "--last", std::to_string(last_)}}});
+                name, {"pawl", "agent", "--config", configure(name), "--log-level", "error"}}});
         }
-        deadline_ = lease_clock::now() + millis{500} + duration + overtime;
+        wait_until_all_live();
+        const auto start = std::chrono::ceil<std::chrono::seconds>(time::wall_now());
+        first_ = start.time_since_epoch().count();
+        last_ = first_ + duration.count() / 1000 - 1;
+        deadline_ = lease_clock::now() + duration + overtime;
     }
 
     demonstration(const demonstration&) = delete;
@@ -101,14 +113,14 @@ public:
 
     status run() {
         if (!options_.json) print_heading();
-        while (std::any_of(nodes_.begin(), nodes_.end(),
-                           [](const node& one) { return one.process.is_talking(); })) {
+        while (!is_played()) {
             if (lease_clock::now() > deadline_) {
                 fault("the nodes did not end in time");
                 break;
             }
             read_some();
         }
+        for (auto& one : nodes_) one.process.signal(SIGTERM);
         for (auto& one : nodes_) end_node(one);
         return judge();
     }
@@ -116,8 +128,48 @@ public:
 private:
     void fault(const std::string& what) { faults_.push_back(what); }
 
+    std::string store() const { return "sqlite:" + folder_.file("demo.db"); }
+
+    std::string configure(const std::string& name) const {
+        const auto file = folder_.file((name + ".toml").c_str());
+        std::ofstream{file} << "store = \"" << store() << "\"\n"
+                            << "[agent]\nname = \"" << name << "\"\n"
+                            << "[[job]]\nname = \"" << demo_job << "\"\n"
+                            << "schedule = \"@every 1s\"\n"
+                            << "command = [\"/proc/self/exe\", \"demo-work\", \"--ledger\", \""
+                            << folder_.file("ledger") << "\", \"--events\", \""
+                            << folder_.file("events") << "\"]\n"
+                            << "ttl = \"" << base::format_duration(demo_ttl) << "\"\n"
+                            << "grace = \"0s\"\n"
+                            // So that a firing which is late waits for its turn.
+                            << "overlap = \"queue\"\n";
+        return file;
+    }
+
+    globals options_of_journal() const {
+        globals options = options_;
+        options.store = store();
+        options.journal = store();
+        return options;
+    }
+
+    void wait_until_all_live() const {
+        const auto end = lease_clock::now() + start_patience;
+        journal_client records{options_of_journal()};
+        while (records.ask(records.verbs().list_nodes()).size() < nodes_.size()) {
+            if (lease_clock::now() > end)
+                throw exit_error{status::io_error, "the nodes of the demonstration did not start"};
+            time::pause_until(lease_clock::now() + look_interval);
+        }
+    }
+
+    // Every firing has begun, and whatever began has ended, but for what was struck.
+    bool is_played() const {
+        return static_cast<std::int64_t>(runs_.size()) == last_ - first_ + 1 && open_.empty();
+    }
+
     void print_heading() const {
-        std::cout << nodes_.size() << " nodes compete for '" << demo_key
+        std::cout << nodes_.size() << " agents share the job '" << demo_job
                   << "' on one embedded store, a firing every second, ttl "
                   << base::format_duration(demo_ttl) << ".\n\n"
                   << "TIME      NODE    FIRING    TOKEN             WHAT\n";
@@ -145,30 +197,33 @@ private:
     }
 
     void read_some() {
-        std::vector<pollfd> waiting;
-        std::vector<std::size_t> whose;
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (!nodes_[i].process.is_talking()) continue;
-            waiting.push_back({nodes_[i].process.descriptor(), POLLIN, 0});
-            whose.push_back(i);
-        }
+        pollfd waiting{events_.get(), POLLIN, 0};
         const auto left = std::chrono::ceil<millis>(deadline_ - lease_clock::now());
-        if (poll(waiting.data(), waiting.size(),
-                 static_cast<int>(std::max<std::int64_t>(left.count(), 0))) <= 0)
+        if (poll(&waiting, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) <= 0)
             return;
-        for (std::size_t i = 0; i < waiting.size(); ++i)
-            if (waiting[i].revents != 0) read_from(whose[i]);
+        char text[4096];
+        const auto size = ::read(events_.get(), text, sizeof text);
+        if (size > 0) unread_.append(text, static_cast<std::size_t>(size));
+        for (auto end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n')) {
+            const auto line = unread_.substr(0, end);
+            unread_.erase(0, end + 1);
+            take(line);
+        }
     }
 
-    void read_from(std::size_t index) {
-        nodes_[index].process.read([&](const std::string& line) {
-            std::istringstream words{line};
-            event now;
-            now.at = lease_clock::now();
-            now.node = index;
-            words >> now.what >> now.firing >> now.token >> now.newest;
-            on_event(now);
-        });
+    void take(const std::string& line) {
+        std::istringstream words{line};
+        event now;
+        std::string name;
+        now.at = lease_clock::now();
+        words >> now.what >> now.firing >> now.token >> now.newest >> name >> now.command >>
+            now.guard;
+        const auto who = std::find_if(nodes_.begin(), nodes_.end(),
+                                      [&](const node& one) { return one.process.name() == name; });
+        // Agents fire before the play begins, and go on until they are told to end.
+        if (who == nodes_.end() || now.firing < first_ || now.firing > last_) return;
+        now.node = static_cast<std::size_t>(who - nodes_.begin());
+        on_event(now);
     }
 
     void on_event(const event& now) {
@@ -176,11 +231,15 @@ private:
         if (now.what == "began") {
             runs_[now.firing].insert(now.token);
             ++began_;
+            open_.insert(now.token);
             play_on(now);
         } else if (now.what == "ended") {
+            open_.erase(now.token);
             print_line(who.process.name(), now.firing, now.token, "ran");
         } else if (now.what == "refused") {
             ++stale_refused_;
+            open_.erase(now.token);
+            wake_the_rest(now);
             print_line(
                 who.process.name(), now.firing, now.token,
                 "woke up and wrote: refused, the ledger has seen " + std::to_string(now.newest),
@@ -202,7 +261,8 @@ private:
                 play_.after_freeze = since();
                 print_line(who.process.name(), now.firing, now.token,
                            "took over " + seconds(since()) + " later", tone::good);
-                nodes_[play_.victim].process.signal(SIGCONT);
+                // The command first: its guard would not let it write.
+                kill(play_.command, SIGCONT);
                 play_.now = drama::act::recovered;
                 return;
             case drama::act::recovered: {
@@ -227,8 +287,23 @@ private:
         }
     }
 
+    void wake_the_rest(const event& now) {
+        if (now.command != play_.command) return;
+        kill(play_.guard, SIGCONT);
+        nodes_[play_.victim].process.signal(SIGCONT);
+    }
+
+    // As a machine that stands still, or is gone: the agent with its guard and its command.
     void strike(const event& now, int signal, drama::act next, const std::string& what) {
         nodes_[now.node].process.signal(signal);
+        play_.command = now.command;
+        play_.guard = now.guard;
+        if (signal == SIGSTOP) {
+            kill(now.guard, SIGSTOP);
+            kill(now.command, SIGSTOP);
+        } else {
+            open_.erase(now.token);
+        }
         play_.now = next;
         play_.victim = now.node;
         play_.firing = now.firing;
@@ -243,6 +318,7 @@ private:
     }
 
     void end_node(node& one) {
+        while (one.process.is_talking()) one.process.read([](const std::string&) {});
         if (!one.process.end() && !one.killed) fault(one.process.name() + " failed");
     }
 
@@ -269,8 +345,33 @@ private:
         return lines;
     }
 
+    // What the agents have written down must be what their commands did.
+    std::size_t read_journal() {
+        journal_client records{options_of_journal()};
+        std::set<std::int64_t> written;
+        std::string after;
+        do {
+            run_filter which;
+            which.job = demo_job;
+            const auto some = records.ask(records.verbs().list_runs(which, after, page_limit_max));
+            for (const auto& one : some.records) {
+                const auto firing = one.firing ? number(*one.firing) / 1000 : 0;
+                if (firing < first_ || firing > last_ || one.status == run_status::skipped)
+                    continue;
+                if (!written.insert(firing).second)
+                    fault("the journal has two runs of firing " + std::to_string(firing));
+            }
+            after = some.next;
+        } while (!after.empty());
+        for (const auto& [firing, tokens] : runs_)
+            if (!written.contains(firing))
+                fault("firing " + std::to_string(firing) + " is not in the journal");
+        return written.size();
+    }
+
     status judge() {
         const auto writes = read_ledger();
+        const auto rows = read_journal();
         const auto firings = static_cast<std::size_t>(last_ - first_ + 1);
         const auto duplicates = began_ - runs_.size();
         if (duplicates != 0) fault(std::to_string(duplicates) + " firings ran twice");
@@ -293,6 +394,7 @@ private:
                                            {"duplicates", duplicates},
                                            {"stale_writes_refused", stale_refused_},
                                            {"writes", writes},
+                                           {"journal_rows", rows},
                                            {"takeover_after_freeze_ms", ms(play_.after_freeze)},
                                            {"takeover_after_kill_ms", ms(play_.after_kill)},
                                            {"proven", faults_.empty()},
@@ -301,6 +403,7 @@ private:
             std::cout << '\n';
             print_table({{"firings", std::to_string(firings)},
                          {"runs", std::to_string(began_)},
+                         {"runs in the journal", std::to_string(rows)},
                          {"duplicates", std::to_string(duplicates)},
                          {"writes accepted, tokens never falling", std::to_string(writes)},
                          {"stale writes refused", std::to_string(stale_refused_)},
@@ -318,11 +421,14 @@ private:
 
     const globals& options_;
     temporary_folder folder_;
+    exec::descriptor events_;
+    std::string unread_;
     std::vector<node> nodes_;
     std::int64_t first_ = 0, last_ = 0;
     instant deadline_{};
     drama play_;
     std::map<std::int64_t, std::set<std::uint64_t>> runs_;
+    std::set<std::uint64_t> open_;  // tokens of runs that have begun and not ended
     std::size_t began_ = 0;
     std::size_t stale_refused_ = 0;
     std::vector<std::string> faults_;
@@ -352,19 +458,12 @@ void add_demo(context& all) {
     one->footer("Example: pawl demo --nodes 5 --for 30s");
     one->callback([&all, what] { all.chosen = [&all, what] { return demo(all.options, *what); }; });
 
-    // What `pawl demo` starts; no command for people.
-    auto* inner = all.app.add_subcommand("demo-node", "one node of the demonstration")->group("");
-    auto node = std::make_shared<demo_node_options>();
-    inner->add_option("--name", node->name)->required();
-    inner->add_option("--ledger", node->ledger)->required();
-    inner->add_option("--first", node->first)->required();
-    inner->add_option("--last", node->last)->required();
-    inner->callback([&all, node] {
-        all.chosen = [&all, node] {
-            node->store = choose_store(all.options).url;
-            return run_demo_node(*node);
-        };
-    });
+    // What the agents of the demonstration run; no command for people.
+    auto* inner = all.app.add_subcommand("demo-work", "the job of the demonstration")->group("");
+    auto work = std::make_shared<demo_work_options>();
+    inner->add_option("--ledger", work->ledger)->required();
+    inner->add_option("--events", work->events)->required();
+    inner->callback([&all, work] { all.chosen = [work] { return run_demo_work(*work); }; });
 }
 
 }  // namespace pawl::app
