@@ -1,6 +1,7 @@
 // pawl agent: runs the schedules of a configuration.
 #include "agent/agent.hpp"
 #include "agent/plans.hpp"
+#include "assembly/engines.hpp"
 #include "config/reading.hpp"
 #include "exec/launcher.hpp"
 #include "pawl/commands.hpp"
@@ -60,6 +61,13 @@ void check_leases(const config::parsed_configuration& parsed, runtime::core& cor
     if (!lines.empty()) refuse(lines);
 }
 
+void check_journal(const std::string& store, const std::string& journal) {
+    if (assembly::plan_journal(store, journal)) return;
+    throw exit_error{status::configuration,
+                     "the store keeps no journal of runs, and an agent needs one: set journal, "
+                     "such as journal = \"sqlite:/var/lib/pawl/journal.db\""};
+}
+
 status run_agent(const globals& options, const agent_options& how) {
     auto parsed = read(options);
     const auto store = choose_store(options);
@@ -69,6 +77,7 @@ status run_agent(const globals& options, const agent_options& how) {
     if (!how.check) guards.emplace(exec::launcher::start());
     auto core = open_core(options);
     check_leases(parsed, *core);
+    check_journal(store.url, journal.url);
     if (how.check) {
         std::cout << parsed.file << ": ok, " << parsed.values.jobs.size() << " jobs\n";
         return status::done;
@@ -76,10 +85,6 @@ status run_agent(const globals& options, const agent_options& how) {
     agent::agent_parts parts;
     parts.core = core.get();
     parts.records = core->records();
-    if (!parts.records)
-        throw exit_error{status::configuration,
-                         "the store keeps no journal of runs, and an agent needs one: set journal, "
-                         "such as journal = \"sqlite:/var/lib/pawl/journal.db\""};
     parts.guards = &*guards;
     parts.configured = std::move(parsed.values);
     parts.file = parsed.file;
