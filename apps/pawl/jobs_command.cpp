@@ -263,16 +263,31 @@ status status_of_run(const run_record& run) {
     }
 }
 
+// Nothing when it was withdrawn before any agent had taken it up. What is on the board is read
+// first: a trigger makes way for its row in one step.
+std::optional<run_record> wait_for_run(journal_client& records, const std::string& id) {
+    for (;;) {
+        const auto seen = records.ask(records.verbs().read_board());
+        auto run = records.ask(records.verbs().find_run(id));
+        if (run && is_over(run->status)) return run;
+        const bool asked_for = seen.triggers.size() >= board_entries_max ||
+                               std::any_of(seen.triggers.begin(), seen.triggers.end(),
+                                           [&](const run_trigger& one) { return one.id == id; });
+        if (!run && !asked_for) return std::nullopt;
+        time::pause_until(lease_clock::now() + wait_interval);
+    }
+}
+
 status wait_for_runs(const globals& options, journal_client& records,
                      const std::vector<std::string>& ids) {
     auto worst = status::done;
     boost::json::array ended;
     for (const auto& id : ids) {
-        std::optional<run_record> run;
-        for (;;) {
-            run = records.ask(records.verbs().find_run(id));
-            if (run && is_over(run->status)) break;
-            time::pause_until(lease_clock::now() + wait_interval);
+        const auto run = wait_for_run(records, id);
+        if (!run) {
+            log(log_level::error, "run " + id + " was cancelled before it began");
+            worst = as_status(1);
+            continue;
         }
         if (const auto code = status_of_run(*run); code != status::done) worst = code;
         if (options.json)
@@ -289,6 +304,11 @@ status run_job(const globals& options, const run_options& how) {
     journal_client records{options};
     const auto job = known_job(records, how.name);
     if (how.dry_run) return show_what_would_run(options, records, job, how);
+    const auto definition = definition_of(job);
+    const auto* enabled = definition.if_contains("enabled");
+    if (enabled != nullptr && enabled->is_bool() && !enabled->as_bool())
+        throw exit_error{status::usage, "job '" + base::printable(job.name) +
+                                            "' is not enabled in its configuration: it never runs"};
     if (live_nodes(records) == 0)
         log(log_level::warn, "no agent is alive: the run begins when one comes");
     std::vector<std::string> ids;

@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
@@ -51,6 +52,17 @@ run_filter filter_of(const list_options& what) {
     return which;
 }
 
+// A cursor that no page gave is a mistake in the command line; nothing else here can be refused.
+run_page page_after(journal_client& records, const run_filter& which, const std::string& after,
+                    std::size_t most) {
+    try {
+        return records.ask(records.verbs().list_runs(which, after, most));
+    } catch (const store_error& error) {
+        if (after.empty() || error.code() != errc::rejected) throw;
+        throw exit_error{status::usage, std::string{"--after: "} + error.what()};
+    }
+}
+
 status list_runs(const globals& options, const list_options& what) {
     const auto which = filter_of(what);
     journal_client records{options};
@@ -58,7 +70,7 @@ status list_runs(const globals& options, const list_options& what) {
     auto after = what.after;
     do {
         const auto most = std::min(page_limit_max, what.limit - all.size());
-        auto one = records.ask(records.verbs().list_runs(which, after, most));
+        auto one = page_after(records, which, after, most);
         std::move(one.records.begin(), one.records.end(), std::back_inserter(all));
         after = one.next;
     } while (!after.empty() && all.size() < what.limit);
@@ -157,18 +169,35 @@ status show_output(const globals& options, const std::string& id, bool follow) {
     }
 }
 
+void tell_cancelled(const globals& options, const std::string& id, const std::string& job,
+                    const std::string& what) {
+    if (options.json)
+        print_json(boost::json::object{{"id", id}, {"job", job}, {"cancel_requested", true}});
+    else
+        std::cout << "run " << id << " of '" << base::printable(job) << "' " << what << '\n';
+}
+
+// True for a run that somebody has asked for and no agent has taken up yet.
+bool withdrawn(const globals& options, journal_client& records, const std::string& id) {
+    const auto seen = records.ask(records.verbs().read_board());
+    const auto asked = std::find_if(seen.triggers.begin(), seen.triggers.end(),
+                                    [&](const run_trigger& one) { return one.id == id; });
+    if (asked == seen.triggers.end() || !records.ask(records.verbs().remove_trigger(id)))
+        return false;
+    audit(records, "run.cancel", id, asked->job);
+    tell_cancelled(options, id, asked->job, "had not begun, and will not");
+    return true;
+}
+
 status cancel_run(const globals& options, const std::string& id) {
     journal_client records{options};
+    if (withdrawn(options, records, id)) return status::done;
     const auto run = known_run(records, id);
     if (!records.ask(records.verbs().request_cancel(id, actor_name())))
         throw exit_error{status::usage, "run '" + base::printable(id) + "' is over already: " +
                                             std::string{name_of(run.status)}};
     audit(records, "run.cancel", id, run.job);
-    if (options.json)
-        print_json(boost::json::object{{"id", id}, {"job", run.job}, {"cancel_requested", true}});
-    else
-        std::cout << "run " << id << " of '" << base::printable(run.job)
-                  << "' has been told to end\n";
+    tell_cancelled(options, id, run.job, "has been told to end");
     return status::done;
 }
 
