@@ -34,8 +34,15 @@ std::string text_in(const boost::json::object& what, std::string_view name) {
     return found != nullptr && found->is_string() ? std::string{found->as_string()} : std::string{};
 }
 
+bool is_enabled(const job_entry& job) {
+    const auto what = definition_of(job);
+    const auto* told = what.if_contains("enabled");
+    return told == nullptr || !told->is_bool() || told->as_bool();
+}
+
 // By this machine's clock and zone data; for people.
 std::optional<std::int64_t> next_firing(const job_entry& job) {
+    if (!is_enabled(job)) return std::nullopt;
     const auto when = time::cron::parse(job.schedule);
     const auto where = time::zone::find(job.zone.empty() ? "UTC" : job.zone);
     if (when.has_error() || where.has_error()) return std::nullopt;
@@ -304,9 +311,7 @@ status run_job(const globals& options, const run_options& how) {
     journal_client records{options};
     const auto job = known_job(records, how.name);
     if (how.dry_run) return show_what_would_run(options, records, job, how);
-    const auto definition = definition_of(job);
-    const auto* enabled = definition.if_contains("enabled");
-    if (enabled != nullptr && enabled->is_bool() && !enabled->as_bool())
+    if (!is_enabled(job))
         throw exit_error{status::usage, "job '" + base::printable(job.name) +
                                             "' is not enabled in its configuration: it never runs"};
     if (live_nodes(records) == 0)
