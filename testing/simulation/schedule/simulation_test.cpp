@@ -13,7 +13,7 @@
 namespace pawl::simulation::schedules {
 namespace {
 
-constexpr std::uint64_t seeds_usual = 100;
+constexpr std::uint64_t seeds_usual = 300;
 // A planted bug that takes longer to find would hide among the seeds of a usual run.
 constexpr std::uint64_t seeds_to_find = 80;
 
