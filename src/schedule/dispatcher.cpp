@@ -237,15 +237,39 @@ awaitable<void> dispatcher::keep_time(self_ptr self) {
     }
 }
 
+// One that was not there for a moment must not overtake those who were: they may still wait with an
+// earlier firing, which could not be granted any more. So where firings are taken in their order, a
+// node asks for all that came due a short while ago; those that have run are told as done.
+std::vector<wall_instant> dispatcher::worth_offering(const job_plan& plan, const due_firing& due) {
+    std::vector<wall_instant> all;
+    const bool in_order =
+        plan.lane.when_running == overlap::queue || plan.lane.mode == remembering::at_least_once;
+    if (in_order && due.missed > 0 && plan.when) {
+        const auto& rule = *plan.when;
+        const auto since = due.at - std::min<millis>(catch_up_max, rule.lateness_max);
+        auto next = rule.when.next(since, rule.where, rule.policy);
+        while (next && *next < due.at) {
+            all.push_back(*next);
+            next = rule.when.next(*next, rule.where, rule.policy);
+        }
+        const auto most = std::min<std::size_t>(due.missed, firings_queued_max - 1);
+        if (all.size() > most)
+            all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(most));
+    }
+    all.push_back(due.at);
+    return all;
+}
+
 void dispatcher::take_due(const due_firing& due, wall_instant now) {
     const auto found = entries_.find(due.entry);
     const auto which = found == entries_.end() ? nullptr : found->second.lock();
     if (!which || which->paused || !which->plan->enabled) return;
-    if (due.missed > 0)
-        say(tone::warn, "job '" + which->plan->name + "' has missed " + std::to_string(due.missed) +
-                            " firings; the latest is run");
+    const auto firings = worth_offering(*which->plan, due);
+    if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, firings.size());
+        left_out > 0)
+        say(tone::warn, "job '" + which->plan->name + "' has missed " + std::to_string(left_out) +
+                            " firings, which are not made up for");
     const auto at = lease_clock::now();
-    const auto late = std::max(std::chrono::floor<millis>(now - due.at), millis{0});
     for (auto& one : which->tracks) {
         auto hold_back = std::chrono::floor<millis>(which->plan->jitter * chance());
         if (which->plan->partitions > 1) {
@@ -253,7 +277,10 @@ void dispatcher::take_due(const due_firing& due, wall_instant now) {
                                              which->plan->partitions, live_nodes_, me_.owner);
             hold_back += share_hold_back * static_cast<long>(std::min<std::size_t>(place, 5));
         }
-        one->decisions.offer_firing(occurrence_of(due.at), at, late, hold_back);
+        for (const auto& firing : firings) {
+            const auto late = std::max(std::chrono::floor<millis>(now - firing), millis{0});
+            one->decisions.offer_firing(occurrence_of(firing), at, late, hold_back);
+        }
         wake(one);
     }
 }

@@ -50,6 +50,9 @@ constexpr int takeovers_max = 10;
 // hour.
 constexpr millis audit_retry{5'000};
 constexpr int audit_tries_max = 720;
+// What a node that was away for a moment asks for beside the latest firing of a job whose firings
+// are taken in their order.
+constexpr millis catch_up_max{60'000};
 // Before SIGKILL has to have been carried out.
 constexpr millis kill_lead_max{20};
 
@@ -135,6 +138,7 @@ private:
     static boost::asio::awaitable<void> drain(self_ptr self, millis grace);
 
     void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
+    static std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing& due);
     void take_due(const due_firing& due, wall_instant now);
     void take_board(board seen);
     void schedule_job(job& which);
@@ -144,8 +148,12 @@ private:
     static boost::asio::awaitable<void> work(self_ptr self, std::shared_ptr<track> which);
     static boost::asio::awaitable<void> claim(self_ptr self, std::shared_ptr<track> which,
                                               millis patience);
+    void look_for_the_dead(const std::shared_ptr<track>& which);
     static boost::asio::awaitable<void> settle_busy(self_ptr self, std::shared_ptr<track> which,
                                                     busy other);
+    static boost::asio::awaitable<void> tell_lost(self_ptr self, std::shared_ptr<track> which,
+                                                  occurrence firing, fence_token token,
+                                                  std::string owner);
     static boost::asio::awaitable<void> tell_skipped(self_ptr self, std::shared_ptr<track> which);
     bool fails_open(const track& which, const failure& why) const;
     static boost::asio::awaitable<void> audit_fail_open(self_ptr self, std::string job,

@@ -24,6 +24,16 @@ struct dispatcher::track {
     boost::asio::steady_timer timer;
     bool at_work = false;
     bool woken = false;
+
+    // Who was seen holding the key, for which firing, and whether that was so at two firings: then
+    // the holder takes long, or is dead and has perhaps written nothing down.
+    struct sighting {
+        occurrence firing{};
+        fence_token holder{};
+        std::string owner;
+        bool twice = false;
+    };
+    std::optional<sighting> seen{};
 };
 
 struct dispatcher::job {

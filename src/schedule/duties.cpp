@@ -1,5 +1,6 @@
 // What a node does beside its own runs: it signs in, looks at the board, tells that its runs live,
 // and, one node at a time, looks after those whose node does not.
+#include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "schedule/dispatcher.hpp"
 #include "schedule/dispatcher_parts.hpp"
@@ -85,9 +86,11 @@ void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_insta
         const auto known = clock_offset_.value_or(std::chrono::microseconds{0});
         const auto change = offset > known ? offset - known : known - offset;
         if (clock_offset_ && change < clock_offset_tolerated) return;
-        say(tone::warn, "this node's clock is " +
-                            std::to_string(std::chrono::floor<millis>(offset).count()) +
-                            " ms ahead of the journal's: schedules go by the journal's");
+        const bool ahead = offset > std::chrono::microseconds{0};
+        const auto by = std::chrono::floor<millis>(ahead ? offset : -offset);
+        say(tone::warn, "this node's clock is " + base::format_duration(by) +
+                            (ahead ? " ahead of" : " behind") +
+                            " the journal's: schedules go by the journal's");
         clock_offset_ = offset;
     }
     if (now() < before) timetable_.clock_put_back(now());
@@ -334,6 +337,34 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
     }
 }
 
+// Writes down what nobody else could any more. No more than a row is at stake: whoever began it has
+// lost its lease.
+awaitable<void> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> which,
+                                      occurrence firing, fence_token token, std::string owner) {
+    auto& me = *self;
+    auto finding = me.journal_->find_firing(which->plan->name, which->partition, firing);
+    const auto row = co_await std::move(finding);
+    if (row.has_error() || (*row && (*row)->status != run_status::skipped)) co_return;
+    run_start start{base::fresh_uuid(), which->plan->name, which->key};
+    start.partition = which->partition;
+    start.owner = std::move(owner);
+    start.node = "unknown";
+    start.token = token;
+    start.firing = firing;
+    start.trigger = "schedule";
+    auto beginning_of = me.journal_->begin(std::move(start));
+    const auto begun = co_await std::move(beginning_of);
+    if (begun.has_error() || begun->outcome != begin_outcome::begun) co_return;
+    run_end how;
+    how.status = run_status::lost;
+    how.reason = "its node was lost before it could write down that it began";
+    run_mark who{begun->id, token};
+    auto finishing = me.journal_->finish(std::move(who), std::move(how));
+    co_await std::move(finishing);
+    me.say(tone::warn, "the firing of '" + which->key + "' for " +
+                           time::format_rfc3339(wall_of(firing)) + " was lost with its node");
+}
+
 // A node that was lost between a grant and the first line about it has left nothing but the mark at
 // the store. At most once: that firing will not run, and somebody should say so.
 awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
@@ -359,24 +390,8 @@ awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
         const auto age = me.now() - wall_of(firing);
         if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1})
             continue;
-        run_start start{base::fresh_uuid(), one->plan->name, one->key};
-        start.partition = one->partition;
-        start.owner = (*seen)->owner;
-        start.node = "unknown";
-        start.token = (*seen)->last_token;
-        start.firing = firing;
-        start.trigger = "schedule";
-        const run_mark who{start.id, start.token};
-        auto beginning_of = me.journal_->begin(std::move(start));
-        const auto begun = co_await std::move(beginning_of);
-        if (begun.has_error() || begun->outcome != begin_outcome::begun) continue;
-        run_end how;
-        how.status = run_status::lost;
-        how.reason = "its node was lost before it could write down that it began";
-        auto finishing = me.journal_->finish(run_mark{begun->id, who.token}, std::move(how));
-        co_await std::move(finishing);
-        me.say(tone::warn, "the firing of '" + one->key + "' for " +
-                               time::format_rfc3339(wall_of(firing)) + " was lost with its node");
+        auto telling = tell_lost(self, one, firing, (*seen)->last_token, (*seen)->owner);
+        co_await std::move(telling);
     }
 }
 

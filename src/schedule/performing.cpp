@@ -137,6 +137,7 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     if (std::exchange(me.store_down_, false)) me.say(tone::info, "the store answers again");
     if (auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer)) {
         lane_of.on_granted();
+        me.look_for_the_dead(which);
         std::optional<lease> held{lease{std::move(*won)}};
         auto performing = perform(self, which, std::move(held));
         co_await std::move(performing);
@@ -166,6 +167,10 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
         if (seen.has_error()) co_return lane_of.on_failure(lease_clock::now(), me.chance());
         marked =
             *seen && (*seen)->last_done && number(*(*seen)->last_done) >= number(*wanted.firing);
+        if (which->seen && which->seen->holder == other.holder)
+            which->seen->twice = which->seen->twice || !marked;
+        else if (*seen && (*seen)->last_done && other.reason == busy_reason::held)
+            which->seen = track::sighting{*(*seen)->last_done, other.holder, other.owner, false};
         if (!marked && me.journal_ && which->plan->lane.mode == remembering::at_most_once &&
             which->plan->lane.when_running == overlap::skip) {
             // Skipped for good only when nobody has begun it.
@@ -184,6 +189,15 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
         me.timetable_.clock_put_back(me.now());
     }
     lane_of.on_busy(other, marked, lease_clock::now(), me.chance());
+}
+
+// The key has passed on from somebody who held it for longer than it takes to run once. If that one
+// died before it wrote a line, its firing has to be told.
+void dispatcher::look_for_the_dead(const std::shared_ptr<track>& which) {
+    const auto seen = std::exchange(which->seen, std::nullopt);
+    if (!seen || !seen->twice || !journal_) return;
+    if (which->plan->lane.mode != remembering::at_most_once) return;
+    spawn(tell_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
 }
 
 awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> which) {
