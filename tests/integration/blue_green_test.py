@@ -27,8 +27,10 @@ class BlueGreen(Case):
         until(lambda: time.monotonic() > end, how_long + 30)
 
     def judge(self, fleet, first, last):
+        # First the rows: what they say is completed, the commands have said before.
+        rows = fleet.runs()
         evidence = proof.Evidence(fleet.evidence.read_text())
-        found = proof.faults(fleet.runs(), evidence, fleet.jobs, (first, last), fleet.hurt)
+        found = proof.faults(rows, evidence, fleet.jobs, (first, last), fleet.hurt)
         if found:
             warnings = [f"{log.stem}: {line}" for log in sorted(self.folder.glob("*.log"))
                         for line in log.read_text().splitlines() if " info " not in line]

@@ -66,9 +66,10 @@ def faults(rows, evidence, jobs, window, hurt_nodes):
         for before, after in zip(tokens, tokens[1:]):
             if after[0] < before[0]:
                 found.append(f"{key}: token {after[0]} of {after[1]} came after {before[0]} of {before[1]}")
-    rows_completed = {(f"job/{row['job']}", row["occurrence"]) for row in rows if row["status"] == "completed"}
-    for key, occurrence in rows_completed:
-        if occurrence is not None and not any(abs(seconds(o) - seconds(occurrence)) < 0.001 and evidence.ended[k, o]
-                                              for k, o in [(key, occurrence)]):
-            found.append(f"{key} for {occurrence} is completed, but its command did not say so")
+    said = {(key, round(seconds(occurrence))) for (key, occurrence), times in evidence.ended.items() if times}
+    for row in rows:
+        if row["status"] == "completed" and row["occurrence"] is not None:
+            firing = f"job/{row['job']}", round(seconds(row["occurrence"]))
+            if firing not in said:
+                found.append(f"{firing} is completed, but its command did not say so")
     return found
