@@ -30,7 +30,7 @@ constexpr millis wait_max = std::chrono::hours{24};
 constexpr millis timeout_max = std::chrono::hours{24 * 365};
 constexpr std::int64_t output_bytes_max = 64LL << 20;
 constexpr std::int64_t runs_kept_max = 1'000'000;
-constexpr std::int64_t concurrent_runs_max = 10'000;
+constexpr std::int64_t concurrent_runs_max = 4'000;  // a launcher has 4096 guards
 constexpr std::int64_t retries_max = 1000;
 
 // Where something stands in the file: line and column, from 1. Two settings are equal wherever they
@@ -135,7 +135,7 @@ struct job_settings {
     outage_policy on_store_down = outage_policy::skip;  // run: not with safety=correctness
 
     std::int64_t partitions = 1;           // 1 to 1024
-    std::int64_t max_concurrent_runs = 0;  // of its partitions on this node, 0 to 10,000; 0: any
+    std::int64_t max_concurrent_runs = 0;  // of its partitions on this node, 0 to 4,000; 0: any
 
     time::transitions transitions() const { return {gap, repeat}; }
     std::string key() const { return "job/" + name; }
@@ -153,7 +153,7 @@ struct tls_files {
 struct agent_settings {
     std::string name;                          // the host's unless told; an owner's rules
     base::endpoint listen{"127.0.0.1", 7295};  // port 1 to 65535
-    std::int64_t max_concurrent_runs = 8;      // on this node; 1 to 10,000
+    std::int64_t max_concurrent_runs = 8;      // on this node; 1 to 4,000
     millis shutdown_grace{30'000};             // for runs to finish; 0 to 24 h
     std::optional<tls_files> tls{};            // nothing: plain HTTP
 
