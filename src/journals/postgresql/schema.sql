@@ -410,31 +410,29 @@ BEGIN
 END
 $$;
 
--- The places in the arrays, from 1, of those that are alive, and of those of them that are to end.
--- Locked in the order in which they began, so that two batches never wait for each other in a circle.
+-- REQUIRES: each pair once. The places in the arrays, from 1, of those that are alive, and of those of
+-- them that are to end. Locked in the order of their ids, so that two batches never wait for each other
+-- in a circle; one by one, as the planner would rather compare all with all.
 CREATE OR REPLACE FUNCTION pawl.journal_heartbeat_v1(
   space text, ids bytea[], tokens bigint[], OUT alive bigint[], OUT cancelled bigint[])
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_hashjoin = off
-SET enable_mergejoin = off AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+DECLARE
+  numbers bigint[];
 BEGIN
   PERFORM pawl.journal_isolation();
-  WITH mine AS MATERIALIZED (
-    SELECT r.run_number, a.place, a.token
-    FROM unnest(ids, tokens) WITH ORDINALITY AS a (id, token, place)
-    JOIN pawl.job_run AS r ON r.name_space = space AND r.run_id = a.id
-    WHERE r.fence_token = a.token AND r.status = 'started'
-    ORDER BY r.run_number FOR UPDATE OF r
-  ), beaten AS (
-    UPDATE pawl.job_run AS r SET last_heartbeat = pawl.journal_clock()
-    FROM mine
-    WHERE r.name_space = space AND r.run_number = mine.run_number AND r.fence_token = mine.token AND r.status = 'started'
-    RETURNING r.run_number, r.cancel_requested
-  )
-  SELECT coalesce(array_agg(mine.place), '{}'),
-         coalesce(array_agg(mine.place) FILTER (WHERE beaten.cancel_requested), '{}')
-  INTO alive, cancelled
-  FROM mine JOIN beaten ON beaten.run_number = mine.run_number;
+  SELECT array_agg(mine.run_number), coalesce(array_agg(a.place), '{}'),
+         coalesce(array_agg(a.place) FILTER (WHERE mine.cancel_requested), '{}')
+  INTO numbers, alive, cancelled
+  FROM (SELECT u.id, u.token, u.place FROM unnest(ids, tokens) WITH ORDINALITY AS u (id, token, place)
+        ORDER BY u.id) AS a
+  CROSS JOIN LATERAL (
+    SELECT r.run_number, r.cancel_requested FROM pawl.job_run AS r
+    WHERE r.name_space = space AND r.run_id = a.id AND r.fence_token = a.token
+      AND r.status = 'started'
+    FOR UPDATE) AS mine;
+  UPDATE pawl.job_run AS r SET last_heartbeat = pawl.journal_clock()
+  WHERE r.name_space = space AND r.run_number = ANY (numbers);
 END
 $$;
 
@@ -606,7 +604,7 @@ BEGIN
   END IF;
   IF NOT it.cancel_requested THEN
     UPDATE pawl.job_run AS r SET cancel_requested = true
-  WHERE r.name_space = space AND r.run_number = it.run_number;
+    WHERE r.name_space = space AND r.run_number = it.run_number;
     PERFORM pawl.journal_remember(it, pawl.journal_clock(), 'cancel_requested', who);
   END IF;
   RETURN true;
