@@ -1,7 +1,7 @@
 #include "schedule/dispatcher.hpp"
 
+#include "base/duration.hpp"
 #include "schedule/dispatcher_parts.hpp"
-#include "schedule/fair_share.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -93,6 +93,7 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
         } else {
             for (auto& one : which.tracks) one->decisions.forget_firings();
             which.tracks.clear();
+            which.shares.reset();
             for (std::uint32_t i = 0; i < which.plan->partitions; ++i)
                 which.tracks.push_back(
                     std::make_shared<track>(loop_.get_executor(), which.plan, place, i));
@@ -216,11 +217,18 @@ awaitable<void> dispatcher::keep_time(self_ptr self) {
         const auto seen = lease_clock::now();
         const auto expected =
             last_wall + std::chrono::floor<std::chrono::microseconds>(seen - last_seen);
-        if (wall + step_tolerated < expected) {
-            me.say(tone::warn,
-                   "the wall clock was put back by " +
-                       std::to_string(std::chrono::floor<millis>(expected - wall).count()) + " ms");
-            me.timetable_.clock_put_back(wall);
+        if (wall > expected + step_tolerated) {
+            me.put_forward_ = clock_step{expected, wall - expected};
+        } else if (wall + step_tolerated < expected) {
+            const auto by = expected - wall;
+            me.say(tone::warn, "the wall clock was put back by " +
+                                   base::format_duration(std::chrono::floor<millis>(by)));
+            // Most of a step forward is undone: what came due meanwhile was skipped by a clock that
+            // was wrong.
+            std::optional<wall_instant> last_right;
+            if (me.put_forward_ && by * 2 > me.put_forward_->by) last_right = me.put_forward_->from;
+            me.put_forward_.reset();
+            me.put_clock_back(wall, last_right);
         }
         last_wall = wall;
         last_seen = seen;
@@ -235,6 +243,16 @@ awaitable<void> dispatcher::keep_time(self_ptr self) {
         auto waiting = me.sleep(me.clock_timer_, pause);
         co_await std::move(waiting);
     }
+}
+
+void dispatcher::put_clock_back(wall_instant now, std::optional<wall_instant> last_right) {
+    timetable_.clock_put_back(now, last_right);
+    for (const auto& [name, which] : jobs_)
+        for (const auto& one : which->tracks) {
+            if (one->decisions.is_idle()) continue;
+            one->decisions.forget_ahead(occurrence_of(now));
+            wake(one);
+        }
 }
 
 // One that was not there for a moment must not overtake those who were: they may still wait with an
@@ -273,8 +291,11 @@ void dispatcher::take_due(const due_firing& due, wall_instant now) {
     for (auto& one : which->tracks) {
         auto hold_back = std::chrono::floor<millis>(which->plan->jitter * chance());
         if (which->plan->partitions > 1) {
-            const auto place = place_in_line(which->plan->name, one->partition,
-                                             which->plan->partitions, live_nodes_, me_.owner);
+            if (!which->shares || which->shared_among != live_nodes_) {
+                which->shared_among = live_nodes_;
+                which->shares.emplace(which->plan->name, which->plan->partitions, live_nodes_);
+            }
+            const auto place = which->shares->place_in_line(one->partition, me_.owner);
             hold_back += share_hold_back * static_cast<long>(std::min<std::size_t>(place, 5));
         }
         for (const auto& firing : firings) {

@@ -137,6 +137,7 @@ private:
     static boost::asio::awaitable<void> find_lost_beginnings(self_ptr self);
     static boost::asio::awaitable<void> drain(self_ptr self, millis grace);
 
+    void put_clock_back(wall_instant now, std::optional<wall_instant> last_right);
     void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
     static std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing& due);
     void take_due(const due_firing& due, wall_instant now);
@@ -203,6 +204,11 @@ private:
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
     std::vector<std::string> live_nodes_;
     std::optional<std::chrono::microseconds> clock_offset_;
+    struct clock_step {
+        wall_instant from{};
+        std::chrono::microseconds by{};
+    };
+    std::optional<clock_step> put_forward_;
     slots slots_;
     std::stop_source call_off_;  // ends claims that wait
     boost::asio::steady_timer clock_timer_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "schedule/dispatcher.hpp"
+#include "schedule/fair_share.hpp"
 
 namespace pawl::schedule {
 
@@ -44,6 +45,9 @@ struct dispatcher::job {
     std::uint32_t running = 0;
     std::uint32_t ended = 0;  // since it was last pruned
     bool gone = false;        // no longer configured
+    // Who is to have which partition, as long as the same nodes are alive.
+    std::optional<fair_shares> shares;
+    std::vector<std::string> shared_among;
 };
 
 struct dispatcher::active_run {

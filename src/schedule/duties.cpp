@@ -93,7 +93,7 @@ void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_insta
                             " the journal's: schedules go by the journal's");
         clock_offset_ = offset;
     }
-    if (now() < before) timetable_.clock_put_back(now());
+    if (now() < before) put_clock_back(now(), std::nullopt);
     clock_timer_.cancel();
 }
 
@@ -186,6 +186,8 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
             last = last ? std::min(*last, found->second) : found->second;
         }
         if (last) position = std::max(position, wall_of(occurrence{*last}));
+        // Nobody remembers what has run, so nothing that is past is missing.
+        if (which->plan->lane.mode == remembering::off) position = now;
         me.timetable_.add(which->entry, *which->plan->when, position, now);
     }
 }

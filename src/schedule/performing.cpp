@@ -186,7 +186,7 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
             wall_of(*wanted.firing) - me.engine_->settings().max_skew - other.remaining;
         me.clock_offset_ =
             std::chrono::floor<std::chrono::microseconds>(time::local_now() - stores);
-        me.timetable_.clock_put_back(me.now());
+        me.put_clock_back(me.now(), std::nullopt);
     }
     lane_of.on_busy(other, marked, lease_clock::now(), me.chance());
 }
