@@ -15,6 +15,22 @@ using boost::asio::awaitable;
 
 constexpr std::size_t writings_max = 1000;  // notes of one run that wait for the journal
 
+// One timer for each who waits: two who share one would wake each other again and again.
+class listening {
+public:
+    listening(std::vector<boost::asio::steady_timer*>& all, boost::asio::steady_timer& mine)
+        : all_{all}, mine_{&mine} {
+        all_.push_back(mine_);
+    }
+    ~listening() { std::erase(all_, mine_); }
+    listening(const listening&) = delete;
+    listening& operator=(const listening&) = delete;
+
+private:
+    std::vector<boost::asio::steady_timer*>& all_;
+    boost::asio::steady_timer* mine_;
+};
+
 }  // namespace
 
 run_recorder::run_recorder(boost::asio::any_io_executor executor, std::shared_ptr<journal> where,
@@ -23,11 +39,10 @@ run_recorder::run_recorder(boost::asio::any_io_executor executor, std::shared_pt
       journal_{std::move(where)},
       output_limit_{output_limit},
       listener_{std::move(who)},
-      pause_{executor_},
-      idle_{executor_} {}
+      pause_{executor_} {}
 
 bool run_recorder::has_work() const noexcept {
-    return !stale_ && (start_ || !queue_.empty() || !gathered_.empty());
+    return !closed_ && (start_ || !queue_.empty() || !gathered_.empty());
 }
 
 void run_recorder::start_pump() {
@@ -43,22 +58,54 @@ awaitable<void> run_recorder::sleep_for(millis duration) {
     co_await pause_.async_wait(token);
 }
 
+awaitable<void> run_recorder::wait_for_news(std::chrono::steady_clock::time_point end) {
+    boost::asio::steady_timer timer{executor_, end};
+    const listening here{waiters_, timer};
+    boost::system::error_code woken;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
+    co_await timer.async_wait(token);
+}
+
 awaitable<void> run_recorder::wait_until_idle(millis patience) {
     const auto end = std::chrono::steady_clock::now() + patience;
     while (has_work() && std::chrono::steady_clock::now() < end) {
-        boost::system::error_code woken;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-        idle_.expires_at(end);
-        co_await idle_.async_wait(token);
+        auto waiting = wait_for_news(end);
+        co_await std::move(waiting);
     }
 }
 
-void run_recorder::become_stale() {
-    if (std::exchange(stale_, true)) return;
+void run_recorder::tell_waiters() {
+    for (auto* one : waiters_) one->cancel();
+}
+
+void run_recorder::forget() {
+    closed_ = true;
     queue_.clear();
     gathered_.clear();
     start_.reset();
+    pause_.cancel();
+    tell_waiters();
+}
+
+void run_recorder::become_stale() {
+    if (closed_) return;
+    stale_ = true;
+    forget();
     if (listener_.on_stale) listener_.on_stale();
+}
+
+// What the journal will never take must not stand in the way of what it would.
+void run_recorder::let_go_of_refused(const failure& why) {
+    if (listener_.on_trouble) listener_.on_trouble(&why);
+    if (start_) return forget();
+    const bool was_output =
+        !gathered_.empty() && (queue_.empty() || queue_.front().kind == what::finish);
+    if (was_output) {
+        written_ += gathered_.size();
+        gathered_.clear();
+    } else if (!queue_.empty()) {
+        queue_.pop_front();
+    }
 }
 
 bool run_recorder::survive(const failure& why) {
@@ -68,10 +115,10 @@ bool run_recorder::survive(const failure& why) {
         if (listener_.on_trouble) listener_.on_trouble(&why);
     }
     ++failures_;
-    if (now - *failing_since_ < recording_patience) return true;
-    queue_.clear();
-    gathered_.clear();
-    start_.reset();
+    // While the run goes on its record is wanted, and what waits to be written is bounded.
+    if (!ending_since_ || now - std::max(*failing_since_, *ending_since_) < recording_patience)
+        return true;
+    forget();
     return false;
 }
 
@@ -80,8 +127,12 @@ awaitable<void> run_recorder::pump(self_ptr self) {
     while (me.has_work()) {
         auto writing = write_next(self);
         const auto written = co_await std::move(writing);
-        me.idle_.cancel();
+        me.tell_waiters();
         if (written.has_error()) {
+            if (written.error().code == errc::rejected) {
+                me.let_go_of_refused(written.error());
+                continue;
+            }
             if (!me.survive(written.error())) break;
             const auto doubled = record_retry_first * (1LL << std::min(me.failures_, 10));
             auto pause = me.sleep_for(std::min<millis>(doubled, record_retry_longest));
@@ -97,13 +148,13 @@ awaitable<void> run_recorder::pump(self_ptr self) {
         // Nothing but output, and not much of it: more may come.
         const bool little = !me.start_ && me.queue_.empty() && !me.gathered_.empty() &&
                             me.gathered_.size() < output_chunk_bytes_max / 4;
-        if (little && !me.finishing_) {
+        if (little && !me.ending_since_) {
             auto pause = me.sleep_for(output_gathered_for);
             co_await std::move(pause);
         }
     }
     me.pumping_ = false;
-    me.idle_.cancel();
+    me.tell_waiters();
 }
 
 async<bool> run_recorder::write_next(self_ptr self) {
@@ -130,6 +181,7 @@ async<bool> run_recorder::write_next(self_ptr self) {
     } else {
         auto ending = me.journal_->finish(who, next.how);
         written = co_await std::move(ending);
+        me.finished_ = written.has_value() && *written;
     }
     if (written.has_value() && !me.queue_.empty()) me.queue_.pop_front();
     co_return written;
@@ -144,6 +196,8 @@ async<bool> run_recorder::write_begin(self_ptr self) {
     me.start_.reset();
     me.beginning_ = *answer;
     me.mark_.id = answer->id;
+    // Behind what the attempts before this one have written.
+    me.written_ += answer->output_size;
     me.begun_ =
         answer->outcome == begin_outcome::begun || answer->outcome == begin_outcome::resumed;
     co_return me.begun_;
@@ -182,16 +236,14 @@ awaitable<std::optional<beginning>> run_recorder::begin(self_ptr self, run_start
     me.start_pump();
     const auto end = std::chrono::steady_clock::now() + patience;
     while (!me.beginning_ && me.start_ && std::chrono::steady_clock::now() < end) {
-        boost::system::error_code woken;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-        me.idle_.expires_at(end);
-        co_await me.idle_.async_wait(token);
+        auto waiting = me.wait_for_news(end);
+        co_await std::move(waiting);
     }
     co_return me.beginning_;
 }
 
 void run_recorder::enqueue(writing one) {
-    if (!journal_ || stale_) return;
+    if (!journal_ || closed_) return;
     if (queue_.size() >= writings_max && one.kind == what::note) return;
     queue_.push_back(std::move(one));
     start_pump();
@@ -199,7 +251,7 @@ void run_recorder::enqueue(writing one) {
 }
 
 void run_recorder::output(std::string_view bytes) {
-    if (!journal_ || stale_) return;
+    if (!journal_ || closed_) return;
     gathered_.append(bytes);
     // What would not be kept is not kept here either.
     const auto room = std::max<std::uint64_t>(output_limit_, 1);
@@ -228,15 +280,15 @@ void run_recorder::next_attempt(run_end last) {
 awaitable<bool> run_recorder::finish(self_ptr self, run_end how, millis patience) {
     auto& me = *self;
     if (!me.journal_) co_return true;
-    if (me.stale_) co_return false;
+    if (me.closed_) co_return false;
     writing one;
     one.kind = what::finish;
     one.how = std::move(how);
-    me.finishing_ = true;
+    me.ending_since_ = lease_clock::now();
     me.enqueue(std::move(one));
     auto waiting = me.wait_until_idle(patience);
     co_await std::move(waiting);
-    co_return !me.has_work() && !me.stale_;
+    co_return me.finished_;
 }
 
 async<bool> run_recorder::checkpoint(self_ptr self, std::string text) {

@@ -12,17 +12,20 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pawl::runtime {
 
 constexpr millis output_gathered_for{250};
-// How long to go on trying to write down a run; afterwards its record stays as it is.
+// How long to go on trying to write down a run that has ended; afterwards its record stays as it
+// is.
 constexpr millis recording_patience{600'000};
 constexpr millis record_retry_first{100};
 constexpr millis record_retry_longest{5'000};
@@ -53,9 +56,12 @@ public:
     void note(std::string kind, std::string text);
     void next_attempt(run_end last);
     // True when it was written down within `patience`; it is tried further in any case.
+    // REQUIRES: called once, unless forget() is.
     static boost::asio::awaitable<bool> finish(self_ptr self, run_end how, millis patience);
     // Answers as journal::checkpoint does, behind all that was to be written before.
     static async<bool> checkpoint(self_ptr self, std::string text);
+    // The run does not take place: nothing more is written.
+    void forget();
 
     // The row's, which may be an older one than was offered.
     const run_mark& mark() const noexcept { return mark_; }
@@ -79,9 +85,12 @@ private:
     static async<bool> write_output(self_ptr self);
     bool has_work() const noexcept;
     boost::asio::awaitable<void> sleep_for(millis duration);
+    boost::asio::awaitable<void> wait_for_news(std::chrono::steady_clock::time_point end);
     boost::asio::awaitable<void> wait_until_idle(millis patience);
+    void tell_waiters();
     // True when the pump should go on.
     bool survive(const failure& why);
+    void let_go_of_refused(const failure& why);
     void become_stale();
 
     // Constant after construction
@@ -95,16 +104,17 @@ private:
     run_mark mark_;
     bool begun_ = false;
     bool stale_ = false;
+    bool closed_ = false;  // stale, refused or forgotten: nothing more is written
     bool pumping_ = false;
-    bool finishing_ = false;
+    bool finished_ = false;  // its end has been written
+    std::optional<instant> ending_since_;
     std::deque<writing> queue_;
     std::string gathered_;
     std::uint64_t written_ = 0;  // bytes of output in front of what is gathered
-    instant last_flush_{};
     std::optional<instant> failing_since_;
     int failures_ = 0;
     boost::asio::steady_timer pause_;
-    boost::asio::steady_timer idle_;  // cancelled whenever something has been written
+    std::vector<boost::asio::steady_timer*> waiters_;  // cancelled when something was written
 };
 
 }  // namespace pawl::runtime
