@@ -8,6 +8,9 @@
 #include "pawl/output.hpp"
 #include "pawl/version.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <memory>
@@ -68,13 +71,26 @@ void check_journal(const std::string& store, const std::string& journal) {
                      "such as journal = \"sqlite:/var/lib/pawl/journal.db\""};
 }
 
+// Each run takes a few descriptors. Commands keep the limit that the agent was started with: it is
+// raised after their launcher has been forked.
+void raise_descriptor_limit() {
+    constexpr rlim_t wanted = 65'536;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? wanted : std::min(limit.rlim_max, wanted);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 status run_agent(const globals& options, const agent_options& how) {
     auto parsed = read(options);
     const auto store = choose_store(options);
     const auto journal = choose_journal(options);
     // Before the store is opened, as that starts a thread, and only one without threads can fork.
     std::optional<exec::launcher> guards;
-    if (!how.check) guards.emplace(exec::launcher::start());
+    if (!how.check) {
+        guards.emplace(exec::launcher::start());
+        raise_descriptor_limit();
+    }
     auto core = open_core(options);
     check_leases(parsed, *core);
     check_journal(store.url, journal.url);
