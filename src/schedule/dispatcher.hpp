@@ -38,6 +38,7 @@ constexpr millis registry_interval{3'000};
 constexpr millis node_silence_max{10'000};
 constexpr millis reconcile_interval{3'000};
 constexpr millis publish_interval{60'000};
+constexpr millis publish_retry{2'000};  // where the journal did not take it
 // How long others leave a partition to the node whose share it is.
 constexpr millis share_hold_back{2'000};
 // A node whose wall clock is further from the journal's goes by the journal's.
@@ -202,6 +203,7 @@ private:
     std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
     std::unordered_map<std::string, std::int64_t> known_since_;    // by job: when it was published
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
+    bool unpublished_ = false;          // the journal did not take what the jobs are
     std::vector<std::string> live_nodes_;
     std::optional<std::chrono::microseconds> clock_offset_;
     struct clock_step {

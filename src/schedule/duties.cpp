@@ -122,23 +122,28 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
         auto publishing = me.journal_->publish(std::move(entries));
         const auto told = co_await std::move(publishing);
         if (told.has_error()) {
-            me.say(tone::warn, "the jobs were not published: " + told.error().detail);
+            me.say(std::exchange(me.unpublished_, true) ? tone::debug : tone::warn,
+                   "the jobs were not published: " + told.error().detail);
             co_return;
         }
         for (const auto& one : *told) me.known_since_[one.name] = one.since;
     }
+    me.unpublished_ = false;
 }
 
 awaitable<void> dispatcher::keep_published(self_ptr self) {
     auto& me = *self;
     while (!me.stopping()) {
-        auto waiting = me.sleep(me.publish_timer_, publish_interval);
+        auto waiting =
+            me.sleep(me.publish_timer_, me.unpublished_ ? publish_retry : publish_interval);
         co_await std::move(waiting);
         if (me.stopping()) break;
-        std::vector<std::string> retired = std::exchange(me.retired_, {});
+        const std::vector<std::string> retired = std::exchange(me.retired_, {});
         if (me.journal_ && !retired.empty()) {
-            auto retiring = me.journal_->retire(std::move(retired), me.me_.name);
-            co_await std::move(retiring);
+            auto retiring = me.journal_->retire(retired, me.me_.name);
+            const auto told = co_await std::move(retiring);
+            if (told.has_error())
+                me.retired_.insert(me.retired_.end(), retired.begin(), retired.end());
         }
         auto publishing = publish_jobs(self);
         co_await std::move(publishing);
