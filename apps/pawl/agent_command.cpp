@@ -55,10 +55,9 @@ void say(schedule::tone how, std::string_view line) {
 }
 
 // What only the store's engine can say of a configuration. It need not be there for that.
-void check_leases(const config::parsed_configuration& parsed, runtime::core& core) {
-    const auto& engine = *core.running();
-    const auto bad =
-        agent::lease_faults(parsed.values, engine.store().traits(), engine.settings().safety);
+void check_leases(const config::parsed_configuration& parsed, runtime::core& core,
+                  safety_class safety) {
+    const auto bad = agent::lease_faults(parsed.values, core.running()->store().traits(), safety);
     std::vector<std::string> lines;
     for (const auto& one : bad) lines.push_back(parsed.file + ": " + one);
     if (!lines.empty()) refuse(lines);
@@ -69,6 +68,29 @@ void check_journal(const std::string& store, const std::string& journal) {
     throw exit_error{status::configuration,
                      "the store keeps no journal of runs, and an agent needs one: set journal, "
                      "such as journal = \"sqlite:/var/lib/pawl/journal.db\""};
+}
+
+assembly::store_plan plan_of(const chosen_store& store) {
+    try {
+        return assembly::plan_store(store.url);
+    } catch (const option_error& error) {
+        throw exit_error{store.from == "--store" ? status::usage : status::configuration,
+                         store.from + ": " + error.what()};
+    }
+}
+
+// Opens no database, which would make the file, for whoever checks and not for the agent's user. Of
+// leases, memory says what SQLite says.
+status check(const globals& options, const config::parsed_configuration& parsed) {
+    const auto store = choose_store(options);
+    const auto plan = plan_of(store);
+    auto instead = options;
+    if (plan.engine == "sqlite") instead.store = "memory:";
+    auto core = open_core(instead);
+    check_leases(parsed, *core, plan.settings.safety);
+    check_journal(store.url, choose_journal(options).url);
+    std::cout << parsed.file << ": ok, " << parsed.values.jobs.size() << " jobs\n";
+    return status::done;
 }
 
 // Each run takes a few descriptors. Commands keep the limit that the agent was started with: it is
@@ -83,25 +105,18 @@ void raise_descriptor_limit() {
 
 status run_agent(const globals& options, const agent_options& how) {
     auto parsed = read(options);
+    if (how.check) return check(options, parsed);
     const auto store = choose_store(options);
     const auto journal = choose_journal(options);
     // Before the store is opened, as that starts a thread, and only one without threads can fork.
-    std::optional<exec::launcher> guards;
-    if (!how.check) {
-        guards.emplace(exec::launcher::start());
-        raise_descriptor_limit();
-    }
+    const auto guards = exec::launcher::start();
     auto core = open_core(options);
-    check_leases(parsed, *core);
+    check_leases(parsed, *core, core->running()->settings().safety);
     check_journal(store.url, journal.url);
-    if (how.check) {
-        std::cout << parsed.file << ": ok, " << parsed.values.jobs.size() << " jobs\n";
-        return status::done;
-    }
     agent::agent_parts parts;
     parts.core = core.get();
     parts.records = core->records();
-    parts.guards = &*guards;
+    parts.guards = &guards;
     parts.configured = std::move(parsed.values);
     parts.file = parsed.file;
     parts.read_again = [file = parsed.file, told = store_told(options)] {
