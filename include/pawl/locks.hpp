@@ -26,6 +26,7 @@
 
 namespace pawl {
 
+class journal;
 namespace net {
 class loop;
 }
@@ -39,6 +40,8 @@ using attempt = std::variant<lease, busy, already_done>;
 struct open_options {
     std::string owner{};                  // who we are, for people; default host:pid:start:nonce
     std::shared_ptr<observer> watcher{};  // default: nobody
+    // Where runs are written down: a store's URL; empty: in the store itself, if it can; "none".
+    std::string journal{};
 };
 
 // Thread-safe. Outlives its leases: whatever is still held when it goes ends by its TTL, except
@@ -52,7 +55,8 @@ public:
     // operation.
     static locks open(std::string_view url, open_options options = {});
 
-    // For backends of one's own: `make` is called with the executor to run on.
+    // For backends of one's own: `make` is called with the executor to run on. They keep no
+    // journal.
     using store_factory = std::function<std::shared_ptr<lease_store>(boost::asio::any_io_executor)>;
     static locks open(const store_factory& make, store_settings settings,
                       open_options options = {});
@@ -74,7 +78,9 @@ public:
                       std::stop_token stop = {});
 
     // Claims the job's key, runs its body here while the lease is renewed, releases. What the body
-    // throws is thrown on, once the lease has been released.
+    // throws is thrown on, once the lease has been released. The run is written into the journal,
+    // where there is one; a journal that is down keeps a run waiting for 2 s at most, and never
+    // from running. A firing that the journal knows as over is skipped_done.
     run_outcome run(const job& what, std::stop_token stop = {});
 
     // Leads whenever elected: waits for the key, runs the body here while it is held, releases, and
@@ -128,6 +134,10 @@ public:
     boost::asio::awaitable<fence_verdict> async_check_fence(
         std::string resource, fence_token token, fence_rule rule = fence_rule::reject_older);
 
+    // Where runs are written down; null where they are not. Its verbs are awaited on
+    // get_executor(). Throws store_error if it cannot be opened.
+    std::shared_ptr<journal> records();
+
     // What the store says of its own health, as `pawl doctor` shows it.
     examination examine();
 
@@ -138,6 +148,7 @@ public:
     boost::asio::any_io_executor get_executor() const;
 
 private:
+    friend class scheduler;
     std::unique_ptr<runtime::core> core_;
 };
 

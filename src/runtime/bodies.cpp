@@ -6,6 +6,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <memory>
+#include <string_view>
 #include <thread>
 
 namespace pawl::runtime {
@@ -42,6 +43,18 @@ boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_sou
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
         start, boost::asio::use_awaitable);
     own.worker.join();
+}
+
+std::string reason_of(const std::exception_ptr& thrown) {
+    if (!thrown) return {};
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+        const std::string_view what = error.what();
+        return what.empty() ? "it threw an exception without a word" : std::string{what};
+    } catch (...) {
+        return "it threw what is no std::exception";
+    }
 }
 
 leasing::term_end end_of(const lease& held, const lease_options& options) {

@@ -8,8 +8,10 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <exception>
 #include <functional>
 #include <stop_token>
+#include <string>
 
 namespace pawl::runtime {
 
@@ -36,6 +38,9 @@ private:
 // Runs `work`, which throws nothing, on a thread of its own and ends when it has. A coroutine that
 // is destroyed meanwhile requests `abandoned` and waits for the thread.
 boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_source abandoned);
+
+// What a body threw, for people; empty where it threw nothing.
+std::string reason_of(const std::exception_ptr& thrown);
 
 // How the lease of a body ended that has just returned.
 leasing::term_end end_of(const lease& held, const lease_options& options);

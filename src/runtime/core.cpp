@@ -17,14 +17,18 @@ namespace {
 constexpr millis drain_max{200};
 
 std::string default_owner() {
-    std::array<char, 256> host{};
-    if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
     const auto start =
         std::chrono::floor<std::chrono::seconds>(time::wall_now()).time_since_epoch().count();
-    return base::owner_name(host.data(), getpid(), start, base::fresh_id().substr(0, 8));
+    return base::owner_name(host_name(), getpid(), start, base::fresh_id().substr(0, 8));
 }
 
 }  // namespace
+
+std::string host_name() {
+    std::array<char, 256> host{};
+    if (gethostname(host.data(), host.size() - 1) != 0 || host[0] == '\0') return "localhost";
+    return host.data();
+}
 
 core::core(const store_maker& make, store_settings settings, open_options options,
            journal_maker make_journal)
@@ -44,15 +48,14 @@ core::core(const store_maker& make, store_settings settings, open_options option
     loop_.wait_for(begin(engine_, link_));
 }
 
+boost::asio::awaitable<std::shared_ptr<journal>> core::find_records() {
+    if (!records_ && make_journal_) records_ = make_journal_(loop_);
+    co_return records_;
+}
+
 std::shared_ptr<journal> core::records() {
-    const std::lock_guard lock{opening_};
-    if (records_ || !make_journal_) return records_;
-    auto open = [](net::loop& where,
-                   const journal_maker& make) -> boost::asio::awaitable<std::shared_ptr<journal>> {
-        co_return make(where);
-    };
-    records_ = loop_.wait_for(open(loop_, make_journal_));
-    return records_;
+    if (!make_journal_) return nullptr;
+    return loop_.wait_for(find_records());
 }
 
 core::~core() {

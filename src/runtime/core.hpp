@@ -10,12 +10,15 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <string>
 
 namespace pawl::runtime {
 
 using store_maker = std::function<std::shared_ptr<lease_store>(net::loop&)>;
 using journal_maker = std::function<std::shared_ptr<journal>(net::loop&)>;
+
+// Of this machine; "localhost" where it has none.
+std::string host_name();
 
 class core {
 public:
@@ -27,9 +30,12 @@ public:
 
     net::loop& loop() { return loop_; }
     const std::shared_ptr<engine>& running() { return engine_; }
+    bool keeps_records() const { return static_cast<bool>(make_journal_); }
     // Opened when it is first asked for; null where there is none. Blocks, and throws store_error.
     // Thread-safe, and not for the loop's own thread.
     std::shared_ptr<journal> records();
+    // The same for whoever is on the loop.
+    boost::asio::awaitable<std::shared_ptr<journal>> find_records();
 
 private:
     // First, so that it goes last: coroutines that still run die with it.
@@ -37,8 +43,7 @@ private:
     std::shared_ptr<engine> engine_;
     std::shared_ptr<link> link_;
     const journal_maker make_journal_;
-    std::mutex opening_;
-    std::shared_ptr<journal> records_;  // under opening_
+    std::shared_ptr<journal> records_;  // on the loop
 };
 
 }  // namespace pawl::runtime

@@ -1,31 +1,34 @@
 #include <pawl/locks.hpp>
 
-#include "base/identity.hpp"
+#include "runtime/bodies.hpp"
 #include "runtime/core.hpp"
-
-#include <boost/asio/async_result.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "runtime/hop.hpp"
+#include "runtime/written_run.hpp"
 
 #include <exception>
-#include <thread>
+#include <utility>
 
 namespace pawl {
 namespace {
 
-// What the body did, while two reasons to stop became one.
-std::exception_ptr run_body(const job& what, lease& held, const std::stop_token& shutdown) {
-    std::stop_source both;
-    const auto request = [&both] { both.request_stop(); };
-    const std::stop_callback on_shutdown{shutdown, request};
-    const std::stop_callback on_loss{held.stop_token(), request};
-    const run now{held.key(), base::fresh_uuid(), held.token(), both.get_token()};
+using runtime::written_run;
+
+// What the body did, and whether it had been told to stop before it ended.
+struct body_end {
+    std::exception_ptr thrown;
+    bool stopped = false;
+    bool kept = false;  // the lease was trusted until then
+};
+
+body_end run_body(const job& what, const run& now) {
+    body_end how;
     try {
         what.body(now);
-        return nullptr;
     } catch (...) {
-        return std::current_exception();
+        how.thrown = std::current_exception();
     }
+    how.stopped = now.stop.stop_requested();
+    return how;
 }
 
 void check_body(const job& what) {
@@ -38,19 +41,114 @@ std::optional<run_outcome> skipped(const attempt& tried) {
     return std::nullopt;
 }
 
+// What the journal makes of a run that is about to begin.
+std::optional<run_outcome> refused(const beginning& begun) {
+    if (begun.outcome == begin_outcome::already_run) return run_outcome::skipped_done;
+    if (begun.outcome == begin_outcome::superseded) return run_outcome::skipped_busy;
+    return std::nullopt;
+}
+
+// An at-least-once firing that was not brought to its end is left for somebody to take up.
+run_end judge(const body_end& was, const lease& held, const run_start& start, bool cancelled) {
+    const bool again = start.mode == delivery::at_least_once && start.firing;
+    run_end how;
+    how.reason = runtime::reason_of(was.thrown);
+    if (!was.kept) {
+        how.status = again ? run_status::abandoned : run_status::lost;
+        const auto why = held.lost();
+        how.reason = "its lease was lost (" + std::string{why ? name_of(*why) : "ending"} + ")" +
+                     (how.reason.empty() ? "" : "; " + how.reason);
+    } else if (was.stopped && cancelled) {
+        how.status = run_status::cancelled;
+        if (how.reason.empty()) how.reason = "cancelled";
+    } else if (was.stopped) {
+        how.status = again ? run_status::abandoned : run_status::cancelled;
+        if (how.reason.empty()) how.reason = "its program told it to stop";
+    } else if (was.thrown) {
+        how.status = again ? run_status::abandoned : run_status::failed;
+    }
+    return how;
+}
+
+// A run from its grant on, in the parts that the two ways to run a body share.
+class granted_run {
+public:
+    granted_run(runtime::core& home, const job& what, lease won, std::stop_token shutdown)
+        : what_{what},
+          held_{std::move(won)},
+          start_{runtime::start_of(what, held_, home.running()->owner())},
+          written_{std::make_shared<written_run>(home, start_)},
+          stopping_{std::move(shutdown), held_.stop_token()},
+          told_{stopping_.token(), written_->told()} {}
+
+    const std::shared_ptr<written_run>& written() const { return written_; }
+    lease& held() { return held_; }
+    const std::string& id() const { return start_.id; }
+
+    void work(const beginning& begun) {
+        auto order = runtime::order_of(start_, begun, told_.token());
+        order.save = written_->saver();
+        was_ = run_body(what_, order);
+        was_.kept = held_.trusted();
+    }
+    run_end ending() const { return judge(was_, held_, start_, written_->was_cancelled()); }
+
+    // When it has been written down, before the release.
+    void conclude(const run_end& how) {
+        if (written_->is_stale()) was_.kept = false;
+        if (is_over(how.status) && was_.kept) held_.mark_done();
+    }
+    // After it.
+    run_outcome outcome() const {
+        if (was_.thrown) std::rethrow_exception(was_.thrown);
+        return was_.kept ? run_outcome::ran : run_outcome::lost;
+    }
+    run_outcome refuse(run_outcome why, const beginning& begun) {
+        // Whoever ran it was lost before it could tell the store.
+        if (is_over(begun.status)) held_.mark_done();
+        return why;
+    }
+
+private:
+    const job& what_;
+    lease held_;
+    const run_start start_;
+    std::shared_ptr<written_run> written_;
+    runtime::either_stop stopping_;
+    runtime::either_stop told_;
+    body_end was_;
+};
+
 }  // namespace
+
+bool run::checkpoint(std::string_view text) const {
+    if (!save)
+        throw option_error{"the run of '" + key +
+                           "' has no journal to keep a checkpoint: open the locks with one"};
+    if (text.size() > checkpoint_bytes_max)
+        throw option_error{"a checkpoint of " + std::to_string(text.size()) +
+                           " bytes: there is room for " + std::to_string(checkpoint_bytes_max)};
+    return save(text);
+}
 
 run_outcome locks::run(const job& what, std::stop_token stop) {
     check_body(what);
     auto tried = claim_key(what.name, what.lease, what.waiting, stop);
     if (const auto why = skipped(tried)) return *why;
-    auto& held = std::get<lease>(tried);
-    const auto thrown = run_body(what, held, stop);
-    const bool kept = held.trusted();
-    if (!thrown && kept) held.mark_done();
-    held.release();
-    if (thrown) std::rethrow_exception(thrown);
-    return kept ? run_outcome::ran : run_outcome::lost;
+    granted_run now{*core_, what, std::move(std::get<lease>(tried)), std::move(stop)};
+    beginning begun{begin_outcome::begun, now.id()};
+    if (core_->keeps_records()) begun = core_->loop().wait_for(written_run::begin(now.written()));
+    if (const auto why = refused(begun)) {
+        const auto outcome = now.refuse(*why, begun);
+        now.held().release();
+        return outcome;
+    }
+    now.work(begun);
+    const auto how = now.ending();
+    if (core_->keeps_records()) core_->loop().wait_for(written_run::end(now.written(), how));
+    now.conclude(how);
+    now.held().release();
+    return now.outcome();
 }
 
 boost::asio::awaitable<run_outcome> locks::async_run(job what, std::stop_token stop) {
@@ -58,26 +156,33 @@ boost::asio::awaitable<run_outcome> locks::async_run(job what, std::stop_token s
     auto claiming = async_claim_key(what.name, what.lease, what.waiting, stop);
     auto tried = co_await std::move(claiming);
     if (const auto why = skipped(tried)) co_return *why;
-    auto& held = std::get<lease>(tried);
-    std::exception_ptr thrown;
-    std::thread worker;
-    auto start = [&](auto handler) {
-        auto resume = std::make_shared<decltype(handler)>(std::move(handler));
-        const auto executor = boost::asio::get_associated_executor(*resume);
-        worker = std::thread{[&, resume, executor] {
-            thrown = run_body(what, held, stop);
-            boost::asio::post(executor, [resume] { std::move (*resume)(); });
-        }};
-    };
-    co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
-        start, boost::asio::use_awaitable);
-    worker.join();
-    const bool kept = held.trusted();
-    if (!thrown && kept) held.mark_done();
-    auto releasing = held.async_release();
+    // Also requested when this coroutine is destroyed while the body runs.
+    std::stop_source abandoned;
+    runtime::either_stop told{std::move(stop), abandoned.get_token()};
+    granted_run now{*core_, what, std::move(std::get<lease>(tried)), told.token()};
+    beginning begun{begin_outcome::begun, now.id()};
+    if (core_->keeps_records()) {
+        auto starting = written_run::begin(now.written());
+        begun = co_await runtime::on_loop(core_->loop(), std::move(starting));
+    }
+    if (const auto why = refused(begun)) {
+        const auto outcome = now.refuse(*why, begun);
+        auto releasing = now.held().async_release();
+        co_await std::move(releasing);
+        co_return outcome;
+    }
+    std::function<void()> work = [&now, &begun] { now.work(begun); };
+    auto working = runtime::on_thread(std::move(work), abandoned);
+    co_await std::move(working);
+    const auto how = now.ending();
+    if (core_->keeps_records()) {
+        auto ending = written_run::end(now.written(), how);
+        co_await runtime::on_loop(core_->loop(), std::move(ending));
+    }
+    now.conclude(how);
+    auto releasing = now.held().async_release();
     co_await std::move(releasing);
-    if (thrown) std::rethrow_exception(thrown);
-    co_return kept ? run_outcome::ran : run_outcome::lost;
+    co_return now.outcome();
 }
 
 }  // namespace pawl

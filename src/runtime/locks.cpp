@@ -43,6 +43,8 @@ locks::locks(locks&&) noexcept = default;
 locks& locks::operator=(locks&&) noexcept = default;
 
 locks locks::open(const store_factory& make, store_settings settings, open_options options) {
+    if (!options.journal.empty() && options.journal != "none")
+        throw option_error{"a store of one's own is opened without a journal: leave `journal` out"};
     const auto on_loop = [&](net::loop& where) { return make(where.get_executor()); };
     return locks{std::make_unique<runtime::core>(on_loop, std::move(settings), std::move(options))};
 }
@@ -124,6 +126,8 @@ awaitable<fence_verdict> locks::async_check_fence(std::string resource, fence_to
     auto answer = co_await runtime::on_loop(core_->loop(), std::move(checking));
     co_return value_of(std::move(answer));
 }
+
+std::shared_ptr<journal> locks::records() { return core_->records(); }
 
 examination locks::examine() {
     return value_of(core_->loop().wait_for(core_->running()->store().examine()));

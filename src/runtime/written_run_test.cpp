@@ -1,0 +1,256 @@
+// What locks.run writes down, on a store and a journal in memory.
+#include <pawl/pawl.hpp>
+
+#include "testing/faults/journal_world.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr occurrence due{1'700'000'000'000};
+constexpr lease_options again{
+    .ttl = 10s, .firing = due, .mode = delivery::at_least_once, .grace = 0ms};
+
+TEST(WrittenRun, ARunIsWrittenDownWithItsTokenAndItsEnd) {
+    journal_world one;
+    auto a = one.open();
+    std::string id;
+    fence_token token{};
+    const job nightly{.name = "a/nightly", .lease = {.ttl = 10s}, .body = [&](const run& now) {
+                          id = now.id;
+                          token = now.token;
+                          EXPECT_EQ(one.run_of(now.id).status, run_status::started);
+                      }};
+    EXPECT_EQ(a.run(nightly), run_outcome::ran);
+    const auto row = one.run_of(id);
+    EXPECT_EQ(row.job, "a/nightly");
+    EXPECT_EQ(row.key, "a/nightly");
+    EXPECT_EQ(row.token, token);
+    EXPECT_EQ(row.owner, a.owner());
+    EXPECT_EQ(row.trigger, "library");
+    EXPECT_EQ(row.status, run_status::completed);
+    EXPECT_TRUE(row.completed_at);
+}
+
+TEST(WrittenRun, AFiringThatTheJournalKnowsAsOverIsNotRunAgain) {
+    journal_world one;
+    auto a = one.open();
+    int runs = 0;
+    const job nightly{.name = "j", .lease = again, .body = [&](const run&) { ++runs; }};
+    EXPECT_EQ(a.run(nightly), run_outcome::ran);
+    // Another store, as after a loss of all leases: only the journal remembers.
+    auto b = one.open_with_fresh_store();
+    EXPECT_EQ(b.run(nightly), run_outcome::skipped_done);
+    EXPECT_EQ(runs, 1);
+}
+
+// At least once: what was thrown is no end, and the next one goes on from what was saved.
+TEST(WrittenRun, AnAttemptThatFailedIsTakenUpFromItsCheckpoint) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    std::string id;
+    const job broken{.name = "j", .lease = again, .body = [&](const run& now) {
+                         id = now.id;
+                         EXPECT_EQ(now.last_checkpoint, "");
+                         EXPECT_TRUE(now.checkpoint("page 3"));
+                         throw std::runtime_error{"no paper"};
+                     }};
+    EXPECT_THROW(a.run(broken), std::runtime_error);
+    EXPECT_EQ(one.run_of(id).status, run_status::abandoned);
+    EXPECT_EQ(one.run_of(id).reason, "no paper");
+    const job mended{.name = "j", .lease = again, .body = [&](const run& now) {
+                         EXPECT_EQ(now.id, id);
+                         EXPECT_EQ(now.attempt, 2);
+                         EXPECT_EQ(now.last_checkpoint, "page 3");
+                         EXPECT_EQ(now.idempotency_key, "j@2023-11-14T22:13:20.000Z");
+                     }};
+    EXPECT_EQ(b.run(mended), run_outcome::ran);
+    EXPECT_EQ(one.run_of(id).status, run_status::completed);
+    EXPECT_EQ(a.run(mended), run_outcome::skipped_done);
+}
+
+TEST(WrittenRun, WhatIsThrownAtMostOnceIsAFailure) {
+    journal_world one;
+    auto a = one.open();
+    std::string id;
+    const job broken{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
+                         id = now.id;
+                         throw 42;
+                     }};
+    EXPECT_THROW(a.run(broken), int);
+    EXPECT_EQ(one.run_of(id).status, run_status::failed);
+    EXPECT_EQ(one.run_of(id).reason, "it threw what is no std::exception");
+}
+
+// A body that returns when it is told to has not done its work.
+TEST(WrittenRun, AtLeastOnceAStoppedBodyIsNotDone) {
+    journal_world one;
+    auto a = one.open();
+    std::stop_source shutdown;
+    std::string id;
+    const job patient{.name = "j", .lease = again, .body = [&](const run& now) {
+                          id = now.id;
+                          shutdown.request_stop();
+                          wait_for_stop(now.stop);
+                      }};
+    EXPECT_EQ(a.run(patient, shutdown.get_token()), run_outcome::ran);
+    EXPECT_EQ(one.run_of(id).status, run_status::abandoned);
+    int runs = 0;
+    const job next{.name = "j", .lease = again, .body = [&](const run&) { ++runs; }};
+    EXPECT_EQ(a.run(next), run_outcome::ran);
+    EXPECT_EQ(runs, 1);
+}
+
+TEST(WrittenRun, IsCancelledFromAnywhere) {
+    journal_world one;
+    auto a = one.open();
+    std::string id;
+    const job patient{
+        .name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
+            id = now.id;
+            EXPECT_TRUE(one.ask([&] { return one.records->request_cancel(id, "me"); }));
+            wait_for_stop(now.stop);
+        }};
+    EXPECT_EQ(a.run(patient), run_outcome::ran);
+    EXPECT_EQ(one.run_of(id).status, run_status::cancelled);
+}
+
+TEST(WrittenRun, AStaleCheckpointIsRefused) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    bool saved = true;
+    const job victim{.name = "j", .lease = again, .body = [&](const run& now) {
+                         EXPECT_TRUE(now.checkpoint("mine"));
+                         b.release_by_force("j", now.token, 0ms);
+                         const job thief{.name = "j", .lease = again, .body = [](const run& its) {
+                                             EXPECT_EQ(its.last_checkpoint, "mine");
+                                             EXPECT_TRUE(its.checkpoint("its"));
+                                         }};
+                         EXPECT_EQ(b.run(thief), run_outcome::ran);
+                         saved = now.checkpoint("late");
+                     }};
+    // Its lease is trusted still, as nobody has told it; the journal has.
+    EXPECT_EQ(a.run(victim), run_outcome::lost);
+    EXPECT_FALSE(saved);
+}
+
+TEST(WrittenRun, AJournalThatIsDownStopsNoRun) {
+    journal_world one;
+    one.journal_faults->fail_all = errc::unreachable;
+    auto a = one.open();
+    int runs = 0;
+    const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run&) { ++runs; }};
+    EXPECT_EQ(a.run(nightly), run_outcome::ran);
+    EXPECT_EQ(runs, 1);
+}
+
+TEST(WrittenRun, ACheckpointThatIsNotSavedThrowsAndTheRunGoesOn) {
+    journal_world one;
+    auto a = one.open();
+    std::string id;
+    const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
+                          id = now.id;
+                          one.journal_faults->fail_all = errc::unreachable;
+                          EXPECT_THROW(now.checkpoint("page 3"), store_error);
+                          one.journal_faults->fail_all = std::nullopt;
+                          EXPECT_TRUE(now.checkpoint("page 4"));
+                      }};
+    EXPECT_EQ(a.run(nightly), run_outcome::ran);
+    EXPECT_EQ(one.run_of(id).checkpoint, "page 4");
+}
+
+TEST(WrittenRun, AJournalThatCannotBeOpenedStopsNoRunAndIsTold) {
+    struct ears : observer {
+        std::string told;
+        void on_store_failure(std::string_view operation, const failure& why) override {
+            told = std::string{operation} + ": " + why.detail;
+        }
+    };
+    journal_world one;
+    auto hears = std::make_shared<ears>();
+    auto a = one.open_with_journal(
+        [](net::loop&) -> std::shared_ptr<journal> {
+            throw store_error{failure{errc::denied, "the journal's file is another's"}};
+        },
+        {.watcher = hears});
+    const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [](const run&) {}};
+    EXPECT_EQ(a.run(nightly), run_outcome::ran);
+    EXPECT_THAT(hears->told, testing::HasSubstr("journal: "));
+    EXPECT_THAT(hears->told, testing::HasSubstr("the journal's file is another's"));
+}
+
+TEST(WrittenRun, WithoutAJournalThereIsNoCheckpointAndThatIsSaid) {
+    world one;
+    auto a = one.open();
+    std::string told;
+    const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
+                          try {
+                              now.checkpoint("page 3");
+                          } catch (const option_error& error) {
+                              told = error.what();
+                          }
+                      }};
+    EXPECT_EQ(a.run(nightly), run_outcome::ran);
+    EXPECT_EQ(told, "the run of 'j' has no journal to keep a checkpoint: open the locks with one");
+}
+
+TEST(WrittenRun, ACheckpointHasABound) {
+    journal_world one;
+    auto a = one.open();
+    const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
+                          EXPECT_THROW(now.checkpoint(std::string(checkpoint_bytes_max + 1, 'x')),
+                                       option_error);
+                          EXPECT_TRUE(now.checkpoint(std::string(checkpoint_bytes_max, 'x')));
+                      }};
+    EXPECT_EQ(a.run(nightly), run_outcome::ran);
+}
+
+TEST(WrittenRun, TheCoroutineWritesTheSame) {
+    journal_world one;
+    auto a = one.open();
+    std::string id;
+    const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
+                          id = now.id;
+                          EXPECT_TRUE(now.checkpoint("half"));
+                      }};
+    boost::asio::io_context context;
+    auto outcome = boost::asio::co_spawn(context, a.async_run(nightly), boost::asio::use_future);
+    context.run();
+    EXPECT_EQ(outcome.get(), run_outcome::ran);
+    EXPECT_EQ(one.run_of(id).status, run_status::completed);
+    EXPECT_EQ(one.run_of(id).checkpoint, "half");
+}
+
+TEST(WrittenRun, OfManyRunsTheNewestAreKept) {
+    journal_world one;
+    auto a = one.open();
+    const job quick{.name = "j", .lease = {.ttl = 10s}, .body = [](const run&) {}};
+    const int begun = static_cast<int>(runtime::library_runs_kept) + 600;
+    for (int i = 0; i < begun; ++i) ASSERT_EQ(a.run(quick), run_outcome::ran);
+    std::size_t kept = 0;
+    run_filter all;
+    for (std::string after;;) {
+        const auto page = one.ask([&] { return one.records->list_runs(all, after, 1000); });
+        kept += page.records.size();
+        after = page.next;
+        if (after.empty()) break;
+    }
+    EXPECT_GE(kept, runtime::library_runs_kept);
+    // One run in sixteen takes 64 away.
+    EXPECT_LT(kept, runtime::library_runs_kept + 300);
+}
+
+}  // namespace
+}  // namespace pawl
