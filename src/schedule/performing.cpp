@@ -6,6 +6,7 @@
 #include "time/rfc3339.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -304,10 +305,14 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         me.say(tone::info, "run " + begun.id + " of '" + start.key + "' begins, token " +
                                std::to_string(number(start.token)) + ", attempt " +
                                std::to_string(begun.attempt));
-        if (held)
+        if (held) {
             held->watch_deadline([weak, ttl = plan->lease.ttl](instant stop_at, instant trust_end) {
                 if (const auto who = weak.lock()) who->extend(stop_at, trust_end, ttl);
             });
+            // That is told by way of the loop, and nothing may begin without its deadline.
+            auto token = boost::asio::use_awaitable;
+            co_await boost::asio::post(me.loop_.get_executor(), token);
+        }
         run_end how;
         {
             const auto on_loss = [weak] {
@@ -416,13 +421,19 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
         if (!may_retry) co_return how;
         const auto wait = wait_before_retry(run->plan->retry, tries, me.chance());
         if (!wait) co_return how;
+        // Told once only, perhaps while it was being stopped for another reason.
+        if (held != nullptr && held->stop_token().stop_requested()) {
+            run->cause = stop_cause::lost;
+            co_return me.judge(*run, what, held);
+        }
         if (me.stopping_) {
             // The attempts that are left are another node's.
             run->cause = stop_cause::shutdown;
             co_return me.judge(*run, what, held);
         }
+        how.attempt = run->order.attempt;
         const auto last = how;
-        run->record->next_attempt(how);
+        run->record->next_attempt(last);
         run->cause.reset();
         run->retry_timer = std::make_shared<boost::asio::steady_timer>(me.loop_.get_executor());
         auto timer = run->retry_timer;
