@@ -19,6 +19,7 @@ class Fleet:
     def __init__(self, folder, store, jobs, ttl="6s", extra=""):
         self.folder, self.store = pathlib.Path(folder), store
         self.jobs, self.ttl, self.extra = jobs, ttl, extra
+        self.script = SCRIPT
         self.evidence = self.folder / "evidence"
         self.evidence.touch()
         self.agents = {}
@@ -30,7 +31,7 @@ class Fleet:
                  f'env = {{ EVIDENCE = "{self.evidence}", VERSION = "{version}" }}', self.extra]
         for job, mode in self.jobs.items():
             lines += ["[[job]]", f'name = "{job}"', 'schedule = "@every 1s"', f'occurrence = "{mode}"',
-                      f"command = [\"/bin/sh\", \"-c\", '''{SCRIPT}''']"]
+                      f"command = [\"/bin/sh\", \"-c\", '''{self.script}''']"]
         path = self.folder / f"{name}.toml"
         path.write_text("\n".join(lines) + "\n")
         return path
