@@ -5,11 +5,11 @@
 #include "time/clocks.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace pawl::schedule {
@@ -52,7 +52,11 @@ void dispatcher::say(tone how, std::string_view line) const {
 }
 
 void dispatcher::spawn(awaitable<void> work) {
-    boost::asio::co_spawn(loop_.get_executor(), std::move(work), boost::asio::detached);
+    // One that ended by an exception would leave its lane at work for ever, and nobody would know.
+    const auto ended = [](std::exception_ptr error) noexcept {
+        if (error) std::rethrow_exception(error);
+    };
+    boost::asio::co_spawn(loop_.get_executor(), std::move(work), ended);
 }
 
 awaitable<void> dispatcher::sleep(boost::asio::steady_timer& timer, millis how_long) const {
