@@ -88,9 +88,11 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     auto& lane_of = which->decisions;
     const auto home = which->owner.lock();
     const auto bound = which->plan->runs_max;
-    if (!home || home->gone || !which->plan->enabled ||
-        (home->paused && lane_of.wanted().kind == wish_kind::firing))
-        co_return lane_of.on_called_off();
+    const auto may_begin = [&] {
+        return home && !home->gone && which->plan->enabled && !me.stopping_ &&
+               !(home->paused && lane_of.wanted().kind == wish_kind::firing);
+    };
+    if (!may_begin()) co_return lane_of.on_called_off();
     const bool job_is_full = bound > 0 && home->running >= bound;
     if (job_is_full || !me.slots_.try_take()) {
         const auto left = lane_of.wanted().give_up - lease_clock::now();
@@ -103,6 +105,11 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
             served = co_await std::move(waiting);
         }
         if (!served) co_return lane_of.on_no_room(lease_clock::now());
+        // It may have waited for hours.
+        if (!may_begin()) {
+            me.slots_.give_back();
+            co_return lane_of.on_called_off();
+        }
     }
     auto options = which->plan->lease;
     if (lane_of.wanted().firing && !lane_of.wanted().passed &&
