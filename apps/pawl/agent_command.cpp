@@ -110,6 +110,7 @@ status run_agent(const globals& options, const agent_options& how) {
     const auto journal = choose_journal(options);
     // Before the store is opened, as that starts a thread, and only one without threads can fork.
     const auto guards = exec::launcher::start();
+    raise_descriptor_limit();
     auto core = open_core(options);
     check_leases(parsed, *core, core->running()->settings().safety);
     check_journal(store.url, journal.url);
