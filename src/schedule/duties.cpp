@@ -255,6 +255,8 @@ void dispatcher::take_board(board seen) {
     for (const auto& one : seen.orphans) {
         const auto found = jobs_.find(one.job);
         if (found == jobs_.end() || !one.firing || found->second->paused) continue;
+        // What `pawl exec` or a program has left is not for the job that is called the same.
+        if (one.trigger != "schedule" || !found->second->plan->enabled) continue;
         if (one.partition >= found->second->tracks.size()) continue;
         auto& where = found->second->tracks[one.partition];
         if (where->decisions.offer_orphan(one.id, *one.firing, at)) wake(where);

@@ -19,6 +19,8 @@ using boost::asio::awaitable;
 // How many runs of a job end between two looks at whether there are too many of them.
 constexpr std::uint32_t prune_every = 16;
 constexpr std::size_t prune_bite = 64;
+// How long a run that somebody asked for waits for the journal to say that nobody else has run it.
+constexpr millis trigger_patience{10'000};
 
 run_start started_by(const wish& what, run_start start) {
     start.trigger = what.kind == wish_kind::trigger ? "manual" : "schedule";
@@ -242,6 +244,8 @@ run_start dispatcher::start_of(const track& which, const std::optional<lease>& h
     start.mode = which.plan->mode();
     start.silence_max = runtime::run_silence_max;
     start = started_by(wanted, std::move(start));
+    // Its row says how it was to be run, whatever the job has become since.
+    if (wanted.kind == wish_kind::orphan) start.mode = delivery::at_least_once;
     if (wanted.kind == wish_kind::trigger) {
         start.answers_trigger = true;
         const auto asked = triggers_.find(wanted.id);
@@ -294,11 +298,16 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
                                                           plan->output_limit, std::move(listener));
     auto how_it_ended = ending::settled;
     auto start = me.start_of(*which, held);
-    auto beginning_of = runtime::run_recorder::begin(run->record, start, journal_patience);
+    const bool triggered = wanted.kind == wish_kind::trigger;
+    auto beginning_of = runtime::run_recorder::begin(
+        run->record, start, triggered ? trigger_patience : journal_patience);
     const auto told = co_await std::move(beginning_of);
     const auto begun = told.value_or(beginning{begin_outcome::begun, start.id});
-    const bool ours =
-        begun.outcome == begin_outcome::begun || begun.outcome == begin_outcome::resumed;
+    // Only the journal knows whether a trigger has been answered, and will offer it again.
+    const bool unanswered = triggered && me.journal_ && !told;
+    if (unanswered) run->record->forget();
+    const bool ours = !unanswered && (begun.outcome == begin_outcome::begun ||
+                                      begun.outcome == begin_outcome::resumed);
     if (ours) {
         run->order = me.order_of(*which, start, begun);
         me.active_[begun.id] = run;
