@@ -1,0 +1,288 @@
+"""pawl agent: what it is given, how it begins, reloads and ends, and what becomes of its jobs without it."""
+import datetime
+import pathlib
+import signal
+import time
+
+from agents import AgentCase, job
+from harness import Case, Redis, pawl, until
+
+# Seconds after a firing until misfire = "skip" lets it go, and one more.
+FORGOTTEN = 11
+
+
+def is_gone(process):
+    """Not there, or dead and not yet waited for by whoever inherited it."""
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+class Check(Case):
+    def check(self, text, *words):
+        self.config = self.folder / "pawl.toml"
+        self.config.write_text(text)
+        return pawl("agent", "--config", str(self.config), *words)
+
+    def test_a_right_file_is_0_and_nothing_is_touched(self):
+        checked = self.check(f'store = "{self.store}"\n' + job("a", "true", schedule="@daily"), "--check")
+        self.assertEqual((checked.status, checked.out, checked.err), (0, f"{self.config}: ok, 1 jobs\n", ""))
+        self.assertEqual([one.name for one in self.folder.iterdir()], ["pawl.toml"])
+
+    def test_every_fault_is_told_with_its_line_and_column(self):
+        text = ('store = "sqlite:x.db"\n\n[[job]]\nname = "a"\ncommand = ["true"]\nschedul = "@daily"\n'
+                'zone = "Europe/Pariss"\nttl = "soon"\n\n[[job]]\nname = "a"\ncommand = ["true"]\nschedule = "61 * * * *"\n')
+        for words in (["--check"], []):
+            checked = self.check(text, *words)
+            self.assertEqual((checked.status, checked.out), (78, ""))
+            told = checked.err.splitlines()
+            for line, column, says in [(6, 1, "did you mean 'schedule'"), (7, 9, "did you mean 'Europe/Paris'"), (8, 8, "duration"),
+                                       (11, 1, "'a'"), (13, 13, "61")]:
+                found = [one for one in told if one.startswith(f"pawl: {self.config}:{line}:{column}: ")]
+                self.assertEqual(len(found), 1, (line, column, told))
+                self.assertIn(says, found[0])
+            self.assertEqual(len(told), 5)
+
+    def test_of_200_faults_the_first_20_are_shown_and_all_are_counted(self):
+        text = 'store = "sqlite:x.db"\n' + "".join(f'[[job]]\nname = "j{i}"\ncommand = ["true"]\nwrong = 1\n' for i in range(200))
+        checked = self.check(text, "--check")
+        told = checked.err.splitlines()
+        self.assertEqual((checked.status, len(told)), (78, 21))
+        self.assertTrue(told[0].startswith(f"pawl: {self.config}:5:1: "), told[0])
+        self.assertTrue(told[19].startswith(f"pawl: {self.config}:81:1: "), told[19])
+        self.assertIn("200 faults", told[20])
+
+    def test_what_is_no_toml_is_told_with_its_place(self):
+        self.assert_one_line(self.check("store = \n", "--check"), 78, f"{self.config}:1:")
+
+    def test_a_url_that_is_none_is_one_line_and_its_secret_is_not_shown(self):
+        for text, place in [('store = "nonsense"\n', ":1:10: "), ('store = "redis://u:hunter2@h:port"\n', ":1:30: "),
+                            ('store = "sqlite:x.db"\njournal = "etcd://h"\n', "etcd")]:
+            for words in (["--check"], []):
+                checked = self.check(text + job("a", "true"), *words)
+                self.assert_one_line(checked, 78, place)
+                self.assertIn(str(self.config), checked.err)
+                self.assertNotIn("hunter2", checked.err)
+
+    def test_a_store_without_a_journal_needs_one_beside_it(self):
+        for words in (["--check"], []):
+            self.assert_one_line(self.check('store = "etcd://127.0.0.1:1"\n' + job("a", "true"), *words), 78, "journal")
+        beside = 'store = "etcd://127.0.0.1:1"\n' + f'journal = "{self.store}"\n' + job("a", "true")
+        self.assertEqual(self.check(beside, "--check").status, 0)
+
+    def test_the_command_line_is_wrong_without_a_file_or_with_a_bad_url(self):
+        self.assert_one_line(pawl("agent"), 64, "--config")
+        self.assert_one_line(pawl("agent", "--config", str(self.folder / "nothing.toml")), 78, "nothing.toml")
+        right = job("a", "true")
+        self.assert_one_line(self.check(right, "--store", "nonsense:"), 64, "--store")
+        self.assert_one_line(self.check(right, "--store", self.store, "--journal", "nonsense:"), 64, "--journal")
+        self.assert_one_line(self.check(right, "--store", self.store, "--journal", "etcd://h"), 64, "--journal")
+
+
+class Reload(AgentCase):
+    def test_a_changed_file_and_a_hangup_bring_what_is_new_and_a_broken_file_changes_nothing(self):
+        secrets = self.file("secrets.env")
+        secrets.write_text("WORD=first\n")
+        keep = job("keep", f'echo "$WORD" >> {self.folder}/keep', schedule="@every 1s", env_file=str(secrets))
+        old = job("change", f"echo old >> {self.folder}/change", schedule="@every 1s")
+        gone = job("gone", f"echo run >> {self.folder}/gone", schedule="@every 1s")
+        agent = self.agent("node-a", keep, old, gone).start()
+        until(lambda: all(self.lines(name) for name in ("keep", "change", "gone")))
+
+        # Changed, added and removed, by the file alone.
+        new = job("change", f"echo new >> {self.folder}/change", schedule="@every 1s")
+        added = job("added", f"echo run >> {self.folder}/added", schedule="@every 1s")
+        agent.write(keep, new, added)
+        agent.says("has changed: the configuration is in force, with 3 jobs")
+        before = self.lines("gone")
+        until(lambda: self.lines("added") and "new" in self.lines("change"))
+        until(lambda: [one["name"] for one in self.pawl("jobs", "ls", "--json").json()["jobs"]] == ["added", "change", "keep"])
+        self.assertEqual(self.pawl("jobs", "show", "gone").status, 64)
+        # What ran already may have come to its end.
+        self.assertLessEqual(len(self.lines("gone")), len(before) + 1)
+        changed = self.lines("change")
+        self.assertEqual(changed, sorted(changed, key="new".__eq__))
+
+        # A fault: told with its place, and all goes on as before.
+        agent.write(keep, new, added, '[[job]]\nname = "broken"\ncommand = ["true"]\ntll = "1s"\n')
+        agent.says("the old one stays")
+        self.assertRegex(agent.log(), rf"error {agent.file}:\d+:1: unknown key 'tll'.*did you mean 'ttl'")
+        count = len(self.lines("added"))
+        until(lambda: len(self.lines("added")) > count)
+        self.assertEqual(self.pawl("jobs", "show", "broken").status, 64)
+
+        # A hang-up reads also what no look at the file shows; the log does not give it away.
+        agent.write(keep, new, added)
+        agent.says("has changed: the configuration is in force, with 3 jobs", 2)
+        secrets.write_text("WORD=hunter2\n")
+        self.assertNotIn("hunter2", self.lines("keep"))
+        agent.signal(signal.SIGHUP)
+        agent.says("SIGHUP: the configuration is in force")
+        until(lambda: "hunter2" in self.lines("keep"))
+        self.assertNotIn("hunter2", agent.log())
+        self.assertNotIn("hunter2", self.pawl("jobs", "show", "keep", "--json").out)
+        agent.stop()
+
+    def test_what_takes_a_restart_is_said_to(self):
+        agent = self.agent("node-a", job("a", "true")).start()
+        agent.keys["max_concurrent_runs"] = 3
+        agent.write(job("a", "true"))
+        agent.says("restart")
+        self.assertEqual(self.nodes()["node-a"]["running_max"], 8)
+        agent.stop()
+
+
+class End(AgentCase):
+    def test_what_runs_may_finish_within_the_grace_and_is_stopped_beyond_it(self):
+        short = job("short", f"echo run > {self.folder}/short; until [ -e {self.folder}/go ]; do sleep 0.05; done")
+        stubborn = job("stubborn", f"trap '' TERM; echo run > {self.folder}/stubborn; while :; do sleep 0.05; done", grace="500ms")
+        tick = job("tick", "true", schedule="@every 1s")
+        agent = self.agent("node-a", short, stubborn, tick, shutdown_grace="3s").start()
+        first, second = self.run_now("short"), self.run_now("stubborn")
+        until(lambda: self.lines("short") and self.lines("stubborn") and self.runs("tick"))
+        self.assertEqual(self.nodes()["node-a"]["state"], "live")
+        agent.signal(signal.SIGTERM)
+        agent.says("nothing new begins")
+        until(lambda: self.nodes()["node-a"]["state"] == "draining")
+        self.assertEqual(self.shown(first)["status"], "started")
+        self.file("go").touch()
+        self.assertEqual(self.ended(first)["status"], "completed")
+        self.assertIsNone(agent.process.poll())
+        self.assertEqual(agent.process.wait(timeout=60), 0)
+        stopped = self.shown(second)
+        self.assertEqual((stopped["status"], stopped["exit_status"]), ("cancelled", 137))
+        self.assertIn("shut down", stopped["reason"])
+        self.assertNotIn(" begins, token", agent.log().partition("nothing new begins")[2])
+        self.assert_none_is_held()
+        self.assertEqual(self.nodes(), {})
+        self.assertEqual([one for one in self.runs("tick") if one["status"] == "started"], [])
+
+    def test_a_second_signal_does_not_wait(self):
+        agent = self.agent("node-a", job("long", f"echo run > {self.folder}/long; exec sleep 600"), shutdown_grace="10m").start()
+        run = self.run_now("long")
+        until(lambda: self.lines("long"))
+        agent.signal(signal.SIGTERM)
+        agent.says("nothing new begins")
+        self.assertIsNone(agent.process.poll())
+        agent.signal(signal.SIGTERM)
+        self.assertEqual(agent.process.wait(timeout=30), 0)
+        stopped = self.shown(run)
+        self.assertEqual((stopped["status"], stopped["exit_status"]), ("cancelled", 143))
+        self.assert_none_is_held()
+
+    def test_a_killed_agent_leaves_no_command_and_each_run_to_what_its_job_says(self):
+        # The first attempt saves how far it came, tells who it is, and stays.
+        script = ('if [ "$PAWL_ATTEMPT" = 1 ] && mkdir "{0}/{1}.first" 2>/dev/null; then "$PAWL_BINARY" checkpoint half-way; '
+                  'echo "$$ $PAWL_RUN_ID $PAWL_OCCURRENCE $PAWL_FENCE_TOKEN $PAWL_IDEMPOTENCY_KEY" > "{0}/{1}.begun"; exec sleep 600; fi; '
+                  'echo "$PAWL_RUN_ID $PAWL_OCCURRENCE $PAWL_FENCE_TOKEN $PAWL_IDEMPOTENCY_KEY $PAWL_ATTEMPT $PAWL_CHECKPOINT" '
+                  '>> "{0}/{1}.again"')
+        jobs = [job(name, script.format(self.folder, name), schedule="@every 1s", ttl="2s", grace="500ms", occurrence=name)
+                for name in ("at-least-once", "at-most-once")]
+        killed = self.agent("node-a", *jobs).start()
+        begun = {name: until(lambda n=name: self.lines(f"{n}.begun"))[0].split() for name in ("at-least-once", "at-most-once")}
+        other = self.agent("node-b", *jobs).start()
+        killed.process.kill()
+        killed.process.wait()
+        at = time.monotonic()
+        until(lambda: all(is_gone(one[0]) for one in begun.values()), 10)
+
+        # Taken up again by the other: same run, same firing, next attempt, newer token, from its checkpoint.
+        process, run, firing, token, idempotency = begun["at-least-once"]
+        again = until(lambda: [one for one in self.lines("at-least-once.again") if one.startswith(run)])[0].split()
+        self.assertLess(time.monotonic() - at, 20)
+        self.assertEqual((again[1], again[3], again[4], again[5]), (firing, idempotency, "2", "half-way"))
+        self.assertGreater(int(again[2]), int(token))
+        row = self.ended(run)
+        self.assertEqual((row["status"], row["attempt"], row["node"]), ("completed", 2, "node-b"))
+        self.assertEqual([(one["kind"], one["node"]) for one in row["history"] if one["kind"] in ("begun", "resumed")],
+                         [("begun", "node-a"), ("resumed", "node-b")])
+
+        # Lost for good, and the next firings go on.
+        process, run, firing, token, idempotency = begun["at-most-once"]
+        row = self.ended(run, 40)
+        self.assertEqual((row["status"], row["attempt"], row["node"]), ("lost", 1, "node-a"))
+        self.assertEqual([one for one in self.lines("at-most-once.again") if one.startswith(run) or firing in one], [])
+        until(lambda: self.lines("at-most-once.again"))
+
+        until(lambda: self.nodes()["node-a"]["state"] == "silent")
+        self.assertEqual(self.nodes()["node-b"]["state"], "live")
+        other.stop()
+        for name in ("at-least-once", "at-most-once"):
+            firings = [one["occurrence"] for one in self.runs(name)]
+            self.assertEqual(len(firings), len(set(firings)), name)
+
+
+class Misfire(AgentCase):
+    def test_what_was_missed_runs_once_or_not_at_all(self):
+        firing = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(seconds=4)
+        minutely = f"{firing.second} * * * * *"
+        agent = self.agent("node-a", job("often", "true", schedule="@every 1s", ttl="2s"),
+                           job("run-once", "true", schedule=minutely, misfire="run-once"),
+                           job("skip", "true", schedule=minutely, misfire="skip"),
+                           job("too-late", "true", schedule=minutely, misfire_window="5s")).start()
+        until(lambda: self.runs("often"))
+        agent.stop()
+        stopped = self.runs("often")[-1]["occurrence"]
+        self.assertLess(datetime.datetime.now(datetime.timezone.utc), firing, "the machine is too slow for this test")
+        # The schedules go by real time, so it has to pass.
+        until(lambda: datetime.datetime.now(datetime.timezone.utc) > firing + datetime.timedelta(seconds=FORGOTTEN), 60)
+        started = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")
+        agent.start()
+        until(lambda: self.runs("often")[-1]["occurrence"] > started)
+        until(lambda: self.runs("run-once"))
+        missed = [one for one in self.runs("often") if stopped < one["occurrence"] < started]
+        self.assertEqual(len(missed), 1, missed)
+        self.assertRegex(agent.log(), r"job 'often' has missed 1\d firings; the latest is run")
+        (late,) = self.runs("run-once")
+        self.assertEqual((late["occurrence"], late["status"], late["trigger"]),
+                         (firing.strftime("%Y-%m-%dT%H:%M:%S.000Z"), "completed", "schedule"))
+        for name in ("skip", "too-late"):
+            self.assertEqual([one for one in self.runs(name) if one["status"] != "skipped"], [], name)
+        agent.stop()
+
+
+class StoreDown(AgentCase):
+    def redis(self):
+        server = Redis()
+        self.addCleanup(server.stop)
+        return server
+
+    def test_an_agent_that_starts_before_its_store_begins_when_that_comes(self):
+        server = self.redis()
+        server.process.kill()
+        server.process.wait()
+        self.store = f"{server.url}?timeout=300ms"
+        agent = self.agent("node-a", job("tick", "true", schedule="@every 1s"), job("hand", "exit 3")).start()
+        agent.says("does not answer")
+        server.begin()
+        until(lambda: [one for one in self.runs("tick") if one["status"] == "completed"])
+        until(lambda: self.pawl("jobs", "show", "hand").status == 0)
+        self.assertEqual(self.pawl("jobs", "run", "hand", "--wait").status, 3)
+        self.assertEqual(self.nodes()["node-a"]["state"], "live")
+        agent.stop()
+
+    def test_without_its_store_a_job_runs_unlocked_if_it_says_so_and_that_is_audited(self):
+        server = self.redis()
+        journal = self.store
+        self.store = f"{server.url}?timeout=300ms"
+        tick = f'echo "[$PAWL_FENCE_TOKEN]" >> {self.folder}/'
+        agent = self.agent("node-a", job("open", tick + "open", schedule="@every 1s", ttl="2s", on_store_down="run"),
+                           job("shut", tick + "shut", schedule="@every 1s", ttl="2s"), journal=journal).start()
+        until(lambda: self.lines("open") and self.lines("shut"))
+        self.assertNotIn("[]", self.lines("open"))
+        server.process.kill()
+        server.process.wait()
+        until(lambda: "[]" in self.lines("open"))
+        self.assertNotIn("[]", self.lines("shut"))
+        self.store = journal
+        (one, *_) = until(lambda: [one for one in self.runs("open") if one["fence_token"] == 0])
+        self.assertEqual(one["trigger"], "schedule")
+        entry = until(lambda: self.pawl("audit", "ls", "--json").json()["audit"])[0]
+        self.assertEqual((entry["actor"], entry["action"], entry["target"]), ("node-a", "job.fail_open", "open"))
+        agent.says("runs without a lease")
+        # The store is back: so are the leases.
+        server.begin()
+        count = len(self.lines("shut"))
+        until(lambda: len(self.lines("shut")) > count)
+        agent.stop()
