@@ -93,7 +93,10 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
         which.plan = std::move(plan);
         which.gone = false;
         if (same_tracks) {
-            for (auto& one : which.tracks) one->plan = which.plan;
+            for (auto& one : which.tracks) {
+                one->plan = which.plan;
+                one->decisions.follow(which.plan->lane);
+            }
         } else {
             for (auto& one : which.tracks) one->decisions.forget_firings();
             which.tracks.clear();

@@ -85,6 +85,9 @@ class lane {
 public:
     explicit lane(const lane_rules& rules) : rules_{rules} {}
 
+    // The job has changed: what waits goes by the new rules, and what runs has begun by the old.
+    void follow(const lane_rules& rules) { rules_ = rules; }
+
     // A firing has come due. `late` is how long ago; `hold_back` is how long to leave it to others.
     void offer_firing(occurrence firing, instant now, millis late, millis hold_back);
     // What is on the board is offered again and again, until it is gone from there. True if it is
@@ -143,9 +146,7 @@ private:
     void resolved();
     bool waits_in_line() const noexcept;
 
-    // Constant after construction
     lane_rules rules_;
-    // State
     state state_ = state::waiting;
     std::deque<wish> queue_;  // orphans first, then firings in their order, then triggers
     std::optional<wish> current_;

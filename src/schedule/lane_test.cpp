@@ -74,6 +74,22 @@ TEST(Lane, AClaimUnderWayForAFiringAheadIsItsLast) {
     EXPECT_EQ(one.next(start).what, act::nothing);
 }
 
+// Goal: what a reload says holds at once. Method: a busy key, which answers the question as long as
+// overlaps are skipped, and is waited for since they queue up.
+TEST(Lane, FollowsTheRulesOfItsJobWhenTheyChange) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    lane_rules rules;
+    rules.when_running = overlap::queue;
+    one.follow(rules);
+    one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
+    EXPECT_TRUE(one.take_skipped().empty());
+    const auto step = one.next(start);
+    ASSERT_EQ(step.what, act::claim);
+    EXPECT_GT(step.patience, 0ms);
+}
+
 // The store refuses what later firings have passed; its row on the board does not.
 TEST(Lane, AnOrphanThatOthersHavePassedIsAskedForByItsRow) {
     auto one = lane_of(remembering::at_least_once);
