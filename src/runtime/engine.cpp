@@ -162,9 +162,11 @@ awaitable<leasing::claim_outcome> engine::ask(std::shared_ptr<engine> self, erra
                 machine.answered(std::move(answer), lease_clock::now(), self->keeper_->chance());
                 break;
             }
-            case claiming::act::listen:
-                co_await listen(self, todo, machine, step.until);
-                break;
+            case claiming::act::listen: {
+                auto listening = listen(self, todo.key, machine.seen(), todo.place, step.until);
+                co_await std::move(listening);
+                machine.woken(lease_clock::now());
+            } break;
             case claiming::act::pause:
                 co_await pause(todo, step.until);
                 machine.woken(lease_clock::now());
@@ -187,15 +189,14 @@ awaitable<leasing::claim_outcome> engine::ask(std::shared_ptr<engine> self, erra
 }
 
 // Waits for the store's push or for the time to be up, whichever comes first.
-awaitable<void> engine::listen(std::shared_ptr<engine> self, errand& todo, claiming& machine,
-                               instant until) {
+awaitable<void> engine::listen(std::shared_ptr<engine> self, std::string key, fence_token seen,
+                               std::shared_ptr<place_in_line> place, instant until) {
     struct ear {
         boost::asio::cancellation_signal stop;
         bool over = false;
     };
     auto listening = std::make_shared<ear>();
-    const auto heard = [listening, place = todo.place](std::exception_ptr,
-                                                       const result<void>& change) {
+    const auto heard = [listening, place](std::exception_ptr, const result<void>& change) {
         const bool failed = change.has_error();
         if (std::exchange(listening->over, true)) return;
         // Without the push there is still the clock: look again soon, but do not ask in a loop.
@@ -210,11 +211,11 @@ awaitable<void> engine::listen(std::shared_ptr<engine> self, errand& todo, claim
                    fence_token seen) -> async<void> {
         co_return co_await store->wait_change(std::move(key), seen);
     };
-    auto& timer = todo.place->timer;
+    auto& timer = place->timer;
     timer.expires_after(std::max(nanos{0}, until - lease_clock::now()));
-    boost::asio::co_spawn(self->executor_, wait(self->store_, todo.key, machine.seen()),
+    boost::asio::co_spawn(self->executor_, wait(self->store_, std::move(key), seen),
                           boost::asio::bind_cancellation_slot(listening->stop.slot(), heard));
-    while (!listening->over && !todo.place->called_off && lease_clock::now() < until) {
+    while (!listening->over && !place->called_off && lease_clock::now() < until) {
         boost::system::error_code moved;
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, moved);
         co_await timer.async_wait(token);
@@ -222,7 +223,18 @@ awaitable<void> engine::listen(std::shared_ptr<engine> self, errand& todo, claim
     }
     listening->over = true;
     listening->stop.emit(boost::asio::cancellation_type::terminal);
-    machine.woken(lease_clock::now());
+}
+
+awaitable<void> engine::await_change(std::shared_ptr<engine> self, std::string key,
+                                     fence_token seen, millis longest, std::stop_token stop) {
+    auto place = std::make_shared<place_in_line>(self->executor_);
+    const auto call_off = [executor = self->executor_, place] {
+        boost::asio::post(executor, [place] { place->call_off(); });
+    };
+    const std::stop_callback on_stop{stop, call_off};
+    const net::loop::attention prompt{self->loop_};
+    auto listening = listen(self, std::move(key), seen, place, lease_clock::now() + longest);
+    co_await std::move(listening);
 }
 
 awaitable<void> engine::pause(errand& todo, instant until) {

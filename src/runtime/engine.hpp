@@ -48,6 +48,11 @@ public:
     // REQUIRES: validate() had nothing to say about the options.
     static async<claimed> claim_key(std::shared_ptr<engine> self, std::string key,
                                     lease_options options, patience how_long, std::stop_token stop);
+    // Waits until the key may no longer be held under `seen`, for `longest` at most: for who wants
+    // to claim it then, and has better things to do meanwhile than to stand in line.
+    static boost::asio::awaitable<void> await_change(std::shared_ptr<engine> self, std::string key,
+                                                     fence_token seen, millis longest,
+                                                     std::stop_token stop);
     static boost::asio::awaitable<release_outcome> release(std::shared_ptr<engine> self,
                                                            std::shared_ptr<holding> who);
     static boost::asio::awaitable<renewal> renew(std::shared_ptr<engine> self,
@@ -76,8 +81,9 @@ private:
                                                      ticket& turn);
     static boost::asio::awaitable<leasing::claim_outcome> ask(std::shared_ptr<engine> self,
                                                               errand& todo);
-    static boost::asio::awaitable<void> listen(std::shared_ptr<engine> self, errand& todo,
-                                               leasing::claiming& machine, instant until);
+    static boost::asio::awaitable<void> listen(std::shared_ptr<engine> self, std::string key,
+                                               fence_token seen,
+                                               std::shared_ptr<place_in_line> place, instant until);
     static boost::asio::awaitable<void> pause(errand& todo, instant until);
     static boost::asio::awaitable<void> withdraw(std::shared_ptr<engine> self, std::string key,
                                                  std::string id);

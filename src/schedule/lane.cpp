@@ -161,8 +161,7 @@ lane::step lane::next(instant now) {
     state_ = state::claiming;
     millis patience{0};
     if (listening_)
-        patience = std::chrono::ceil<millis>(
-            std::min<lease_clock::duration>(current_->give_up - now, busy_retry_longest));
+        patience = std::min(std::chrono::ceil<millis>(current_->give_up - now), busy_for_);
     return {act::claim, {}, patience};
 }
 
@@ -208,6 +207,7 @@ void lane::on_busy(const busy& why, bool marked, instant now, double chance) {
     }
     // The first time it was not waited for; afterwards the store's push, or the end of patience,
     // has ended the wait, and a short pause keeps many nodes from asking at once.
+    busy_for_ = std::clamp(why.remaining, millis{1}, busy_retry_longest);
     const bool first = !std::exchange(listening_, true);
     again(first ? now : full(store_retry_first));
 }

@@ -103,7 +103,7 @@ public:
     enum class act {
         nothing,  // nobody wants anything
         pause,    // until `until`; an offer may come before
-        claim,    // the key for wanted(), waiting for it for `patience`; then say what came of it
+        claim,    // once the key has changed or `patience` is over; then say what came of it
         await,    // the end of what goes on
     };
     struct step {
@@ -153,6 +153,7 @@ private:
     std::vector<skipped_firing> skipped_;
     bool ahead_ = false;      // the current one is let go of once its claim is answered
     bool listening_ = false;  // the current one was found busy: wait for the store's push
+    millis busy_for_{0};      // by what the store told then
     int failures_ = 0;
 };
 

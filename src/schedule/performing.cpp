@@ -95,6 +95,13 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
                !(home->paused && lane_of.wanted().kind == wish_kind::firing);
     };
     if (!may_begin()) co_return lane_of.on_called_off();
+    // Whoever waits for another node's run needs no room here.
+    if (patience.count() > 0) {
+        auto waiting = runtime::engine::await_change(me.engine_, which->key, which->busy_under,
+                                                     patience, me.call_off_.get_token());
+        co_await std::move(waiting);
+        if (!may_begin()) co_return lane_of.on_called_off();
+    }
     const bool job_is_full = bound > 0 && home->running >= bound;
     if (job_is_full || !me.slots_.try_take()) {
         const auto left = lane_of.wanted().give_up - lease_clock::now();
@@ -119,8 +126,7 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
         options.firing = lane_of.wanted().firing;
         options.mode = which->plan->mode();
     }
-    patience = std::max(patience, millis{0});
-    const struct patience how_long{.wait = patience};
+    const struct patience how_long{};
     auto key = which->key;
     auto claiming = runtime::engine::claim_key(me.engine_, std::move(key), options, how_long,
                                                me.call_off_.get_token());
@@ -169,6 +175,7 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
     auto& me = *self;
     auto& lane_of = which->decisions;
     const auto wanted = lane_of.wanted();
+    which->busy_under = other.holder;
     bool marked = false;
     if (wanted.firing && other.reason != busy_reason::early &&
         other.reason != busy_reason::quarantined) {
