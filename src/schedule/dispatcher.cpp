@@ -314,6 +314,7 @@ void dispatcher::take_due(const due_firing& due, wall_instant now) {
 }
 
 void dispatcher::wake(const std::shared_ptr<track>& which) {
+    tell(which);
     if (which->at_work) {
         which->woken = true;
         which->timer.cancel();

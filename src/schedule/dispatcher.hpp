@@ -157,6 +157,9 @@ private:
                                                   occurrence firing, fence_token token,
                                                   std::string owner);
     static boost::asio::awaitable<void> tell_skipped(self_ptr self, std::shared_ptr<track> which);
+    static boost::asio::awaitable<void> write_skipped(self_ptr self, std::shared_ptr<track> which,
+                                                      const std::vector<skipped_firing>& skipped);
+    void tell(const std::shared_ptr<track>& which);
     bool fails_open(const track& which, const failure& why) const;
     static boost::asio::awaitable<void> audit_fail_open(self_ptr self, std::string job,
                                                         std::string why);

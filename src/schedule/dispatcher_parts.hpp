@@ -25,6 +25,7 @@ struct dispatcher::track {
     boost::asio::steady_timer timer;
     bool at_work = false;
     bool woken = false;
+    bool telling = false;  // which firings were skipped
     fence_token busy_under{};  // who held the key when it was last found busy
 
     // Who was seen holding the key, for which firing, and whether that was so at two firings: then

@@ -34,7 +34,9 @@ bool lane::wants(wish_kind kind, std::string_view id) const {
 }
 
 void lane::skip(const wish& which, skip_reason why) {
-    if (which.firing) skipped_.push_back({*which.firing, why});
+    if (!which.firing) return;
+    if (skipped_.size() == skips_kept_max) skipped_.pop_front();
+    skipped_.push_back({*which.firing, why});
 }
 
 // Only then a busy key is waited for; otherwise it answers the question.
@@ -165,7 +167,11 @@ lane::step lane::next(instant now) {
     return {act::claim, {}, patience};
 }
 
-std::vector<skipped_firing> lane::take_skipped() { return std::exchange(skipped_, {}); }
+std::vector<skipped_firing> lane::take_skipped() {
+    std::vector<skipped_firing> all{skipped_.begin(), skipped_.end()};
+    skipped_.clear();
+    return all;
+}
 
 void lane::again(instant when) {
     if (ahead_) return resolved();

@@ -24,6 +24,8 @@ namespace pawl::schedule {
 
 constexpr std::size_t firings_queued_max = 100;
 constexpr std::size_t triggers_queued_max = 100;
+// Skips that nobody has asked about yet; of those beyond, the oldest are forgotten.
+constexpr std::size_t skips_kept_max = 1'000;
 // How often a lane asks a store again that failed: with full jitter, doubling in between.
 constexpr millis store_retry_first{250};
 constexpr millis store_retry_longest{5'000};
@@ -114,6 +116,7 @@ public:
     step next(instant now);
     // Firings that were let go of since the last call.
     std::vector<skipped_firing> take_skipped();
+    bool has_skipped() const noexcept { return !skipped_.empty(); }
     // REQUIRES: a claim, or what came of it, goes on.
     const wish& wanted() const { return *current_; }
 
@@ -150,7 +153,7 @@ private:
     state state_ = state::waiting;
     std::deque<wish> queue_;  // orphans first, then firings in their order, then triggers
     std::optional<wish> current_;
-    std::vector<skipped_firing> skipped_;
+    std::deque<skipped_firing> skipped_;
     bool ahead_ = false;      // the current one is let go of once its claim is answered
     bool listening_ = false;  // the current one was found busy: wait for the store's push
     millis busy_for_{0};      // by what the store told then

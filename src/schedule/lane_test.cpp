@@ -103,6 +103,24 @@ TEST(Lane, AnOrphanThatOthersHavePassedIsAskedForByItsRow) {
     EXPECT_EQ(one.next(start).what, act::nothing);
 }
 
+// Goal: a run that never ends costs no memory for what it keeps from running. Method: more firings
+// than are remembered come due while one runs.
+TEST(Lane, RemembersTheLatestSkipsOfARunThatDoesNotEnd) {
+    auto one = lane_of(remembering::at_most_once);
+    begin_run(one, first, start);
+    occurrence latest = first;
+    for (std::size_t i = 0; i < skips_kept_max + 10; ++i) {
+        latest = occurrence{number(latest) + 1'000};
+        one.offer_firing(latest, start, 0ms, 0ms);
+    }
+    EXPECT_TRUE(one.has_skipped());
+    const auto skipped = one.take_skipped();
+    ASSERT_EQ(skipped.size(), skips_kept_max);
+    EXPECT_EQ(skipped.back().firing, latest);
+    EXPECT_EQ(skipped.back().why, skip_reason::overlap);
+    EXPECT_FALSE(one.has_skipped());
+}
+
 // Every pause ends at an instant at which something else is to be done.
 TEST(Lane, NoPauseEndsWhereAnotherLikeItBegins) {
     auto one = lane_of(remembering::at_most_once);

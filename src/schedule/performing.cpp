@@ -41,8 +41,7 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
     for (;;) {
         which->woken = false;
         const auto step = which->decisions.next(lease_clock::now());
-        auto telling = tell_skipped(self, which);
-        co_await std::move(telling);
+        me.tell(which);
         if (step.what == lane::act::nothing || me.stopping_) {
             if (which->woken && !me.stopping_) continue;
             break;
@@ -57,8 +56,6 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
         auto claiming = claim(self, which, step.patience);
         co_await std::move(claiming);
     }
-    auto telling = tell_skipped(self, which);
-    co_await std::move(telling);
     which->at_work = false;
     if (--me.at_work_ == 0) me.drained_.cancel();
 }
@@ -217,24 +214,47 @@ void dispatcher::look_for_the_dead(const std::shared_ptr<track>& which) {
     spawn(tell_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
 }
 
+// Beside the lane's work: no firing waits until others have been written down as skipped.
+void dispatcher::tell(const std::shared_ptr<track>& which) {
+    if (which->telling || !which->decisions.has_skipped()) return;
+    which->telling = true;
+    ++at_work_;
+    spawn(tell_skipped(shared_from_this(), which));
+}
+
 awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> which) {
     auto& me = *self;
-    const auto skipped = which->decisions.take_skipped();
-    for (const auto& one : skipped) {
-        if (me.watcher_) me.watcher_->on_skipped(which->plan->name, one.firing, one.why);
+    while (which->decisions.has_skipped()) {
+        const auto skipped = which->decisions.take_skipped();
+        for (const auto& one : skipped)
+            if (me.watcher_) me.watcher_->on_skipped(which->plan->name, one.firing, one.why);
         if (!me.journal_) continue;
+        auto writing = write_skipped(self, which, skipped);
+        co_await std::move(writing);
+    }
+    which->telling = false;
+    if (--me.at_work_ == 0) me.drained_.cancel();
+}
+
+awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> which,
+                                          const std::vector<skipped_firing>& skipped) {
+    auto& me = *self;
+    for (std::size_t i = 0; i < skipped.size(); ++i) {
         run_start start{base::fresh_uuid(), which->plan->name, which->key};
         start.partition = which->partition;
         start.owner = me.me_.owner;
         start.node = me.me_.name;
-        start.firing = one.firing;
+        start.firing = skipped[i].firing;
         start.mode = which->plan->mode();
         start.trigger = "schedule";
-        auto skipping = me.journal_->skip(std::move(start), std::string{text_of(one.why)});
+        auto skipping = me.journal_->skip(std::move(start), std::string{text_of(skipped[i].why)});
         const auto told = co_await std::move(skipping);
-        if (told.has_error())
-            me.say(tone::warn, "a skipped firing of '" + which->plan->name +
-                                   "' was not written down: " + told.error().detail);
+        if (told.has_value()) continue;
+        // One wait for a journal that is away is enough.
+        me.say(tone::warn, std::to_string(skipped.size() - i) + " skipped firings of '" +
+                               which->plan->name +
+                               "' were not written down: " + told.error().detail);
+        co_return;
     }
 }
 
