@@ -207,9 +207,9 @@ awaitable<void> engine::listen(std::shared_ptr<engine> self, std::string key, fe
         else
             place->timer.cancel();
     };
-    auto wait = [](std::shared_ptr<lease_store> store, std::string key,
-                   fence_token seen) -> async<void> {
-        co_return co_await store->wait_change(std::move(key), seen);
+    auto wait = [](std::shared_ptr<lease_store> store, std::string which,
+                   fence_token holder) -> async<void> {
+        co_return co_await store->wait_change(std::move(which), holder);
     };
     auto& timer = place->timer;
     timer.expires_after(std::max(nanos{0}, until - lease_clock::now()));
