@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <deque>
@@ -34,8 +35,12 @@ public:
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
         place->timer.expires_after(wait);
         co_await place->timer.async_wait(token);
-        if (!place->served) std::erase(line_, place);
-        co_return place->served;
+        if (place->served) co_return true;
+        // Those who came together leave together, from the front: a look at the whole line for each
+        // of a hundred thousand would keep the loop from renewing leases.
+        const auto found = std::find(line_.begin(), line_.end(), place);
+        if (found != line_.end()) line_.erase(found);
+        co_return false;
     }
 
     void give_back() {
