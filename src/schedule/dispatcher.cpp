@@ -91,14 +91,13 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
         auto& which = *place;
         const bool same_tracks = which.plan && which.plan->partitions == plan->partitions;
         which.plan = std::move(plan);
-        which.gone = false;
         if (same_tracks) {
             for (auto& one : which.tracks) {
                 one->plan = which.plan;
                 one->decisions.follow(which.plan->lane);
             }
         } else {
-            for (auto& one : which.tracks) one->decisions.forget_firings();
+            for (auto& one : which.tracks) let_go(one);
             which.tracks.clear();
             which.shares.reset();
             for (std::uint32_t i = 0; i < which.plan->partitions; ++i)
@@ -113,14 +112,20 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
             ++one;
             continue;
         }
-        which.gone = true;
         retired_.push_back(one->first);
         timetable_.remove(which.entry);
         entries_.erase(which.entry);
-        for (auto& lane_of : which.tracks) lane_of->decisions.forget_firings();
+        for (auto& one_lane : which.tracks) let_go(one_lane);
         one = jobs_.erase(one);
     }
     publish_timer_.cancel();
+}
+
+// What runs goes on; what waits, perhaps for a long time, learns of it now.
+void dispatcher::let_go(const std::shared_ptr<track>& which) {
+    which->decisions.forget_firings();
+    which->replaced = true;
+    if (which->at_work) wake(which);
 }
 
 // A job that comes, or changes, while the node runs: what is past is past.

@@ -144,6 +144,7 @@ private:
     void take_due(const due_firing& due, wall_instant now);
     void take_board(board seen);
     void schedule_job(job& which);
+    void let_go(const std::shared_ptr<track>& which);
 
     // One lane's work, for as long as it has any.
     void wake(const std::shared_ptr<track>& which);

@@ -25,7 +25,8 @@ struct dispatcher::track {
     boost::asio::steady_timer timer;
     bool at_work = false;
     bool woken = false;
-    bool telling = false;  // which firings were skipped
+    bool replaced = false;  // its job is gone, or has other partitions by now
+    bool telling = false;   // which firings were skipped
     fence_token busy_under{};  // who held the key when it was last found busy
 
     // Who was seen holding the key, for which firing, and whether that was so at two firings: then
@@ -46,7 +47,6 @@ struct dispatcher::job {
     std::optional<job_pause> paused;
     std::uint32_t running = 0;
     std::uint32_t ended = 0;  // since it was last pruned
-    bool gone = false;        // no longer configured
     // Who is to have which partition, as long as the same nodes are alive.
     std::optional<fair_shares> shares;
     std::vector<std::string> shared_among;

@@ -88,7 +88,7 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     const auto home = which->owner.lock();
     const auto bound = which->plan->runs_max;
     const auto may_begin = [&] {
-        return home && !home->gone && which->plan->enabled && !me.stopping_ &&
+        return home && !which->replaced && which->plan->enabled && !me.stopping_ &&
                !(home->paused && lane_of.wanted().kind == wish_kind::firing);
     };
     if (!may_begin()) co_return lane_of.on_called_off();
