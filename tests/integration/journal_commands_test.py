@@ -1,16 +1,12 @@
 """jobs, runs, checkpoint, nodes and audit: what people ask of agents, and what they are told."""
-import datetime
 import os
 import pathlib
-import re
 import shutil
-import signal
 import subprocess
 import tempfile
-import time
 
-from agents import RUN_FIELDS, TIME, Agent, AgentCase, job
-from harness import PAWL, Case, Redis, environment, free_port, pawl, until
+from agents import TIME, Agent, AgentCase, job
+from harness import PAWL, environment, until
 
 SEQUENCE = 200_000  # numbers; more bytes than any journal keeps of a run that may keep 1 KiB
 

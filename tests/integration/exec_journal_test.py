@@ -1,0 +1,196 @@
+"""What `pawl exec` and those who use force leave in the journal, without any agent."""
+import subprocess
+
+from agents import TIME, AgentCase
+from harness import PAWL, Redis, environment, free_port, pawl
+
+
+class Audited(AgentCase):
+    def audited(self):
+        """Three things that somebody did."""
+        for key in ("a", "b", "c"):
+            holder = self.hold(key)
+            self.assertEqual(self.pawl("locks", "release", key, "--reason", f"no {key}", "--yes", "--now").status, 0)
+            holder.kill()
+        entries = self.pawl("audit", "ls", "--json").json()["audit"]
+        self.assertEqual([(one["sequence"], one["action"], one["target"]) for one in entries],
+                         [(3, "lock.release", "c"), (2, "lock.release", "b"), (1, "lock.release", "a")])
+        return entries
+
+
+class Exec(Audited):
+    FIRED = ("--occurrence", "2026-01-02T03:04:05Z")
+
+    def row(self, key):
+        (one,) = self.runs(key)
+        self.assert_is_run(one)
+        return one
+
+    def test_a_run_leaves_a_row(self):
+        done = self.pawl("exec", "invoices/nightly", *self.FIRED, "--", "sh", "-c", 'echo "$PAWL_RUN_ID $PAWL_FENCE_TOKEN $PAWL_OWNER"; exit 3')
+        self.assertEqual(done.status, 3)
+        run, token, owner = done.out.split()
+        row = self.row("invoices/nightly")
+        self.assertEqual({name: row[name] for name in ("id", "job", "key", "partition", "owner", "fence_token", "occurrence", "trigger",
+                                                       "status", "reason", "exit_status", "attempt", "checkpoint")},
+                         {"id": run, "job": "invoices/nightly", "key": "invoices/nightly", "partition": 0, "owner": owner,
+                          "fence_token": int(token), "occurrence": "2026-01-02T03:04:05.000Z", "trigger": "exec", "status": "failed",
+                          "reason": "exit 3", "exit_status": 3, "attempt": 1, "checkpoint": ""})
+        self.assertEqual(row["owner"].split(":")[0], row["node"])
+        self.assertLessEqual(row["started_at"], row["completed_at"])
+
+    def test_a_run_leaves_none_where_it_is_not_wanted(self):
+        self.assertEqual(self.pawl("exec", "k", "--no-journal", "--", "true").status, 0)
+        self.assertEqual(self.runs("k"), [])
+        self.assertEqual(self.pawl("exec", "k", "--", "true").status, 0)
+        self.assertEqual(self.row("k")["status"], "completed")
+
+    def test_a_firing_has_one_row_however_often_it_is_run(self):
+        again = ("exec", "k", *self.FIRED, "--at-least-once", "--", "sh", "-c")
+        first = self.pawl(*again, 'echo "$PAWL_RUN_ID"; exit 1')
+        self.assertEqual((first.status, self.row("k")["status"]), (1, "abandoned"))
+        second = self.pawl(*again, 'echo "$PAWL_RUN_ID"')
+        row = self.row("k")
+        self.assertEqual((second.status, second.out, row["status"], row["attempt"]), (0, first.out, "completed", 2))
+        self.assertEqual(row["id"], first.out.strip())
+        self.assertEqual(self.pawl(*again, "true").status, 76)
+        self.assertEqual(self.row("k")["attempt"], 2)
+
+    def test_a_checkpoint_comes_back_on_the_next_run(self):
+        save = ("exec", "k", "--", "sh", "-c", 'echo "<$PAWL_CHECKPOINT>"; "$0" checkpoint "$1"', PAWL)
+        self.assertEqual(self.pawl(*save, "invoice 1").out, "<>\n")
+        self.assertEqual(self.pawl(*save, "Rechnung ②\nzwei").out, "<invoice 1>\n")
+        self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", 'echo "<$PAWL_CHECKPOINT>"').out, "<Rechnung ②\nzwei>\n")
+        self.assertEqual([one["checkpoint"] for one in self.runs("k")][:2], ["invoice 1", "Rechnung ②\nzwei"])
+
+    def test_a_checkpoint_is_read_from_standard_input_and_has_a_bound(self):
+        most = "x" * 65_536
+        for text, status in ((most + "\n", 0), (most + "x", 64)):
+            saved = self.pawl("exec", "k", "--", PAWL, "checkpoint", "-", stdin=text)
+            self.assertEqual(saved.status, status, saved.err)
+        self.assertEqual(saved.err.count("\n"), 1)
+        self.assertIn("65537", saved.err)
+        # The one that was too long has changed nothing.
+        self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", 'printf %s "$PAWL_CHECKPOINT" | wc -c').out.strip(), "65536")
+
+    def test_a_checkpoint_is_refused_outside_a_run_and_after_it(self):
+        self.assert_one_line(self.pawl("checkpoint", "x"), 64, "PAWL_RUN_ID")
+        run, token = self.pawl("exec", "k", "--", "sh", "-c", 'echo "$PAWL_RUN_ID $PAWL_FENCE_TOKEN"').out.split()
+        for stale in (token, str(int(token) - 1), str(int(token) + 1), ""):
+            late = self.pawl("checkpoint", "late", env=environment(PAWL_RUN_ID=run, PAWL_FENCE_TOKEN=stale))
+            self.assert_one_line(late, 77, "not saved")
+        self.assert_one_line(self.pawl("checkpoint", "x", env=environment(PAWL_RUN_ID=run, PAWL_FENCE_TOKEN="none")), 64, "'none'")
+        self.assert_one_line(self.pawl("checkpoint", "x", env=environment(PAWL_RUN_ID="unknown", PAWL_FENCE_TOKEN=token)), 77, "unknown")
+        self.assertEqual(self.row("k")["checkpoint"], "")
+        self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", 'echo "<$PAWL_CHECKPOINT>"').out, "<>\n")
+
+    def test_a_cancelled_run_ends_as_its_command_does(self):
+        for script, status in (("echo held; exec sleep 600", 143), ("trap 'exit 5' TERM; echo held; while :; do sleep 0.05; done", 5)):
+            process = self.start("exec", f"k{status}", "--", "sh", "-c", script)
+            self.assertEqual(process.stdout.readline(), "held\n")
+            self.assertEqual(self.pawl("runs", "cancel", self.row(f"k{status}")["id"]).status, 0)
+            self.assertEqual(process.wait(timeout=30), status)
+            row = self.row(f"k{status}")
+            self.assertEqual((row["status"], row["exit_status"], row["cancel_requested"]), ("cancelled", status, True))
+            self.assertFalse(self.pawl("locks", "show", f"k{status}", "--json").json()["held"])
+            self.assertIn("cancelled", process.stderr.read())
+
+    def test_a_command_runs_where_the_journal_cannot_be_reached(self):
+        nowhere = f"redis://127.0.0.1:{free_port()}?timeout=300ms"
+        ran = self.pawl("exec", "k", "--journal", nowhere, "--", "sh", "-c", "echo ran; exit 3")
+        self.assertEqual((ran.status, ran.out), (3, "ran\n"))
+        self.assertIn("the journal does not answer", ran.err)
+        self.assertIn("not written down", ran.err)
+        self.assert_one_line(self.pawl("runs", "ls", "--journal", nowhere), 69, "127.0.0.1")
+        self.assertEqual(self.pawl("exec", "k", *self.FIRED, "--journal", nowhere, "--", "true").status, 0)
+        self.assertEqual(self.pawl("exec", "k", *self.FIRED, "--journal", nowhere, "--", "true").status, 76)
+
+    def test_the_journal_may_be_kept_apart_and_the_command_finds_it(self):
+        apart = ("--journal", f"sqlite:{self.folder}/journal.db")
+        saved = self.pawl("exec", "k", *apart, "--", "sh", "-c", 'cd / && "$0" checkpoint here && echo "$PAWL_JOURNAL"', PAWL)
+        self.assertEqual((saved.status, saved.out), (0, f"sqlite:{self.folder}/journal.db\n"))
+        (row,) = self.pawl("runs", "ls", *apart, "--json").json()["runs"]
+        self.assertEqual(row["checkpoint"], "here")
+        self.assertEqual(self.runs("k"), [])
+        (row,) = self.pawl("runs", "ls", "--json", env=environment(PAWL_JOURNAL=apart[1])).json()["runs"]
+        self.assertEqual(row["job"], "k")
+
+    def test_a_journal_that_is_none_is_one_line(self):
+        for url in ("nonsense", "oracle://h", "etcd://h", "redis://u:hunter2@h:port"):
+            for words in (["exec", "k", "--", "true"], ["runs", "ls"], ["jobs", "ls"], ["nodes", "ls"], ["audit", "ls"]):
+                refused = self.pawl("--journal", url, *words)
+                self.assert_one_line(refused, 64, "--journal: ")
+                self.assertNotIn("hunter2", refused.err)
+            self.assert_one_line(self.pawl("runs", "ls", env=environment(PAWL_JOURNAL=url)), 78, "PAWL_JOURNAL: ")
+        self.assert_one_line(pawl("--store", "etcd://127.0.0.1:1", "runs", "ls"), 78, "--journal")
+
+    def test_lists_of_nothing_are_documents_and_a_word_for_people(self):
+        for words, document in ((["runs", "ls"], {"runs": [], "next": ""}), (["jobs", "ls"], {"jobs": [], "next": ""}),
+                                (["nodes", "ls"], {"nodes": [], "next": ""}), (["audit", "ls"], {"audit": [], "next": ""}),
+                                (["audit", "ls", "--verify"], {"verified": 0})):
+            self.assertEqual(self.pawl(*words, "--json").json(), document)
+            people = self.pawl(*words)
+            self.assertEqual((people.status, people.err.count("\n") + people.out.count("\n")), (0, 1))
+
+    def test_every_command_has_help_with_an_example(self):
+        for words in (["agent"], ["jobs"], ["jobs", "ls"], ["jobs", "show"], ["jobs", "run"], ["jobs", "pause"], ["jobs", "resume"],
+                      ["runs"], ["runs", "ls"], ["runs", "show"], ["runs", "output"], ["runs", "cancel"], ["checkpoint"],
+                      ["nodes"], ["nodes", "ls"], ["audit"], ["audit", "ls"]):
+            shown = pawl(*words, "--help")
+            self.assertEqual(shown.status, 0, words)
+            self.assertIn("Example: ", shown.out, words)
+        for words in ([], ["jobs"], ["runs"], ["nodes"], ["audit"], ["checkpoint"], ["runs", "show"], ["jobs", "run"]):
+            self.assert_one_line(self.pawl(*words), 64, "pawl: ")
+
+    def test_a_forced_release_is_audited_in_a_chain(self):
+        entries = self.audited()
+        for one, before in zip(entries, [*entries[1:], {"hash": "0" * 64}]):
+            self.assertEqual(set(one), {"sequence", "at", "actor", "action", "target", "detail", "previous", "hash"})
+            self.assertRegex(one["at"], TIME)
+            self.assertIn("@", one["actor"])
+            self.assertTrue(one["detail"].endswith(f": no {one['target']}"), one["detail"])
+            self.assertEqual(one["previous"], before["hash"])
+        self.assertEqual(self.pawl("audit", "ls", "--verify", "--json").json(), {"verified": 3})
+        self.assertEqual(len(self.pawl("audit", "ls", "--limit", "2", "--json").json()["audit"]), 2)
+        self.assertIn("no b", self.pawl("audit", "ls").out)
+
+
+class Tampering(Audited):
+    """Who can write to the file can change the audit, and not unnoticed."""
+
+    def sqlite(self, statement):
+        return subprocess.run(["sqlite3", str(self.folder / "pawl.db"), statement], capture_output=True, text=True, timeout=30, check=False)
+
+    def test_a_change_or_a_gap_is_found(self):
+        self.audited()
+        for statement in ("UPDATE pawl_audit SET detail = 'nothing' WHERE sequence = 2", "DELETE FROM pawl_audit WHERE sequence = 1"):
+            self.assertIn("append-only", self.sqlite(statement).stderr)
+        self.assertEqual(self.pawl("audit", "ls", "--verify").status, 0)
+        whole = (self.folder / "pawl.db").read_bytes()
+        off = "DROP TRIGGER pawl_audit_stays; DROP TRIGGER pawl_audit_is_as_it_was; "
+        for statement, says in (("UPDATE pawl_audit SET detail = 'nothing' WHERE sequence = 2", "entry 2 "),
+                                ("UPDATE pawl_audit SET actor = 'nobody' WHERE sequence = 3", "entry 3 "),
+                                ("DELETE FROM pawl_audit WHERE sequence = 2", "tampered"),
+                                ("DELETE FROM pawl_audit WHERE sequence = 1", "missing")):
+            with self.subTest(statement):
+                for leftover in self.folder.glob("pawl.db-*"):
+                    leftover.unlink()
+                (self.folder / "pawl.db").write_bytes(whole)
+                self.assertEqual(self.sqlite(off + statement).stderr, "")
+                self.assert_one_line(self.pawl("audit", "ls", "--verify"), 77, says)
+                # To look at it is allowed.
+                self.assertEqual(self.pawl("audit", "ls").status, 0)
+
+
+class ExecOnRedis(Exec):
+    """Every law of exec above, on a real Redis."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Redis()
+        cls.addClassCleanup(cls.server.stop)
+
+    def setUp(self):
+        super().setUp()
+        self.server.ask("FLUSHALL")
+        self.store = self.server.url
