@@ -25,8 +25,8 @@ struct dispatcher::track {
     boost::asio::steady_timer timer;
     bool at_work = false;
     bool woken = false;
-    bool replaced = false;  // its job is gone, or has other partitions by now
-    bool telling = false;   // which firings were skipped
+    bool replaced = false;     // its job is gone, or has other partitions by now
+    bool telling = false;      // which firings were skipped
     fence_token busy_under{};  // who held the key when it was last found busy
 
     // Who was seen holding the key, for which firing, and whether that was so at two firings: then
