@@ -185,6 +185,9 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
             one->timer.cancel();
         }
     me.slots_.send_away();
+    // What waits for its next attempt has nothing to finish here.
+    for (auto& [id, run] : me.active_)
+        if (run->retry_timer) run->stop(stop_cause::shutdown);
     if (me.journal_) {
         auto registering = register_node(self);
         co_await std::move(registering);
@@ -198,6 +201,7 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
         auto waiting = me.sleep(me.drained_, left);
         co_await std::move(waiting);
     }
+    me.out_of_patience_ = true;
     for (auto& [id, run] : me.active_) run->stop(stop_cause::shutdown);
     // Killed after its grace; then its last words have to be written and its lease released.
     const auto end = lease_clock::now() + longest_grace + journal_patience * 2 +

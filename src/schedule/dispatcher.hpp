@@ -229,6 +229,7 @@ private:
     bool ready_ = false;
     bool stopping_ = false;
     bool hurried_ = false;
+    bool out_of_patience_ = false;  // what runs is told to end, and what begins as well
     bool journal_down_ = false;
     bool store_down_ = false;
 };

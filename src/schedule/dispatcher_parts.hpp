@@ -63,7 +63,7 @@ struct dispatcher::active_run {
     instant begun{};
     instant stop_at = instant::max();
     instant kill_at = instant::max();
-    std::shared_ptr<boost::asio::steady_timer> retry_timer;
+    std::shared_ptr<boost::asio::steady_timer> retry_timer;  // while it waits for its next attempt
     std::shared_ptr<boost::asio::steady_timer> timeout_timer;
 
     void stop(stop_cause why) {

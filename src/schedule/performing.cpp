@@ -338,6 +338,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     if (ours) {
         run->order = me.order_of(*which, start, begun);
         me.active_[begun.id] = run;
+        if (me.out_of_patience_) run->stop(stop_cause::shutdown);
         if (me.watcher_) {
             const auto late = start.firing
                                   ? std::chrono::floor<millis>(me.now() - wall_of(*start.firing))
