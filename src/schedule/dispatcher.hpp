@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -128,6 +129,7 @@ private:
     static boost::asio::awaitable<void> keep_registered(self_ptr self);
     static boost::asio::awaitable<void> keep_published(self_ptr self);
     static boost::asio::awaitable<void> beat(self_ptr self);
+    static boost::asio::awaitable<bool> beat_for(self_ptr self, std::span<const run_mark> marks);
     static boost::asio::awaitable<void> reconcile(self_ptr self);
 
     static boost::asio::awaitable<void> find_positions(self_ptr self);

@@ -274,19 +274,29 @@ awaitable<void> dispatcher::beat(self_ptr self) {
         if (!me.journal_) continue;
         std::vector<run_mark> marks;
         for (const auto& [id, run] : me.active_)
-            if (run->record->has_begun() && marks.size() < beats_at_once_max)
-                marks.push_back(run->record->mark());
-        if (marks.empty()) continue;
-        auto beating = me.journal_->heartbeat(marks);
-        const auto answers = co_await std::move(beating);
-        if (answers.has_error()) continue;
-        for (std::size_t i = 0; i < answers->size(); ++i) {
-            const auto found = me.active_.find(marks[i].id);
-            if (found == me.active_.end()) continue;
-            if ((*answers)[i] == pawl::beat::cancel_requested)
-                found->second->stop(stop_cause::cancelled);
+            if (run->record->has_begun()) marks.push_back(run->record->mark());
+        for (std::size_t from = 0; from < marks.size(); from += beats_at_once_max) {
+            const auto many = std::min(beats_at_once_max, marks.size() - from);
+            auto beating = beat_for(self, std::span{marks}.subspan(from, many));
+            const bool told = co_await std::move(beating);
+            if (!told) break;
         }
     }
+}
+
+// False when the journal does not answer.
+awaitable<bool> dispatcher::beat_for(self_ptr self, std::span<const run_mark> marks) {
+    auto& me = *self;
+    auto beating = me.journal_->heartbeat(marks);
+    const auto answers = co_await std::move(beating);
+    if (answers.has_error()) co_return false;
+    for (std::size_t i = 0; i < answers->size(); ++i) {
+        const auto found = me.active_.find(marks[i].id);
+        if (found == me.active_.end()) continue;
+        if ((*answers)[i] == pawl::beat::cancel_requested)
+            found->second->stop(stop_cause::cancelled);
+    }
+    co_return true;
 }
 
 // -- those whose node is gone
