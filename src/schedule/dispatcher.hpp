@@ -188,6 +188,7 @@ private:
     void say(tone how, std::string_view line) const;
     void spawn(boost::asio::awaitable<void> work);
     boost::asio::awaitable<void> sleep(boost::asio::steady_timer& timer, millis how_long) const;
+    bool was_cut_off(instant now) const;
     bool stopping() const noexcept { return stopping_; }
 
     // Constant after construction
@@ -212,6 +213,8 @@ private:
     bool unpublished_ = false;          // the journal did not take what the jobs are
     std::vector<std::string> live_nodes_;
     std::optional<std::chrono::microseconds> clock_offset_;
+    std::optional<instant> board_seen_;
+    instant judge_from_{};  // before that, silence says nothing about a run
     struct clock_step {
         wall_instant from{};
         std::chrono::microseconds by{};

@@ -215,7 +215,16 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
     if (!me.journal_) co_return;
     auto reading = me.journal_->read_board();
     auto seen = co_await std::move(reading);
-    if (seen.has_value()) me.take_board(std::move(*seen));
+    if (seen.has_error()) co_return;
+    // Whoever was cut off with this node is given the time to say that it lives, or how it ended.
+    const auto at = lease_clock::now();
+    if (me.board_seen_ && me.was_cut_off(at)) me.judge_from_ = at + runtime::run_silence_max;
+    me.board_seen_ = at;
+    me.take_board(std::move(*seen));
+}
+
+bool dispatcher::was_cut_off(instant now) const {
+    return board_seen_ && now - *board_seen_ > runtime::run_silence_max / 2;
 }
 
 void dispatcher::take_board(board seen) {
@@ -308,6 +317,7 @@ awaitable<void> dispatcher::reconcile(self_ptr self) {
         auto waiting = me.sleep(me.reconcile_timer_, wait);
         co_await std::move(waiting);
         if (me.stopping() || !me.journal_) continue;
+        if (const auto at = lease_clock::now(); at < me.judge_from_ || me.was_cut_off(at)) continue;
         // Never released: whoever has it keeps the others from looking again for a while.
         lease_options options;
         options.ttl = reconcile_interval * 2;
@@ -343,10 +353,17 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
         const bool held = *seen && (*seen)->remaining.count() > 0 && (*seen)->holder == one.token &&
                           number(one.token) != 0;
         if (held) continue;
-        const bool again = one.mode == delivery::at_least_once && one.firing.has_value();
+        bool again = one.mode == delivery::at_least_once && one.firing.has_value();
         run_end how;
-        how.status = again ? run_status::abandoned : run_status::lost;
         how.reason = "its node " + one.node + " fell silent";
+        if (again && *seen && (*seen)->last_done == one.firing) {
+            // Its runner has told the store, and may still be about to tell the journal.
+            const auto silent = millis{number(occurrence_of(me.now())) - one.last_heartbeat};
+            if (silent < runtime::recording_patience) continue;
+            again = false;
+            how.reason = "it ended, and its node " + one.node + " could not write down how";
+        }
+        how.status = again ? run_status::abandoned : run_status::lost;
         run_mark who{one.id, one.token};
         auto judging = me.journal_->judge(std::move(who), how);
         const auto judged = co_await std::move(judging);
