@@ -190,7 +190,11 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
             if (found == done.end()) continue;
             last = last ? std::min(*last, found->second) : found->second;
         }
-        if (last) position = std::max(position, wall_of(occurrence{*last}));
+        const bool knows_since = since != me.known_since_.end();
+        if (last) {
+            const auto at = wall_of(occurrence{*last});
+            position = knows_since ? std::max(position, at) : at;
+        }
         // Nobody remembers what has run, so nothing that is past is missing.
         if (which->plan->lane.mode == remembering::off) position = now;
         me.timetable_.add(which->entry, *which->plan->when, position, now);
