@@ -428,7 +428,10 @@ awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
         me.begun_firings_[one->key] = number(firing);
         // What the journal has let go of is no news, nor what ran before there was a journal.
         const auto age = me.now() - wall_of(firing);
-        if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1})
+        const auto since = me.known_since_.find(one->plan->name);
+        const bool before_all = since != me.known_since_.end() && number(firing) < since->second;
+        if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1} ||
+            before_all)
             continue;
         auto telling = tell_lost(self, one, firing, (*seen)->last_token, (*seen)->owner);
         co_await std::move(telling);
