@@ -227,12 +227,20 @@ void dispatcher::hurry() {
 awaitable<void> dispatcher::keep_time(self_ptr self) {
     auto& me = *self;
     auto last_wall = me.now();
+    auto last_local = time::local_now();
     auto last_seen = lease_clock::now();
     while (!me.stopping()) {
-        const auto wall = me.now();
         const auto seen = lease_clock::now();
-        const auto expected =
-            last_wall + std::chrono::floor<std::chrono::microseconds>(seen - last_seen);
+        const auto passed = std::chrono::floor<std::chrono::microseconds>(seen - last_seen);
+        const auto local = time::local_now();
+        const auto step = local - (last_local + passed);
+        // Where there is no journal to compare with, what the store once told about this clock is
+        // not true of another one.
+        if (!me.journal_ && (step > step_tolerated || step < -step_tolerated))
+            me.clock_offset_.reset();
+        last_local = local;
+        const auto wall = me.now();
+        const auto expected = last_wall + passed;
         if (wall > expected + step_tolerated) {
             me.put_forward_ = clock_step{expected, wall - expected};
         } else if (wall + step_tolerated < expected) {

@@ -77,7 +77,9 @@ void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_insta
     const auto offset =
         std::chrono::floor<std::chrono::microseconds>(ours - wall_instant{millis{seen}});
     const auto before = now();
-    const bool matters = offset > clock_offset_tolerated || offset < -clock_offset_tolerated;
+    // Lower once it matters, so that a clock at the edge does not go back and forth.
+    const auto tolerated = clock_offset_ ? clock_offset_tolerated / 2 : clock_offset_tolerated;
+    const bool matters = offset > tolerated || offset < -tolerated;
     if (!matters) {
         if (!clock_offset_) return;
         clock_offset_.reset();
