@@ -145,6 +145,7 @@ private:
     static std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing& due);
     void take_due(const due_firing& due, wall_instant now);
     void take_board(board seen);
+    void take_pauses(const std::vector<job_pause>& pauses);
     void schedule_job(job& which);
     void let_go(const std::shared_ptr<track>& which);
 
@@ -207,6 +208,7 @@ private:
     entry_id next_entry_ = 0;
     std::unordered_map<std::string, std::shared_ptr<active_run>> active_;
     std::unordered_map<std::string, run_trigger> triggers_;        // that lanes have been offered
+    std::unordered_set<std::string> paused_;                       // jobs, by the last board
     std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
     std::unordered_map<std::string, std::int64_t> known_since_;    // by job: when it was published
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list

@@ -233,26 +233,33 @@ bool dispatcher::was_cut_off(instant now) const {
     return board_seen_ && now - *board_seen_ > runtime::run_silence_max / 2;
 }
 
-void dispatcher::take_board(board seen) {
-    for (auto& [name, which] : jobs_) {
-        const auto found = std::find_if(seen.pauses.begin(), seen.pauses.end(),
-                                        [&](const job_pause& one) { return one.job == name; });
-        const bool was = which->paused.has_value();
-        if (found == seen.pauses.end()) {
-            which->paused.reset();
-            if (was) {
-                say(tone::info, "job '" + name + "' is resumed");
-                // What was due meanwhile was not to run.
-                if (ready_) schedule_job(*which);
-            }
-            continue;
+// Of a hundred thousand jobs only those are looked at that are paused, or were.
+void dispatcher::take_pauses(const std::vector<job_pause>& pauses) {
+    std::unordered_set<std::string> now;
+    for (const auto& one : pauses) {
+        now.insert(one.job);
+        const auto found = jobs_.find(one.job);
+        if (found == jobs_.end()) continue;
+        auto& which = *found->second;
+        if (!which.paused) {
+            say(tone::info, "job '" + one.job + "' is paused by " + one.by + ": " + one.reason);
+            for (auto& each : which.tracks) each->decisions.forget_firings();
         }
-        if (!was) {
-            say(tone::info, "job '" + name + "' is paused by " + found->by + ": " + found->reason);
-            for (auto& one : which->tracks) one->decisions.forget_firings();
-        }
-        which->paused = *found;
+        which.paused = one;
     }
+    for (const auto& name : paused_) {
+        const auto found = jobs_.find(name);
+        if (now.contains(name) || found == jobs_.end() || !found->second->paused) continue;
+        found->second->paused.reset();
+        say(tone::info, "job '" + name + "' is resumed");
+        // What was due meanwhile was not to run.
+        if (ready_) schedule_job(*found->second);
+    }
+    paused_ = std::move(now);
+}
+
+void dispatcher::take_board(board seen) {
+    take_pauses(seen.pauses);
     for (const auto& id : seen.cancels) {
         const auto found = active_.find(id);
         if (found != active_.end()) found->second->stop(stop_cause::cancelled);
