@@ -55,6 +55,8 @@ constexpr int audit_tries_max = 720;
 // What a node that was away for a moment asks for beside the latest firing of a job whose firings
 // are taken in their order.
 constexpr millis catch_up_max{60'000};
+// A trigger that has gone from the board is another node's, or begins here within that.
+constexpr millis trigger_memory{600'000};
 // Before SIGKILL has to have been carried out.
 constexpr millis kill_lead_max{20};
 
@@ -207,8 +209,12 @@ private:
     std::unordered_map<entry_id, std::weak_ptr<job>> entries_;
     entry_id next_entry_ = 0;
     std::unordered_map<std::string, std::shared_ptr<active_run>> active_;
-    std::unordered_map<std::string, run_trigger> triggers_;        // that lanes have been offered
-    std::unordered_set<std::string> paused_;                       // jobs, by the last board
+    struct asked_for {
+        run_trigger what;
+        instant seen{};  // when it was last on the board
+    };
+    std::unordered_map<std::string, asked_for> triggers_;  // that lanes have been offered
+    std::unordered_set<std::string> paused_;               // jobs, by the last board
     std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
     std::unordered_map<std::string, std::int64_t> known_since_;    // by job: when it was published
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list

@@ -270,10 +270,12 @@ void dispatcher::take_board(board seen) {
         if (found == jobs_.end() || !found->second->plan->enabled) continue;
         if (one.partition >= found->second->tracks.size()) continue;
         auto& where = found->second->tracks[one.partition];
-        if (!where->decisions.offer_trigger(one.id, at)) continue;
-        triggers_[one.id] = one;
-        wake(where);
+        const bool fresh = where->decisions.offer_trigger(one.id, at);
+        triggers_[one.id] = asked_for{one, at};
+        if (fresh) wake(where);
     }
+    std::erase_if(triggers_,
+                  [&](const auto& known) { return at - known.second.seen > trigger_memory; });
     for (const auto& one : seen.orphans) {
         const auto found = jobs_.find(one.job);
         if (found == jobs_.end() || !one.firing || found->second->paused) continue;

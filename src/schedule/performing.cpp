@@ -276,7 +276,7 @@ run_start dispatcher::start_of(const track& which, const std::optional<lease>& h
     if (wanted.kind == wish_kind::trigger) {
         start.answers_trigger = true;
         const auto asked = triggers_.find(wanted.id);
-        if (asked != triggers_.end()) start.past = asked->second.past;
+        if (asked != triggers_.end()) start.past = asked->second.what.past;
     }
     return start;
 }
@@ -301,7 +301,7 @@ run_order dispatcher::order_of(const track& which, const run_start& start,
         order.idempotency_key = start.key + "@" + time::format_rfc3339(wall_of(*start.firing));
     const auto asked = triggers_.find(start.id);
     if (start.answers_trigger && asked != triggers_.end())
-        order.arguments = asked->second.arguments;
+        order.arguments = asked->second.what.arguments;
     return order;
 }
 
