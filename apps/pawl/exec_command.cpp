@@ -306,6 +306,10 @@ private:
 
     status run_without_lease() {
         const auto begun = begin_run(fence_token{});
+        // The journal may answer where the store does not.
+        if (begun.outcome == begin_outcome::already_run ||
+            begun.outcome == begin_outcome::superseded)
+            return turned_back(begun);
         const auto how = run_to_the_end(fence_token{}, begun);
         record_.end(end_of(how, false));
         return as_status(how.status);
@@ -316,6 +320,10 @@ private:
     status turn_back(lease held, const beginning& begun) {
         if (begun.outcome == begin_outcome::already_run && is_over(begun.status)) held.mark_done();
         held.release();
+        return turned_back(begun);
+    }
+
+    status turned_back(const beginning& begun) const {
         if (begun.outcome == begin_outcome::superseded)
             return skip(status::busy, "'" + what_.key + "' runs elsewhere under a newer token");
         return skip(status::already_done, "'" + what_.key + "' has already run for " +

@@ -213,8 +213,8 @@ private:
         run_trigger what;
         instant seen{};  // when it was last on the board
     };
-    std::unordered_map<std::string, asked_for> triggers_;  // that lanes have been offered
-    std::unordered_set<std::string> paused_;               // jobs, by the last board
+    std::unordered_map<std::string, asked_for> triggers_;          // that lanes have been offered
+    std::unordered_set<std::string> paused_;                       // jobs, by the last board
     std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
     std::unordered_map<std::string, std::int64_t> known_since_;    // by job: when it was published
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
