@@ -1,6 +1,7 @@
 #include "runtime/engine.hpp"
 
 #include "base/identity.hpp"
+#include "net/unattended.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -63,7 +64,7 @@ engine::engine(parts made_of)
       keeper_{std::make_shared<keeper>(executor_, store_, watcher_)} {}
 
 void engine::start() {
-    boost::asio::co_spawn(executor_, keeper::run(keeper_), boost::asio::detached);
+    boost::asio::co_spawn(executor_, keeper::run(keeper_), net::unattended{});
 }
 
 void engine::report(const errand& todo, acquire_outcome outcome) {

@@ -1,7 +1,8 @@
 #include "runtime/keeper.hpp"
 
+#include "net/unattended.hpp"
+
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -64,7 +65,7 @@ void keeper::tick(instant now) {
     batch due;
     const auto flush = [&] {
         boost::asio::co_spawn(executor_, renew(shared_from_this(), std::exchange(due, {}), now),
-                              boost::asio::detached);
+                              net::unattended{});
     };
     batch near;
     while (!queue_.empty() && (*queue_.begin())->scheduled <= now + ride_along_max) {

@@ -1,7 +1,8 @@
 #include "runtime/run_recorder.hpp"
 
+#include "net/unattended.hpp"
+
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -48,7 +49,7 @@ bool run_recorder::has_work() const noexcept {
 void run_recorder::start_pump() {
     if (pumping_ || !journal_ || !has_work()) return;
     pumping_ = true;
-    boost::asio::co_spawn(executor_, pump(shared_from_this()), boost::asio::detached);
+    boost::asio::co_spawn(executor_, pump(shared_from_this()), net::unattended{});
 }
 
 awaitable<void> run_recorder::sleep_for(millis duration) {

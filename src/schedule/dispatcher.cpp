@@ -1,6 +1,7 @@
 #include "schedule/dispatcher.hpp"
 
 #include "base/duration.hpp"
+#include "net/unattended.hpp"
 #include "schedule/dispatcher_parts.hpp"
 #include "time/clocks.hpp"
 
@@ -9,7 +10,6 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 namespace pawl::schedule {
@@ -53,10 +53,7 @@ void dispatcher::say(tone how, std::string_view line) const {
 
 void dispatcher::spawn(awaitable<void> work) {
     // One that ended by an exception would leave its lane at work for ever, and nobody would know.
-    const auto ended = [](std::exception_ptr error) noexcept {
-        if (error) std::rethrow_exception(error);
-    };
-    boost::asio::co_spawn(loop_.get_executor(), std::move(work), ended);
+    boost::asio::co_spawn(loop_.get_executor(), std::move(work), net::unattended{});
 }
 
 awaitable<void> dispatcher::sleep(boost::asio::steady_timer& timer, millis how_long) const {
