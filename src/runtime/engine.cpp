@@ -63,9 +63,7 @@ engine::engine(parts made_of)
       gate_{std::make_shared<gate>(executor_)},
       keeper_{std::make_shared<keeper>(executor_, store_, watcher_)} {}
 
-void engine::start() {
-    boost::asio::co_spawn(executor_, keeper::run(keeper_), net::unattended{});
-}
+void engine::start() { boost::asio::co_spawn(executor_, keeper::run(keeper_), net::unattended{}); }
 
 void engine::report(const errand& todo, acquire_outcome outcome) {
     if (!watcher_) return;
