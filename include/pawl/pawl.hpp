@@ -11,4 +11,5 @@
 #include <pawl/observer.hpp>
 #include <pawl/options.hpp>
 #include <pawl/partition.hpp>
+#include <pawl/scheduler.hpp>
 #include <pawl/types.hpp>

@@ -1,0 +1,111 @@
+#include "schedule/function_body.hpp"
+
+#include "runtime/bodies.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <exception>
+#include <stop_token>
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+// What the thread works on. It owns neither what is the loop's nor the threads, so that a thread may
+// let go of it last.
+struct piece_of_work {
+    std::shared_ptr<const pawl::job> what;
+    pawl::run now;
+    std::exception_ptr thrown{};
+    bool stopped = false;  // it had been told to, before it ended
+
+    void perform() {
+        try {
+            what->body(now);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+        stopped = now.stop.stop_requested();
+    }
+};
+
+class function_body final : public body, public std::enable_shared_from_this<function_body> {
+public:
+    function_body(std::shared_ptr<const function_surroundings> around,
+                  std::shared_ptr<const pawl::job> what)
+        : around_{std::move(around)},
+          what_{std::move(what)},
+          ended_{around_->where.get_executor()} {}
+    ~function_body() override { told_.request_stop(); }
+
+    awaitable<body_result> run(run_order order) override {
+        const auto self = shared_from_this();
+        body_result how;
+        if (told_.stop_requested()) co_return how;
+        auto work = std::make_shared<piece_of_work>();
+        work->what = what_;
+        work->now = told_of(order);
+        std::weak_ptr<function_body> weak = self;
+        around_->threads->submit([work, weak, bell = around_->bell] {
+            work->perform();
+            bell->post([weak] {
+                if (const auto who = weak.lock()) who->finish();
+            });
+        });
+        while (!finished_) {
+            boost::system::error_code woken;
+            auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
+            ended_.expires_at(boost::asio::steady_timer::time_point::max());
+            co_await ended_.async_wait(token);
+        }
+        how.succeeded = !work->thrown && !work->stopped;
+        how.reason = runtime::reason_of(work->thrown);
+        co_return how;
+    }
+
+    void extend(instant, instant) override {}
+    void stop(stop_cause) override { told_.request_stop(); }
+
+private:
+    void finish() {
+        finished_ = true;
+        ended_.cancel();
+    }
+
+    pawl::run told_of(const run_order& order) const {
+        pawl::run now{order.key, order.run_id, order.token, told_.get_token()};
+        now.firing = order.firing;
+        now.idempotency_key = order.idempotency_key;
+        now.attempt = order.attempt;
+        now.last_checkpoint = order.checkpoint;
+        now.partition = order.partition;
+        now.partition_count = order.partition_count;
+        now.arguments = order.arguments;
+        if (order.save)
+            now.save = [&loop = around_->where, save = order.save](std::string_view text) {
+                return loop.wait_for(save(std::string{text})).value();
+            };
+        return now;
+    }
+
+    // Constant after construction
+    const std::shared_ptr<const function_surroundings> around_;
+    const std::shared_ptr<const pawl::job> what_;
+    std::stop_source told_;
+    // State, on the loop
+    boost::asio::steady_timer ended_;
+    bool finished_ = false;
+};
+
+}  // namespace
+
+body_maker function_bodies(std::shared_ptr<const function_surroundings> around,
+                           std::shared_ptr<const pawl::job> what) {
+    return [around, what](output_sink) { return std::make_shared<function_body>(around, what); };
+}
+
+}  // namespace pawl::schedule

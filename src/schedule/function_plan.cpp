@@ -1,0 +1,177 @@
+// From a program's job and its schedule to what the dispatcher runs.
+#include "base/text.hpp"
+#include "runtime/checks.hpp"
+#include "schedule/scheduling.hpp"
+
+#include <pawl/leader.hpp>
+#include <pawl/partition.hpp>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+constexpr millis day = std::chrono::hours{24};
+constexpr millis year = day * 365;
+constexpr int retries_max = 1000;
+
+static_assert(static_cast<int>(pawl::overlap::queue) == static_cast<int>(overlap::queue));
+static_assert(static_cast<int>(pawl::outage::run_without_lease) ==
+              static_cast<int>(outage::run_without_lease));
+static_assert(static_cast<int>(gap_time::skip) == static_cast<int>(time::gap_policy::skip));
+static_assert(static_cast<int>(repeated_time::twice) ==
+              static_cast<int>(time::repeat_policy::twice));
+static_assert(static_cast<int>(occurrence_mode::off) == static_cast<int>(remembering::off));
+
+[[noreturn]] void refuse(const std::string& job, const std::string& why) {
+    throw option_error{"job '" + base::printable(job) + "': " + why};
+}
+
+void check_length(const std::string& job, const char* option, millis given, millis longest) {
+    if (given.count() < 0 || given > longest)
+        refuse(job, std::string{option} + " is " + std::to_string(given.count()) +
+                        " ms: take 0 to " + base::format_duration(longest));
+}
+
+void check_retries(const std::string& job, const retry_options& what) {
+    if (what.max < 0 || what.max > retries_max)
+        refuse(job, "retries.max is " + std::to_string(what.max) + ": take 0 to 1000");
+    check_length(job, "retries.backoff", what.backoff, day);
+    check_length(job, "retries.max_backoff", what.max_backoff, day);
+    if (what.backoff > what.max_backoff)
+        refuse(job,
+               "retries.backoff is longer than retries.max_backoff: lower one, or raise the "
+               "other");
+    if (!(what.factor >= 1.0 && what.factor <= 100.0))
+        refuse(job, "retries.factor is " + std::to_string(what.factor) + ": take 1 to 100");
+}
+
+void check_options(const std::string& job, const lease_options& lease,
+                   const schedule_options& when) {
+    if (const auto bad = leadership_fault(lease)) refuse(job, *bad);
+    if (lease.hold && when.partitions > 1)
+        refuse(job,
+               "hold keeps a lease after its run, so partitions could not move to other "
+               "processes; drop hold, or partitions");
+    if (when.partitions < 1 || when.partitions > partitions_max)
+        refuse(job, "partitions is " + std::to_string(when.partitions) + ": take 1 to " +
+                        std::to_string(partitions_max));
+    check_length(job, "misfire_window", when.misfire_window, year);
+    check_length(job, "jitter", when.jitter, day);
+    check_length(job, "soft_timeout", when.soft_timeout, year);
+    check_length(job, "timeout", when.timeout, year);
+    if (when.timeout.count() > 0 && when.soft_timeout >= when.timeout)
+        refuse(job, "soft_timeout is not below timeout: lower it, or leave it out");
+    check_retries(job, when.retries);
+    if (when.keep_runs < 1) refuse(job, "keep_runs is 0: take 1 or more");
+}
+
+void check_lease(const std::string& job, const lease_options& lease, const schedule_options& when,
+                 const runtime::engine& store) {
+    if (job.size() > job_name_bytes_max)
+        refuse(job.substr(0, 40) + "…",
+               "a name has at most 500 bytes, because its keys are "
+               "NAME/PARTITION");
+    const auto longest =
+        when.partitions == 1 ? job : job + "/" + std::to_string(when.partitions - 1);
+    runtime::check_claim(store, longest, lease, patience{});
+    if (when.on_store_down == pawl::outage::run_without_lease &&
+        store.settings().safety == safety_class::correctness)
+        refuse(job,
+               "on_store_down = run_without_lease is what the store's safety=correctness "
+               "forbids: take skip, or safety=efficiency");
+}
+
+// A firing that is to be skipped when it is missed may still be a little late.
+millis lateness_of(const schedule_options& when) {
+    return when.misfire == pawl::misfire::skip ? std::min(when.misfire_window, lateness_tolerated)
+                                               : when.misfire_window;
+}
+
+std::optional<firing_rule> rule_of(const std::string& job, const schedule_options& when) {
+    if (when.cron.empty()) return std::nullopt;
+    const auto where = time::zone::find(when.zone);
+    if (where.has_error()) refuse(job, "zone: " + where.error().what);
+    const auto parsed = time::cron::parse(when.cron);
+    if (parsed.has_error())
+        refuse(job, "cron '" + base::printable(when.cron) + "' is wrong at column " +
+                        std::to_string(parsed.error().column + 1) + ": " + parsed.error().what);
+    firing_rule rule{*parsed, *where};
+    rule.policy.gap = static_cast<time::gap_policy>(when.gap);
+    rule.policy.repeat = static_cast<time::repeat_policy>(when.repeat);
+    rule.lateness_max = lateness_of(when);
+    return rule;
+}
+
+lane_rules lane_of(const lease_options& lease, const schedule_options& when) {
+    lane_rules rules;
+    rules.when_running = static_cast<overlap>(when.overlap);
+    rules.mode = lease.mode == delivery::at_least_once ? remembering::at_least_once
+                                                       : remembering::at_most_once;
+    if (when.occurrence) rules.mode = static_cast<remembering>(*when.occurrence);
+    rules.lateness_max =
+        when.overlap == pawl::overlap::queue ? when.misfire_window : lateness_of(when);
+    rules.hold = lease.hold;
+    return rules;
+}
+
+job_entry entry_of(const job_plan& plan, const schedule_options& when, const std::string& node) {
+    constexpr std::string_view modes[]{"at-most-once", "at-least-once", "off"};
+    boost::json::object what;
+    what["name"] = plan.name;
+    what["schedule"] = when.cron;
+    what["zone"] = when.zone;
+    what["body"] = "a function of the program";
+    what["ttl"] = base::format_duration(plan.lease.ttl);
+    what["occurrence"] = modes[static_cast<std::size_t>(plan.lane.mode)];
+    what["misfire"] = when.misfire == pawl::misfire::skip ? "skip" : "run-once";
+    what["overlap"] = when.overlap == pawl::overlap::skip ? "skip" : "queue";
+    what["partitions"] = when.partitions;
+    job_entry entry;
+    entry.name = plan.name;
+    entry.schedule = when.cron;
+    entry.zone = when.zone;
+    entry.partitions = when.partitions;
+    entry.definition = boost::json::serialize(what);
+    entry.node = node;
+    return entry;
+}
+
+}  // namespace
+
+std::shared_ptr<const job_plan> plan_of(const pawl::job& what, const schedule_options& when,
+                                        const std::string& node, const runtime::engine& store,
+                                        std::shared_ptr<const function_surroundings> around) {
+    if (!what.body) throw option_error{"the job '" + what.name + "' has no body"};
+    check_options(what.name, what.lease, when);
+    check_lease(what.name, what.lease, when, store);
+    auto plan = std::make_shared<job_plan>();
+    plan->name = what.name;
+    // The key is the name, so that locks::run and a scheduler exclude each other.
+    plan->key_prefix.clear();
+    plan->when = rule_of(what.name, when);
+    plan->lane = lane_of(what.lease, when);
+    plan->lease = what.lease;
+    plan->jitter = when.jitter;
+    plan->retry.max = when.retries.max;
+    plan->retry.backoff = when.retries.backoff;
+    plan->retry.factor = when.retries.factor;
+    plan->retry.max_backoff = when.retries.max_backoff;
+    plan->soft_timeout = when.soft_timeout;
+    plan->timeout = when.timeout;
+    plan->grace = what.lease.grace;
+    plan->partitions = when.partitions;
+    plan->runs_max =
+        static_cast<std::uint32_t>(std::min<std::size_t>(when.max_concurrent_runs, partitions_max));
+    plan->on_store_down = static_cast<outage>(when.on_store_down);
+    plan->output_limit = 0;
+    plan->keep_runs = when.keep_runs;
+    plan->entry = entry_of(*plan, when, node);
+    plan->make = function_bodies(std::move(around), std::make_shared<const pawl::job>(what));
+    return plan;
+}
+
+}  // namespace pawl::schedule

@@ -1,0 +1,377 @@
+// One scheduler as a program meets it, on real time that is short.
+#include "testing/faults/schedule_world.hpp"
+#include "time/clocks.hpp"
+#include "time/zone.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr lease_options brief{.ttl = 5s, .grace = 0ms};
+constexpr lease_options brief_at_least_once{
+    .ttl = 5s, .mode = delivery::at_least_once, .grace = 0ms};
+const schedule_options each_second{.cron = "* * * * * *"};
+const schedule_options when_asked{};
+
+std::string refusal(const job& what, const schedule_options& when) {
+    world one;
+    auto where = one.open();
+    scheduler cron{where};
+    try {
+        cron.add(what, when);
+    } catch (const option_error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
+    const job good{.name = "j", .lease = brief, .body = [](const run&) {}};
+    EXPECT_EQ(refusal(good, each_second), "");
+    EXPECT_THAT(refusal(good, {.cron = "0 61 * * *"}),
+                testing::StartsWith("job 'j': cron '0 61 * * *' is wrong at column 3: "));
+    EXPECT_THAT(refusal(good, {.cron = "0 0 30 2 *"}), testing::HasSubstr("column"));
+    EXPECT_THAT(
+        refusal(good, {.cron = "@daily", .zone = "Europe/Pari"}),
+        testing::AllOf(testing::StartsWith("job 'j': zone: "), testing::HasSubstr("Europe/Paris")));
+    EXPECT_EQ(refusal({.name = "j", .lease = brief}, each_second), "the job 'j' has no body");
+    EXPECT_EQ(refusal(good, {.cron = "@daily", .partitions = 0}),
+              "job 'j': partitions is 0: take 1 to 1024");
+    EXPECT_EQ(refusal(good, {.cron = "@daily", .jitter = -1ms}),
+              "job 'j': jitter is -1 ms: take 0 to 1d");
+    EXPECT_EQ(refusal(good, {.cron = "@daily", .retries = {.factor = 0.5}}),
+              "job 'j': retries.factor is 0.500000: take 1 to 100");
+    EXPECT_EQ(refusal(good, {.cron = "@daily", .soft_timeout = 2s, .timeout = 1s}),
+              "job 'j': soft_timeout is not below timeout: lower it, or leave it out");
+    auto named = good;
+    named.lease.firing = occurrence{1};
+    EXPECT_THAT(refusal(named, each_second), testing::HasSubstr("firing names one occurrence"));
+    auto manual = good;
+    manual.lease.renew = renewing::manual;
+    EXPECT_THAT(refusal(manual, each_second), testing::HasSubstr("renewing::manual"));
+    auto unkept = good;
+    unkept.lease.ttl = 0ms;
+    EXPECT_THAT(refusal(unkept, each_second), testing::HasSubstr("ttl"));
+}
+
+TEST(Scheduler, FailOpenIsRefusedUnderCorrectness) {
+    world one;
+    one.settings.safety = safety_class::correctness;
+    auto where = one.open();
+    scheduler cron{where};
+    const job good{.name = "j", .lease = brief, .body = [](const run&) {}};
+    EXPECT_THROW(cron.add(good, {.cron = "@daily", .on_store_down = outage::run_without_lease}),
+                 option_error);
+}
+
+TEST(Scheduler, ANameIsThereOnceUntilItIsRemoved) {
+    world one;
+    auto where = one.open();
+    scheduler cron{where};
+    const job good{.name = "j", .lease = brief, .body = [](const run&) {}};
+    cron.add(good, each_second);
+    EXPECT_THROW(cron.add(good, each_second), option_error);
+    EXPECT_TRUE(cron.remove("j"));
+    EXPECT_FALSE(cron.remove("j"));
+    cron.add(good, each_second);
+}
+
+TEST(Scheduler, KnowsWhenAJobFiresNext) {
+    world one;
+    auto where = one.open();
+    scheduler cron{where};
+    const job good{.name = "j", .lease = brief, .body = [](const run&) {}};
+    cron.add(good, {.cron = "30 4 * * *", .zone = "Europe/Paris"});
+    const auto now = time::local_now();
+    const auto next = cron.next("j");
+    ASSERT_TRUE(next);
+    EXPECT_GT(*next, now);
+    EXPECT_LE(*next, now + 25h);
+    const auto paris = time::zone::find("Europe/Paris").value();
+    const auto local =
+        *next + paris.offset_at(std::chrono::floor<std::chrono::microseconds>(*next));
+    EXPECT_EQ(local - std::chrono::floor<std::chrono::days>(local), 4h + 30min);
+    EXPECT_FALSE(cron.next("k"));
+}
+
+TEST(Scheduler, WorksWithLeasesAlone) {
+    schedule_world one;
+    scheduler_node a{one.open_without_journal(), "a"}, b{one.open_without_journal(), "b"};
+    for (auto* each : {&a, &b}) {
+        each->cron.add(one.note("j", each->name()), each_second);
+        each->start();
+    }
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a.stop();
+    b.stop();
+    const auto firings = one.seen.firings();
+    EXPECT_EQ(std::adjacent_find(firings.begin(), firings.end()), firings.end());
+    EXPECT_TRUE(one.rows("j").empty());
+}
+
+TEST(Scheduler, ABodyThatThrowsIsTriedAgainAndItsLastWordIsWrittenDown) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->cron.add(one.note_and("mended", "a", brief,
+                             [](const run& now) {
+                                 if (now.attempt == 1) {
+                                     EXPECT_TRUE(now.checkpoint("half"));
+                                 }
+                                 if (now.attempt < 3) throw std::runtime_error{"no paper"};
+                                 EXPECT_EQ(now.last_checkpoint, "half");
+                             }),
+                {.retries = {.max = 2, .backoff = 1ms}});
+    a->cron.add(
+        one.note_and("broken", "a", brief, [](const run&) { throw std::runtime_error{"out"}; }),
+        {.retries = {.max = 1, .backoff = 1ms}});
+    one.trigger("mended", "id-1");
+    one.trigger("broken", "id-2");
+    a->start();
+    ASSERT_TRUE(eventually([&] {
+        const auto both = one.rows("mended", run_status::completed).size() +
+                          one.rows("broken", run_status::failed).size();
+        return both == 2;
+    }));
+    EXPECT_EQ(one.run_of("id-1").attempt, 3);
+    EXPECT_EQ(one.run_of("id-2").attempt, 2);
+    EXPECT_EQ(one.run_of("id-2").reason, "out");
+    EXPECT_EQ(one.seen.size(), 5u);
+}
+
+TEST(Scheduler, ABodyThatTakesTooLongIsToldToStop) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->cron.add(one.note_and("j", "a", brief, [](const run& now) { wait_for_stop(now.stop); }),
+                {.soft_timeout = 20ms, .timeout = 50ms});
+    one.trigger("j", "id-1");
+    a->start();
+    ASSERT_TRUE(eventually([&] { return one.rows("j", run_status::timed_out).size() == 1; }));
+    const auto told = one.ask([&] { return one.records->history("id-1"); });
+    const auto soft = [](const run_event& event) {
+        return event.text == "it has taken longer than its soft timeout";
+    };
+    EXPECT_EQ(std::count_if(told.begin(), told.end(), soft), 1);
+}
+
+TEST(Scheduler, ARunIsCancelledThroughTheJournal) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->cron.add(one.note_and("j", "a", brief, [](const run& now) { wait_for_stop(now.stop); }),
+                when_asked);
+    one.trigger("j", "id-1");
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    EXPECT_TRUE(one.ask([&] { return one.records->request_cancel("id-1", "me"); }));
+    ASSERT_TRUE(eventually([&] { return one.rows("j", run_status::cancelled).size() == 1; }));
+}
+
+// What is asked for runs with the arguments that were given, and from what was saved last.
+TEST(Scheduler, ARunThatIsAskedForHasItsArgumentsAndTheLastCheckpoint) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->cron.add(one.note_and("j", "a", brief,
+                             [](const run& now) { EXPECT_TRUE(now.checkpoint("page 3")); }),
+                when_asked);
+    one.trigger("j", "id-1", {"--day", "monday"});
+    a->start();
+    ASSERT_TRUE(eventually([&] { return one.rows("j", run_status::completed).size() == 1; }));
+    one.trigger("j", "id-2");
+    ASSERT_TRUE(one.seen.wait_for(2));
+    const auto lines = one.seen.lines();
+    EXPECT_EQ(lines[0].what.id, "id-1");
+    EXPECT_EQ(lines[0].what.idempotency_key, "id-1");
+    EXPECT_FALSE(lines[0].what.firing);
+    EXPECT_EQ(lines[0].what.arguments, (std::vector<std::string>{"--day", "monday"}));
+    EXPECT_EQ(lines[1].what.last_checkpoint, "page 3");
+    EXPECT_EQ(one.run_of("id-1").trigger, "manual");
+}
+
+TEST(Scheduler, APausedJobFiresNotUntilItIsResumed) {
+    schedule_world one;
+    one.ask([&] { return one.records->pause("j", "the printer burns", "me"); });
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), each_second);
+    a->cron.add(one.note("other", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(2));
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "other");
+    one.ask([&] { return one.records->unpause("j"); });
+    ASSERT_TRUE(eventually([&] {
+        const auto lines = one.seen.lines();
+        return std::any_of(lines.begin(), lines.end(),
+                           [](const auto& line) { return line.what.key == "j"; });
+    }));
+}
+
+TEST(Scheduler, AFiringDuringTheLastRunIsSkippedAndThatIsWrittenDown) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->cron.add(
+        one.note_and("j", "a", brief,
+                     [&](const run&) {
+                         eventually([&] { return !one.rows("j", run_status::skipped).empty(); });
+                     }),
+        each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(2));
+    EXPECT_EQ(one.rows("j", run_status::skipped).front().reason,
+              "the previous run was still going on");
+}
+
+TEST(Scheduler, AFiringDuringTheLastRunWaitsWhereItIsQueued) {
+    schedule_world one;
+    auto a = one.node("a");
+    std::atomic<int> at_once{0};
+    auto queued = each_second;
+    queued.overlap = overlap::queue;
+    a->cron.add(one.note_and("j", "a", brief,
+                             [&](const run& now) {
+                                 EXPECT_EQ(++at_once, 1);
+                                 const auto next = number(*now.firing) + 1'100;
+                                 eventually([&] {
+                                     return time::local_now().time_since_epoch() >= millis{next};
+                                 });
+                                 --at_once;
+                             }),
+                queued);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    const auto firings = one.seen.firings();
+    for (std::size_t i = 1; i < firings.size(); ++i) EXPECT_EQ(firings[i] - firings[i - 1], 1'000);
+}
+
+TEST(Scheduler, RunsNoMoreAtATimeThanItMay) {
+    schedule_world one;
+    auto a = one.node("a", {.max_concurrent_runs = 2});
+    std::atomic<int> at_once{0}, most{0};
+    for (const std::string name : {"j", "k", "l", "m", "n"})
+        a->cron.add(one.note_and(name, "a", brief,
+                                 [&](const run&) {
+                                     const int now = ++at_once;
+                                     if (now > most) most = now;
+                                     // The second one comes while the first is here, if it may.
+                                     eventually([&] { return most == 2; });
+                                     --at_once;
+                                 }),
+                    each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(10));
+    a->stop();
+    EXPECT_EQ(most, 2);
+}
+
+TEST(Scheduler, JobsComeAndGoWhileItRuns) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->start();
+    a->cron.add(one.note("j", "a"), each_second);
+    ASSERT_TRUE(one.seen.wait_for(1));
+    EXPECT_TRUE(a->cron.remove("j"));
+    a->cron.add(one.note("k", "a"), each_second);
+    ASSERT_TRUE(eventually([&] {
+        const auto lines = one.seen.lines();
+        return lines.size() > 3 && lines.end()[-1].what.key == "k" &&
+               lines.end()[-2].what.key == "k";
+    }));
+}
+
+TEST(Scheduler, ACoroutineRunsItAndItMayBeRunAgain) {
+    schedule_world one;
+    auto where = one.open();
+    scheduler cron{where, {.node = "a"}};
+    for (int i = 0; i < 2; ++i) {
+        std::stop_source enough;
+        cron.remove("j");
+        cron.add(one.note_and("j", "a", brief, [&](const run&) { enough.request_stop(); }),
+                 each_second);
+        boost::asio::io_context context;
+        auto ended = boost::asio::co_spawn(context, cron.async_run(enough.get_token()),
+                                           boost::asio::use_future);
+        context.run();
+        ended.get();
+    }
+    EXPECT_EQ(one.rows("j", run_status::completed).size(), 2u);
+}
+
+TEST(Scheduler, RunsOnceAtATime) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    EXPECT_THROW(a->cron.run({}), option_error);
+}
+
+// Claims nothing more, lets finish while the lease is renewed, releases: in that order.
+TEST(Scheduler, AStopLetsARunFinishUnderItsLease) {
+    schedule_world one;
+    auto a = one.node("a", {.shutdown_grace = 1min});
+    auto other = one.open();
+    const lease_options short_lived{.ttl = 500ms, .grace = 0ms};
+    a->cron.add(one.note_and("j", "a", short_lived,
+                             [&](const run& now) {
+                                 a->request_stop();
+                                 // Three times as long as it would live without renewals.
+                                 EXPECT_FALSE(other.acquire("j", short_lived, 1500ms));
+                                 EXPECT_FALSE(now.stop.stop_requested());
+                             }),
+                each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    a->stop();
+    EXPECT_EQ(one.seen.size(), 1u);
+    EXPECT_EQ(one.rows("j", run_status::completed).size(), 1u);
+    EXPECT_TRUE(other.try_acquire("j", short_lived));
+}
+
+// A stubborn body is waited for, and its key stays its own until it has returned.
+TEST(Scheduler, AStopWaitsForABodyThatDoesNotHeedItsToken) {
+    schedule_world one;
+    auto a = one.node("a", {.shutdown_grace = 0ms});
+    auto other = one.open();
+    const lease_options short_lived{.ttl = 500ms, .grace = 0ms};
+    a->cron.add(one.note_and("j", "a", short_lived,
+                             [&](const run& now) {
+                                 a->request_stop();
+                                 wait_for_stop(now.stop);
+                                 EXPECT_FALSE(other.acquire("j", short_lived, 1s));
+                             }),
+                each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    a->stop();
+    EXPECT_EQ(one.rows("j", run_status::cancelled).size(), 1u);
+    EXPECT_TRUE(other.try_acquire("j", short_lived));
+}
+
+// The key is the job's name, so that both ways to run it exclude each other.
+TEST(Scheduler, SharesItsKeyWithLocksRun) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->cron.add(one.note("invoices/nightly", "a"), each_second);
+    auto by_hand = one.open();
+    const job same{.name = "invoices/nightly", .lease = brief, .body = [&](const run&) {
+                       a->start();
+                       EXPECT_TRUE(eventually([&] {
+                           return !one.rows("invoices/nightly", run_status::skipped).empty();
+                       }));
+                       EXPECT_EQ(one.seen.size(), 0u);
+                   }};
+    EXPECT_EQ(by_hand.run(same), run_outcome::ran);
+    EXPECT_TRUE(one.seen.wait_for(1));
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,176 @@
+#include "schedule/scheduling.hpp"
+
+#include "time/clocks.hpp"
+
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+static_assert(static_cast<int>(pawl::tone::error) == static_cast<int>(tone::error));
+
+// Tells the program what the dispatcher tells.
+class listener : public dispatch_observer {
+public:
+    listener(std::weak_ptr<scheduling> home, std::shared_ptr<schedule_observer> watcher)
+        : home_{std::move(home)}, watcher_{std::move(watcher)} {}
+
+    void say(tone how, std::string_view line) override {
+        if (watcher_) watcher_->say(static_cast<pawl::tone>(how), line);
+    }
+    void on_ready() override {
+        // What was added while it found out where the schedules stand.
+        if (const auto home = home_.lock()) home->apply();
+        if (watcher_) watcher_->on_ready();
+    }
+    void on_run_begun(const std::string& job, millis late, fence_token token) override {
+        if (watcher_) watcher_->on_run_begun(job, late, token);
+    }
+    void on_run_ended(const std::string& job, run_status status, millis took) override {
+        if (watcher_) watcher_->on_run_ended(job, status, took);
+    }
+    void on_skipped(const std::string& job, occurrence firing, skip_reason why) override {
+        if (watcher_) watcher_->on_skipped(job, firing, text_of(why));
+    }
+    void on_fail_open(const std::string& job) override {
+        if (watcher_) watcher_->on_fail_open(job);
+    }
+    void on_orphan_taken(const std::string& job) override {
+        if (watcher_) watcher_->on_orphan_taken(job);
+    }
+
+private:
+    std::weak_ptr<scheduling> home_;
+    std::shared_ptr<schedule_observer> watcher_;
+};
+
+scheduler_options with_defaults(scheduler_options options) {
+    if (options.max_concurrent_runs < 1 || options.max_concurrent_runs > 10'000)
+        throw option_error{"max_concurrent_runs is " + std::to_string(options.max_concurrent_runs) +
+                           ": take 1 to 10000"};
+    if (options.shutdown_grace.count() < 0) throw option_error{"shutdown_grace cannot be negative"};
+    if (options.node.empty()) options.node = runtime::host_name();
+    return options;
+}
+
+}  // namespace
+
+std::shared_ptr<scheduling> scheduling::make(runtime::core& home, scheduler_options options) {
+    auto made = std::make_shared<scheduling>(home, std::move(options));
+    made->bell_ = net::attach(home.loop().context(), made);
+    made->around_ = std::make_shared<const function_surroundings>(function_surroundings{
+        home.loop(), made->bell_,
+        std::make_shared<net::blocking_pool>(made->options_.max_concurrent_runs)});
+    return made;
+}
+
+scheduling::scheduling(runtime::core& home, scheduler_options options)
+    : home_{home}, options_{with_defaults(std::move(options))} {}
+
+void scheduling::add(const pawl::job& what, const schedule_options& when) {
+    auto plan = plan_of(what, when, options_.node, *home_.running(), around_);
+    {
+        const std::lock_guard lock{mutex_};
+        if (!plans_.try_emplace(what.name, std::move(plan)).second)
+            throw option_error{"the job '" + what.name +
+                               "' is there already: remove it first, or give it another name"};
+    }
+    tell();
+}
+
+bool scheduling::remove(std::string_view name) {
+    {
+        const std::lock_guard lock{mutex_};
+        const auto found = plans_.find(name);
+        if (found == plans_.end()) return false;
+        plans_.erase(found);
+    }
+    tell();
+    return true;
+}
+
+std::optional<wall_instant> scheduling::next(std::string_view name) const {
+    std::shared_ptr<const job_plan> plan;
+    {
+        const std::lock_guard lock{mutex_};
+        const auto found = plans_.find(name);
+        if (found != plans_.end()) plan = found->second;
+    }
+    if (!plan || !plan->when) return std::nullopt;
+    return plan->when->when.next(time::local_now(), plan->when->where, plan->when->policy);
+}
+
+std::vector<std::shared_ptr<const job_plan>> scheduling::plans() const {
+    std::vector<std::shared_ptr<const job_plan>> all;
+    all.reserve(plans_.size());
+    for (const auto& [name, plan] : plans_) all.push_back(plan);
+    return all;
+}
+
+// Many jobs that are added at once are one change.
+void scheduling::tell() {
+    {
+        const std::lock_guard lock{mutex_};
+        if (!running_ || std::exchange(told_, true)) return;
+    }
+    bell_->post([weak = weak_from_this()] {
+        if (const auto who = weak.lock()) who->apply();
+    });
+}
+
+void scheduling::apply() {
+    // Before that, it is not known where schedules stand; it is done as soon as it is.
+    if (!dispatcher_ || !dispatcher_->is_ready()) return;
+    std::vector<std::shared_ptr<const job_plan>> now;
+    {
+        const std::lock_guard lock{mutex_};
+        told_ = false;
+        now = plans();
+    }
+    dispatcher_->replace_jobs(std::move(now));
+}
+
+void scheduling::claim_to_run() {
+    const std::lock_guard lock{mutex_};
+    if (std::exchange(running_, true))
+        throw option_error{"this scheduler runs already: one run() at a time"};
+}
+
+awaitable<bool> scheduling::run(std::shared_ptr<scheduling> self, std::stop_token stop) {
+    auto& me = *self;
+    // However it ends, it may be run again.
+    const struct turn {
+        scheduling& whose;
+        ~turn() {
+            whose.dispatcher_.reset();
+            const std::lock_guard lock{whose.mutex_};
+            whose.running_ = false;
+            whose.told_ = false;
+        }
+    } mine{me};
+    auto finding = me.home_.find_records();
+    auto records = co_await std::move(finding);
+    dispatcher::parts made_of;
+    made_of.loop = &me.loop();
+    made_of.engine = me.home_.running();
+    made_of.records = std::move(records);
+    made_of.me = {me.options_.node, made_of.engine->owner(), "library", ""};
+    made_of.runs_max = me.options_.max_concurrent_runs;
+    made_of.watcher = std::make_shared<listener>(self, me.options_.watcher);
+    me.dispatcher_ = std::make_shared<dispatcher>(std::move(made_of));
+    std::vector<std::shared_ptr<const job_plan>> first;
+    {
+        const std::lock_guard lock{me.mutex_};
+        first = me.plans();
+    }
+    me.dispatcher_->replace_jobs(std::move(first));
+    auto running = dispatcher::run(me.dispatcher_, stop, me.options_.shutdown_grace);
+    co_await std::move(running);
+    auto outlasting = dispatcher::outlast(me.dispatcher_);
+    co_await std::move(outlasting);
+    co_return true;
+}
+
+}  // namespace pawl::schedule
