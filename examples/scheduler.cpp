@@ -1,0 +1,74 @@
+// A job that runs by the clock, in three processes that all have the same schedule: each firing
+// runs in one of them. One process is stopped in between, and no firing is lost with it.
+#include <pawl/pawl.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+// Which node ran which firing, for this program to look at.
+class board {
+public:
+    void write(const pawl::run& run, const std::string& node) {
+        const std::lock_guard lock{mutex_};
+        const auto [place, is_new] = nodes_.emplace(number(*run.firing), node);
+        if (!is_new) twice_ = true;
+        std::cout << run.idempotency_key << " on " << node << '\n';
+        changed_.notify_all();
+    }
+    void wait_until_there_are(std::size_t firings) {
+        std::unique_lock lock{mutex_};
+        changed_.wait(lock, [&] { return nodes_.size() >= firings; });
+    }
+    // Each second had a firing, and each firing one node.
+    bool is_complete() const {
+        const std::lock_guard lock{mutex_};
+        const auto seconds = (nodes_.rbegin()->first - nodes_.begin()->first) / 1000 + 1;
+        return !twice_ && seconds == static_cast<std::int64_t>(nodes_.size());
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<std::int64_t, std::string> nodes_;
+    bool twice_ = false;
+};
+
+void serve(board& seen, const std::string& node, std::stop_token stop) {
+    auto locks = pawl::locks::open("memory:", {.owner = node});
+    pawl::scheduler cron{locks, {.node = node}};
+    const pawl::job report{
+        .name = "reports/each-second",
+        .lease = {.ttl = 30s},
+        .body = [&](const pawl::run& run) { seen.write(run, node); },
+    };
+    cron.add(report, {.cron = "* * * * * *", .misfire = pawl::misfire::run_once});
+    cron.run(stop);
+}
+
+}  // namespace
+
+int main() {
+    board seen;
+    const auto start = [&](const std::string& node) {
+        return std::jthread{[&seen, node](std::stop_token stop) { serve(seen, node, stop); }};
+    };
+    auto a = start("node-a"), b = start("node-b"), c = start("node-c");
+    seen.wait_until_there_are(2);
+    a.request_stop();
+    a.join();
+    seen.wait_until_there_are(4);
+    b = {};
+    c = {};
+    return seen.is_complete() ? 0 : 1;
+}
