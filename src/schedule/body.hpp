@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pawl/clock.hpp>
+#include <pawl/spi/async.hpp>
 #include <pawl/types.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -38,6 +39,9 @@ struct run_order {
     std::vector<std::string> arguments;  // of a run that somebody asked for
     std::string owner;
     std::string node;
+    // Saves progress, awaited on the loop: false where this run is somebody else's by now. Empty
+    // where there is no journal.
+    std::function<async<bool>(std::string text)> save;
 };
 
 // Why a body is told to stop.

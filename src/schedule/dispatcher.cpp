@@ -23,6 +23,16 @@ constexpr millis clock_look{1'000};
 constexpr std::chrono::microseconds step_tolerated{200'000};
 constexpr std::size_t due_at_once_max = 1'000;
 
+// So that the place of the schedule stays as it is, with a firing that is due at this moment.
+bool fire_alike(const job_plan& a, const job_plan& b) {
+    if (a.enabled != b.enabled || a.when.has_value() != b.when.has_value()) return false;
+    if (!a.when) return true;
+    return a.when->when.text() == b.when->when.text() && a.when->where == b.when->where &&
+           a.when->policy.gap == b.when->policy.gap &&
+           a.when->policy.repeat == b.when->policy.repeat &&
+           a.when->lateness_max == b.when->lateness_max;
+}
+
 }  // namespace
 
 dispatcher::dispatcher(parts made_of)
@@ -86,6 +96,8 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
             entries_[place->entry] = place;
         }
         auto& which = *place;
+        if (which.plan == plan) continue;
+        const bool moves = !which.plan || !fire_alike(*which.plan, *plan);
         const bool same_tracks = which.plan && which.plan->partitions == plan->partitions;
         which.plan = std::move(plan);
         if (same_tracks) {
@@ -101,7 +113,7 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
                 which.tracks.push_back(
                     std::make_shared<track>(loop_.get_executor(), which.plan, place, i));
         }
-        if (ready_) schedule_job(which);
+        if (ready_ && moves) schedule_job(which);
     }
     for (auto one = jobs_.begin(); one != jobs_.end();) {
         auto& which = *one->second;
@@ -213,6 +225,14 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
         auto leaving = me.journal_->node_leave(me.me_.owner);
         const auto left = co_await std::move(leaving);
         if (left.has_error()) me.say(tone::debug, "not signed off: " + left.error().detail);
+    }
+}
+
+awaitable<void> dispatcher::outlast(self_ptr self) {
+    auto& me = *self;
+    while (me.at_work_ > 0) {
+        auto waiting = me.sleep(me.drained_, std::chrono::hours{24});
+        co_await std::move(waiting);
     }
 }
 

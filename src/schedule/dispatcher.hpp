@@ -111,6 +111,10 @@ public:
     static boost::asio::awaitable<void> run(self_ptr self, std::stop_token stop,
                                             millis shutdown_grace);
 
+    // After run(): ends when nothing is left of what ran, and no lease is held, however long that
+    // takes. For bodies that nobody can kill.
+    static boost::asio::awaitable<void> outlast(self_ptr self);
+
     // Ends the patience with runs that have been left to finish.
     void hurry();
 
@@ -134,7 +138,12 @@ private:
     static boost::asio::awaitable<bool> beat_for(self_ptr self, std::span<const run_mark> marks);
     static boost::asio::awaitable<void> reconcile(self_ptr self);
 
+    using done_firings = std::unordered_map<std::string, std::int64_t>;  // by key, the last
     static boost::asio::awaitable<void> find_positions(self_ptr self);
+    static boost::asio::awaitable<bool> list_done(self_ptr self, std::string prefix,
+                                                  done_firings& done);
+    static boost::asio::awaitable<bool> inspect_done(self_ptr self, std::vector<std::string> keys,
+                                                     done_firings& done);
     static boost::asio::awaitable<void> look_at_board(self_ptr self);
     static boost::asio::awaitable<void> register_node(self_ptr self);
     static boost::asio::awaitable<void> publish_jobs(self_ptr self);

@@ -23,6 +23,10 @@ constexpr std::size_t published_at_once_max = 500;
 // How long a node that starts asks for what it should know, before it goes by what it has.
 constexpr millis knowledge_patience{5'000};
 constexpr millis knowledge_retry{500};
+const std::string agent_prefix = "job/";
+// More keys than this are read off the list of all keys.
+constexpr std::size_t keys_inspected_max = 200;
+const std::string unknown_past = "what has run last is not known, as the store does not answer: ";
 // Lost beginnings are looked for in so many keys at a time.
 constexpr std::size_t keys_checked_max = 1'000;
 
@@ -152,22 +156,18 @@ awaitable<void> dispatcher::keep_published(self_ptr self) {
     }
 }
 
-// Where each schedule stands: what has run last is known at the store, since when there is a
-// schedule at the journal. A node that knows neither begins now.
-awaitable<void> dispatcher::find_positions(self_ptr self) {
+// False when the store did not answer for so long that this node begins without knowing.
+awaitable<bool> dispatcher::list_done(self_ptr self, std::string prefix, done_firings& done) {
     auto& me = *self;
-    std::unordered_map<std::string, std::int64_t> done;
     const auto end = lease_clock::now() + knowledge_patience;
     std::string after;
     for (;;) {
-        auto listing = me.engine_->store().list("job/", after, page_limit_max);
+        auto listing = me.engine_->store().list(prefix, after, page_limit_max);
         const auto page = co_await std::move(listing);
         if (page.has_error()) {
             if (lease_clock::now() > end || me.stopping_) {
-                me.say(tone::warn,
-                       "what has run last is not known, as the store does not answer: " +
-                           page.error().detail);
-                break;
+                me.say(tone::warn, unknown_past + page.error().detail);
+                co_return false;
             }
             boost::asio::steady_timer pause{me.loop_.get_executor()};
             auto waiting = me.sleep(pause, knowledge_retry);
@@ -177,7 +177,56 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
         for (const auto& one : page->records)
             if (one.last_done) done[one.key] = number(*one.last_done);
         after = page->next;
-        if (after.empty()) break;
+        if (after.empty()) co_return true;
+    }
+}
+
+awaitable<bool> dispatcher::inspect_done(self_ptr self, std::vector<std::string> keys,
+                                         done_firings& done) {
+    auto& me = *self;
+    const auto end = lease_clock::now() + knowledge_patience;
+    for (std::size_t i = 0; i < keys.size();) {
+        auto looking = me.engine_->store().inspect(keys[i]);
+        const auto seen = co_await std::move(looking);
+        if (seen.has_error()) {
+            if (lease_clock::now() > end || me.stopping_) {
+                me.say(tone::warn, unknown_past + seen.error().detail);
+                co_return false;
+            }
+            boost::asio::steady_timer pause{me.loop_.get_executor()};
+            auto waiting = me.sleep(pause, knowledge_retry);
+            co_await std::move(waiting);
+            continue;
+        }
+        if (*seen && (*seen)->last_done) done[keys[i]] = number(*(*seen)->last_done);
+        ++i;
+    }
+    co_return true;
+}
+
+// Where each schedule stands: what has run last is known at the store, since when there is a
+// schedule at the journal. A node that knows neither begins now.
+awaitable<void> dispatcher::find_positions(self_ptr self) {
+    auto& me = *self;
+    done_firings done;
+    // What all keys begin with; those of a library's jobs begin with nothing in common.
+    bool listed = false;
+    std::vector<std::string> others;
+    for (const auto& [name, which] : me.jobs_) {
+        if (which->plan->key_prefix == agent_prefix) listed = true;
+        if (which->plan->key_prefix == agent_prefix || !which->plan->when) continue;
+        for (const auto& one : which->tracks) others.push_back(one->key);
+    }
+    if (others.size() > keys_inspected_max) {
+        auto listing = list_done(self, "", done);
+        co_await std::move(listing);
+    } else {
+        if (listed) {
+            auto listing = list_done(self, agent_prefix, done);
+            co_await std::move(listing);
+        }
+        auto inspecting = inspect_done(self, std::move(others), done);
+        co_await std::move(inspecting);
     }
     const auto now = me.now();
     for (auto& [name, which] : me.jobs_) {

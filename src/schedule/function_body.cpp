@@ -15,8 +15,8 @@ namespace {
 
 using boost::asio::awaitable;
 
-// What the thread works on. It owns neither what is the loop's nor the threads, so that a thread may
-// let go of it last.
+// What the thread works on. It owns neither what is the loop's nor the threads, so that a thread
+// may let go of it last.
 struct piece_of_work {
     std::shared_ptr<const pawl::job> what;
     pawl::run now;

@@ -21,6 +21,7 @@ enum class outage { skip, run_without_lease };
 
 struct job_plan {
     std::string name;
+    std::string key_prefix = "job/";    // of the keys of its leases; a library's jobs have none
     std::optional<firing_rule> when{};  // nothing: it runs when somebody asks for it
     lane_rules lane{};
     lease_options lease{};  // without an occurrence
@@ -39,7 +40,8 @@ struct job_plan {
     job_entry entry{};  // as it is published
 
     std::string key(std::uint32_t partition) const {
-        return partitions == 1 ? "job/" + name : "job/" + name + "/" + std::to_string(partition);
+        const auto key = key_prefix + name;
+        return partitions == 1 ? key : key + "/" + std::to_string(partition);
     }
     delivery mode() const noexcept {
         return lane.mode == remembering::at_least_once ? delivery::at_least_once

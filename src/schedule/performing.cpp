@@ -337,6 +337,10 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
                                       begun.outcome == begin_outcome::resumed);
     if (ours) {
         run->order = me.order_of(*which, start, begun);
+        if (me.journal_)
+            run->order.save = [record = run->record](std::string text) {
+                return runtime::run_recorder::checkpoint(record, std::move(text));
+            };
         me.active_[begun.id] = run;
         if (me.out_of_patience_) run->stop(stop_cause::shutdown);
         if (me.watcher_) {
