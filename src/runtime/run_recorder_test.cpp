@@ -1,0 +1,130 @@
+#include "runtime/run_recorder.hpp"
+
+#include "journals/memory/memory_journal.hpp"
+#include "net/loop.hpp"
+
+#include <gtest/gtest.h>
+#include <boost/asio/post.hpp>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+
+namespace pawl::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Data sets of one process are told apart by their names.
+std::string fresh_name() {
+    static std::atomic<int> count{0};
+    return "run-recorder-test-" + std::to_string(++count);
+}
+
+struct recorder_world {
+    net::loop loop;
+    std::shared_ptr<journal> records =
+        memory::make_memory_journal(loop, fresh_name(), store_settings{});
+
+    std::shared_ptr<run_recorder> recorder(std::uint64_t output_limit = 1 << 20) {
+        return std::make_shared<run_recorder>(loop.get_executor(), records, output_limit,
+                                              run_recorder::listener{});
+    }
+    static run_start start_of(std::uint64_t token) {
+        run_start start{"run-" + std::to_string(token), "report", "job/report"};
+        start.token = fence_token{token};
+        start.firing = occurrence{1};
+        start.mode = delivery::at_least_once;
+        start.trigger = "schedule";
+        return start;
+    }
+    beginning begin(const std::shared_ptr<run_recorder>& who, std::uint64_t token) {
+        return loop.wait_for(run_recorder::begin(who, start_of(token), 60s)).value();
+    }
+    bool finish(const std::shared_ptr<run_recorder>& who, run_status status) {
+        run_end how;
+        how.status = status;
+        return loop.wait_for(run_recorder::finish(who, how, 60s));
+    }
+    // The recorder is used on the loop only.
+    template <class Do>
+    void on_loop(Do what) {
+        std::promise<void> done;
+        boost::asio::post(loop.get_executor(), [&] {
+            what();
+            done.set_value();
+        });
+        done.get_future().wait();
+    }
+};
+
+// Goal: nothing that a run has written is lost when another runner goes on with it. Method: two
+// attempts, the second with the shorter words, which lie within what is known already.
+TEST(RunRecorder, WhatAFurtherAttemptWritesComesBehindWhatWasWritten) {
+    recorder_world one;
+    const auto first = one.recorder();
+    ASSERT_EQ(one.begin(first, 1).outcome, begin_outcome::begun);
+    one.on_loop([&] { first->output("the first attempt; "); });
+    ASSERT_TRUE(one.finish(first, run_status::abandoned));
+    const auto second = one.recorder();
+    const auto begun = one.begin(second, 2);
+    ASSERT_EQ(begun.outcome, begin_outcome::resumed);
+    one.on_loop([&] { second->output("the second"); });
+    ASSERT_TRUE(one.finish(second, run_status::completed));
+    const auto part = one.loop.wait_for(one.records->read_output("run-1", 0, 1000)).value();
+    ASSERT_TRUE(part.has_value());
+    EXPECT_EQ(part->bytes, "the first attempt; the second");
+}
+
+// Goal: one write that is refused for good does not keep the end of a run from being written.
+// Method: more attempts than a journal keeps.
+TEST(RunRecorder, WhatIsRefusedDoesNotStandInTheWayOfTheEnd) {
+    recorder_world one;
+    const auto who = one.recorder();
+    ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
+    one.on_loop([&] {
+        for (int i = 1; i <= attempts_max; ++i) {
+            run_end last;
+            last.status = run_status::failed;
+            last.attempt = i;
+            who->next_attempt(last);
+        }
+    });
+    EXPECT_TRUE(one.finish(who, run_status::failed));
+    const auto run = one.loop.wait_for(one.records->find_run("run-1")).value();
+    ASSERT_TRUE(run.has_value());
+    EXPECT_EQ(run->status, run_status::failed);
+    EXPECT_EQ(run->attempt, attempts_max);
+}
+
+TEST(RunRecorder, NothingMoreIsWrittenAboutARunThatDoesNotTakePlace) {
+    recorder_world one;
+    const auto who = one.recorder();
+    ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
+    one.on_loop([&] {
+        who->forget();
+        who->output("unheard");
+        who->note("note", "unheard");
+    });
+    EXPECT_FALSE(one.finish(who, run_status::completed));
+    const auto run = one.loop.wait_for(one.records->find_run("run-1")).value();
+    ASSERT_TRUE(run.has_value());
+    EXPECT_EQ(run->status, run_status::started);
+    EXPECT_EQ(run->output_size, 0u);
+}
+
+// Told as written is only what has been.
+TEST(RunRecorder, AnEndThatIsRefusedAsStaleIsNotToldAsWritten) {
+    recorder_world one;
+    const auto first = one.recorder();
+    ASSERT_EQ(one.begin(first, 1).outcome, begin_outcome::begun);
+    const auto second = one.recorder();
+    ASSERT_EQ(one.begin(second, 2).outcome, begin_outcome::resumed);
+    EXPECT_FALSE(one.finish(first, run_status::completed));
+    EXPECT_TRUE(first->is_stale());
+    EXPECT_TRUE(one.finish(second, run_status::completed));
+}
+
+}  // namespace
+}  // namespace pawl::runtime
