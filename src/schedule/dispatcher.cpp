@@ -165,11 +165,12 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     auto publishing = publish_jobs(self);
     co_await std::move(publishing);
     auto positions = find_positions(self);
-    co_await std::move(positions);
+    const bool knows_positions = co_await std::move(positions);
     auto looking = look_at_board(self);
     co_await std::move(looking);
     me.ready_ = true;
     if (me.watcher_) me.watcher_->on_ready();
+    if (!knows_positions) me.spawn(learn_positions(self));
     me.spawn(keep_time(self));
     me.spawn(watch_board(self));
     me.spawn(keep_registered(self));

@@ -139,7 +139,8 @@ private:
     static boost::asio::awaitable<void> reconcile(self_ptr self);
 
     using done_firings = std::unordered_map<std::string, std::int64_t>;  // by key, the last
-    static boost::asio::awaitable<void> find_positions(self_ptr self);
+    static boost::asio::awaitable<bool> find_positions(self_ptr self);
+    static boost::asio::awaitable<void> learn_positions(self_ptr self);
     static boost::asio::awaitable<bool> list_done(self_ptr self, std::string prefix,
                                                   done_firings& done);
     static boost::asio::awaitable<bool> inspect_done(self_ptr self, std::vector<std::string> keys,

@@ -166,7 +166,8 @@ awaitable<bool> dispatcher::list_done(self_ptr self, std::string prefix, done_fi
         const auto page = co_await std::move(listing);
         if (page.has_error()) {
             if (lease_clock::now() > end || me.stopping_) {
-                me.say(tone::warn, unknown_past + page.error().detail);
+                if (!std::exchange(me.store_down_, true))
+                    me.say(tone::warn, unknown_past + page.error().detail);
                 co_return false;
             }
             boost::asio::steady_timer pause{me.loop_.get_executor()};
@@ -190,7 +191,8 @@ awaitable<bool> dispatcher::inspect_done(self_ptr self, std::vector<std::string>
         const auto seen = co_await std::move(looking);
         if (seen.has_error()) {
             if (lease_clock::now() > end || me.stopping_) {
-                me.say(tone::warn, unknown_past + seen.error().detail);
+                if (!std::exchange(me.store_down_, true))
+                    me.say(tone::warn, unknown_past + seen.error().detail);
                 co_return false;
             }
             boost::asio::steady_timer pause{me.loop_.get_executor()};
@@ -206,9 +208,10 @@ awaitable<bool> dispatcher::inspect_done(self_ptr self, std::vector<std::string>
 
 // Where each schedule stands: what has run last is known at the store, since when there is a
 // schedule at the journal. A node that knows neither begins now.
-awaitable<void> dispatcher::find_positions(self_ptr self) {
+awaitable<bool> dispatcher::find_positions(self_ptr self) {
     auto& me = *self;
     done_firings done;
+    bool known = true;
     // What all keys begin with; those of a library's jobs begin with nothing in common.
     bool listed = false;
     std::vector<std::string> others;
@@ -219,18 +222,23 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
     }
     if (others.size() > keys_inspected_max) {
         auto listing = list_done(self, "", done);
-        co_await std::move(listing);
+        known = co_await std::move(listing);
     } else {
         if (listed) {
             auto listing = list_done(self, agent_prefix, done);
-            co_await std::move(listing);
+            known = co_await std::move(listing);
         }
         auto inspecting = inspect_done(self, std::move(others), done);
-        co_await std::move(inspecting);
+        const bool inspected = co_await std::move(inspecting);
+        known = known && inspected;
     }
     const auto now = me.now();
     for (auto& [name, which] : me.jobs_) {
         if (!which->plan->when || !which->plan->enabled) continue;
+        // To begin now would be to give up what is due; only those that may run without a lease do.
+        const bool must_not_wait = which->plan->on_store_down == outage::run_without_lease;
+        if (me.ready_ && must_not_wait) continue;
+        if (!known && !must_not_wait) continue;
         auto position = now;
         const auto since = me.known_since_.find(name);
         if (since != me.known_since_.end()) position = wall_of(occurrence{since->second});
@@ -249,6 +257,17 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
         // Nobody remembers what has run, so nothing that is past is missing.
         if (which->plan->lane.mode == remembering::off) position = now;
         me.timetable_.add(which->entry, *which->plan->when, position, now);
+    }
+    me.clock_timer_.cancel();
+    co_return known;
+}
+
+// A node that starts while its store is away: what is due meanwhile is due when the store is back.
+awaitable<void> dispatcher::learn_positions(self_ptr self) {
+    auto& me = *self;
+    for (bool known = false; !known && !me.stopping_;) {
+        auto positions = find_positions(self);
+        known = co_await std::move(positions);
     }
 }
 
