@@ -164,10 +164,11 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     co_await std::move(registering);
     auto publishing = publish_jobs(self);
     co_await std::move(publishing);
-    auto positions = find_positions(self);
-    const bool knows_positions = co_await std::move(positions);
     auto looking = look_at_board(self);
     co_await std::move(looking);
+    // Last: a reload is told by ready_ whether a new job has a place in the timetable already.
+    auto positions = find_positions(self);
+    const bool knows_positions = co_await std::move(positions);
     me.ready_ = true;
     if (me.watcher_) me.watcher_->on_ready();
     if (!knows_positions) me.spawn(learn_positions(self));
