@@ -94,11 +94,27 @@ status list_runs(const globals& options, const list_options& what) {
     return status::done;
 }
 
+// What somebody has asked for and no agent has taken up yet.
+std::optional<run_trigger> asked_for(journal_client& records, const std::string& id) {
+    auto seen = records.ask(records.verbs().read_board());
+    const auto found = std::find_if(seen.triggers.begin(), seen.triggers.end(),
+                                    [&](const run_trigger& one) { return one.id == id; });
+    if (found == seen.triggers.end()) return std::nullopt;
+    return std::move(*found);
+}
+
+[[noreturn]] void refuse_unknown(journal_client& records, const std::string& id) {
+    if (const auto waiting = asked_for(records, id))
+        throw exit_error{status::usage, "run '" + base::printable(id) + "' of '" +
+                                            base::printable(waiting->job) +
+                                            "' has not begun: it waits for an agent, or its key"};
+    throw exit_error{status::usage,
+                     "no run '" + base::printable(id) + "' is known: see 'pawl runs ls'"};
+}
+
 run_record known_run(journal_client& records, const std::string& id) {
     auto found = records.ask(records.verbs().find_run(id));
-    if (!found)
-        throw exit_error{status::usage,
-                         "no run '" + base::printable(id) + "' is known: see 'pawl runs ls'"};
+    if (!found) refuse_unknown(records, id);
     return *found;
 }
 
@@ -151,11 +167,14 @@ status show_output(const globals& options, const std::string& id, bool follow) {
     journal_client records{options};
     std::uint64_t offset = 0;
     for (;;) {
+        const bool may_come = follow && offset == 0 && asked_for(records, id);
         const auto part =
             records.ask(records.verbs().read_output(id, offset, output_chunk_bytes_max));
-        if (!part)
-            throw exit_error{status::usage,
-                             "no run '" + base::printable(id) + "' is known: see 'pawl runs ls'"};
+        if (!part && may_come) {
+            time::pause_until(lease_clock::now() + follow_interval);
+            continue;
+        }
+        if (!part) refuse_unknown(records, id);
         if (part->offset > offset)
             log(log_level::warn, std::to_string(part->offset - offset) +
                                      " bytes of output were not kept (output_limit)");
@@ -177,13 +196,10 @@ void tell_cancelled(const globals& options, const std::string& id, const std::st
         std::cout << "run " << id << " of '" << base::printable(job) << "' " << what << '\n';
 }
 
-// True for a run that somebody has asked for and no agent has taken up yet.
+// True for a run that had not begun.
 bool withdrawn(const globals& options, journal_client& records, const std::string& id) {
-    const auto seen = records.ask(records.verbs().read_board());
-    const auto asked = std::find_if(seen.triggers.begin(), seen.triggers.end(),
-                                    [&](const run_trigger& one) { return one.id == id; });
-    if (asked == seen.triggers.end() || !records.ask(records.verbs().remove_trigger(id)))
-        return false;
+    const auto asked = asked_for(records, id);
+    if (!asked || !records.ask(records.verbs().remove_trigger(id))) return false;
     audit(records, "run.cancel", id, asked->job);
     tell_cancelled(options, id, asked->job, "had not begun, and will not");
     return true;
