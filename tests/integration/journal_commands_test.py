@@ -142,7 +142,7 @@ class Jobs(Shared):
         run = self.run_now("held")
         firings = len(self.runs("metronome"))
         until(lambda: len(self.runs("metronome")) > firings + 2)  # the agents have looked at the board meanwhile
-        self.assertIsNone(self.shown(run))
+        self.assert_mistake(["runs", "show", run], "has not begun")
         self.assertFalse(self.file("held").exists())
         holder.terminate()
         row = self.ended(run)
@@ -286,7 +286,6 @@ class Runs(Shared):
 
     def test_output_can_be_followed_to_its_end(self):
         run = self.run_now("followed")
-        until(lambda: self.shown(run))
         following = self.start("runs", "output", run, "--follow")
         self.assertEqual(following.stdout.readline(), "one\n")
         self.assertIsNone(following.poll())
