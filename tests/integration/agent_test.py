@@ -10,6 +10,16 @@ from harness import Case, Redis, pawl, until
 # Seconds after a firing until misfire = "skip" lets it go, and one more.
 FORGOTTEN = 11
 
+# The first attempt saves how far it came, tells who it is, and stays.
+FIRST_STAYS = """
+if [ "$PAWL_ATTEMPT" = 1 ] && mkdir "{0}/{1}.first" 2>/dev/null; then
+  "$PAWL_BINARY" checkpoint half-way
+  echo "$$ $PAWL_RUN_ID $PAWL_OCCURRENCE $PAWL_FENCE_TOKEN $PAWL_IDEMPOTENCY_KEY" > "{0}/{1}.begun"
+  exec sleep 600
+fi
+echo "$PAWL_RUN_ID $PAWL_OCCURRENCE $PAWL_FENCE_TOKEN $PAWL_IDEMPOTENCY_KEY $PAWL_ATTEMPT $PAWL_CHECKPOINT" >> "{0}/{1}.again"
+"""
+
 
 def is_gone(process):
     """Not there, or dead and not yet waited for by whoever inherited it."""
@@ -87,8 +97,10 @@ class Reload(AgentCase):
         keep = job("keep", f'echo "$WORD" >> {self.folder}/keep', schedule="@every 1s", env_file=str(secrets))
         old = job("change", f"echo old >> {self.folder}/change", schedule="@every 1s")
         gone = job("gone", f"echo run >> {self.folder}/gone", schedule="@every 1s")
-        agent = self.agent("node-a", keep, old, gone).start()
-        until(lambda: all(self.lines(name) for name in ("keep", "change", "gone")))
+        busy = job("busy", f"echo run > {self.folder}/busy; until [ -e {self.folder}/go-on ]; do sleep 0.05; done; exit 6")
+        agent = self.agent("node-a", keep, old, gone, busy).start()
+        running = self.run_now("busy")
+        until(lambda: all(self.lines(name) for name in ("keep", "change", "gone", "busy")))
 
         # Changed, added and removed, by the file alone.
         new = job("change", f"echo new >> {self.folder}/change", schedule="@every 1s")
@@ -103,6 +115,10 @@ class Reload(AgentCase):
         self.assertLessEqual(len(self.lines("gone")), len(before) + 1)
         changed = self.lines("change")
         self.assertEqual(changed, sorted(changed, key="new".__eq__))
+        # What runs goes on, though its job is no more.
+        self.assertEqual(self.shown(running)["status"], "started")
+        self.file("go-on").touch()
+        self.assertEqual(self.ended(running)["reason"], "exit 6")
 
         # A fault: told with its place, and all goes on as before.
         agent.write(keep, new, added, '[[job]]\nname = "broken"\ncommand = ["true"]\ntll = "1s"\n')
@@ -171,13 +187,23 @@ class End(AgentCase):
         self.assertEqual((stopped["status"], stopped["exit_status"]), ("cancelled", 143))
         self.assert_none_is_held()
 
+    def test_what_is_stopped_goes_on_elsewhere_if_its_job_says_so(self):
+        jobs = [job("at-least-once", FIRST_STAYS.format(self.folder, "at-least-once"), schedule="@every 1s", ttl="30s",
+                    occurrence="at-least-once")]
+        ended = self.agent("node-a", *jobs, shutdown_grace="0s").start()
+        process, run, *_ = until(lambda: self.lines("at-least-once.begun"))[0].split()
+        other = self.agent("node-b", *jobs).start()
+        at = time.monotonic()
+        ended.stop()
+        self.assertTrue(is_gone(process))
+        row = self.ended(run)
+        # Released, so that nobody has to wait until the lease ends.
+        self.assertLess(time.monotonic() - at, 25)
+        self.assertEqual((row["status"], row["attempt"], row["node"], row["checkpoint"]), ("completed", 2, "node-b", "half-way"))
+        other.stop()
+
     def test_a_killed_agent_leaves_no_command_and_each_run_to_what_its_job_says(self):
-        # The first attempt saves how far it came, tells who it is, and stays.
-        script = ('if [ "$PAWL_ATTEMPT" = 1 ] && mkdir "{0}/{1}.first" 2>/dev/null; then "$PAWL_BINARY" checkpoint half-way; '
-                  'echo "$$ $PAWL_RUN_ID $PAWL_OCCURRENCE $PAWL_FENCE_TOKEN $PAWL_IDEMPOTENCY_KEY" > "{0}/{1}.begun"; exec sleep 600; fi; '
-                  'echo "$PAWL_RUN_ID $PAWL_OCCURRENCE $PAWL_FENCE_TOKEN $PAWL_IDEMPOTENCY_KEY $PAWL_ATTEMPT $PAWL_CHECKPOINT" '
-                  '>> "{0}/{1}.again"')
-        jobs = [job(name, script.format(self.folder, name), schedule="@every 1s", ttl="2s", grace="500ms", occurrence=name)
+        jobs = [job(name, FIRST_STAYS.format(self.folder, name), schedule="@every 1s", ttl="2s", grace="500ms", occurrence=name)
                 for name in ("at-least-once", "at-most-once")]
         killed = self.agent("node-a", *jobs).start()
         begun = {name: until(lambda n=name: self.lines(f"{n}.begun"))[0].split() for name in ("at-least-once", "at-most-once")}
