@@ -121,6 +121,266 @@ TEST(Lane, RemembersTheLatestSkipsOfARunThatDoesNotEnd) {
     EXPECT_FALSE(one.has_skipped());
 }
 
+// -- what comes due while something is going on
+
+TEST(Lane, SkipsWhatComesDueWhileItsPredecessorRuns) {
+    auto one = lane_of(remembering::at_most_once);
+    begin_run(one, first, start);
+    one.offer_firing(second, start, 0ms, 0ms);
+    const auto skipped = one.take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(skipped[0].firing, second);
+    EXPECT_EQ(skipped[0].why, skip_reason::overlap);
+    one.on_ended(ending::settled, start);
+    EXPECT_TRUE(one.is_idle());
+}
+
+TEST(Lane, SkipsWhatCameDueWhileTheClaimThatIsGrantedWasUnderWay) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.offer_firing(second, start, 0ms, 0ms);
+    EXPECT_FALSE(one.has_skipped());
+    one.on_granted();
+    ASSERT_EQ(one.take_skipped().size(), 1u);
+    EXPECT_EQ(one.waiting(), 0u);
+}
+
+TEST(Lane, QueuesWhatComesDueAndRunsItInOrder) {
+    auto one = lane_of(remembering::at_most_once, overlap::queue);
+    begin_run(one, first, start);
+    one.offer_firing(second, start, 0ms, 0ms);
+    EXPECT_EQ(one.next(start).what, act::await);
+    one.on_ended(ending::settled, start);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    EXPECT_EQ(one.wanted().firing, second);
+}
+
+TEST(Lane, KeepsNoMoreThanItsBoundInTheQueueAndLetsTheOldestGo) {
+    auto one = lane_of(remembering::at_most_once, overlap::queue);
+    begin_run(one, first, start);
+    for (std::size_t i = 1; i <= firings_queued_max + 1; ++i)
+        one.offer_firing(occurrence{number(first) + static_cast<std::int64_t>(i)}, start, 0ms, 0ms);
+    EXPECT_EQ(one.waiting(), firings_queued_max);
+    const auto skipped = one.take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(number(skipped[0].firing), number(first) + 1);
+    EXPECT_EQ(skipped[0].why, skip_reason::too_many);
+}
+
+TEST(Lane, AFiringIsWantedOnceHoweverOftenItIsOffered) {
+    auto one = lane_of(remembering::at_most_once, overlap::queue);
+    one.offer_firing(first, start, 0ms, 0ms);
+    one.offer_firing(first, start, 0ms, 0ms);
+    EXPECT_EQ(one.waiting(), 1u);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.offer_firing(first, start, 0ms, 0ms);
+    EXPECT_EQ(one.waiting(), 0u);
+}
+
+// After an outage the latest runs, and only that.
+TEST(Lane, AnAtMostOnceFiringThatTheStoreFailedMakesWayForItsSuccessor) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_failure(start, even);
+    one.offer_firing(second, start, 0ms, 0ms);
+    const auto skipped = one.take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(skipped[0].firing, first);
+    EXPECT_EQ(skipped[0].why, skip_reason::superseded);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    EXPECT_EQ(one.wanted().firing, second);
+}
+
+// What may still be lost is not given up for what comes later.
+TEST(Lane, AnAtLeastOnceFiringThatTheStoreFailedStays) {
+    auto one = lane_of(remembering::at_least_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_failure(start, even);
+    one.offer_firing(second, start, 0ms, 0ms);
+    const auto skipped = one.take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(skipped[0].firing, second);
+    const auto step = one.next(start);
+    ASSERT_EQ(step.what, act::pause);
+    ASSERT_EQ(one.next(step.until).what, act::claim);
+    EXPECT_EQ(one.wanted().firing, first);
+}
+
+// -- what the store answers
+
+TEST(Lane, ABusyKeyAnswersTheQuestionWhereOverlapsAreSkipped) {
+    for (const bool marked : {true, false}) {
+        auto one = lane_of(remembering::at_most_once);
+        one.offer_firing(first, start, 0ms, 0ms);
+        ASSERT_EQ(one.next(start).what, act::claim);
+        one.on_busy({{}, {}, 30s, busy_reason::held}, marked, start, even);
+        EXPECT_TRUE(one.is_idle());
+        // Marked: somebody runs this very firing, and nothing is skipped.
+        EXPECT_EQ(one.take_skipped().size(), marked ? 0u : 1u);
+    }
+}
+
+TEST(Lane, ABusyKeyIsNothingToWaitForWhereNothingIsRememberedOrItIsHeld) {
+    for (const bool hold : {true, false}) {
+        lane_rules rules;
+        rules.mode = hold ? remembering::at_least_once : remembering::off;
+        rules.hold = hold;
+        lane one{rules};
+        one.offer_firing(first, start, 0ms, 0ms);
+        ASSERT_EQ(one.next(start).what, act::claim);
+        one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
+        EXPECT_TRUE(one.is_idle());
+        EXPECT_FALSE(one.has_skipped());
+    }
+}
+
+TEST(Lane, WaitsInLineNoLongerThanItsWindowAndLooksNowAndThen) {
+    lane_rules rules;
+    rules.mode = remembering::at_least_once;
+    rules.lateness_max = 90s;
+    lane one{rules};
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    auto now = start;
+    one.on_busy({{}, {}, 5min, busy_reason::held}, false, now, even);
+    auto step = one.next(now);
+    ASSERT_EQ(step.what, act::claim);
+    EXPECT_EQ(step.patience, busy_retry_longest);
+    now += busy_retry_longest;
+    one.on_busy({{}, {}, 5min, busy_reason::held}, false, now, even);
+    step = one.next(now);
+    ASSERT_EQ(step.what, act::pause);
+    now = step.until;
+    step = one.next(now);
+    ASSERT_EQ(step.what, act::claim);
+    EXPECT_LE(now + step.patience, start + 90s + 1ms);
+    now = start + 91s;
+    one.on_busy({{}, {}, 5min, busy_reason::held}, false, now, even);
+    EXPECT_EQ(one.next(now + 1s).what, act::nothing);
+    const auto skipped = one.take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(skipped[0].why, skip_reason::too_late);
+}
+
+TEST(Lane, AsksAgainWhenALingeringKeyIsFree) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_busy({{}, {}, 30s, busy_reason::lingering}, false, start, even);
+    const auto step = one.next(start);
+    ASSERT_EQ(step.what, act::pause);
+    EXPECT_EQ(step.until, start + 30s);
+    EXPECT_EQ(one.next(step.until).what, act::claim);
+}
+
+TEST(Lane, PausesBetweenFailuresGrowUpToTheirBound) {
+    auto one = lane_of(remembering::at_least_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    auto now = start;
+    instant::duration before{0};
+    for (int i = 0; i < 12; ++i) {
+        ASSERT_EQ(one.next(now).what, act::claim);
+        one.on_failure(now, 1.0);
+        const auto step = one.next(now);
+        ASSERT_EQ(step.what, act::pause);
+        EXPECT_GE(step.until - now, before);
+        before = step.until - now;
+        now = step.until;
+    }
+    EXPECT_EQ(before, instant::duration{store_retry_longest});
+}
+
+TEST(Lane, WithoutRoomItIsTriedAgainForAsLongAsThereIsTime) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_no_room(start);
+    EXPECT_EQ(one.next(start).what, act::claim);
+    one.on_no_room(start + 2h);
+    EXPECT_EQ(one.next(start + 2h).what, act::nothing);
+    ASSERT_EQ(one.take_skipped().size(), 1u);
+}
+
+TEST(Lane, ACalledOffClaimLeavesTheLaneFree) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_called_off();
+    EXPECT_TRUE(one.is_idle());
+    one.offer_firing(second, start, 0ms, 0ms);
+    EXPECT_EQ(one.next(start).what, act::claim);
+}
+
+// -- what is on the board
+
+TEST(Lane, WhatIsOnTheBoardIsNewOnceUntilItsAnswer) {
+    auto one = lane_of(remembering::at_least_once);
+    EXPECT_TRUE(one.offer_trigger("t", start));
+    EXPECT_FALSE(one.offer_trigger("t", start));
+    ASSERT_EQ(one.next(start).what, act::claim);
+    EXPECT_FALSE(one.offer_trigger("t", start));
+    one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
+    EXPECT_TRUE(one.offer_trigger("t", start));
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_failure(start, even);
+    EXPECT_TRUE(one.is_idle());
+    EXPECT_TRUE(one.offer_orphan("o", first, start));
+    EXPECT_FALSE(one.offer_orphan("o", first, start));
+}
+
+TEST(Lane, OrphansComeBeforeLaterFiringsAndTriggersLast) {
+    auto one = lane_of(remembering::at_least_once, overlap::queue);
+    EXPECT_TRUE(one.offer_trigger("t", start));
+    one.offer_firing(second, start, 0ms, 0ms);
+    EXPECT_TRUE(one.offer_orphan("o", first, start));
+    std::vector<wish_kind> order;
+    while (one.next(start).what == act::claim) {
+        order.push_back(one.wanted().kind);
+        one.on_granted();
+        one.on_ended(ending::settled, start);
+    }
+    EXPECT_EQ(order, (std::vector{wish_kind::orphan, wish_kind::firing, wish_kind::trigger}));
+}
+
+TEST(Lane, AnOrphanWhoseFiringWaitsHereIsTakenUpByThat) {
+    auto one = lane_of(remembering::at_least_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    EXPECT_FALSE(one.offer_orphan("o", first, start));
+    ASSERT_EQ(one.next(start).what, act::claim);
+    EXPECT_FALSE(one.offer_orphan("o", first, start));
+}
+
+TEST(Lane, TakesNoMoreTriggersThanItsBound) {
+    auto one = lane_of(remembering::at_most_once);
+    for (std::size_t i = 0; i < triggers_queued_max; ++i)
+        EXPECT_TRUE(one.offer_trigger("t" + std::to_string(i), start));
+    EXPECT_FALSE(one.offer_trigger("one more", start));
+}
+
+TEST(Lane, APausedJobKeepsItsTriggers) {
+    auto one = lane_of(remembering::at_most_once, overlap::queue);
+    one.offer_firing(first, start, 0ms, 0ms);
+    EXPECT_TRUE(one.offer_trigger("t", start));
+    one.forget_firings();
+    ASSERT_EQ(one.next(start).what, act::claim);
+    EXPECT_EQ(one.wanted().kind, wish_kind::trigger);
+}
+
+// Whoever is to be left to others first is not late because of that.
+TEST(Lane, WhatIsHeldBackBeginsLaterAndHasAsMuchTimeAsTheOthers) {
+    lane_rules rules;
+    rules.lateness_max = 1s;
+    lane one{rules};
+    one.offer_firing(first, start, 0ms, 10s);
+    const auto step = one.next(start);
+    ASSERT_EQ(step.what, act::pause);
+    EXPECT_EQ(step.until, start + 10s);
+    EXPECT_EQ(one.next(start + 11s).what, act::claim);
+}
+
 // Every pause ends at an instant at which something else is to be done.
 TEST(Lane, NoPauseEndsWhereAnotherLikeItBegins) {
     auto one = lane_of(remembering::at_most_once);
