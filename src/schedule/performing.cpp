@@ -116,7 +116,17 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
             me.slots_.give_back();
             co_return lane_of.on_called_off();
         }
+        if (bound > 0 && home->running >= bound) {
+            me.slots_.give_back();
+            co_return lane_of.on_no_room(lease_clock::now());
+        }
     }
+    // Counted from here: partitions of a job that come due together ask at the same time.
+    ++home->running;
+    const auto leave = [&] {
+        --home->running;
+        me.slots_.give_back();
+    };
     auto options = which->plan->lease;
     if (lane_of.wanted().firing && !lane_of.wanted().passed &&
         which->plan->lane.mode != remembering::off) {
@@ -142,9 +152,9 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
             lane_of.on_granted();
             auto performing = perform(self, which, std::nullopt);
             co_await std::move(performing);
-            co_return;
+            co_return leave();
         }
-        me.slots_.give_back();
+        leave();
         co_return lane_of.on_failure(at, me.chance());
     }
     if (std::exchange(me.store_down_, false)) me.say(tone::info, "the store answers again");
@@ -154,9 +164,9 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
         std::optional<lease> held{lease{std::move(*won)}};
         auto performing = perform(self, which, std::move(held));
         co_await std::move(performing);
-        co_return;
+        co_return leave();
     }
-    me.slots_.give_back();
+    leave();
     if (auto* other = std::get_if<busy>(&*answer)) {
         auto settling = settle_busy(self, which, std::move(*other));
         co_await std::move(settling);
@@ -311,7 +321,6 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     const auto plan = which->plan;
     const auto wanted = which->decisions.wanted();
     const auto home = which->owner.lock();
-    if (home) ++home->running;
     auto run = std::make_shared<active_run>();
     run->where = which;
     run->plan = plan;
@@ -393,12 +402,8 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         co_await std::move(releasing);
     }
     if (wanted.kind == wish_kind::trigger) me.triggers_.erase(wanted.id);
-    if (home) {
-        --home->running;
-        if (me.journal_ && ++home->ended % prune_every == 1)
-            me.spawn(prune(self, plan->name, plan->keep_runs));
-    }
-    me.slots_.give_back();
+    if (home && me.journal_ && ++home->ended % prune_every == 1)
+        me.spawn(prune(self, plan->name, plan->keep_runs));
     which->decisions.on_ended(how_it_ended, lease_clock::now());
 }
 
