@@ -18,8 +18,8 @@ std::vector<benchmark>& registry() {
 
 }  // namespace
 
-benchmark::benchmark(int rank, std::string name, void (*run)())
-    : rank{rank}, name{std::move(name)}, run{run} {
+benchmark::benchmark(int rank, std::string name, void (*run)(), asked when)
+    : rank{rank}, name{std::move(name)}, run{run}, when{when} {
     auto& all = registry();
     all.insert(std::upper_bound(all.begin(), all.end(), rank,
                                 [](int mine, const benchmark& other) { return mine < other.rank; }),

@@ -40,13 +40,17 @@ void print_row(const std::string& what, const std::string& bare, const std::stri
                double ratio, const std::string& goal, bool met);
 std::string micros_text(double value);
 
+// Whether a benchmark is run when none is named: some take too long for that.
+enum class asked { always, by_name };
+
 // A part of the table. Registered by the file that measures it: only those engines are there that
 // were built in. In the table they stand by their rank.
 struct benchmark {
-    benchmark(int rank, std::string name, void (*run)());
+    benchmark(int rank, std::string name, void (*run)(), asked when = asked::always);
     int rank;
     std::string name;
     void (*run)();
+    asked when;
 };
 // Sorted by rank.
 const std::vector<benchmark>& benchmarks();
