@@ -529,9 +529,11 @@ awaitable<body_result> dispatcher::attempt_once(self_ptr self, std::shared_ptr<a
 awaitable<void> dispatcher::watch_timeouts(self_ptr self, std::shared_ptr<active_run> run,
                                            int attempt) {
     auto& me = *self;
+    const auto still = [&] { return run->doing && run->order.attempt == attempt; };
+    // What never began is over by now, and would be kept until its timeout.
+    if (!still()) co_return;
     auto timer = std::make_shared<boost::asio::steady_timer>(me.loop_.get_executor());
     run->timeout_timer = timer;
-    const auto still = [&] { return run->doing && run->order.attempt == attempt; };
     const auto soft = run->plan->soft_timeout;
     const auto hard = run->plan->timeout;
     if (soft.count() > 0) {
