@@ -154,7 +154,7 @@ class End(AgentCase):
         short = job("short", f"echo run > {self.folder}/short; until [ -e {self.folder}/go ]; do sleep 0.05; done")
         stubborn = job("stubborn", f"trap '' TERM; echo run > {self.folder}/stubborn; while :; do sleep 0.05; done", grace="500ms")
         tick = job("tick", "true", schedule="@every 1s")
-        agent = self.agent("node-a", short, stubborn, tick, shutdown_grace="3s").start()
+        agent = self.agent("node-a", short, stubborn, tick, shutdown_grace="5s").start()
         first, second = self.run_now("short"), self.run_now("stubborn")
         until(lambda: self.lines("short") and self.lines("stubborn") and self.runs("tick"))
         self.assertEqual(self.nodes()["node-a"]["state"], "live")
@@ -241,7 +241,7 @@ class End(AgentCase):
 
 class Misfire(AgentCase):
     def test_what_was_missed_runs_once_or_not_at_all(self):
-        firing = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(seconds=4)
+        firing = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(seconds=6)
         minutely = f"{firing.second} * * * * *"
         agent = self.agent("node-a", job("often", "true", schedule="@every 1s", ttl="2s"),
                            job("run-once", "true", schedule=minutely, misfire="run-once"),
