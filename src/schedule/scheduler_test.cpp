@@ -19,8 +19,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr lease_options brief{.ttl = 5s, .grace = 0ms};
-constexpr lease_options brief_at_least_once{
-    .ttl = 5s, .mode = delivery::at_least_once, .grace = 0ms};
 const schedule_options each_second{.cron = "* * * * * *"};
 const schedule_options when_asked{};
 
@@ -54,6 +52,9 @@ TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
               "job 'j': retries.factor is 0.500000: take 1 to 100");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .soft_timeout = 2s, .timeout = 1s}),
               "job 'j': soft_timeout is not below timeout: lower it, or leave it out");
+    EXPECT_EQ(refusal(good, when_asked),
+              "the job 'j' has no cron, and there is no journal through which to ask for it: give "
+              "one of the two");
     auto named = good;
     named.lease.firing = occurrence{1};
     EXPECT_THAT(refusal(named, each_second), testing::HasSubstr("firing names one occurrence"));
@@ -303,6 +304,17 @@ TEST(Scheduler, ACoroutineRunsItAndItMayBeRunAgain) {
         ended.get();
     }
     EXPECT_EQ(one.rows("j", run_status::completed).size(), 2u);
+}
+
+TEST(Scheduler, AJournalThatCannotBeOpenedIsAnErrorAtOnce) {
+    schedule_world one;
+    auto where = one.open_with_journal([](net::loop&) -> std::shared_ptr<journal> {
+        throw store_error{failure{errc::denied, "the journal's file is another's"}};
+    });
+    scheduler cron{where};
+    EXPECT_THROW(cron.run({}), store_error);
+    // And not that it runs already.
+    EXPECT_THROW(cron.run({}), store_error);
 }
 
 TEST(Scheduler, RunsOnceAtATime) {

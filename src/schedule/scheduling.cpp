@@ -70,6 +70,10 @@ scheduling::scheduling(runtime::core& home, scheduler_options options)
     : home_{home}, options_{with_defaults(std::move(options))} {}
 
 void scheduling::add(const pawl::job& what, const schedule_options& when) {
+    if (when.cron.empty() && !home_.keeps_records())
+        throw option_error{"the job '" + what.name +
+                           "' has no cron, and there is no journal through which to ask for it: "
+                           "give one of the two"};
     auto plan = plan_of(what, when, options_.node, *home_.running(), around_);
     {
         const std::lock_guard lock{mutex_};
