@@ -1,5 +1,6 @@
 #include "net/blocking_pool.hpp"
 
+#include <system_error>
 #include <utility>
 
 namespace pawl::net {
@@ -8,10 +9,18 @@ void blocking_pool::submit(blocking_job job) {
     const std::lock_guard lock{mutex_};
     if (stopping_) return;
     queue_.push_back(std::move(job));
-    if (idle_ < queue_.size() && threads_.size() < threads_max_)
-        threads_.emplace_back([this] { work(); });
-    else
-        changed_.notify_one();
+    if (idle_ < queue_.size() && threads_.size() < threads_max_) {
+        try {
+            threads_.emplace_back([this] { work(); });
+            return;
+        } catch (const std::system_error&) {
+            // The machine has no more threads. Those that are there do it, in their time.
+            if (!threads_.empty()) return changed_.notify_one();
+            queue_.pop_back();
+            throw;
+        }
+    }
+    changed_.notify_one();
 }
 
 void blocking_pool::work() {

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <latch>
+#include <system_error>
 
 namespace pawl::net {
 namespace {
@@ -28,6 +32,24 @@ TEST(BlockingPool, StopWaitsForTheRunningJobAndDropsTheRest) {
     pool.stop();
     pool.submit([&] { ++ran; });
     EXPECT_EQ(ran, 1);
+}
+
+// In a process that may have no second thread: whoever submits is told, and nothing stays behind.
+TEST(BlockingPool, WhereNoThreadCanStartTheJobIsRefused) {
+    const auto try_it = [] {
+        const rlimit none{0, 0};
+        if (setrlimit(RLIMIT_NPROC, &none) != 0) _exit(3);
+        // The limit is not root's.
+        if (getuid() == 0 && setresuid(65534, 65534, 65534) != 0) _exit(4);
+        blocking_pool pool{2};
+        try {
+            pool.submit([] { _exit(5); });
+        } catch (const std::system_error&) {
+            _exit(0);
+        }
+        _exit(6);
+    };
+    EXPECT_EXIT(try_it(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -8,6 +8,8 @@
 
 #include <exception>
 #include <stop_token>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace pawl::schedule {
@@ -50,12 +52,18 @@ public:
         work->what = what_;
         work->now = told_of(order);
         std::weak_ptr<function_body> weak = self;
-        around_->threads->submit([work, weak, bell = around_->bell] {
+        const auto perform = [work, weak, bell = around_->bell] {
             work->perform();
             bell->post([weak] {
                 if (const auto who = weak.lock()) who->finish();
             });
-        });
+        };
+        try {
+            around_->threads->submit(perform);
+        } catch (const std::system_error& error) {
+            how.reason = std::string{"there is no thread for it: "} + error.what();
+            co_return how;
+        }
         while (!finished_) {
             boost::system::error_code woken;
             auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
