@@ -140,8 +140,9 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
 awaitable<void> dispatcher::keep_published(self_ptr self) {
     auto& me = *self;
     while (!me.stopping()) {
-        auto waiting =
-            me.sleep(me.publish_timer_, me.unpublished_ ? publish_retry : publish_interval);
+        // Nothing has changed, so many jobs are told again less often: a thousand of them a minute.
+        const auto seldom = publish_interval * static_cast<long>(1 + me.jobs_.size() / 1000);
+        auto waiting = me.sleep(me.publish_timer_, me.unpublished_ ? publish_retry : seldom);
         co_await std::move(waiting);
         if (me.stopping()) break;
         const std::vector<std::string> retired = std::exchange(me.retired_, {});
