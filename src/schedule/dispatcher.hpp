@@ -46,6 +46,8 @@ constexpr millis share_hold_back{2'000};
 constexpr millis clock_offset_tolerated{500};
 // How long a run may wait for its journal before it begins without it, and ends without it.
 constexpr millis journal_patience{2'000};
+// The same once the journal is known to be down: a job of every second keeps its pace without it.
+constexpr millis journal_patience_down{100};
 // A run that is taken up again and again beyond its retries kills whoever runs it.
 constexpr int takeovers_max = 10;
 // That a job has run without a lease is audited when the journal is back, if that is within an
@@ -203,6 +205,9 @@ private:
     boost::asio::awaitable<void> sleep(boost::asio::steady_timer& timer, millis how_long) const;
     bool was_cut_off(instant now) const;
     bool stopping() const noexcept { return stopping_; }
+    millis patience_with_journal() const noexcept {
+        return journal_down_ ? journal_patience_down : journal_patience;
+    }
 
     // Constant after construction
     net::loop& loop_;

@@ -336,7 +336,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     auto start = me.start_of(*which, held);
     const bool triggered = wanted.kind == wish_kind::trigger;
     auto beginning_of = runtime::run_recorder::begin(
-        run->record, start, triggered ? trigger_patience : journal_patience);
+        run->record, start, triggered ? trigger_patience : me.patience_with_journal());
     const auto told = co_await std::move(beginning_of);
     const auto begun = told.value_or(beginning{begin_outcome::begun, start.id});
     // Only the journal knows whether a trigger has been answered, and will offer it again.
@@ -388,7 +388,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         if (me.watcher_) me.watcher_->on_run_ended(plan->name, how.status, took);
         const auto status = how.status;
         auto finishing =
-            runtime::run_recorder::finish(run->record, std::move(how), journal_patience);
+            runtime::run_recorder::finish(run->record, std::move(how), me.patience_with_journal());
         co_await std::move(finishing);
         me.active_.erase(begun.id);
         if (held && is_over(status) && status != run_status::lost) held->mark_done();
