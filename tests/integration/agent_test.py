@@ -313,3 +313,18 @@ class StoreDown(AgentCase):
         count = len(self.lines("shut"))
         until(lambda: len(self.lines("shut")) > count)
         agent.stop()
+
+    def test_without_its_journal_a_job_keeps_its_pace_and_is_written_down_later(self):
+        server = self.redis()
+        server.process.kill()
+        server.process.wait()
+        agent = self.agent("node-a", job("tick", f'echo "$PAWL_OCCURRENCE" >> {self.folder}/tick', schedule="@every 2s"),
+                           journal=f"{server.url}?timeout=300ms").start()
+        agent.says("does not answer")
+        until(lambda: len(self.lines("tick")) >= 3)
+        ran = [datetime.datetime.fromisoformat(one.replace("Z", "+00:00")) for one in self.lines("tick")[:3]]
+        self.assertEqual([(after - before).seconds for before, after in zip(ran, ran[1:])], [2, 2])
+        server.begin()
+        self.store = server.url
+        until(lambda: {one["occurrence"] for one in self.runs("tick") if one["status"] == "completed"} >= set(self.lines("tick")[:3]))
+        agent.stop()
