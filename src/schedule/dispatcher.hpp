@@ -234,6 +234,7 @@ private:
     std::unordered_map<std::string, std::int64_t> known_since_;    // by job: when it was published
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
     bool unpublished_ = false;          // the journal did not take what the jobs are
+    std::size_t keys_looked_at_ = 0;    // for lost beginnings, since the start
     std::vector<std::string> live_nodes_;
     std::optional<std::chrono::microseconds> clock_offset_;
     std::optional<instant> board_seen_;

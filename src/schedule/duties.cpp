@@ -492,9 +492,11 @@ awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
     std::vector<std::shared_ptr<track>> tracks;
     for (const auto& [name, which] : me.jobs_)
         if (which->plan->lane.mode == remembering::at_most_once && which->plan->when)
-            for (const auto& one : which->tracks)
-                if (tracks.size() < keys_checked_max) tracks.push_back(one);
-    for (const auto& one : tracks) {
+            for (const auto& one : which->tracks) tracks.push_back(one);
+    // Where there are more than one look takes, the next look goes on behind this one.
+    const auto looked_at = std::min(tracks.size(), keys_checked_max);
+    for (std::size_t i = 0; i < looked_at; ++i) {
+        const auto one = tracks[me.keys_looked_at_++ % tracks.size()];
         if (me.stopping()) co_return;
         auto looking = me.engine_->store().inspect(one->key);
         const auto seen = co_await std::move(looking);
