@@ -199,7 +199,7 @@ TEST(Configuration, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
          "f:2:1: listen opens '0.0.0.0' to other machines, but there is no [[user]]; add one"},
         {"[agent]\nlisten = \"127.evil.example:80\"", "f:2:1: listen opens '127.evil.example'"},
         {"[agent]\ntls = { cert = \"x\" }", "f:2:7: tls lacks key"},
-        {"[agent]\nmax_concurrent_runs = 0", "f:2:23: max_concurrent_runs is 0; give 1 to 10,000"},
+        {"[agent]\nmax_concurrent_runs = 0", "f:2:23: max_concurrent_runs is 0; give 1 to 4,000"},
         {"[agent]\nshutdown_grace = 30",
          "f:2:18: shutdown_grace is an integer; write a duration in quotes, such as \"30s\""},
         {"[agent]\nname = \"a b\"", "f:2:10: name has white space"},
