@@ -83,7 +83,7 @@ if(PAWL_NEEDS_STATIC)
     endif()
   endforeach()
   # Without .pc files of their own.
-  set(libs_private " -ldate-tz")
+  set(libs_private " -ldate-tz -ltomlplusplus -lboost_json")
   if(PAWL_NEEDS_ZOOKEEPER)
     string(APPEND libs_private " -lzookeeper_mt")
   endif()
