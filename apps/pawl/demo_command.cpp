@@ -385,7 +385,7 @@ private:
         };
         if (options_.json) {
             boost::json::array lines;
-            for (const auto& one : faults_) lines.push_back(boost::json::value{one});
+            for (const auto& one : faults_) lines.emplace_back(one);
             const auto ms = [](const auto& takeover) {
                 return takeover ? std::chrono::floor<millis>(*takeover).count() : -1;
             };
