@@ -1,4 +1,5 @@
 // pawl exec KEY -- COMMAND…: runs a command on one node at a time.
+#include "agent/environment.hpp"
 #include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
@@ -16,7 +17,6 @@
 #include <boost/asio/use_future.hpp>
 
 #include <csignal>
-#include <filesystem>
 #include <future>
 #include <memory>
 
@@ -74,14 +74,6 @@ plan plan_of(const exec_options& what) {
     return made;
 }
 
-// The command may go elsewhere, so a relative path would name another file there.
-std::string store_for_command(const std::string& url) {
-    constexpr std::string_view scheme = "sqlite:";
-    if (!url.starts_with(scheme) || url.size() == scheme.size() || url[scheme.size()] == '/')
-        return url;
-    return std::string{scheme} + std::filesystem::absolute(url.substr(scheme.size())).string();
-}
-
 exec::command command_for(const exec_options& what, const std::string& store,
                           const std::string& journal, const std::string& owner, fence_token token,
                           const beginning& begun) {
@@ -92,10 +84,10 @@ exec::command command_for(const exec_options& what, const std::string& store,
         {"PAWL_OWNER", owner},
         {"PAWL_RUN_ID", begun.id},
         {"PAWL_OCCURRENCE", what.occurrence},
-        {"PAWL_STORE", store_for_command(store)},
+        {"PAWL_STORE", agent::absolute_url(store)},
         {"PAWL_CHECKPOINT", begun.checkpoint},
     };
-    if (!journal.empty()) variables.emplace_back("PAWL_JOURNAL", store_for_command(journal));
+    if (!journal.empty()) variables.emplace_back("PAWL_JOURNAL", agent::absolute_url(journal));
     wanted.environment = exec::environment_with(variables);
     if (exec::holds_terminal()) wanted.place = exec::placement::foreground;
     return wanted;
