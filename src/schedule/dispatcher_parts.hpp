@@ -59,7 +59,6 @@ struct dispatcher::active_run {
     std::shared_ptr<body> doing;
     run_order order;
     std::optional<stop_cause> cause;
-    std::string cancelled_by;
     instant begun{};
     instant stop_at = instant::max();
     instant kill_at = instant::max();

@@ -439,7 +439,7 @@ run_end dispatcher::judge(const active_run& run, const body_result& what, const 
         how.status = run_status::completed;
     } else if (run.cause == stop_cause::cancelled) {
         how.status = run_status::cancelled;
-        how.reason = "cancelled" + (run.cancelled_by.empty() ? "" : " by " + run.cancelled_by);
+        how.reason = "cancelled";
     } else if (run.cause == stop_cause::shutdown) {
         how.status = again ? run_status::abandoned : run_status::cancelled;
         how.reason = "the node was shut down";
