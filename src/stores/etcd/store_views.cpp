@@ -157,15 +157,17 @@ async<void> etcd_store::do_wait(std::string key, fence_token holder) {
         if (!place) co_return result<void>{};
         watch mine{watches_, *place, seen->revision + 1};
         const auto placed = co_await mine.placed(deadline);
+        cancelled = co_await is_cancelled();
+        if (cancelled) co_return result<void>{};
         if (placed.has_error()) co_return placed.error();
         if (*placed > seen->revision) {
             // Something has changed meanwhile, and it may have been this.
             const auto now = co_await look(key, deadline);
+            cancelled = co_await is_cancelled();
+            if (cancelled) co_return result<void>{};
             if (now.has_error()) co_return now.error();
             if (held_at(*now, key, holder) != place) co_return result<void>{};
         }
-        cancelled = co_await is_cancelled();
-        if (cancelled) co_return result<void>{};
         const auto ended = co_await mine.deleted();
         cancelled = co_await is_cancelled();
         if (cancelled) co_return result<void>{};
