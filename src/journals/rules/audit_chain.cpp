@@ -71,4 +71,26 @@ std::optional<std::uint64_t> first_broken(std::span<const audit_entry> entries) 
     return std::nullopt;
 }
 
+void chain_walk::take(std::span<const audit_entry> page) {
+    for (const auto& entry : page) {
+        const bool follows =
+            !later_ || (later_->previous == entry.hash && later_->sequence == entry.sequence + 1);
+        const bool starts_well = entry.sequence != 1 || entry.previous == chain_start();
+        if (!follows || !starts_well || hash_of(entry) != entry.hash) {
+            broken_ = {entry.sequence,
+                       "entry " + std::to_string(entry.sequence) + " does not fit the chain"};
+            over_ = true;
+            return;
+        }
+        later_ = entry;
+        ++verified_;
+    }
+    if (later_ && later_->sequence <= 1) over_ = true;
+    if (over_ || !page.empty()) return;
+    over_ = true;
+    if (later_)
+        broken_ = {later_->sequence,
+                   "entries before " + std::to_string(later_->sequence) + " are missing"};
+}
+
 }  // namespace pawl::journals

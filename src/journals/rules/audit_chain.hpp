@@ -27,4 +27,29 @@ audit_entry next_entry(std::uint64_t sequence, const std::string& hash, const au
 // do. The oldest comes first; it may be any entry, and if it is the first, its start is checked.
 std::optional<std::uint64_t> first_broken(std::span<const audit_entry> entries);
 
+// Checks a whole chain page by page, from its newest entry back to its first.
+class chain_walk {
+public:
+    struct fault {
+        std::uint64_t sequence = 0;
+        std::string what;  // one line
+    };
+
+    // The page that begins where the last one ended, the newest first; an empty one is the end.
+    void take(std::span<const audit_entry> page);
+    // Where the next page begins: what journal::list_audit calls `before`.
+    std::uint64_t before() const noexcept { return later_ ? later_->sequence : 0; }
+    // The first entry has been seen, something does not fit, or there is nothing more.
+    bool is_over() const noexcept { return over_; }
+
+    std::uint64_t verified() const noexcept { return verified_; }
+    const std::optional<fault>& broken() const noexcept { return broken_; }
+
+private:
+    std::optional<audit_entry> later_;
+    std::uint64_t verified_ = 0;
+    std::optional<fault> broken_;
+    bool over_ = false;
+};
+
 }  // namespace pawl::journals

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace pawl::journals {
@@ -83,6 +85,56 @@ TEST(AuditChain, FieldsThatRunTogetherAreToldApart) {
     other.actor = "a";
     other.action = "bc";
     EXPECT_NE(hash_of(one), hash_of(other));
+}
+
+// Feeds a chain to a walk by pages, the newest first, as a journal hands it out.
+chain_walk walked(const std::vector<audit_entry>& entries, std::size_t page_size) {
+    const std::vector<audit_entry> newest_first{entries.rbegin(), entries.rend()};
+    chain_walk walk;
+    for (std::size_t from = 0; !walk.is_over(); from += page_size) {
+        const auto begin = std::min(from, newest_first.size());
+        const auto many = std::min(page_size, newest_first.size() - begin);
+        walk.take(std::span{newest_first}.subspan(begin, many));
+    }
+    return walk;
+}
+
+TEST(AuditChain, AWalkByPagesOfAnySizeVerifiesAWholeChain) {
+    for (const std::size_t page_size : {1, 2, 5, 7}) {
+        const auto walk = walked(chain_of(5), page_size);
+        EXPECT_FALSE(walk.broken());
+        EXPECT_EQ(walk.verified(), 5u);
+    }
+    EXPECT_EQ(walked({}, 3).verified(), 0u);
+    EXPECT_FALSE(walked({}, 3).broken());
+}
+
+// Goal: it finds what first_broken finds, wherever the pages end. Method: one entry changed, taken
+// out, or the first ones cut off.
+TEST(AuditChain, AWalkFindsWhatWasChangedOrTakenOut) {
+    for (const std::size_t page_size : {1, 2, 3, 10}) {
+        auto changed = chain_of(5);
+        changed[2].detail += "!";
+        ASSERT_TRUE(walked(changed, page_size).broken());
+        EXPECT_EQ(walked(changed, page_size).broken()->sequence, 3u);
+        EXPECT_EQ(walked(changed, page_size).verified(), 2u);
+
+        auto rewritten = chain_of(5);
+        rewritten[2].detail += "!";
+        rewritten[2].hash = hash_of(rewritten[2]);
+        ASSERT_TRUE(walked(rewritten, page_size).broken());
+        EXPECT_EQ(walked(rewritten, page_size).broken()->sequence, 3u);
+
+        auto missing = chain_of(5);
+        missing.erase(missing.begin() + 2);
+        ASSERT_TRUE(walked(missing, page_size).broken());
+        EXPECT_EQ(walked(missing, page_size).broken()->sequence, 2u);
+
+        auto cut_off = chain_of(5);
+        cut_off.erase(cut_off.begin(), cut_off.begin() + 2);
+        ASSERT_TRUE(walked(cut_off, page_size).broken());
+        EXPECT_EQ(walked(cut_off, page_size).broken()->what, "entries before 3 are missing");
+    }
 }
 
 }  // namespace
