@@ -21,6 +21,7 @@ public:
     virtual ~observer() = default;
 
     virtual void on_acquire(std::string_view /*key*/, acquire_outcome, millis /*waited*/) {}
+    // Not renewed and no failure in a row: the store said that the lease is lost.
     virtual void on_renew(std::string_view /*key*/, bool /*renewed*/, int /*failures_in_a_row*/) {}
     // max_renew_failures renewals in a row had no answer. The lease is still trusted for `left`.
     virtual void on_trouble(std::string_view /*key*/, int /*failures*/, millis /*left*/) {}

@@ -43,6 +43,12 @@ public:
     void on_run_ended(const std::string& job, run_status status, millis took) override {
         if (other_) other_->on_run_ended(job, status, took);
     }
+    void on_retry(const std::string& job) override {
+        if (other_) other_->on_retry(job);
+    }
+    void on_run_judged(const std::string& job, run_status status) override {
+        if (other_) other_->on_run_judged(job, status);
+    }
     void on_skipped(const std::string& job, occurrence firing, schedule::skip_reason why) override {
         say(tone::info, "a firing of '" + job + "' is skipped: " + std::string{text_of(why)});
         if (other_) other_->on_skipped(job, firing, why);
@@ -55,6 +61,9 @@ public:
     }
     void on_stale_runs(std::size_t how_many) override {
         if (other_) other_->on_stale_runs(how_many);
+    }
+    void on_journal(bool answers) override {
+        if (other_) other_->on_journal(answers);
     }
 
 private:
@@ -93,7 +102,8 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
     made_of.loop = &me.loop_;
     made_of.engine = me.parts_.core->running();
     made_of.records = me.parts_.records;
-    made_of.me = {me.configured_.agent.name, made_of.engine->owner(), me.parts_.version, ""};
+    made_of.me = {me.configured_.agent.name, made_of.engine->owner(), me.parts_.version,
+                  me.parts_.address};
     made_of.runs_max = static_cast<std::size_t>(me.configured_.agent.max_concurrent_runs);
     const auto ready = [&me] {
         me.say(tone::info, "node '" + me.configured_.agent.name + "' is ready");
@@ -157,6 +167,21 @@ awaitable<void> agent::watch_file(std::shared_ptr<agent> self) {
     }
 }
 
+condition agent::look() const {
+    condition seen;
+    seen.running_max = static_cast<std::size_t>(configured_.agent.max_concurrent_runs);
+    seen.jobs = configured_.jobs.size();
+    seen.draining = stop_.stop_requested();
+    if (!dispatcher_) return seen;
+    seen.ready = dispatcher_->is_ready();
+    seen.running = dispatcher_->running();
+    for (const auto& job : configured_.jobs)
+        if (const auto next = dispatcher_->next_firing(job.name))
+            seen.next_firings.emplace_back(
+                job.name, std::chrono::floor<millis>(*next).time_since_epoch().count());
+    return seen;
+}
+
 std::string agent::summary() const { return std::to_string(configured_.jobs.size()) + " jobs"; }
 
 awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
@@ -192,6 +217,7 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
         me.configured_ = std::move(read.values);
         me.configured_.agent = agent_now;
         me.use(me.configured_);
+        if (me.parts_.on_configured) me.parts_.on_configured(me.configured_);
         me.say(tone::info, why + ": the configuration is in force, with " +
                                std::to_string(me.configured_.jobs.size()) + " jobs");
     } while (me.reload_again_);

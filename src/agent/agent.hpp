@@ -16,6 +16,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace pawl::agent {
 
@@ -28,8 +30,21 @@ struct agent_parts {
     std::function<config::parsed_configuration()> read_again{};  // blocks
     addresses stores{};                                          // as commands are told
     std::string version{};
+    std::string address{};  // of its API, as others reach it; empty: none
+    // Another configuration is in force.
+    std::function<void(const config::settings&)> on_configured{};
     std::function<void(schedule::tone, std::string_view)> say{};
     std::shared_ptr<schedule::dispatch_observer> watcher{};  // beside what is said
+};
+
+// How it stands at one moment.
+struct condition {
+    bool ready = false;
+    bool draining = false;
+    std::size_t running = 0;
+    std::size_t running_max = 0;
+    std::size_t jobs = 0;
+    std::vector<std::pair<std::string, std::int64_t>> next_firings{};  // Unix milliseconds
 };
 
 // On the loop of its core only. All parts outlive it.
@@ -42,6 +57,8 @@ public:
     // second signal ends the patience of the first. SIGHUP, and a changed file, bring a new
     // configuration, if nothing is wrong with it.
     static boost::asio::awaitable<bool> run(std::shared_ptr<agent> self);
+
+    condition look() const;
 
 private:
     static boost::asio::awaitable<void> watch_signals(std::shared_ptr<agent> self);

@@ -133,9 +133,11 @@ runtime::journal_maker plan_journal(std::string_view store, std::string_view jou
                        " keeps no journal of runs: sqlite, postgresql, mysql and redis do"};
 }
 
-std::unique_ptr<runtime::core> open_core(std::string_view store, std::string_view journal,
-                                         open_options options) {
+std::unique_ptr<runtime::core> open_core(
+    std::string_view store, std::string_view journal, open_options options,
+    const std::function<runtime::store_maker(runtime::store_maker)>& around) {
     auto plan = plan_store(store);
+    if (around) plan.make = around(std::move(plan.make));
     auto records = journal.empty() ? plan.make_journal : plan_journal(store, journal);
     return std::make_unique<runtime::core>(plan.make, std::move(plan.settings), std::move(options),
                                            std::move(records));

@@ -6,6 +6,7 @@
 #include <pawl/spi/journal.hpp>
 #include <pawl/spi/store_settings.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -40,9 +41,10 @@ store_plan plan_store(std::string_view url);
 // when it cannot. Throws option_error for a journal whose engine keeps none.
 runtime::journal_maker plan_journal(std::string_view store, std::string_view journal);
 
-// Both on one loop.
-std::unique_ptr<runtime::core> open_core(std::string_view store, std::string_view journal,
-                                         open_options options);
+// Both on one loop. `around`, where it is given, stands between the store and whoever uses it.
+std::unique_ptr<runtime::core> open_core(
+    std::string_view store, std::string_view journal, open_options options,
+    const std::function<runtime::store_maker(runtime::store_maker)>& around = {});
 
 // sqlite:/var/lib/pawl/pawl.db for root, else sqlite:$XDG_STATE_HOME/pawl/pawl.db. Creates the
 // folder. Throws option_error when there is no home to put it in.

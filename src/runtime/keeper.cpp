@@ -122,7 +122,7 @@ void keeper::take_answer(const std::shared_ptr<holding>& who, instant sent, rene
 }
 
 void keeper::report_renewal(const holding& who, renewal answer, instant now) {
-    const int failures = who.beat.failures();
+    const int failures = answer == renewal::lost ? 0 : who.beat.failures();
     watcher_->on_renew(who.key, answer == renewal::renewed, failures);
     if (answer == renewal::unknown && failures == who.options.max_renew_failures)
         watcher_->on_trouble(who.key, failures,

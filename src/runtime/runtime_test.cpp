@@ -356,7 +356,10 @@ TEST(AsyncRun, RunsTheBodyAwayFromTheCallersThread) {
 }
 
 struct counting : observer {
-    std::atomic<int> granted{0}, refused{0}, lost{0}, released{0}, trouble{0};
+    std::atomic<int> granted{0}, refused{0}, lost{0}, released{0}, trouble{0}, denied{0};
+    void on_renew(std::string_view, bool renewed, int failures) override {
+        if (!renewed && failures == 0) ++denied;
+    }
     void on_trouble(std::string_view, int failures, millis) override { trouble = failures; }
     void on_acquire(std::string_view, acquire_outcome outcome, millis) override {
         ++(outcome == acquire_outcome::granted ? granted : refused);
@@ -388,6 +391,7 @@ TEST(Observer, HearsOfEveryGrantRefusalLossAndRelease) {
     lease->release();
     EXPECT_EQ(ears->granted, 1);
     EXPECT_EQ(ears->refused, 1);
+    EXPECT_EQ(ears->denied, 1);
     EXPECT_EQ(ears->lost, 1);
     EXPECT_EQ(ears->released, 1);
 }

@@ -82,10 +82,16 @@ public:
     virtual void on_ready() {}
     virtual void on_run_begun(const std::string& /*job*/, millis /*late*/, fence_token) {}
     virtual void on_run_ended(const std::string& /*job*/, run_status, millis /*took*/) {}
+    // Another attempt of the run begins.
+    virtual void on_retry(const std::string& /*job*/) {}
+    // This node has written down how a run ended whose own node is silent: lost or abandoned.
+    virtual void on_run_judged(const std::string& /*job*/, run_status) {}
     virtual void on_skipped(const std::string& /*job*/, occurrence, skip_reason) {}
     virtual void on_fail_open(const std::string& /*job*/) {}
     virtual void on_orphan_taken(const std::string& /*job*/) {}
     virtual void on_stale_runs(std::size_t /*how_many*/) {}
+    // Whenever that changes; at first it is taken to answer.
+    virtual void on_journal(bool /*answers*/) {}
 };
 
 // On the loop only.

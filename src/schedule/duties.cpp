@@ -52,11 +52,16 @@ awaitable<void> dispatcher::register_node(self_ptr self) {
     const auto beaten = co_await std::move(beating);
     const auto answered = time::local_now();
     if (beaten.has_error()) {
-        if (!std::exchange(me.journal_down_, true))
+        if (!std::exchange(me.journal_down_, true)) {
             me.say(tone::warn, "the journal does not answer: " + beaten.error().detail);
+            if (me.watcher_) me.watcher_->on_journal(false);
+        }
         co_return;
     }
-    if (std::exchange(me.journal_down_, false)) me.say(tone::info, "the journal answers again");
+    if (std::exchange(me.journal_down_, false)) {
+        me.say(tone::info, "the journal answers again");
+        if (me.watcher_) me.watcher_->on_journal(true);
+    }
     auto listing = me.journal_->list_nodes();
     const auto nodes = co_await std::move(listing);
     if (nodes.has_error()) co_return;
@@ -451,9 +456,10 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
         run_mark who{one.id, one.token};
         auto judging = me.journal_->judge(std::move(who), how);
         const auto judged = co_await std::move(judging);
-        if (judged.has_value() && *judged)
-            me.say(tone::warn, "run " + one.id + " of '" + one.key + "' is " +
-                                   std::string{name_of(how.status)} + ": " + how.reason);
+        if (!judged.has_value() || !*judged) continue;
+        me.say(tone::warn, "run " + one.id + " of '" + one.key + "' is " +
+                               std::string{name_of(how.status)} + ": " + how.reason);
+        if (me.watcher_) me.watcher_->on_run_judged(one.job, how.status);
     }
 }
 
@@ -483,6 +489,7 @@ awaitable<void> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> whic
     co_await std::move(finishing);
     me.say(tone::warn, "the firing of '" + which->key + "' for " +
                            time::format_rfc3339(wall_of(firing)) + " was lost with its node");
+    if (me.watcher_) me.watcher_->on_run_judged(which->plan->name, run_status::lost);
 }
 
 // A node that was lost between a grant and the first line about it has left nothing but the mark at

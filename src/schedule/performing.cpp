@@ -501,6 +501,7 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
         }
         ++tries;
         ++run->order.attempt;
+        if (me.watcher_) me.watcher_->on_retry(run->plan->name);
         if (me.journal_) {
             auto finding = me.journal_->find_run(run->order.run_id);
             const auto row = co_await std::move(finding);
