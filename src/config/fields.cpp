@@ -170,6 +170,7 @@ const field_list<agent_settings>& agent_fields() {
                        const auto text = reader.text(value, listen_fault);
                        return text ? std::optional{parse_listen(*text).value()} : std::nullopt;
                    }),
+        choice_field("metrics", &a::metrics, "\"open\"", {"open", "viewer"}),
         integer_field("max_concurrent_runs", &a::max_concurrent_runs, "8", 1, concurrent_runs_max),
         duration_field("shutdown_grace", &a::shutdown_grace, "\"30s\"", millis{0}, wait_max),
         tls_field(),

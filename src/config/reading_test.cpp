@@ -449,10 +449,22 @@ TEST(Configuration, Warns) {
     EXPECT_THAT(warnings_of(job + "max_concurrent_runs=2"),
                 ElementsAre(HasSubstr("f:4:1: max_concurrent_runs is more than the partitions")));
     const std::string user = "[[user]]\nname='a'\nrole='admin'\ntoken_hash='$argon2id$";
-    EXPECT_THAT(warnings_of(user + "v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA'"), ElementsAre());
-    EXPECT_THAT(warnings_of(user + "v=19$m=65536,t=3,p=4$c2FsdA'"),
-                ElementsAre(HasSubstr("f:2:1: the token_hash of 'a' is not whole")));
-    EXPECT_THAT(warnings_of(user + "v=19$m=65536,t=3,p=4$c2FsdA$aGFzaA'\n[agent]\nlisten='h:1'"),
+    const std::string rest = "$c29tZXNhbHQ$dGhlIGhhc2ggaXRzZWxm'";
+    EXPECT_THAT(warnings_of(user + "v=19$m=65536,t=3,p=4" + rest), ElementsAre());
+    EXPECT_THAT(warnings_of(user + "v=19$m=1048576,t=64,p=16" + rest), ElementsAre());
+    for (const std::string broken :
+         {"v=19$m=65536,t=3,p=4$c29tZXNhbHQ'", "v=19$m=65536,t=3,p=4$c2FsdA$dGhlIGhhc2ggaXRzZWxm'",
+          "v=19$m=65536,t=3,p=4$c29tZXNhbHQ$aGFzaA'", "v=19$m=65536,t=3$c29tZXNhbHQ$aGFzaGhhc2ho'"})
+        EXPECT_THAT(warnings_of(user + broken),
+                    ElementsAre(HasSubstr("f:2:1: the token_hash of 'a' is not whole")))
+            << broken;
+    for (const std::string costs : {"m=1048577,t=3,p=4", "m=65536,t=65,p=4", "m=65536,t=3,p=17",
+                                    "m=0,t=3,p=4", "m=65536,t=3,p=4,x=1", "m=65536,t=3,p=4,",
+                                    "m=-1,t=3,p=4", "m=99999999999,t=3,p=4", "t=3,m=65536,p=4"})
+        EXPECT_THAT(warnings_of(user + "v=19$" + costs + rest),
+                    ElementsAre(HasSubstr("costs too much")))
+            << costs;
+    EXPECT_THAT(warnings_of(user + "v=19$m=65536,t=3,p=4" + rest + "\n[agent]\nlisten='h:1'"),
                 ElementsAre(HasSubstr("f:6:1: listen opens 'h' to other machines without tls")));
 }
 

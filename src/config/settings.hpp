@@ -51,6 +51,8 @@ enum class occurrence_mode { at_most_once, at_least_once, off };
 // What becomes of a firing while the store cannot be reached.
 enum class outage_policy { skip, run };
 enum class user_role { viewer, operator_, admin };
+// Who may scrape /metrics, which name jobs and nodes.
+enum class metrics_access { open, viewer };
 
 struct variable {
     std::string name;
@@ -155,7 +157,8 @@ struct agent_settings {
     base::endpoint listen{"127.0.0.1", 7295};  // port 1 to 65535
     std::int64_t max_concurrent_runs = 8;      // on this node; 1 to 4,000
     millis shutdown_grace{30'000};             // for runs to finish; 0 to 24 h
-    std::optional<tls_files> tls{};            // nothing: plain HTTP
+    metrics_access metrics = metrics_access::open;
+    std::optional<tls_files> tls{};  // nothing: plain HTTP
 
     bool operator==(const agent_settings&) const = default;
 };

@@ -19,6 +19,9 @@ constexpr std::size_t user_name_bytes_max = 64;
 constexpr std::size_t account_bytes_max = 256;
 constexpr std::size_t token_hash_bytes_max = 1024;
 constexpr std::string_view hash_prefix = "$argon2id$";
+// 8 and 12 bytes in base64: what argon2 takes at least, and what nobody hits by chance.
+constexpr std::size_t salt_letters_min = 11;
+constexpr std::size_t hash_letters_min = 16;
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 bool is_blank(char c) { return is_control(c) || c == ' '; }
@@ -92,20 +95,43 @@ maybe_fault token_hash_fault(std::string_view text) {
     return character_fault(text, is_blank, "has white space; write it as it was printed");
 }
 
+namespace {
+
+bool is_base64(std::string_view part, std::size_t letters_min) {
+    return part.size() >= letters_min && std::all_of(part.begin(), part.end(), [](char c) {
+               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '+' || c == '/';
+           });
+}
+
+// Takes a number, and the name before it, off the front of `costs`.
+bool take_cost(std::string_view& costs, std::string_view name, std::uint32_t most) {
+    if (!costs.starts_with(name)) return false;
+    costs.remove_prefix(name.size());
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(costs.data(), costs.data() + costs.size(), value);
+    if (error != std::errc{} || value < 1 || value > most) return false;
+    costs.remove_prefix(static_cast<std::size_t>(end - costs.data()));
+    return true;
+}
+
+bool are_costs(std::string_view costs) {
+    return take_cost(costs, "m=", token_hash_memory_kib_max) &&
+           take_cost(costs, ",t=", token_hash_passes_max) &&
+           take_cost(costs, ",p=", token_hash_lanes_max) && costs.empty();
+}
+
+}  // namespace
+
 bool is_whole_token_hash(std::string_view text) {
-    const auto is_base64 = [](std::string_view part) {
-        return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) {
-            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                   c == '+' || c == '/';
-        });
-    };
     if (!text.starts_with(std::string{hash_prefix} + "v=")) return false;
     const auto hash_at = text.rfind('$');
     const auto salt_at = text.rfind('$', hash_at - 1);
     const auto costs_at = text.rfind('$', salt_at - 1);
-    return costs_at > hash_prefix.size() && text.substr(costs_at + 1).starts_with("m=") &&
-           is_base64(text.substr(salt_at + 1, hash_at - salt_at - 1)) &&
-           is_base64(text.substr(hash_at + 1));
+    return costs_at > hash_prefix.size() &&
+           are_costs(text.substr(costs_at + 1, salt_at - costs_at - 1)) &&
+           is_base64(text.substr(salt_at + 1, hash_at - salt_at - 1), salt_letters_min) &&
+           is_base64(text.substr(hash_at + 1), hash_letters_min);
 }
 
 base::parsed<base::endpoint> parse_listen(std::string_view text) {

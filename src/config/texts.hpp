@@ -3,6 +3,7 @@
 
 #include "base/url.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -29,7 +30,13 @@ base::parsed<base::endpoint> parse_listen(std::string_view text);
 // Only this machine can connect to it.
 bool is_loopback(const base::endpoint& where);
 
-// Whether it has all five parts, so that somebody could log in with it.
+// What a hash may cost, since it is computed for whoever asks: 1 GiB, and some seconds.
+constexpr std::uint32_t token_hash_memory_kib_max = 1'048'576;
+constexpr std::uint32_t token_hash_passes_max = 64;
+constexpr std::uint32_t token_hash_lanes_max = 16;
+
+// Whether it has all five parts, and costs within their bounds, so that somebody could log in with
+// it.
 bool is_whole_token_hash(std::string_view text);
 
 }  // namespace pawl::config
