@@ -1,0 +1,199 @@
+#include "documents/documents.hpp"
+
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "schedule/dispatcher.hpp"
+#include "time/rfc3339.hpp"
+
+namespace pawl::documents {
+namespace {
+
+namespace json = boost::json;
+
+json::value time_of(const std::optional<occurrence>& firing) {
+    if (!firing) return nullptr;
+    return json::string{time_text(number(*firing))};
+}
+
+}  // namespace
+
+std::string time_text(std::int64_t unix_millis) {
+    return time::format_rfc3339(time::wall_instant{millis{unix_millis}});
+}
+
+json::value time_or_null(const std::optional<std::int64_t>& unix_millis) {
+    if (!unix_millis) return nullptr;
+    return json::string{time_text(*unix_millis)};
+}
+
+json::object json_of(const record& lock) {
+    json::object one;
+    one["key"] = lock.key;
+    one["owner"] = lock.owner;
+    one["fence_token"] = number(number(lock.holder) != 0 ? lock.holder : lock.last_token);
+    one["acquired_at"] = time_text(lock.acquired_at);
+    one["remaining_ms"] = lock.remaining.count();
+    one["held"] = number(lock.holder) != 0;
+    one["last_occurrence"] = time_of(lock.last_done);
+    one["waiters"] = lock.waiters.value_or(0);
+    return one;
+}
+
+json::object json_of(const run_record& run) {
+    json::object one;
+    one["id"] = run.id;
+    one["job"] = run.job;
+    one["partition"] = run.partition;
+    one["owner"] = run.owner;
+    one["node"] = run.node;
+    one["fence_token"] = number(run.token);
+    one["occurrence"] = time_of(run.firing);
+    one["trigger"] = run.trigger;
+    one["status"] = name_of(run.status);
+    one["reason"] = run.reason;
+    one["started_at"] = time_text(run.started_at);
+    one["completed_at"] = time_or_null(run.completed_at);
+    one["last_heartbeat"] = time_text(run.last_heartbeat);
+    one["exit_status"] = nullptr;
+    if (run.exit_status) one["exit_status"] = *run.exit_status;
+    one["attempt"] = run.attempt;
+    one["checkpoint"] = run.checkpoint;
+    one["key"] = run.key;
+    one["output_size"] = run.output_size;
+    one["cancel_requested"] = run.cancel_requested;
+    return one;
+}
+
+json::object json_of(const run_event& event) {
+    return {{"at", time_text(event.at)}, {"kind", event.kind},
+            {"text", event.text},        {"node", event.node},
+            {"attempt", event.attempt},  {"fence_token", number(event.token)}};
+}
+
+json::object json_of(const node_entry& node) {
+    return {{"name", node.name},
+            {"id", node.id},
+            {"state", state_of(node)},
+            {"version", node.version},
+            {"address", node.address},
+            {"started_at", time_text(node.started_at)},
+            {"last_seen", time_text(node.last_seen)},
+            {"running", node.running},
+            {"running_max", node.running_max},
+            {"jobs", node.jobs}};
+}
+
+json::object json_of(const audit_entry& entry) {
+    return {{"sequence", entry.sequence}, {"at", time_text(entry.at)}, {"actor", entry.actor},
+            {"action", entry.action},     {"target", entry.target},    {"detail", entry.detail},
+            {"previous", entry.previous}, {"hash", entry.hash}};
+}
+
+json::value json_of(const job_pause* pause) {
+    if (pause == nullptr) return nullptr;
+    return json::object{{"reason", pause->reason}, {"by", pause->by}, {"at", time_text(pause->at)}};
+}
+
+std::string_view state_of(const node_entry& node) {
+    if (node.age > schedule::node_silence_max) return "silent";
+    return node.draining ? "draining" : "live";
+}
+
+std::string_view state_of(const record& lock) {
+    if (number(lock.holder) != 0) return "held";
+    return lock.remaining.count() > 0 ? "lingering" : "free";
+}
+
+std::string text_of(const busy& other, std::string_view key) {
+    const auto name = "'" + base::printable(key) + "'";
+    const auto left = base::format_duration(other.remaining);
+    switch (other.reason) {
+        case busy_reason::held:
+            return name + " is held by " + base::printable(other.owner) + " (token " +
+                   std::to_string(number(other.holder)) + ", " + left + " left)";
+        case busy_reason::lingering:
+            return name + " is held by nobody until its time is up, in " + left;
+        case busy_reason::quarantined:
+            return name +
+                   " is not granted yet: the store may have lost its data and is in quarantine for "
+                   "another " +
+                   left;
+        case busy_reason::early:
+            return name +
+                   " is not granted yet: the occurrence lies too far ahead of the store's clock; "
+                   "try again in " +
+                   left;
+    }
+    return name + " is busy";
+}
+
+std::string eviction_detail(const record& shown, std::string_view reason) {
+    return "token " + std::to_string(number(shown.holder)) + " of " + shown.owner + ": " +
+           std::string{reason};
+}
+
+std::string eviction_line(const record& shown, std::string_view reason) {
+    return "forced release of '" + shown.key + "', held by " + shown.owner + " under token " +
+           std::to_string(number(shown.holder)) + "; reason: " + std::string{reason};
+}
+
+std::string_view word_of(severity level) {
+    switch (level) {
+        case severity::ok:
+            return "OK";
+        case severity::warn:
+            return "WARN";
+        case severity::fail:
+            break;
+    }
+    return "FAIL";
+}
+
+json::object definition_of(const job_entry& job) {
+    boost::system::error_code broken;
+    auto parsed = json::parse(job.definition, broken);
+    if (broken || !parsed.is_object()) return {};
+    return std::move(parsed.as_object());
+}
+
+bool is_enabled(const job_entry& job) {
+    const auto what = definition_of(job);
+    const auto* told = what.if_contains("enabled");
+    return told == nullptr || !told->is_bool() || told->as_bool();
+}
+
+std::vector<std::int64_t> firings_after(const job_entry& job,
+                                        std::chrono::system_clock::time_point from,
+                                        std::size_t count) {
+    return job_terms{job}.firings_after(std::chrono::floor<millis>(from).time_since_epoch().count(),
+                                        count);
+}
+
+json::object json_of(const job_entry& job, const job_pause* pause, const run_record* last,
+                     std::chrono::system_clock::time_point now) {
+    return json_of(job, job_terms{job}, pause, last, now);
+}
+
+json::object json_of(const job_entry& job, const job_terms& terms, const job_pause* pause,
+                     const run_record* last, std::chrono::system_clock::time_point now) {
+    json::object one;
+    one["name"] = job.name;
+    one["schedule"] = job.schedule;
+    one["zone"] = job.zone;
+    one["partitions"] = job.partitions;
+    one["paused"] = json_of(pause);
+    one["next"] = nullptr;
+    if (pause == nullptr) {
+        const auto from = std::chrono::floor<millis>(now).time_since_epoch().count();
+        const auto next = terms.firings_after(from, 1);
+        if (!next.empty()) one["next"] = time_text(next.front());
+    }
+    one["last_run"] = nullptr;
+    if (last != nullptr) one["last_run"] = json_of(*last);
+    one["published_by"] = job.node;
+    one["published_at"] = time_text(job.published_at);
+    one["definition"] = terms.definition;
+    return one;
+}
+
+}  // namespace pawl::documents

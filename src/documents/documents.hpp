@@ -1,0 +1,68 @@
+// What things look like as JSON: the same in the API and with --json, so that a program which reads
+// one reads the other.
+//
+// Names of fields are kept by docs/commands.md and by the schemas of the API's own document. Times
+// are RFC 3339 in UTC, to the millisecond; tokens are numbers below 2^53.
+#pragma once
+
+#include "documents/job_terms.hpp"
+
+#include <pawl/spi/examination.hpp>
+#include <pawl/spi/journal.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <boost/json.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::documents {
+
+std::string time_text(std::int64_t unix_millis);
+// A string, or null.
+boost::json::value time_or_null(const std::optional<std::int64_t>& unix_millis);
+
+boost::json::object json_of(const record& lock);
+boost::json::object json_of(const run_record& run);
+boost::json::object json_of(const run_event& event);
+boost::json::object json_of(const node_entry& node);
+boost::json::object json_of(const audit_entry& entry);
+boost::json::value json_of(const job_pause* pause);  // null when there is none
+
+// live, draining or silent.
+std::string_view state_of(const node_entry& node);
+// held, lingering or free.
+std::string_view state_of(const record& lock);
+
+// Who holds a busy key, and for how long, in one line.
+std::string text_of(const busy& other, std::string_view key);
+// A forced release of the lock as it was shown: what the audit keeps, and what the log says.
+std::string eviction_detail(const record& shown, std::string_view reason);
+std::string eviction_line(const record& shown, std::string_view reason);
+
+// OK, WARN or FAIL.
+std::string_view word_of(severity level);
+
+// What a job's configuration says of it, for people: see agent::describe. Empty when it is not an
+// object.
+boost::json::object definition_of(const job_entry& job);
+bool is_enabled(const job_entry& job);
+
+// The firings of a job after `from`, in Unix milliseconds, at most `count`: by this machine's zone
+// data, and for people. Empty when it fires never, is not enabled, or its schedule is none that
+// this version reads.
+std::vector<std::int64_t> firings_after(const job_entry& job,
+                                        std::chrono::system_clock::time_point from,
+                                        std::size_t count);
+
+// `last` may be null, as may the pause. The next firing is null while the job is paused.
+boost::json::object json_of(const job_entry& job, const job_pause* pause, const run_record* last,
+                            std::chrono::system_clock::time_point now);
+boost::json::object json_of(const job_entry& job, const job_terms& terms, const job_pause* pause,
+                            const run_record* last, std::chrono::system_clock::time_point now);
+
+}  // namespace pawl::documents

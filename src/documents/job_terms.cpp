@@ -1,0 +1,127 @@
+#include "documents/job_terms.hpp"
+
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "documents/documents.hpp"
+#include "schedule/dispatcher.hpp"
+#include "time/cron.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::documents {
+namespace {
+
+namespace json = boost::json;
+
+std::string text_in(const json::object& what, std::string_view name) {
+    const auto* found = what.if_contains(name);
+    return found != nullptr && found->is_string() ? std::string{found->as_string()} : std::string{};
+}
+
+millis duration_in(const json::object& what, std::string_view name, millis otherwise) {
+    const auto length = base::parse_duration(text_in(what, name));
+    return length.has_value() ? *length : otherwise;
+}
+
+bool flag_in(const json::object& what, std::string_view name, bool otherwise) {
+    const auto* found = what.if_contains(name);
+    return found != nullptr && found->is_bool() ? found->as_bool() : otherwise;
+}
+
+std::optional<schedule::firing_rule> rule_of(const job_entry& job, const json::object& what) {
+    const auto when = time::cron::parse(job.schedule);
+    const auto where = time::zone::find(job.zone.empty() ? "UTC" : job.zone);
+    if (when.has_error() || where.has_error()) return std::nullopt;
+    schedule::firing_rule rule{*when, *where};
+    if (text_in(what, "gap") == "skip") rule.policy.gap = time::gap_policy::skip;
+    if (text_in(what, "repeat") == "twice") rule.policy.repeat = time::repeat_policy::twice;
+    rule.lateness_max = duration_in(what, "misfire_window", rule.lateness_max);
+    if (text_in(what, "misfire") == "skip")
+        rule.lateness_max = std::min(rule.lateness_max, schedule::lateness_tolerated);
+    return rule;
+}
+
+}  // namespace
+
+job_terms::job_terms(const job_entry& job)
+    : definition{definition_of(job)},
+      name{job.name},
+      partitions{std::max(job.partitions, std::uint32_t{1})},
+      // A program's job has its name as its key, so that locks.run excludes it.
+      key_prefix{definition.contains("body") ? "" : "job/"},
+      enabled{flag_in(definition, "enabled", true)},
+      remembers{text_in(definition, "occurrence") != "off"},
+      hold{flag_in(definition, "hold", false)},
+      ttl{duration_in(definition, "ttl", millis{30'000})},
+      at_least{duration_in(definition, "at_least", millis{0})},
+      jitter{duration_in(definition, "jitter", millis{0})} {
+    if (enabled) rule = rule_of(job, definition);
+}
+
+std::string job_terms::key(std::uint32_t partition) const {
+    const auto key = key_prefix + name;
+    return partitions == 1 ? key : key + "/" + std::to_string(partition);
+}
+
+std::vector<std::int64_t> job_terms::firings_after(std::int64_t from, std::size_t count) const {
+    std::vector<std::int64_t> found;
+    if (!rule) return found;
+    auto after = time::wall_instant{millis{from}};
+    while (found.size() < count) {
+        const auto next = rule->when.next(after, rule->where, rule->policy);
+        if (!next) break;
+        found.push_back(std::chrono::floor<millis>(*next).time_since_epoch().count());
+        after = *next;
+    }
+    return found;
+}
+
+std::string unknown_job(std::string_view name, const std::vector<std::string_view>& names,
+                        std::string_view otherwise) {
+    const auto meant = base::nearest(name, names);
+    return "no agent has published a job '" + base::printable(name) + "': " +
+           (meant ? "did you mean '" + base::printable(*meant) + "'?" : std::string{otherwise});
+}
+
+json::object dry_run_of(const job_terms& job, const std::vector<std::string>& arguments,
+                        std::size_t live_nodes, const std::vector<planned_run>& runs) {
+    const auto* told = job.definition.if_contains("command");
+    auto command = told != nullptr && told->is_array() ? told->as_array() : json::array{};
+    for (const auto& one : arguments) command.emplace_back(one);
+    json::array all;
+    for (const auto& one : runs) {
+        const bool held = one.lease && one.lease->remaining.count() > 0;
+        json::object shown;
+        shown["key"] = job.key(one.partition);
+        shown["partition"] = one.partition;
+        shown["lease"] = nullptr;
+        if (held) shown["lease"] = json_of(*one.lease);
+        shown["checkpoint"] = one.checkpoint;
+        all.push_back(std::move(shown));
+    }
+    json::object made;
+    made["dry_run"] = true;
+    made["job"] = job.name;
+    made["command"] = std::move(command);
+    made["definition"] = job.definition;
+    made["live_nodes"] = live_nodes;
+    made["runs"] = std::move(all);
+    return made;
+}
+
+std::string last_checkpoint(const std::vector<run_record>& newest_first, std::uint32_t partition) {
+    for (const auto& one : newest_first)
+        if (one.partition == partition && !one.checkpoint.empty()) return one.checkpoint;
+    return "";
+}
+
+bool is_live(const node_entry& node) {
+    return node.age <= schedule::node_silence_max && !node.draining;
+}
+
+std::size_t count_live(const std::vector<node_entry>& nodes) {
+    return static_cast<std::size_t>(std::count_if(nodes.begin(), nodes.end(), is_live));
+}
+
+}  // namespace pawl::documents

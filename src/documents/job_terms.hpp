@@ -1,0 +1,64 @@
+// What a job's entry says about its runs: when they are due, and under which keys.
+//
+// Read once from the JSON that its agent has published, for those who ask about many jobs.
+#pragma once
+
+#include "schedule/timetable.hpp"
+
+#include <pawl/spi/journal.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <boost/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::documents {
+
+struct job_terms {
+    explicit job_terms(const job_entry& job);
+
+    std::string key(std::uint32_t partition) const;
+    // Those after `from`, in Unix milliseconds, at most `count`: by this machine's zone data.
+    std::vector<std::int64_t> firings_after(std::int64_t from, std::size_t count) const;
+
+    boost::json::object definition;  // empty when it is not an object
+    std::string name;
+    std::uint32_t partitions = 1;
+    std::string key_prefix;  // of its leases
+    bool enabled = true;
+    // Nothing: it runs when somebody asks for it, is not enabled, or has a schedule that this
+    // version does not read.
+    std::optional<schedule::firing_rule> rule{};
+    bool remembers = true;  // occurrence is not off
+    bool hold = false;
+    millis ttl{30'000};
+    millis at_least{0};
+    millis jitter{0};
+};
+
+// "no agent has published a job 'x': …", with the nearest of the names where one is meant.
+std::string unknown_job(std::string_view name, const std::vector<std::string_view>& names,
+                        std::string_view otherwise);
+
+// What would run of a job, and what it would be given.
+struct planned_run {
+    std::uint32_t partition = 0;
+    std::optional<record> lease{};  // of its key
+    std::string checkpoint{};
+};
+boost::json::object dry_run_of(const job_terms& job, const std::vector<std::string>& arguments,
+                               std::size_t live_nodes, const std::vector<planned_run>& runs);
+
+// What a resumed run of this partition would be given: of the newest that has saved anything.
+std::string last_checkpoint(const std::vector<run_record>& newest_first, std::uint32_t partition);
+
+// Those that take new runs.
+bool is_live(const node_entry& node);
+std::size_t count_live(const std::vector<node_entry>& nodes);
+
+}  // namespace pawl::documents
