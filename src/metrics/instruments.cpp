@@ -1,0 +1,187 @@
+#include "metrics/instruments.hpp"
+
+#include "metrics/label_text.hpp"
+#include "metrics/measured_store.hpp"
+#include "metrics/process_facts.hpp"
+#include "metrics/sample_shelf.hpp"
+#include "metrics/tally.hpp"
+#include "metrics/watchers.hpp"
+#include "time/clocks.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace pawl::metrics {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+std::int64_t unix_millis_now() {
+    return std::chrono::floor<millis>(time::wall_now().time_since_epoch()).count();
+}
+
+// A node that was started again may be listed twice: the latest counts, for a series that is there
+// twice spoils the whole page.
+MetricFamily instants_of(const char* name, const char* help, const char* label,
+                         const std::vector<std::pair<std::string, std::int64_t>>& instants) {
+    std::map<std::string, std::int64_t> latest;
+    for (const auto& [who, when] : instants) {
+        auto text = label_text(who);
+        if (latest.size() == labels_max && latest.count(text) == 0) text = other_label;
+        auto& known = latest[text];
+        known = std::max(known, when);
+    }
+    MetricFamily family{name, help, MetricType::Gauge, {}};
+    for (const auto& [who, when] : latest) {
+        ClientMetric metric;
+        metric.label.push_back({label, who});
+        metric.gauge.value = static_cast<double>(when) / 1000;
+        family.metric.push_back(std::move(metric));
+    }
+    return family;
+}
+
+MetricFamily single(const char* name, const char* help, MetricType type, double value) {
+    ClientMetric metric;
+    (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+    return {name, help, type, {std::move(metric)}};
+}
+
+std::vector<MetricFamily> families_of(const live_values& now) {
+    const auto count = [](const char* name, const char* help, std::uint64_t value) {
+        return single(name, help, MetricType::Counter, static_cast<double>(value));
+    };
+    std::vector<MetricFamily> all;
+    all.push_back(single("pawl_store_up", "1 while the store answers this node.", MetricType::Gauge,
+                         now.store_up ? 1 : 0));
+    all.push_back(instants_of("pawl_node_heartbeat_timestamp_seconds",
+                              "When a node was last heard of, Unix time.", "node",
+                              now.node_heartbeats));
+    all.push_back(instants_of("pawl_schedule_next_timestamp_seconds",
+                              "When a job is due next, Unix time.", "job", now.next_firings));
+    all.push_back(single("pawl_http_connections", "Connections that the API has open.",
+                         MetricType::Gauge, static_cast<double>(now.connections)));
+    all.push_back(count("pawl_http_connections_accepted_total",
+                        "Connections that the API has taken.", now.accepted));
+    all.push_back(count("pawl_http_connections_refused_total",
+                        "Connections and requests that the API had no room for.", now.refused));
+    all.push_back(count("pawl_http_malformed_total", "Requests that were no HTTP, or too large.",
+                        now.malformed));
+    all.push_back(count("pawl_http_timed_out_total",
+                        "Connections that took too long to ask, or to take the answer.",
+                        now.timed_out));
+    return all;
+}
+
+}  // namespace
+
+class instruments::state {
+public:
+    explicit state(const build_facts& facts) : counted{std::make_shared<tally>(facts)} {}
+
+    void take_sample() {
+        auto now = counted->read();
+        const std::lock_guard lock{mutex_};
+        shelf_.take(std::move(now), unix_millis_now());
+    }
+    void begin_sampling() {
+        auto now = counted->read();
+        const std::lock_guard lock{mutex_};
+        shelf_.begin(std::move(now));
+    }
+    std::vector<sample> samples() const {
+        const std::lock_guard lock{mutex_};
+        return shelf_.samples();
+    }
+
+    const std::shared_ptr<tally> counted;
+
+private:
+    mutable std::mutex mutex_;
+    sample_shelf shelf_;  // under mutex_
+};
+
+namespace {
+
+// Does not keep alive what it samples: the instruments go when nobody has them any more.
+template <class State>
+boost::asio::awaitable<void> sample_for_ever(net::loop& where, std::weak_ptr<State> what) {
+    boost::asio::steady_timer timer{where.get_executor()};
+    for (;;) {
+        timer.expires_after(sample_interval);
+        boost::system::error_code moved;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, moved);
+        co_await timer.async_wait(token);
+        const auto living = what.lock();
+        if (moved || !living) co_return;
+        living->take_sample();
+    }
+}
+
+}  // namespace
+
+instruments::instruments(const build_facts& facts) : state_{std::make_shared<state>(facts)} {}
+instruments::~instruments() = default;
+
+std::shared_ptr<pawl::observer> instruments::of_locks() {
+    return make_lock_watcher(state_->counted);
+}
+
+std::shared_ptr<schedule::dispatch_observer> instruments::of_runs() {
+    return make_run_watcher(state_->counted);
+}
+
+runtime::store_maker instruments::measuring(runtime::store_maker make) {
+    return [make = std::move(make), counted = state_->counted](net::loop& where) {
+        return make_measured_store(make(where), counted);
+    };
+}
+
+void instruments::leased(acquire_outcome outcome, millis waited) {
+    state_->counted->claimed(outcome, waited);
+}
+void instruments::renewed(bool alive) {
+    state_->counted->renewed(alive ? renewal::renewed : renewal::lost);
+}
+void instruments::released(millis held_for) { state_->counted->held_for(held_for); }
+void instruments::refused(std::string_view resource) { state_->counted->refused(resource); }
+void instruments::forced_release() { state_->counted->forced_release(); }
+void instruments::answered(std::string_view route, unsigned status, std::chrono::nanoseconds took) {
+    state_->counted->served(route, status, took);
+}
+
+void instruments::keep_jobs(const std::vector<std::string>& names) {
+    state_->counted->keep_jobs(names);
+}
+
+bool instruments::store_is_up() const noexcept { return state_->counted->store_is_up(); }
+
+std::string instruments::text(const live_values& now) {
+    auto all = state_->counted->collect(lease_clock::now());
+    for (auto&& more : {families_of(now), process_facts()})
+        all.insert(all.end(), more.begin(), more.end());
+    return prometheus::TextSerializer{}.Serialize(all);
+}
+
+void instruments::start_sampling(net::loop& where) {
+    state_->begin_sampling();
+    boost::asio::co_spawn(where.get_executor(),
+                          sample_for_ever(where, std::weak_ptr<state>{state_}),
+                          boost::asio::detached);
+}
+
+std::vector<sample> instruments::samples() const { return state_->samples(); }
+
+}  // namespace pawl::metrics

@@ -1,0 +1,15 @@
+// A store around another one, that times every verb.
+#pragma once
+
+#include "metrics/tally.hpp"
+
+#include <pawl/spi/lease_store.hpp>
+
+#include <memory>
+
+namespace pawl::metrics {
+
+std::shared_ptr<lease_store> make_measured_store(std::shared_ptr<lease_store> inner,
+                                                 std::shared_ptr<tally> counted);
+
+}  // namespace pawl::metrics

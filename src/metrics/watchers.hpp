@@ -1,0 +1,16 @@
+// What hears of leases and runs, and counts.
+#pragma once
+
+#include "metrics/tally.hpp"
+#include "schedule/dispatcher.hpp"
+
+#include <pawl/observer.hpp>
+
+#include <memory>
+
+namespace pawl::metrics {
+
+std::shared_ptr<observer> make_lock_watcher(std::shared_ptr<tally> counted);
+std::shared_ptr<schedule::dispatch_observer> make_run_watcher(std::shared_ptr<tally> counted);
+
+}  // namespace pawl::metrics

@@ -1,0 +1,135 @@
+// What is counted of real leases: `locks` on a store in memory that fails when told to.
+#include "metrics/watchers.hpp"
+
+#include "testing/faults/world.hpp"
+#include "testing/metrics/reading.hpp"
+
+#include <prometheus/text_serializer.h>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace pawl::metrics {
+namespace {
+
+using namespace std::chrono_literals;
+using testing_metrics::value_of;
+
+struct watched {
+    world one;
+    std::shared_ptr<tally> counted = std::make_shared<tally>(build_facts{});
+
+    locks open() { return one.open({.watcher = make_lock_watcher(counted)}); }
+    double operator[](const std::string& series) const {
+        return value_of(prometheus::TextSerializer{}.Serialize(counted->collect(instant{})),
+                        series);
+    }
+};
+
+TEST(LockWatcher, EveryOutcomeOfAClaimIsCounted) {
+    watched all;
+    auto a = all.open(), b = all.open();
+    auto lease = a.try_acquire("k", {.ttl = 10s, .firing = occurrence{1'000}});
+    ASSERT_TRUE(lease);
+    EXPECT_FALSE(b.try_acquire("k", {.ttl = 10s}));
+    lease->release();
+    EXPECT_FALSE(b.try_acquire("k", {.ttl = 10s, .firing = occurrence{1'000}}));
+    all.one.faults->fail_all = errc::denied;
+    EXPECT_THROW(a.try_acquire("k", {.ttl = 10s}), store_error);
+    for (const std::string outcome : {"granted", "busy", "already_done", "error"})
+        EXPECT_EQ(all["pawl_lock_acquire_total{outcome=\"" + outcome + "\"}"], 1) << outcome;
+    // Who was refused has not waited for a lease.
+    EXPECT_EQ(all["pawl_lock_wait_seconds_count"], 1);
+    EXPECT_EQ(all["pawl_lock_hold_seconds_count"], 1);
+}
+
+TEST(LockWatcher, WhatIsHeldIsKnownAtEveryMoment) {
+    watched all;
+    std::optional<lease> orphan;
+    {
+        auto a = all.open(), b = all.open();
+        auto first = a.try_acquire("1", {.ttl = 10s});
+        auto second = b.try_acquire("2", {.ttl = 10s});
+        auto third = b.try_acquire("3", {.ttl = 10s});
+        EXPECT_EQ(all["pawl_locks_held"], 3);
+        second->release();
+        EXPECT_EQ(all["pawl_locks_held"], 2);
+        // Lost, and released afterwards: it was held once.
+        a.release_by_force("3", third->token(), 0ms);
+        EXPECT_FALSE(third->renew());
+        wait_for_stop(third->stop_token());
+        while (!third->lost()) std::this_thread::yield();
+        while (all["pawl_lock_lost_total{reason=\"taken\"}"] == 0) std::this_thread::yield();
+        EXPECT_EQ(all["pawl_locks_held"], 1);
+        third->release();
+        EXPECT_EQ(all["pawl_locks_held"], 1);
+        // The key is taken again, and given back.
+        third = b.try_acquire("3", {.ttl = 10s});
+        EXPECT_EQ(all["pawl_locks_held"], 2);
+        third->release();
+        EXPECT_EQ(all["pawl_locks_held"], 1);
+        orphan = std::move(first);
+    }
+    // Their objects are gone, and with them what they held.
+    EXPECT_EQ(all["pawl_locks_held"], 0);
+}
+
+// A plain no and no answer are different things, whatever came before.
+TEST(LockWatcher, RenewalsAreToldApart) {
+    watched all;
+    auto a = all.open();
+    auto lease =
+        a.try_acquire("k", {.ttl = 1h, .renew = renewing::manual, .max_renew_failures = 2});
+    ASSERT_TRUE(lease);
+    EXPECT_TRUE(lease->renew());
+    all.one.faults->renewals_to_fail = 3;
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(lease->renew());
+    EXPECT_EQ(all["pawl_lock_renew_trouble_total"], 1);
+    a.release_by_force("k", lease->token(), 0ms);
+    EXPECT_FALSE(lease->renew());
+    EXPECT_EQ(all["pawl_lock_renew_total{outcome=\"renewed\"}"], 1);
+    EXPECT_EQ(all["pawl_lock_renew_total{outcome=\"unknown\"}"], 3);
+    EXPECT_EQ(all["pawl_lock_renew_total{outcome=\"lost\"}"], 1);
+}
+
+TEST(LockWatcher, ALeaseWithoutAnswersIsLostBecauseTrustEnded) {
+    watched all;
+    auto a = all.open();
+    auto lease = a.try_acquire("k", {.ttl = 300ms});
+    ASSERT_TRUE(lease);
+    all.one.faults->fail_all = errc::outcome_unknown;
+    while (!lease->lost()) std::this_thread::yield();
+    while (all["pawl_lock_lost_total{reason=\"trust_ended\"}"] == 0) std::this_thread::yield();
+    EXPECT_EQ(all["pawl_lock_lost_total{reason=\"taken\"}"], 0);
+    EXPECT_EQ(all["pawl_locks_held"], 0);
+}
+
+TEST(RunWatcher, EveryEventHasItsSeries) {
+    watched all;
+    const auto runs = make_run_watcher(all.counted);
+    runs->on_run_begun("a", 20ms, fence_token{5});
+    runs->on_retry("a");
+    EXPECT_EQ(all["pawl_runs_active{job=\"a\"}"], 1);
+    runs->on_run_ended("a", run_status::timed_out, 2s);
+    runs->on_skipped("a", occurrence{1}, schedule::skip_reason{});
+    runs->on_fail_open("a");
+    runs->on_orphan_taken("a");
+    runs->on_run_judged("a", run_status::lost);
+    runs->on_stale_runs(0);
+    runs->on_journal(false);
+    EXPECT_EQ(all["pawl_run_retries_total{job=\"a\"}"], 1);
+    EXPECT_EQ(all["pawl_runs_total{job=\"a\",status=\"timed_out\"}"], 1);
+    EXPECT_EQ(all["pawl_runs_total{job=\"a\",status=\"skipped\"}"], 1);
+    EXPECT_EQ(all["pawl_fail_open_total{job=\"a\"}"], 1);
+    EXPECT_EQ(all["pawl_orphans_replayed_total"], 1);
+    EXPECT_EQ(all["pawl_runs_judged_total{job=\"a\",status=\"lost\"}"], 1);
+    EXPECT_EQ(all["pawl_journal_up"], 0);
+    runs->on_journal(true);
+    EXPECT_EQ(all["pawl_journal_up"], 1);
+}
+
+}  // namespace
+}  // namespace pawl::metrics
