@@ -1,0 +1,265 @@
+// Whatever the other side could let grow has a bound, and each is told what it ran into.
+#include "http/trial.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sys/resource.h>
+
+#include <future>
+
+namespace pawl::http {
+namespace {
+
+using boost::asio::awaitable;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr auto a_while = std::chrono::seconds{seconds_at_most};
+
+limits bounded(void (*change)(limits&)) {
+    limits bounds;
+    change(bounds);
+    return bounds;
+}
+
+TEST(Limits, AHeadThatDoesNotComeInTimeIs408) {
+    trial_server server{echo, bounded([](limits& l) { l.header_wait = millis{50}; })};
+    raw_client client{server.listen()};
+    client.send("GET / HTTP/1.1\r\nHost: ");
+    const auto got = client.read_reply();
+    EXPECT_EQ(got.status, 408U);
+    EXPECT_THAT(got.body, HasSubstr("head"));
+    EXPECT_TRUE(client.is_at_end());
+    EXPECT_EQ(server.counts().timed_out, 1U);
+}
+
+// Slow-loris: a byte now and then does not buy time.
+TEST(Limits, TheTimeForAHeadCountsFromItsFirstByte) {
+    trial_server server{echo, bounded([](limits& l) {
+                            l.header_wait = millis{100};
+                            l.header_bytes_max = 100'000'000;
+                        })};
+    raw_client client{server.listen()};
+    const auto begin = lease_clock::now();
+    client.send("GET / HTTP/1.1\r\n");
+    while (server.counts().timed_out == 0) {
+        ASSERT_LT(lease_clock::now() - begin, a_while);
+        client.send("X: y\r\n");
+    }
+    EXPECT_GE(lease_clock::now() - begin, millis{100});
+}
+
+TEST(Limits, ABodyThatDoesNotComeInTimeIs408) {
+    trial_server server{echo, bounded([](limits& l) { l.body_wait = millis{50}; })};
+    const auto port = server.listen();
+    for (const auto* start :
+         {"Content-Length: 9\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n9\r\nabc",
+          "Content-Length: 9\r\nExpect: 100-continue\r\n\r\n"}) {
+        raw_client client{port};
+        client.send("POST / HTTP/1.1\r\nHost: a\r\n" + std::string{start});
+        if (std::string_view{start}.find("100") != std::string_view::npos)
+            client.read_until("\r\n\r\n");
+        const auto got = client.read_reply();
+        EXPECT_EQ(got.status, 408U);
+        EXPECT_THAT(got.body, HasSubstr("body"));
+    }
+}
+
+TEST(Limits, AnIdleConnectionEndsWithoutAWord) {
+    trial_server server{echo, bounded([](limits& l) { l.idle_wait = millis{50}; })};
+    const auto port = server.listen();
+    raw_client used{port}, fresh{port};
+    EXPECT_EQ(used.ask(get("/")).status, 200U);
+    EXPECT_TRUE(used.is_at_end());
+    EXPECT_TRUE(fresh.is_at_end());
+    EXPECT_EQ(server.counts().timed_out, 0U);
+}
+
+// Empty lines between two requests are no harm, and no request either.
+TEST(Limits, AnIdleConnectionIsNotKeptByEmptyLines) {
+    trial_server server{echo, bounded([](limits& l) { l.idle_wait = millis{100}; })};
+    raw_client client{server.listen()};
+    const auto begin = lease_clock::now();
+    while (client.send("\r\n")) ASSERT_LT(lease_clock::now() - begin, a_while);
+}
+
+TEST(Limits, AResponseThatIsNotTakenInTimeIsGivenUp) {
+    trial_server server{[](std::shared_ptr<const request>) -> awaitable<response> {
+                            co_return response{200, "text/plain", std::string(20'000'000, 'x')};
+                        },
+                        bounded([](limits& l) { l.write_wait = millis{100}; })};
+    raw_client client{server.listen(), 4096};
+    client.send(get("/"));
+    server.await_counts([](const server_counts& now) { return now.timed_out == 1; });
+    EXPECT_EQ(server.counts().connections, 0U);
+    EXPECT_EQ(server.counts().requests, 0U);
+    EXPECT_LT(client.read_all().size(), 20'000'000U);
+}
+
+// Each part has the time: a slow reader is no dead one.
+TEST(Limits, AResponseThatIsTakenPartByPartHasTheTimeForEach) {
+    trial_server server{[](std::shared_ptr<const request>) -> awaitable<response> {
+                            co_return response{200, "text/plain", std::string(30'000'000, 'x')};
+                        },
+                        bounded([](limits& l) { l.write_wait = millis{1'000}; })};
+    raw_client client{server.listen(), 64 * 1024};
+    client.send(get("/"));
+    const auto begin = lease_clock::now();
+    auto head = client.read_head();
+    std::size_t got = 0;
+    // As slow as takes longer than write_wait for the whole.
+    while (got < 30'000'000) {
+        const auto bytes = client.read_bytes(300'000).size();
+        ASSERT_GT(bytes, 0U);
+        got += bytes;
+        while (lease_clock::now() - begin < millis{got / 20'000}) continue;
+    }
+    EXPECT_GE(lease_clock::now() - begin, millis{1'400});
+    EXPECT_EQ(server.counts().timed_out, 0U);
+}
+
+TEST(Limits, MoreRequestsAtATimeThanAllowedAre503) {
+    turnstile gate;
+    trial_server server{gate.as_handler(), bounded([](limits& l) { l.requests_max = 2; })};
+    const auto port = server.listen();
+    raw_client first{port}, second{port}, third{port};
+    first.send(get("/"));
+    second.send(get("/"));
+    await_inside(server, gate, 2);
+    const auto got = third.ask(get("/"));
+    EXPECT_EQ(got.status, 503U);
+    EXPECT_FALSE(got.has("Connection: close"));
+    server.on_loop<bool>([&] { return gate.open(); });
+    EXPECT_EQ(first.read_head().status, 204U);
+    EXPECT_EQ(second.read_head().status, 204U);
+    third.send(get("/"));
+    await_inside(server, gate, 1);
+    server.on_loop<bool>([&] { return gate.open(); });
+    EXPECT_EQ(third.read_head().status, 204U);
+}
+
+TEST(Limits, TheLongestIdleConnectionMakesWay) {
+    trial_server server{echo, bounded([](limits& l) { l.connections_max = 3; })};
+    const auto port = server.listen();
+    raw_client first{port}, second{port}, third{port};
+    // The second has been idle for longest when the others have asked again.
+    for (auto* one : {&first, &second, &third, &first, &third})
+        EXPECT_EQ(one->ask(get("/")).status, 200U);
+    raw_client fourth{port};
+    EXPECT_EQ(fourth.ask(get("/")).status, 200U);
+    EXPECT_TRUE(second.is_at_end());
+    EXPECT_EQ(first.ask(get("/")).status, 200U);
+    EXPECT_EQ(third.ask(get("/")).status, 200U);
+    EXPECT_EQ(server.counts().connections, 3U);
+    EXPECT_EQ(server.counts().refused, 0U);
+}
+
+TEST(Limits, WhereNoConnectionIsIdleTheNextIsTurnedAwayWith503) {
+    turnstile gate;
+    trial_server server{gate.as_handler(), bounded([](limits& l) { l.connections_max = 2; })};
+    const auto port = server.listen();
+    raw_client first{port}, second{port};
+    first.send(get("/"));
+    second.send(get("/"));
+    await_inside(server, gate, 2);
+    raw_client third{port};
+    const auto got = third.ask(get("/"));
+    EXPECT_EQ(got.status, 503U);
+    EXPECT_TRUE(got.has("Connection: close"));
+    EXPECT_TRUE(third.is_at_end());
+    EXPECT_EQ(server.counts().refused, 1U);
+    EXPECT_EQ(server.counts().connections, 2U);
+    server.on_loop<bool>([&] { return gate.open(); });
+    EXPECT_EQ(first.read_head().status, 204U);
+    EXPECT_EQ(second.read_head().status, 204U);
+    server.on_loop<bool>([&] { return gate.open(); });
+}
+
+// Whoever is turned away holds a descriptor for as long as he reads why: only so many may.
+TEST(Limits, ACrowdThatIsTurnedAwayDoesNotHoldDescriptors) {
+    turnstile gate;
+    trial_server server{gate.as_handler(), bounded([](limits& l) { l.connections_max = 1; })};
+    const auto port = server.listen();
+    raw_client inside{port};
+    inside.send(get("/"));
+    await_inside(server, gate, 1);
+    std::vector<raw_client> crowd;
+    for (int i = 0; i < 100; ++i) crowd.emplace_back(port);
+    server.await_counts([](const server_counts& now) { return now.refused == 100; });
+    int told = 0;
+    for (auto& one : crowd) told += one.read_head().status == 503U ? 1 : 0;
+    EXPECT_EQ(told, 64);
+    server.on_loop<bool>([&] { return gate.open(); });
+    EXPECT_EQ(inside.read_head().status, 204U);
+}
+
+// Many bodies that have come in part cost as much memory as one large one.
+TEST(Limits, WhatAllConnectionsHoldOfHalfRequestsIsBounded) {
+    trial_server server{echo, bounded([](limits& l) { l.held_bytes_max = 100'000; })};
+    const auto port = server.listen();
+    std::vector<raw_client> clients;
+    const auto half = post("/", std::string(60'000, 'x')).substr(0, 40'000);
+    for (int i = 0; i < 4; ++i) {
+        clients.emplace_back(port);
+        clients.back().send(half);
+    }
+    // At least one of them is refused, and then the others have room.
+    server.await_counts([](const server_counts& now) { return now.connections <= 2; });
+    clients.clear();
+    server.await_counts([](const server_counts& now) { return now.connections == 0; });
+    raw_client later{port};
+    EXPECT_EQ(later.ask(post("/", std::string(60'000, 'x'))).status, 200U);
+}
+
+// The descriptors of this process, as few as are in use now.
+class scarce_descriptors {
+public:
+    scarce_descriptors() {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const int lowest_free = ::dup(0);
+        ::close(lowest_free);
+        const rlimit now{static_cast<rlim_t>(lowest_free), before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &now);
+    }
+    ~scarce_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    scarce_descriptors(const scarce_descriptors&) = delete;
+    scarce_descriptors& operator=(const scarce_descriptors&) = delete;
+
+private:
+    rlimit before_{};
+};
+
+TEST(Limits, WithoutADescriptorTheLongestIdleConnectionMakesWay) {
+    trial_server server{echo};
+    const auto port = server.listen();
+    raw_client idle{port};
+    EXPECT_EQ(idle.ask(get("/")).status, 200U);
+    auto next = raw_client::unconnected();
+    const scarce_descriptors scarce;
+    next.connect(port);
+    EXPECT_EQ(next.ask(get("/")).status, 200U);
+    EXPECT_TRUE(idle.is_at_end());
+    EXPECT_TRUE(server.warnings().empty());
+}
+
+TEST(Limits, WithoutADescriptorAtAllItWaitsForOneAndSaysSoOnce) {
+    trial_server server{echo};
+    const auto port = server.listen();
+    auto client = raw_client::unconnected();
+    {
+        const scarce_descriptors scarce;
+        client.connect(port);
+        client.send(get("/"));
+        server.await_counts([&](const server_counts&) { return !server.warnings().empty(); });
+        // Long enough for several attempts, each of which would be a warning if it were not kept.
+        const auto end = lease_clock::now() + millis{350};
+        server.await_counts([&](const server_counts&) { return lease_clock::now() > end; });
+        EXPECT_EQ(server.counts().accepted, 0U);
+    }
+    EXPECT_EQ(client.read_reply().status, 200U);
+    EXPECT_THAT(server.warnings(),
+                ElementsAre("no connection can be accepted: Too many open files"));
+}
+
+}  // namespace
+}  // namespace pawl::http
