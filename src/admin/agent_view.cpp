@@ -1,0 +1,64 @@
+#include "admin/agent_view.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <utility>
+
+namespace pawl::admin {
+namespace {
+
+using boost::asio::awaitable;
+
+class agent_view final : public node_view {
+public:
+    agent_view(std::shared_ptr<agent::agent> who, net::loop& loop)
+        : agent_{std::move(who)}, loop_{loop} {}
+
+    awaitable<std::optional<node_state>> look(millis patience) override {
+        const auto here = co_await boost::asio::this_coro::executor;
+        const auto answer = std::make_shared<waiting>(here);
+        answer->arrived.expires_after(patience);
+        boost::asio::post(loop_.get_executor(), [answer, here, who = agent_] {
+            auto seen = std::make_shared<agent::condition>(who->look());
+            boost::asio::post(here, [answer, seen] {
+                answer->seen = seen;
+                answer->arrived.cancel();
+            });
+        });
+        boost::system::error_code cancelled;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
+        co_await answer->arrived.async_wait(token);
+        if (!answer->seen) co_return std::nullopt;
+        node_state state;
+        state.ready = answer->seen->ready;
+        state.draining = answer->seen->draining;
+        state.running = answer->seen->running;
+        state.running_max = answer->seen->running_max;
+        state.jobs = answer->seen->jobs;
+        state.next_firings = std::move(answer->seen->next_firings);
+        co_return state;
+    }
+
+private:
+    // Kept alive by whichever side is later.
+    struct waiting {
+        explicit waiting(const boost::asio::any_io_executor& where) : arrived{where} {}
+        boost::asio::steady_timer arrived;
+        std::shared_ptr<agent::condition> seen;
+    };
+
+    std::shared_ptr<agent::agent> agent_;
+    net::loop& loop_;
+};
+
+}  // namespace
+
+std::shared_ptr<node_view> view_of(std::shared_ptr<agent::agent> who, net::loop& loop) {
+    return std::make_shared<agent_view>(std::move(who), loop);
+}
+
+}  // namespace pawl::admin

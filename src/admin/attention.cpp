@@ -1,0 +1,316 @@
+#include "admin/attention.hpp"
+
+#include "base/text.hpp"
+#include "http/router.hpp"
+#include "schedule/dispatcher.hpp"
+#include "time/rfc3339.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace pawl::admin {
+namespace {
+
+using severity = attention::severity;
+
+std::string when(std::int64_t unix_millis) {
+    return time::format_rfc3339(
+        schedule::wall_instant{std::chrono::floor<std::chrono::seconds>(millis{unix_millis})},
+        std::chrono::seconds{0});
+}
+
+std::string shown(std::string_view text) { return base::printable(text); }
+
+std::string lock_page(std::string_view key) { return "/locks/" + http::percent_encode(key); }
+std::string job_page(std::string_view job) { return "/jobs/" + http::percent_encode(job); }
+std::string run_page_of(std::string_view id) { return "/runs/" + http::percent_encode(id); }
+
+// Of one kind, at most attention_of_a_kind_max, and then how many there are beside.
+class kind_list {
+public:
+    kind_list(std::vector<attention>& all, std::string kind, std::string runbook,
+              std::string list_page)
+        : all_{all},
+          kind_{std::move(kind)},
+          runbook_{std::move(runbook)},
+          list_page_{std::move(list_page)} {}
+
+    void add(severity level, std::string subject, std::string text, std::string link) {
+        if (++count_ > attention_of_a_kind_max) {
+            if (level == severity::fail) rest_ = severity::fail;
+            return;
+        }
+        all_.push_back(
+            {level, kind_, std::move(subject), std::move(text), std::move(link), runbook_});
+    }
+    // Once all have been added.
+    void close(std::string_view what) {
+        if (count_ <= attention_of_a_kind_max) return;
+        const auto left = std::to_string(count_ - attention_of_a_kind_max);
+        all_.push_back({rest_, kind_, left + " more", left + " more " + std::string{what},
+                        list_page_, runbook_});
+    }
+
+private:
+    std::vector<attention>& all_;
+    std::string kind_, runbook_, list_page_;
+    std::size_t count_ = 0;
+    severity rest_ = severity::warn;
+};
+
+bool is_lately(const attention_facts& seen, std::int64_t at) {
+    return seen.now - at <= attention_back.count();
+}
+
+// -- the ground on which everything stands
+
+void look_at_servers(const attention_facts& seen, std::vector<attention>& all) {
+    if (!seen.store_trouble.empty())
+        all.push_back({severity::fail, "store_down", seen.store,
+                       "the store does not answer, so no lease is granted or renewed: " +
+                           shown(seen.store_trouble) + ". See whether it runs and can be reached",
+                       "/doctor", "store-down"});
+    if (!seen.journal_trouble.empty())
+        all.push_back({severity::fail, "journal_down", "journal",
+                       "the journal does not answer: " + shown(seen.journal_trouble) +
+                           ". Jobs go on, and what they do is written down when it is back; "
+                           "nobody can run, pause or cancel them meanwhile",
+                       "/doctor", "store-down"});
+}
+
+void look_at_nodes(const attention_facts& seen, std::vector<attention>& all) {
+    if (!seen.has_journal || !seen.journal_trouble.empty()) return;
+    const bool none = std::none_of(seen.nodes.begin(), seen.nodes.end(), [](const auto& one) {
+        return one.age <= schedule::node_silence_max;
+    });
+    if (none && !seen.jobs.empty())
+        all.push_back({severity::fail, "node_silent", "all agents",
+                       "no agent is alive, so nothing fires: start one", "/nodes", "silent-nodes"});
+    kind_list silent{all, "node_silent", "silent-nodes", "/nodes"};
+    // An agent that was started again has its name, and another id.
+    std::unordered_set<std::string> live;
+    for (const auto& one : seen.nodes)
+        if (one.age <= schedule::node_silence_max) live.insert(one.name);
+    for (const auto& one : seen.nodes) {
+        if (one.age <= schedule::node_silence_max || live.contains(one.name)) continue;
+        const auto runs = one.running > 0 ? ", with " + std::to_string(one.running) +
+                                                (one.running == 1 ? " run" : " runs") + " then"
+                                          : std::string{};
+        silent.add(severity::warn, one.name,
+                   shown(one.name) + " has been silent since " + when(one.last_seen) + runs +
+                       ". Its leases end by themselves; start it again, or see why it went",
+                   "/nodes");
+    }
+    silent.close("agents are silent");
+}
+
+// -- jobs
+
+void look_at_jobs(const attention_facts& seen, std::vector<attention>& all) {
+    kind_list late{all, "job_late", "late-runs", "/jobs"};
+    kind_list paused{all, "job_paused", "late-runs", "/jobs"};
+    for (const auto& one : seen.jobs) {
+        const auto& name = one.entry->name;
+        if (one.how.state == job_state::late)
+            late.add(severity::fail, name,
+                     shown(name) + " is late since " + when(one.how.since.value_or(seen.now)) +
+                         ": " + one.how.why,
+                     job_page(name));
+        else if (one.pause != nullptr)
+            paused.add(severity::warn, name,
+                       shown(name) + " is paused by " + shown(one.pause->by) + " since " +
+                           when(one.pause->at) + ": " + shown(one.pause->reason) +
+                           ". Resume it when that is over",
+                       job_page(name));
+        else if (one.how.state == job_state::idle && one.how.since &&
+                 is_lately(seen, *one.how.since))
+            late.add(severity::warn, name,
+                     shown(name) + ": " + one.how.why + ". Run it now if it matters",
+                     job_page(name));
+    }
+    late.close("jobs are late");
+    paused.close("jobs are paused");
+}
+
+bool has_failed(run_status status) {
+    return status == run_status::failed || status == run_status::timed_out;
+}
+
+void look_at_failures(const attention_facts& seen, std::vector<attention>& all) {
+    struct streak {
+        const run_record* newest = nullptr;
+        std::size_t failures = 0;
+        bool over = false;
+    };
+    std::unordered_map<std::string, streak> streaks;
+    std::vector<std::string> order;
+    for (const auto& run : seen.recent) {
+        if (!is_over(run.status) || run.status == run_status::skipped) continue;
+        const auto [found, fresh] = streaks.try_emplace(run.job);
+        auto& one = found->second;
+        if (fresh) order.push_back(run.job);
+        if (!has_failed(run.status)) one.over = true;
+        if (one.over) continue;
+        if (one.newest == nullptr) one.newest = &run;
+        ++one.failures;
+    }
+    kind_list failing{all, "job_failing", "failing-runs", "/runs?status=failed"};
+    for (const auto& job : order) {
+        const auto& one = streaks[job];
+        if (one.newest == nullptr) continue;
+        const auto& run = *one.newest;
+        const auto how_many = one.failures == 1
+                                  ? "the last run of " + shown(job) + " failed"
+                                  : "the last " + std::to_string(one.failures) + " runs of " +
+                                        shown(job) + " failed, the newest";
+        const auto reason = !run.reason.empty() ? shown(run.reason)
+                            : run.exit_status   ? "exit status " + std::to_string(*run.exit_status)
+                                                : std::string{name_of(run.status)};
+        failing.add(one.failures >= failures_that_fail ? severity::fail : severity::warn, job,
+                    how_many + " on " + shown(run.node) + " at " +
+                        when(run.completed_at.value_or(run.started_at)) + ": " + reason +
+                        ". Read what it wrote",
+                    run_page_of(run.id));
+    }
+    failing.close("jobs fail");
+}
+
+// -- runs
+
+void look_at_runs(const attention_facts& seen, std::vector<attention>& all) {
+    kind_list stale{all, "run_stale", "silent-nodes", "/runs?status=started"};
+    for (const auto& run : seen.stale)
+        stale.add(severity::warn, run.id,
+                  "a run of " + shown(run.job) + " on " + shown(run.node) +
+                      " has not been heard of since " + when(run.last_heartbeat) +
+                      ", and still counts as started. The agents judge it within seconds; if this "
+                      "stays, see whether its node lives",
+                  run_page_of(run.id));
+    stale.close("runs are silent");
+    kind_list lost{all, "run_lost", "lost-leases", "/runs?status=lost"};
+    for (const auto& run : seen.recent) {
+        if (run.status != run_status::lost) continue;
+        if (!is_lately(seen, run.completed_at.value_or(run.last_heartbeat))) continue;
+        lost.add(severity::warn, run.id,
+                 "a run of " + shown(run.job) + " on " + shown(run.node) + " was lost at " +
+                     when(run.completed_at.value_or(run.last_heartbeat)) + ": " +
+                     shown(run.reason) +
+                     ". It does not run again by itself; run it now if it "
+                     "matters",
+                 run_page_of(run.id));
+    }
+    lost.close("runs were lost");
+    kind_list orphans{all, "orphans", "orphan-growth", "/runs?status=abandoned"};
+    for (const auto& run : seen.orphans) {
+        const auto since = run.completed_at.value_or(run.last_heartbeat);
+        if (seen.now - since < orphan_patience.count()) continue;
+        orphans.add(severity::warn, run.id,
+                    "a run of " + shown(run.job) + " that " + shown(run.node) +
+                        " left has not been taken up since " + when(since) +
+                        ". See why the job does not run",
+                    job_page(run.job));
+    }
+    orphans.close("runs wait to be taken up");
+}
+
+// -- locks
+
+void look_at_locks(const attention_facts& seen, std::vector<attention>& all) {
+    const std::unordered_set<std::uint64_t> busy{seen.busy_tokens.begin(), seen.busy_tokens.end()};
+    kind_list old{all, "lock_old", "stuck-key", "/locks"};
+    kind_list waited{all, "lock_waiters", "lock-debt", "/locks"};
+    for (const auto& lock : seen.locks) {
+        if (number(lock.holder) == 0) continue;
+        const auto waiters = lock.waiters.value_or(0);
+        if (waiters >= many_waiters)
+            waited.add(severity::warn, lock.key,
+                       std::to_string(waiters) + " wait for " + shown(lock.key) + ", which " +
+                           shown(lock.owner) + " holds since " + when(lock.acquired_at) +
+                           ". Shorten what is done under it, or give them keys of their own",
+                       lock_page(lock.key));
+        const bool is_old = seen.now - lock.acquired_at > held_long.count();
+        if (is_old && !busy.contains(number(lock.holder)))
+            old.add(severity::warn, lock.key,
+                    shown(lock.key) + " is held since " + when(lock.acquired_at) + " by " +
+                        shown(lock.owner) + " under token " + std::to_string(number(lock.holder)) +
+                        ", and no run that is written down. Unless it leads or works for so "
+                        "long, see whether it is alive",
+                    lock_page(lock.key));
+    }
+    waited.close("keys are waited for by many");
+    old.close("keys are held for long");
+}
+
+void look_at_audit(const attention_facts& seen, std::vector<attention>& all) {
+    kind_list forced{all, "forced_release", "force-release-policy", "/audit"};
+    kind_list open{all, "fail_open", "fail-open", "/audit"};
+    std::unordered_set<std::string> told;
+    for (const auto& one : seen.audit) {
+        if (!is_lately(seen, one.at)) continue;
+        if (one.action == "lock.release")
+            forced.add(severity::warn, one.target,
+                       shown(one.actor) + " took " + shown(one.target) + " from its holder at " +
+                           when(one.at) + ": " + shown(one.detail) +
+                           ". See that its old holder has stopped",
+                       lock_page(one.target));
+        if (one.action == "job.fail_open" && told.insert(one.target).second)
+            open.add(severity::fail, one.target,
+                     shown(one.target) + " ran without a lease on " + shown(one.actor) + " at " +
+                         when(one.at) +
+                         ", as the store did not answer: it may have run elsewhere "
+                         "at the same time. Look at its runs",
+                     job_page(one.target));
+    }
+    forced.close("keys were taken by force");
+    open.close("jobs ran without a lease");
+}
+
+void look_at_counts(const attention_facts& seen, std::vector<attention>& all) {
+    if (seen.leases_lost > 0)
+        all.push_back({severity::warn, "lease_lost", std::to_string(seen.leases_lost) + " leases",
+                       std::to_string(seen.leases_lost) +
+                           (seen.leases_lost == 1 ? " lease was" : " leases were") +
+                           " lost on this node within the last hour: their work was stopped. See "
+                           "how the store answers, and whether the TTLs are too short",
+                       "/doctor", "lost-leases"});
+    if (seen.stale_writes > 0)
+        all.push_back({severity::warn, "stale_writes",
+                       std::to_string(seen.stale_writes) + " writes",
+                       std::to_string(seen.stale_writes) +
+                           (seen.stale_writes == 1 ? " stale write was" : " stale writes were") +
+                           " refused on this node within the last hour: somebody went on after "
+                           "his lease was gone, and a fence has stopped him",
+                       "/audit", "stale-writes-refused"});
+}
+
+}  // namespace
+
+std::vector<attention> attention_of(const attention_facts& seen) {
+    std::vector<attention> all;
+    look_at_servers(seen, all);
+    look_at_nodes(seen, all);
+    look_at_jobs(seen, all);
+    look_at_failures(seen, all);
+    look_at_runs(seen, all);
+    look_at_locks(seen, all);
+    look_at_audit(seen, all);
+    look_at_counts(seen, all);
+    std::stable_sort(all.begin(), all.end(),
+                     [](const attention& a, const attention& b) { return a.level > b.level; });
+    return all;
+}
+
+boost::json::object json_of(const attention& one) {
+    boost::json::object made;
+    made["level"] = one.level == severity::fail ? "fail" : "warn";
+    made["kind"] = one.kind;
+    made["subject"] = one.subject;
+    made["text"] = one.text;
+    made["link"] = one.link;
+    made["runbook"] = one.runbook;
+    return made;
+}
+
+}  // namespace pawl::admin

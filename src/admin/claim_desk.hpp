@@ -1,0 +1,86 @@
+// Asks for keys on behalf of clients that keep their leases themselves.
+//
+// Nothing here renews. What is told to the client is when the request left that granted, counted
+// from when the client was heard, so that a lease that was waited for is not trusted too long, nor
+// too short (docs/protocol.md, rule 8).
+//
+// A claim whose id the client chose belongs to the client. It may be asking for it again at this
+// moment, through another agent, and then what we gave back would be what it has just been granted;
+// so such a claim is never withdrawn here. One with an id of ours nobody can repeat: when its
+// client has gone it is given back at once.
+#pragma once
+
+#include "base/identity.hpp"
+#include "lease/claiming.hpp"
+#include "runtime/core.hpp"
+#include "runtime/gate.hpp"
+
+#include <pawl/options.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stop_token>
+#include <string>
+#include <variant>
+
+namespace pawl::admin {
+
+// Requests that wait for keys at a time, of all keys together; each takes room in the server.
+constexpr std::size_t claim_waiters_max = 512;
+
+struct client_claim {
+    std::string key;
+    std::string owner;
+    // Names the claim at the store; nothing: a fresh one of ours.
+    std::optional<std::string> id{};
+    lease_options how{};
+    millis wait{0};
+    std::stop_token gone{};  // the client has hung up
+};
+
+struct client_grant {
+    grant what;
+    millis waited{0};  // from when the client was heard to when the request left that granted
+};
+struct client_gone {};
+struct crowded {};  // too many wait already
+using client_outcome =
+    std::variant<client_grant, busy, already_done, failure, client_gone, crowded>;
+
+// On the loop of its core only, which it does not keep alive.
+class claim_desk : public std::enable_shared_from_this<claim_desk> {
+public:
+    explicit claim_desk(runtime::core& where);
+
+    // REQUIRES: validate() had nothing to say about the options.
+    static boost::asio::awaitable<client_outcome> ask(std::shared_ptr<claim_desk> self,
+                                                      std::shared_ptr<const client_claim> wanted);
+    std::size_t waiting() const noexcept { return waiting_; }
+
+private:
+    struct errand;
+
+    static boost::asio::awaitable<client_outcome> drive(std::shared_ptr<claim_desk> self,
+                                                        errand& todo, leasing::claim_plan plan);
+    static boost::asio::awaitable<void> withdraw(std::shared_ptr<claim_desk> self, std::string key,
+                                                 std::string id);
+    static boost::asio::awaitable<void> give_back(std::shared_ptr<claim_desk> self, std::string key,
+                                                  fence_token token);
+    const std::shared_ptr<runtime::engine>& engine() const { return core_->running(); }
+    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
+
+    // Constant after construction
+    runtime::core* core_;
+    // One waiter of each key asks the store; the others stand behind it, first come, first served.
+    std::shared_ptr<runtime::gate> gate_;
+    // State
+    std::size_t waiting_ = 0;
+    base::id_source ids_;
+    std::minstd_rand random_{std::random_device{}()};
+};
+
+}  // namespace pawl::admin

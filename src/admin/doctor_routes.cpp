@@ -1,0 +1,72 @@
+#include "admin/doctor_routes.hpp"
+
+#include "admin/bodies.hpp"
+#include "admin/shared_answer.hpp"
+#include "documents/documents.hpp"
+#include "time/clocks.hpp"
+
+#include <exception>
+#include <utility>
+
+namespace pawl::admin {
+namespace {
+
+using boost::asio::awaitable;
+namespace json = boost::json;
+
+using shared_document = std::shared_ptr<const json::object>;
+using shared_diagnosis = shared_answer<json::object>;
+
+json::object json_of(const surroundings& around, const health::diagnosis& made) {
+    json::array checks;
+    for (const auto& one : made.findings)
+        checks.push_back(json::object{{"check", one.check},
+                                      {"level", documents::word_of(one.level)},
+                                      {"text", one.text},
+                                      {"runbook", "docs/runbook.md#" + one.check}});
+    const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch();
+    json::object document;
+    document["store"] = around.store_shown;
+    document["engine"] = around.engine;
+    document["version"] = made.version;
+    document["level"] = documents::word_of(made.worst());
+    document["checks"] = std::move(checks);
+    document["as_of"] = documents::time_text(now.count());
+    return document;
+}
+
+// A store that cannot be asked at all is a finding as well.
+health::diagnosis diagnose(const surroundings& around) {
+    try {
+        return around.diagnose();
+    } catch (const std::exception& error) {
+        health::diagnosis made;
+        made.findings.push_back({severity::fail, "reachability", error.what()});
+        return made;
+    }
+}
+
+awaitable<shared_document> examine(shared_surroundings around) {
+    auto looking = [around] { return diagnose(*around); };
+    auto running = around->core->loop().run_blocking(std::move(looking));
+    const auto made = co_await std::move(running);
+    co_return std::make_shared<const json::object>(json_of(*around, made));
+}
+
+awaitable<http::response> show(std::shared_ptr<shared_diagnosis> last, shared_call asked) {
+    auto getting = shared_diagnosis::get(last, diagnosis_age_max);
+    const auto document = co_await std::move(getting);
+    co_return tagged_response(*asked, *document, {"as_of"});
+}
+
+}  // namespace
+
+routes doctor_routes(shared_surroundings around) {
+    auto make = [around] { return examine(around); };
+    const auto last =
+        std::make_shared<shared_diagnosis>(around->core->loop().get_executor(), std::move(make));
+    return {{"GET", "/api/v1/doctor", access::viewer,
+             [last](shared_call asked) { return show(last, std::move(asked)); }}};
+}
+
+}  // namespace pawl::admin

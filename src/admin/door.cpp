@@ -1,0 +1,89 @@
+#include "admin/door.hpp"
+
+#include <algorithm>
+
+namespace pawl::admin {
+namespace {
+
+constexpr std::string_view scheme = "bearer ";
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+bool is_same_word(std::string_view left, std::string_view right) {
+    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                      [](char a, char b) { return lower(a) == lower(b); });
+}
+
+std::string_view trimmed(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+}  // namespace
+
+std::optional<std::string_view> bearer_of(const http::request& request) {
+    const auto said = request.find("authorization");
+    if (said.size() < scheme.size() || !is_same_word(said.substr(0, scheme.size()), scheme))
+        return std::nullopt;
+    return trimmed(said.substr(scheme.size()));
+}
+
+std::vector<std::string_view> cookies_of(const http::request& request, std::string_view name) {
+    std::vector<std::string_view> values;
+    for (const auto& field : request.fields) {
+        if (field.name != "cookie") continue;
+        std::string_view rest = field.value;
+        while (!rest.empty() && values.size() < cookies_max) {
+            const auto end = rest.find(';');
+            const auto pair = trimmed(rest.substr(0, end));
+            rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+            const auto equals = pair.find('=');
+            if (equals != std::string_view::npos && pair.substr(0, equals) == name)
+                values.push_back(pair.substr(equals + 1));
+        }
+    }
+    return values;
+}
+
+bool is_reading(const http::request& request) {
+    return request.method == "GET" || request.method == "HEAD" || request.method == "OPTIONS";
+}
+
+bool is_from_other_site(const http::request& request) {
+    // A browser's own word, which no page can set. Source: Fetch Metadata Request Headers (W3C).
+    const auto site = request.find("sec-fetch-site");
+    if (!site.empty()) return site != "same-origin" && site != "none";
+    // Elder browsers, and such that speak to us in clear text over a network.
+    const auto origin = request.find("origin");
+    if (origin.empty()) return false;
+    const auto slashes = origin.find("://");
+    return slashes == std::string_view::npos ||
+           !is_same_word(origin.substr(slashes + 3), request.find("host"));
+}
+
+bool is_from_this_machine(const http::request& request) {
+    return request.from_loopback && request.find("forwarded").empty() &&
+           request.find("x-forwarded-for").empty();
+}
+
+http::response login_refused_page() {
+    http::response page{403, "text/html; charset=utf-8",
+                        "<!doctype html>\n"
+                        "<html lang=\"en\">\n"
+                        "<head><meta charset=\"utf-8\"><title>pawl: this link does not work"
+                        "</title></head>\n"
+                        "<body>\n"
+                        "<h1>This login link does not work</h1>\n"
+                        "<p>A login link works once, and only on the machine on which the agent "
+                        "runs. The agent prints the next one whenever one has been used: open "
+                        "that.</p>\n"
+                        "<p>To log in from elsewhere, add a [[user]] to the agent's configuration: "
+                        "<code>pawl token new --name NAME --role admin</code> prints one.</p>\n"
+                        "</body>\n"
+                        "</html>\n"};
+    page.set("Cache-Control", "no-store");
+    return page;
+}
+
+}  // namespace pawl::admin

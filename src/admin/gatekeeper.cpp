@@ -1,0 +1,451 @@
+#include "admin/gatekeeper.hpp"
+
+#include "admin/bodies.hpp"
+#include "admin/door.hpp"
+#include "admin/problem.hpp"
+#include "admin/sessions.hpp"
+#include "admin/verifier.hpp"
+#include "config/texts.hpp"
+#include "documents/documents.hpp"
+#include "time/clocks.hpp"
+
+#include <boost/asio/post.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace pawl::admin {
+
+using boost::asio::awaitable;
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t refusals_told_max = 1'024;
+// Who comes by a login link.
+constexpr std::string_view local_name = "local";
+constexpr std::string_view challenge = "Bearer realm=\"pawl\"";
+
+bool may(config::user_role role, access needs) {
+    switch (needs) {
+        case access::open:
+        case access::viewer:
+            return true;
+        case access::operator_:
+            return role != config::user_role::viewer;
+        case access::admin:
+            return role == config::user_role::admin;
+    }
+    return false;
+}
+
+std::string_view word_of(config::user_role role) {
+    switch (role) {
+        case config::user_role::viewer:
+            return "viewer";
+        case config::user_role::operator_:
+            return "operator";
+        case config::user_role::admin:
+            return "admin";
+    }
+    return "viewer";
+}
+
+// The least role that may.
+std::string_view word_of(access needs) {
+    return word_of(needs == access::admin       ? config::user_role::admin
+                   : needs == access::operator_ ? config::user_role::operator_
+                                                : config::user_role::viewer);
+}
+
+http::response unauthorized(std::string_view detail, bool has_token) {
+    auto made = problem(401, detail);
+    made.set("WWW-Authenticate", has_token ? std::string{challenge} + ", error=\"invalid_token\""
+                                           : std::string{challenge});
+    return made;
+}
+
+http::response retry_later(std::string_view detail, millis wait) {
+    auto made = problem(429, detail);
+    made.set("Retry-After", std::to_string(std::chrono::ceil<std::chrono::seconds>(wait).count()));
+    return made;
+}
+
+http::response refusal_of(const judgement& found) {
+    switch (found.is) {
+        case judgement::kind::throttled:
+            return retry_later(
+                "too many wrong credentials from this address, or for this user; try again later",
+                found.wait);
+        case judgement::kind::overloaded:
+            return retry_later("too many log-ins at the same time; try again", millis{1'000});
+        case judgement::kind::nameless:
+            return unauthorized(
+                "this token names no user, and there are too many to try them all; log in with "
+                "{\"name\", \"token\"} at /api/v1/session, or use a token of 'pawl token new'",
+                true);
+        default:
+            return unauthorized(
+                "wrong credentials; 'pawl token new' makes a token, and the hash for its [[user]]",
+                true);
+    }
+}
+
+caller local_admin() {
+    caller who;
+    who.name = local_name;
+    who.role = config::user_role::admin;
+    return who;
+}
+
+}  // namespace
+
+// On the loop.
+class gatekeeper::state : public std::enable_shared_from_this<gatekeeper::state> {
+public:
+    explicit state(parts made_of)
+        : parts_{std::move(made_of)},
+          verifier_{std::make_shared<verifier>(*parts_.loop, std::move(parts_.users))},
+          refusals_told_{refusals_told_max, refusal_audit_interval} {
+        parts_.users.clear();
+    }
+
+    net::loop& loop() { return *parts_.loop; }
+    void replace_users(std::vector<config::user_settings> users);
+    bool still_admits(const http::request& request, access needs);
+    void set_origin(std::string url) { origin_ = std::move(url); }
+    std::string login_link();
+
+    static awaitable<admission> admit(std::shared_ptr<state> me,
+                                      std::shared_ptr<const http::request> request, access needs);
+    static awaitable<http::response> log_in(std::shared_ptr<state> me, shared_call asked);
+    static awaitable<http::response> log_out(std::shared_ptr<state> me, shared_call asked);
+    static awaitable<http::response> tell(std::shared_ptr<state> me, shared_call asked);
+    static awaitable<http::response> log_in_once(std::shared_ptr<state> me, shared_call asked);
+
+private:
+    // By what the caller can be told at once; nothing is refused yet.
+    struct recognised {
+        std::optional<caller> who{};
+        const session* by = nullptr;  // null: by a bearer token
+    };
+    recognised recognise(const http::request& request, instant now);
+    const session* session_of(const http::request& request, instant now);
+    admission admit_by_session(const http::request& request, access needs, instant now);
+    static admission allow(const caller& who, access needs);
+
+    void show_next_link();
+    // Begins a session: its cookie is set on the answer.
+    const session& begin_session(const http::request& request, const caller& who, instant now,
+                                 http::response& answer);
+    bool end_session(const http::request& request);
+    json::object describe(const caller& who, const session* by, instant now) const;
+    std::string cookie_text(std::string_view value, std::chrono::seconds age,
+                            const http::request& request) const;
+
+    void audit_refusal(const std::string& peer, const std::string& name, std::string_view what,
+                       instant now);
+    void audit(const std::string& actor, std::string_view action, std::string detail) const {
+        if (parts_.audit) parts_.audit(actor, std::string{action}, std::move(detail));
+    }
+
+    parts parts_;
+    const digester digests_;
+    const std::shared_ptr<verifier> verifier_;
+    sessions sessions_;
+    std::string origin_{};
+    std::string once_;  // the secret of the login link; empty: there is none
+    recent<bool> refusals_told_;
+};
+
+// ---- Who asks
+
+const session* gatekeeper::state::session_of(const http::request& request, instant now) {
+    for (const auto value : cookies_of(request, parts_.cookie))
+        if (const auto* found = sessions_.use(digests_.of(value), now)) return found;
+    return nullptr;
+}
+
+gatekeeper::state::recognised gatekeeper::state::recognise(const http::request& request,
+                                                           instant now) {
+    recognised found;
+    if (const auto token = bearer_of(request)) {
+        found.who = verifier_->recall(*token, now);
+    } else if (const auto* by = session_of(request, now)) {
+        found.who = by->who;
+        found.by = by;
+    }
+    return found;
+}
+
+admission gatekeeper::state::allow(const caller& who, access needs) {
+    if (may(who.role, needs)) return who;
+    return problem(403, "this needs the role " + std::string{word_of(needs)} + ", and '" +
+                            who.name + "' has the role " + std::string{word_of(who.role)});
+}
+
+admission gatekeeper::state::admit_by_session(const http::request& request, access needs,
+                                              instant now) {
+    const auto* by = session_of(request, now);
+    if (by == nullptr)
+        return unauthorized(
+            verifier_->has_users()
+                ? "log in: send 'Authorization: Bearer TOKEN', or a session's cookie"
+                : "log in: no [[user]] is configured, so use the login link that the agent printed",
+            false);
+    if (!is_reading(request)) {
+        if (is_from_other_site(request))
+            return problem(403, "another site's page asks for this; use this agent's own page");
+        if (!is_same_secret(request.find("x-pawl-session"), by->csrf))
+            return problem(403,
+                           "X-Pawl-Session is missing or wrong; with a cookie, send the csrf that "
+                           "GET /api/v1/session tells");
+    }
+    return allow(by->who, needs);
+}
+
+awaitable<admission> gatekeeper::state::admit(std::shared_ptr<state> me,
+                                              std::shared_ptr<const http::request> request,
+                                              access needs) {
+    const auto now = lease_clock::now();
+    const auto token = bearer_of(*request);
+    if (needs == access::open) {
+        auto known = me->recognise(*request, now);
+        // A cookie alone shows who reads, not who wants something done.
+        const bool is_shown = known.by == nullptr || is_reading(*request);
+        co_return known.who&& is_shown ? std::move(*known.who) : caller{};
+    }
+    if (!token) co_return me->admit_by_session(*request, needs, now);
+    if (const auto who = me->verifier_->recall(*token, now)) co_return allow(*who, needs);
+
+    credential shown;
+    shown.token = std::string{*token};
+    shown.peer = request->peer;
+    if (token->empty() || token->size() > token_bytes_max)
+        co_return unauthorized("the token has to be 1 to 1024 bytes", true);
+    auto judging = me->verifier_->judge(std::move(shown));
+    const auto found = co_await std::move(judging);
+    if (found.is == judgement::kind::right) co_return allow(found.who, needs);
+    if (found.fresh)
+        me->audit_refusal(request->peer, name_in_token(*token).value_or(""), "a bearer token",
+                          lease_clock::now());
+    co_return refusal_of(found);
+}
+
+bool gatekeeper::state::still_admits(const http::request& request, access needs) {
+    if (needs == access::open) return true;
+    const auto known = recognise(request, lease_clock::now());
+    return known.who && may(known.who->role, needs);
+}
+
+void gatekeeper::state::replace_users(std::vector<config::user_settings> users) {
+    const bool had_users = verifier_->has_users();
+    verifier_->replace_users(std::move(users));
+    sessions_.close_if([&](const session& one) {
+        const auto* still = verifier_->find(one.who.name);
+        if (one.user_hash.empty()) return verifier_->has_users();
+        return still == nullptr || still->role != one.who.role ||
+               still->token_hash != one.user_hash;
+    });
+    if (verifier_->has_users()) {
+        once_.clear();
+    } else if (had_users) {
+        if (parts_.say)
+            parts_.say(schedule::tone::warn,
+                       "no [[user]] is configured any more: a login link is the only way in");
+        show_next_link();
+    }
+}
+
+// ---- Sessions
+
+std::string gatekeeper::state::cookie_text(std::string_view value, std::chrono::seconds age,
+                                           const http::request& request) const {
+    std::string text = parts_.cookie + "=" + std::string{value} +
+                       "; Path=/; Max-Age=" + std::to_string(age.count()) +
+                       "; HttpOnly; SameSite=Strict";
+    if (parts_.secure || request.secure) text += "; Secure";
+    return text;
+}
+
+const session& gatekeeper::state::begin_session(const http::request& request, const caller& who,
+                                                instant now, http::response& answer) {
+    end_session(request);
+    const auto id = fresh_secret();
+    const auto* user = verifier_->find(who.name);
+    session fresh;
+    fresh.who = who;
+    fresh.csrf = fresh_secret();
+    fresh.user_hash = user == nullptr ? std::string{} : user->token_hash;
+    const auto& begun = sessions_.open(digests_.of(id), std::move(fresh), now);
+    answer.set("Set-Cookie",
+               cookie_text(id, std::chrono::ceil<std::chrono::seconds>(begun.ends - now), request));
+    audit(who.name, "session.open",
+          "as " + std::string{word_of(who.role)} + ", from " + request.peer);
+    return begun;
+}
+
+bool gatekeeper::state::end_session(const http::request& request) {
+    bool ended = false;
+    for (const auto value : cookies_of(request, parts_.cookie))
+        ended = sessions_.close(digests_.of(value)) || ended;
+    return ended;
+}
+
+json::object gatekeeper::state::describe(const caller& who, const session* by, instant now) const {
+    json::value ends;
+    if (by != nullptr) {
+        const auto left = sessions_.end_of(*by, now) - now;
+        const auto at = time::wall_now().time_since_epoch() + left;
+        ends = documents::time_text(std::chrono::floor<millis>(at).count());
+    }
+    return {{"name", who.name},
+            {"role", word_of(who.role)},
+            {"csrf", by == nullptr ? std::string{} : by->csrf},
+            {"expires_at", std::move(ends)}};
+}
+
+awaitable<http::response> gatekeeper::state::log_in(std::shared_ptr<state> me, shared_call asked) {
+    const auto& request = *asked->request;
+    body_reader reading{request, {"name", "token"}};
+    credential shown;
+    shown.name = reading.text("name").value_or("");
+    shown.token = reading.required_text("token");
+    shown.peer = request.peer;
+    if (reading.fault()) co_return *reading.fault();
+    if (shown.token.empty() || shown.token.size() > token_bytes_max)
+        co_return problem(400, "token has to be 1 to 1024 bytes");
+    if (!shown.name.empty())
+        if (const auto bad = config::user_name_fault(shown.name))
+            co_return problem(400, "name " + bad->what);
+    if (is_from_other_site(request))
+        co_return problem(403, "another site's page asks for this; use this agent's own page");
+    if (!me->verifier_->has_users())
+        co_return unauthorized(
+            "no [[user]] is configured, so use the login link that the agent printed", false);
+
+    const auto name = shown.name.empty() ? name_in_token(shown.token).value_or("") : shown.name;
+    auto judging = me->verifier_->judge(std::move(shown));
+    const auto found = co_await std::move(judging);
+    const auto now = lease_clock::now();
+    if (found.is != judgement::kind::right) {
+        if (found.fresh) me->audit_refusal(request.peer, name, "a log-in", now);
+        co_return refusal_of(found);
+    }
+    http::response set;
+    const auto& begun = me->begin_session(request, found.who, now, set);
+    auto answer = json_response(200, me->describe(found.who, &begun, now));
+    for (const auto& one : set.fields) answer.fields.push_back(one);
+    co_return answer;
+}
+
+awaitable<http::response> gatekeeper::state::tell(std::shared_ptr<state> me, shared_call asked) {
+    const auto now = lease_clock::now();
+    const auto known = me->recognise(*asked->request, now);
+    co_return json_response(200, me->describe(asked->who, known.by, now));
+}
+
+awaitable<http::response> gatekeeper::state::log_out(std::shared_ptr<state> me, shared_call asked) {
+    http::response answer{204};
+    if (!bearer_of(*asked->request) && me->end_session(*asked->request)) {
+        answer.set("Set-Cookie", me->cookie_text("", std::chrono::seconds{0}, *asked->request));
+        me->audit(asked->who.name, "session.close", "from " + asked->request->peer);
+    }
+    answer.set("Cache-Control", "no-store");
+    co_return answer;
+}
+
+// ---- The login link
+
+std::string gatekeeper::state::login_link() {
+    once_ = fresh_secret();
+    return origin_ + "/login?once=" + once_;
+}
+
+void gatekeeper::state::show_next_link() {
+    const auto next = login_link();
+    if (parts_.show_link) parts_.show_link(next);
+}
+
+awaitable<http::response> gatekeeper::state::log_in_once(std::shared_ptr<state> me,
+                                                         shared_call asked) {
+    const auto& request = *asked->request;
+    const auto now = lease_clock::now();
+    if (me->verifier_->has_users())
+        co_return problem(404,
+                          "users are configured, so there is no login link; log in with a "
+                          "token");
+    // What only looks, such as a preview, must not use it up.
+    if (request.method != "GET") {
+        auto refused = problem(405, "a login link is opened with GET");
+        refused.set("Allow", "GET");
+        co_return refused;
+    }
+    const auto shown = asked->query.find("once");
+    const bool is_right = !me->once_.empty() && shown != asked->query.end() &&
+                          is_same_secret(shown->second, me->once_);
+    if (!is_right || !is_from_this_machine(request)) {
+        me->audit_refusal(request.peer, "", "a login link", now);
+        co_return login_refused_page();
+    }
+    http::response answer{303};
+    answer.set("Location", "/");
+    answer.set("Cache-Control", "no-store");
+    me->begin_session(request, local_admin(), now, answer);
+    me->show_next_link();
+    co_return answer;
+}
+
+void gatekeeper::state::audit_refusal(const std::string& peer, const std::string& name,
+                                      std::string_view what, instant now) {
+    const auto group = address_group(peer);
+    if (refusals_told_.find(group, now) != nullptr) return;
+    refusals_told_.put(group, true, now);
+    // A name that nobody has may be a password in the wrong field.
+    const bool is_known = verifier_->find(name) != nullptr;
+    audit(is_known ? name : "unknown", "session.refused",
+          std::string{what} + " from " + peer + " was refused");
+}
+
+// ---- The outside
+
+gatekeeper::gatekeeper(parts made_of) : state_{std::make_shared<state>(std::move(made_of))} {}
+gatekeeper::~gatekeeper() = default;
+
+void gatekeeper::replace_users(std::vector<config::user_settings> users) {
+    std::weak_ptr<state> weak{state_};
+    boost::asio::post(state_->loop().context(), [weak, users = std::move(users)]() mutable {
+        if (const auto me = weak.lock()) me->replace_users(std::move(users));
+    });
+}
+
+awaitable<admission> gatekeeper::admit(std::shared_ptr<const http::request> request, access needs) {
+    return state::admit(state_, std::move(request), needs);
+}
+
+bool gatekeeper::still_admits(const http::request& request, access needs) {
+    return state_->still_admits(request, needs);
+}
+
+routes gatekeeper::session_routes() {
+    const auto me = state_;
+    routes some;
+    some.push_back({"POST", "/api/v1/session", access::open,
+                    [me](shared_call asked) { return state::log_in(me, std::move(asked)); }});
+    some.push_back({"GET", "/api/v1/session", access::viewer,
+                    [me](shared_call asked) { return state::tell(me, std::move(asked)); }});
+    some.push_back({"DELETE", "/api/v1/session", access::viewer,
+                    [me](shared_call asked) { return state::log_out(me, std::move(asked)); }});
+    some.push_back({"GET", "/login", access::open,
+                    [me](shared_call asked) { return state::log_in_once(me, std::move(asked)); }});
+    return some;
+}
+
+void gatekeeper::set_origin(std::string url) { state_->set_origin(std::move(url)); }
+std::string gatekeeper::login_link() { return state_->login_link(); }
+
+}  // namespace pawl::admin

@@ -1,0 +1,308 @@
+#include "admin/lock_routes.hpp"
+
+#include "admin/bodies.hpp"
+#include "admin/fence_token_text.hpp"
+#include "admin/problem.hpp"
+#include "admin/queries.hpp"
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "documents/documents.hpp"
+#include "time/clocks.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+namespace pawl::admin {
+namespace {
+
+using boost::asio::awaitable;
+namespace json = boost::json;
+
+constexpr std::string_view job_prefix = "job/";
+// The route of seed 004 takes a key alone; the audit wants to know why.
+constexpr std::string_view reason_of_seed = "released through /api/locks/release";
+// An eviction without an answer is asked for again, so often in all.
+constexpr int eviction_attempts = 2;
+
+lease_store& store_of(const surroundings& around) { return around.core->running()->store(); }
+
+std::string time_text_of_now() {
+    const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch();
+    return documents::time_text(now.count());
+}
+
+std::string shown(std::string_view key) { return "'" + base::printable(key) + "'"; }
+
+http::response no_such_lock(std::string_view key) {
+    return problem(404, "no lock is known under the key " + shown(key) + ": see /api/v1/locks");
+}
+
+http::response page_response(const call& asked, const std::vector<record>& some,
+                             const std::string& next) {
+    json::array locks;
+    locks.reserve(some.size());
+    for (const auto& one : some) locks.push_back(documents::json_of(one));
+    json::object document;
+    document["locks"] = std::move(locks);
+    document["next"] = next;
+    document["as_of"] = time_text_of_now();
+    return tagged_response(asked, document, {"as_of"});
+}
+
+awaitable<http::response> list_locks(shared_surroundings around, shared_call asked) {
+    if (auto bad = query_fault(*asked, {"prefix", "after", "limit"})) co_return std::move(*bad);
+    const auto wish = page_of(*asked);
+    if (const auto* bad = std::get_if<http::response>(&wish)) co_return *bad;
+    const auto& [after, limit] = std::get<page_wish>(wish);
+    const auto prefix = asked->query.find("prefix");
+    auto listing =
+        store_of(*around).list(prefix == asked->query.end() ? "" : prefix->second, after, limit);
+    const auto found = co_await std::move(listing);
+    if (found.has_error()) co_return problem_of_page(found.error(), after);
+    co_return page_response(*asked, found->records, found->next);
+}
+
+// Those that are held now, out of all that the store remembers.
+awaitable<http::response> list_active(shared_surroundings around, shared_call asked) {
+    if (auto bad = query_fault(*asked, {"after", "limit"})) co_return std::move(*bad);
+    const auto wish = page_of(*asked);
+    if (const auto* bad = std::get_if<http::response>(&wish)) co_return *bad;
+    const auto limit = std::get<page_wish>(wish).limit;
+    auto next = std::get<page_wish>(wish).after;
+    std::vector<record> active;
+    for (int read = 0; read < active_pages_max; ++read) {
+        auto listing = store_of(*around).list("", next, page_limit_max);
+        const auto found = co_await std::move(listing);
+        if (found.has_error()) co_return problem_of_page(found.error(), next);
+        next = found->next;
+        for (const auto& one : found->records) {
+            if (number(one.holder) == 0) continue;
+            // One more than fits: the next page goes on after the last that does.
+            if (active.size() == limit) co_return page_response(*asked, active, active.back().key);
+            active.push_back(one);
+        }
+        if (next.empty() || active.size() == limit) break;
+    }
+    co_return page_response(*asked, active, next);
+}
+
+// What holds the lock, as far as the journal knows.
+struct holding_run {
+    std::optional<run_record> run;
+    std::string trouble;  // why the journal did not say
+};
+
+awaitable<holding_run> find_run(shared_surroundings around, record lock, std::string job) {
+    holding_run found;
+    if (!around->records || number(lock.holder) == 0) co_return found;
+    run_filter which;
+    which.job = std::move(job);
+    which.status = run_status::started;
+    auto listing = around->records->list_runs(which, "", page_limit_max);
+    const auto runs = co_await std::move(listing);
+    if (runs.has_error()) {
+        found.trouble = runs.error().detail;
+        co_return found;
+    }
+    const auto same = std::find_if(
+        runs->records.begin(), runs->records.end(),
+        [&](const run_record& run) { return run.key == lock.key && run.token == lock.holder; });
+    if (same != runs->records.end()) found.run = *same;
+    co_return found;
+}
+
+awaitable<http::response> show_lock(shared_surroundings around, shared_call asked) {
+    const auto& key = asked->path.find("key")->second;
+    if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
+    auto looking = store_of(*around).inspect(key);
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return problem_of(seen.error());
+    if (!*seen) co_return no_such_lock(key);
+    const auto& lock = **seen;
+    const auto of = job_of(key);
+    // A run of `pawl exec`, or of a program, is written down under its key.
+    auto finding = find_run(around, lock, of ? of->job : key);
+    const auto holder = co_await std::move(finding);
+    auto document = documents::json_of(lock);
+    document["newest_token"] = number(lock.last_token);
+    document["job"] = nullptr;
+    if (of) document["job"] = of->job;
+    document["partition"] = of ? of->partition : 0;
+    document["run"] = nullptr;
+    if (holder.run) document["run"] = documents::json_of(*holder.run);
+    if (!holder.trouble.empty()) document["run_unknown"] = holder.trouble;
+    document["as_of"] = time_text_of_now();
+    co_return tagged_response(*asked, document, {"as_of"});
+}
+
+enum class delaying { rest_of_lease, none };
+
+struct eviction {
+    record lock;  // as it was shown
+    std::string reason;
+    delaying how = delaying::rest_of_lease;
+};
+
+enum class evicted { yes, no, unknown };
+
+awaitable<http::response> passed_on(shared_surroundings around, record lock,
+                                    fence_token asked_for) {
+    auto looking = store_of(*around).inspect(lock.key);
+    const auto seen = co_await std::move(looking);
+    if (seen.has_value() && *seen) lock = **seen;
+    json::object more;
+    more["newest"] = number(lock.last_token);
+    const auto now = number(lock.holder) == 0
+                         ? std::string{"nobody holds it now"}
+                         : "it is held by " + base::printable(lock.owner) + " under token " +
+                               std::to_string(number(lock.holder)) + " now";
+    co_return problem(409,
+                      "not released: " + shown(lock.key) + " has passed on from token " +
+                          std::to_string(number(asked_for)) + "; " + now + ": look again",
+                      std::move(more));
+}
+
+async<evicted> evict(shared_surroundings around, record lock, millis delay) {
+    bool uncertain = false;
+    for (int attempt = 1;; ++attempt) {
+        auto evicting = store_of(*around).evict(lock.key, lock.holder, delay);
+        const auto done = co_await std::move(evicting);
+        if (done.has_value() && *done) co_return evicted::yes;
+        // The first request may have done it: then the second finds nobody there.
+        if (done.has_value()) co_return uncertain ? evicted::unknown : evicted::no;
+        uncertain = uncertain || done.error().code == errc::outcome_unknown;
+        if (!uncertain) co_return done.error();
+        if (attempt == eviction_attempts) co_return evicted::unknown;
+    }
+}
+
+// Rule 5. All that is left of the lease is always enough for its holder to stop; anything shorter
+// only while his heartbeat is heard.
+awaitable<http::response> carry_out(shared_surroundings around, shared_call asked, eviction what) {
+    const auto& lock = what.lock;
+    // Rule 5. All that is left of the lease, which may have been renewed since it was looked at:
+    // the store takes the least of both.
+    const auto delay = what.how == delaying::none ? millis{0} : ttl_max;
+    auto evicting = evict(around, lock, delay);
+    const auto done = co_await std::move(evicting);
+    if (done.has_error()) co_return problem_of(done.error());
+    if (*done == evicted::no) {
+        auto telling = passed_on(around, lock, lock.holder);
+        co_return co_await std::move(telling);
+    }
+    const bool sure = *done == evicted::yes;
+    auto line = documents::eviction_line(lock, what.reason);
+    auto detail = documents::eviction_detail(lock, what.reason);
+    if (!sure) {
+        line += "; whether it took effect is not known";
+        detail += " (whether it took effect is not known)";
+    }
+    if (what.how == delaying::none)
+        line += "; without delay: until the old holder notices, two may run";
+    around->say(schedule::tone::warn, base::printable(line));
+    auto auditing = audit(around, asked->who.name, "lock.release", lock.key, detail);
+    co_await std::move(auditing);
+    if (!sure) {
+        auto made = problem(
+            503, "the store did not say whether " + shown(lock.key) + " was released: look again");
+        made.set("Retry-After", "1");
+        co_return made;
+    }
+    around->instruments->forced_release();
+    auto looking = store_of(*around).inspect(lock.key);
+    const auto after = co_await std::move(looking);
+    auto free_in = std::min(delay, lock.remaining);
+    if (after.has_value()) free_in = *after ? (*after)->remaining : millis{0};
+    json::object document;
+    document["key"] = lock.key;
+    document["fence_token"] = number(lock.holder);
+    document["owner"] = lock.owner;
+    document["reason"] = what.reason;
+    document["free_in_ms"] = free_in.count();
+    co_return json_response(200, document);
+}
+
+std::optional<http::response> reason_fault(std::string_view reason) {
+    if (reason.empty()) return problem(400, "reason is empty: say why, for the audit");
+    if (reason.size() > reason_bytes_max)
+        return problem(400, "reason has " + std::to_string(reason.size()) + " bytes: at most " +
+                                std::to_string(reason_bytes_max));
+    if (base::printable(reason) != reason)
+        return problem(400, "reason has a control character: write it as one line");
+    return std::nullopt;
+}
+
+awaitable<http::response> release_lock(shared_surroundings around, shared_call asked) {
+    body_reader body{*asked->request, {"key", "fence_token", "reason", "now"}};
+    const auto key = body.required_text("key");
+    const fence_token token{
+        static_cast<std::uint64_t>(body.required_integer("fence_token", 1, fence_token_max))};
+    eviction what;
+    what.reason = body.required_text("reason");
+    if (body.boolean("now").value_or(false)) what.how = delaying::none;
+    if (body.fault()) co_return *body.fault();
+    if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
+    if (auto bad = reason_fault(what.reason)) co_return *bad;
+    auto looking = store_of(*around).inspect(key);
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return problem_of(seen.error());
+    if (!*seen) co_return no_such_lock(key);
+    what.lock = **seen;
+    if (what.lock.holder != token) {
+        auto telling = passed_on(around, what.lock, token);
+        co_return co_await std::move(telling);
+    }
+    auto doing = carry_out(around, asked, std::move(what));
+    co_return co_await std::move(doing);
+}
+
+awaitable<http::response> release_of_seed(shared_surroundings around, shared_call asked) {
+    body_reader body{*asked->request, {"key", "reason"}};
+    const auto key = body.required_text("key");
+    eviction what;
+    what.reason = body.text("reason").value_or(std::string{reason_of_seed});
+    if (body.fault()) co_return *body.fault();
+    if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
+    if (auto bad = reason_fault(what.reason)) co_return *bad;
+    auto looking = store_of(*around).inspect(key);
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return problem_of(seen.error());
+    if (!*seen) co_return no_such_lock(key);
+    what.lock = **seen;
+    if (number(what.lock.holder) == 0)
+        co_return problem(409, "nobody holds " + shown(key) + ": there is nothing to release");
+    auto doing = carry_out(around, asked, std::move(what));
+    co_return co_await std::move(doing);
+}
+
+}  // namespace
+
+std::optional<job_key> job_of(std::string_view key) {
+    if (!key.starts_with(job_prefix)) return std::nullopt;
+    key.remove_prefix(job_prefix.size());
+    const auto slash = key.find('/');
+    job_key found{std::string{key.substr(0, slash)}, 0};
+    if (found.job.empty()) return std::nullopt;
+    if (slash == std::string_view::npos) return found;
+    const auto rest = key.substr(slash + 1);
+    const auto [end, error] =
+        std::from_chars(rest.data(), rest.data() + rest.size(), found.partition);
+    if (error != std::errc{} || end != rest.data() + rest.size()) return std::nullopt;
+    return found;
+}
+
+routes lock_routes(shared_surroundings around) {
+    const auto by = [around](awaitable<http::response> (*what)(shared_surroundings, shared_call)) {
+        return [around, what](shared_call asked) { return what(around, std::move(asked)); };
+    };
+    return {
+        {"GET", "/api/v1/locks", access::viewer, by(list_locks)},
+        {"GET", "/api/v1/locks/{key*}", access::viewer, by(show_lock)},
+        {"POST", "/api/v1/locks/release", access::admin, by(release_lock)},
+        {"GET", "/api/locks/active", access::viewer, by(list_active)},
+        {"POST", "/api/locks/release", access::admin, by(release_of_seed)},
+    };
+}
+
+}  // namespace pawl::admin

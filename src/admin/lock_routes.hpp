@@ -1,0 +1,26 @@
+// Locks as people see them, and their release by force.
+#pragma once
+
+#include "admin/call.hpp"
+#include "admin/surroundings.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pawl::admin {
+
+// Of the store's records, so many pages are read at most to find the locks that are held.
+constexpr int active_pages_max = 10;
+
+// The job and the partition that a key belongs to: job/NAME and job/NAME/N.
+struct job_key {
+    std::string job;
+    std::uint32_t partition = 0;
+};
+std::optional<job_key> job_of(std::string_view key);
+
+routes lock_routes(shared_surroundings around);
+
+}  // namespace pawl::admin

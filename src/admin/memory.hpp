@@ -1,0 +1,45 @@
+// What the routes remember between two requests, so that they need not work it out again.
+#pragma once
+
+#include "admin/outlook.hpp"
+#include "admin/overview.hpp"
+#include "admin/shared_answer.hpp"
+#include "documents/job_terms.hpp"
+
+#include <pawl/spi/journal.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace pawl::admin {
+
+// Beyond so many jobs everything is forgotten, and read again.
+constexpr std::size_t terms_remembered_max = 20'000;
+
+// What was found when somebody asked about a job that looked late.
+struct asked_job {
+    instant at{};
+    outlook how{};
+};
+
+// On the loop of its surroundings only.
+struct memory {
+    struct known_terms {
+        std::string schedule, zone, definition;
+        std::uint32_t partitions = 1;
+        std::shared_ptr<const documents::job_terms> terms;
+    };
+    std::unordered_map<std::string, known_terms> terms;  // by job
+    std::unordered_map<std::string, asked_job> asked_about;
+    std::shared_ptr<shared_answer<overview_document>> glance;
+    millis glance_age_max{0};
+};
+
+// Read anew only when the entry says something else than before.
+std::shared_ptr<const documents::job_terms> terms_of(const surroundings& around,
+                                                     const job_entry& entry);
+
+}  // namespace pawl::admin

@@ -1,0 +1,73 @@
+// How a job is doing, and why it does not run: what a stranger reads to learn why it is late.
+//
+// A machine without I/O: it is handed what was read at the journal and the store, and the instant.
+// It sees what everybody sees; what goes on inside an agent it does not know, and does not guess.
+#pragma once
+
+#include "documents/job_terms.hpp"
+
+#include <pawl/spi/journal.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::admin {
+
+// A firing that is due for longer, and has not begun, is late.
+constexpr millis late_after{10'000};
+// An entry that no agent has published for so long is nobody's; longer where there are thousands
+// of jobs: see schedule::publish_interval.
+constexpr millis published_lately{300'000};
+
+enum class job_state {
+    running,
+    late,     // a firing is due, and has not begun
+    waiting,  // somebody has asked for a run, or one is to be taken up again
+    paused,
+    disabled,  // in its configuration
+    idle
+};
+std::string_view word_of(job_state state) noexcept;
+
+// What is known of one partition; of a job without any, of the job.
+struct partition_facts {
+    std::uint32_t partition = 0;
+    std::optional<record> lock{};               // of its key
+    std::optional<run_record> active{};         // started, and not over
+    std::optional<run_record> orphan{};         // abandoned, to be taken up again
+    std::optional<std::int64_t> last_firing{};  // the latest that has a row, whatever became of it
+    std::optional<run_record> last_run{};       // the newest begun
+};
+
+struct job_facts {
+    const job_entry* entry = nullptr;
+    const documents::job_terms* terms = nullptr;
+    const job_pause* pause = nullptr;            // null where it is not paused
+    std::vector<const run_trigger*> triggers{};  // that nobody has taken up, the oldest first
+    std::vector<partition_facts> partitions{};   // as many as were looked at
+    std::optional<std::int64_t> resumed_at{};    // what was due before that was paused away
+};
+
+// What is the same for all jobs.
+struct surrounding_facts {
+    const std::vector<node_entry>* nodes = nullptr;
+    std::string store_trouble{};  // one line; empty while the store answers
+    std::size_t jobs = 1;         // how many are published
+    std::int64_t now = 0;         // Unix milliseconds
+};
+
+struct outlook {
+    job_state state = job_state::idle;
+    std::string why{};  // one line; empty when there is nothing to explain
+    std::optional<std::int64_t> since{};
+    std::uint32_t running = 0;  // partitions
+    std::uint32_t late = 0;     // partitions
+};
+
+outlook judge(const job_facts& job, const surrounding_facts& around);
+
+}  // namespace pawl::admin

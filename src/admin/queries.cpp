@@ -1,0 +1,43 @@
+#include "admin/queries.hpp"
+
+#include "admin/problem.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <vector>
+
+namespace pawl::admin {
+
+std::optional<http::response> query_fault(const call& asked,
+                                          std::initializer_list<std::string_view> known) {
+    for (const auto& [name, value] : asked.query) {
+        if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+        const std::string what = "there is no parameter '" + base::printable(name) + "'";
+        if (known.size() == 0) return problem(400, what + ": this takes none");
+        if (const auto meant = base::nearest(name, {known}))
+            return problem(400, what + ": did you mean '" + std::string{*meant} + "'?");
+        std::string all;
+        for (const auto one : known) all += (all.empty() ? "" : ", ") + std::string{one};
+        return problem(400, what + ": there are " + all);
+    }
+    return std::nullopt;
+}
+
+std::variant<std::int64_t, http::response> integer_of(const call& asked, std::string_view name,
+                                                      std::int64_t least, std::int64_t most,
+                                                      std::int64_t otherwise) {
+    const auto found = asked.query.find(name);
+    if (found == asked.query.end()) return otherwise;
+    const auto& text = found->second;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most)
+        return value;
+    return problem(400, std::string{name} + " is '" + base::printable(text) +
+                            "'; write a number from " + std::to_string(least) + " to " +
+                            std::to_string(most));
+}
+
+}  // namespace pawl::admin

@@ -1,0 +1,208 @@
+#include "admin/service.hpp"
+
+#include "admin/claim_desk.hpp"
+#include "admin/live_routes.hpp"
+#include "admin/problem.hpp"
+#include "admin/run_output.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <cctype>
+#include <utility>
+
+namespace pawl::admin {
+namespace {
+
+using boost::asio::awaitable;
+using schedule::tone;
+
+constexpr std::string_view socket_name = "api";
+
+// Browsers send a cookie to every port of its host: agents that share one need names of their own.
+std::string cookie_of(const config::agent_settings& configured) {
+    std::string name = "pawl_session";
+    if (configured.listen == config::agent_settings{}.listen) return name;
+    name += '_';
+    for (const char c : configured.name)
+        name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
+    return name;
+}
+
+std::string bracketed(const std::string& host) {
+    return host.find(':') == std::string::npos ? host : "[" + host + "]";
+}
+
+std::string scheme_of(const config::agent_settings& configured) {
+    return configured.tls ? "https://" : "http://";
+}
+
+bool is_everywhere(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
+
+}  // namespace
+
+std::string address_of(const config::agent_settings& configured) {
+    const auto& where = configured.listen;
+    // Any free port is known when it is had, and of use on this machine only.
+    if (where.port == 0) return "";
+    return scheme_of(configured) +
+           bracketed(is_everywhere(where.host) ? runtime::host_name() : where.host) + ":" +
+           std::to_string(where.port);
+}
+
+service::service(service_parts made_of)
+    : parts_{std::move(made_of)}, retry_{parts_.around->core->loop().get_executor()} {
+    gatekeeper::parts gate;
+    gate.loop = &parts_.around->core->loop();
+    gate.users = parts_.users;
+    gate.secure = parts_.configured.tls.has_value();
+    gate.cookie = cookie_of(parts_.configured);
+    gate.say = parts_.around->say;
+    gate.show_link = parts_.show_link;
+    gate.audit = [around = parts_.around](std::string actor, std::string action,
+                                          std::string detail) {
+        boost::asio::co_spawn(around->core->loop().get_executor(),
+                              audit(around, std::move(actor), std::move(action), around->node_name,
+                                    std::move(detail)),
+                              boost::asio::detached);
+    };
+    gate_ = std::make_shared<gatekeeper>(std::move(gate));
+    api::parts made;
+    made.around = parts_.around;
+    made.gate = gate_;
+    made.metrics_need =
+        parts_.configured.metrics == config::metrics_access::open ? access::open : access::viewer;
+    made.secure = parts_.configured.tls.has_value();
+    made.page = parts_.page;
+    // A request may outlive the server.
+    made.counted = [home = home_] {
+        const auto living = home->lock();
+        return living && living->server_ ? living->server_->counts() : http::server_counts{};
+    };
+    api_ = std::make_shared<api>(std::move(made));
+}
+
+void service::say(tone how, std::string_view line) const {
+    if (parts_.around->say) parts_.around->say(how, line);
+}
+
+http::server_parts service::parts_of_server() {
+    http::server_parts made;
+    made.executor = parts_.around->core->loop().get_executor();
+    // Each of them takes the room of a request for as long as it goes on. Whoever looks on or waits
+    // leaves room for whoever acts, and for whoever asks whether the agent is well.
+    made.bounds.requests_max += viewers_max + followers_max + claim_waiters_max;
+    made.answer = [api = api_](std::shared_ptr<const http::request> asked) {
+        return api::answer(api, std::move(asked));
+    };
+    made.refuse = [api = api_](unsigned status, std::string_view detail) {
+        return api->refuse(status, detail);
+    };
+    made.warn = [around = parts_.around](std::string_view line) {
+        if (around->say) around->say(tone::warn, line);
+    };
+    return made;
+}
+
+std::string service::url(std::uint16_t port) const {
+    const auto& host = parts_.configured.listen.host;
+    return scheme_of(parts_.configured) +
+           bracketed(is_everywhere(host) ? runtime::host_name() : host) + ":" +
+           std::to_string(port);
+}
+
+void service::listening(std::uint16_t port) {
+    const auto where = url(port);
+    say(tone::info, "listening on " + where);
+    gate_->set_origin(where);
+    if (parts_.users.empty() && parts_.show_link) parts_.show_link(gate_->login_link());
+}
+
+result<void> service::listen_once() {
+    const auto& where = parts_.configured.listen;
+    bool inherited = false;
+    for (const auto& socket : parts_.sockets) {
+        if (socket.name != socket_name) continue;
+        if (auto listening = server_->listen_on(socket.descriptor); listening.has_error())
+            return listening.error();
+        inherited = true;
+    }
+    if (inherited) {
+        listening(where.port);
+        return boost::system::in_place_value;
+    }
+    auto port = server_->listen(where.host, where.port);
+    if (port.has_error()) return port.error();
+    listening(*port);
+    return boost::system::in_place_value;
+}
+
+async<void> service::start(std::shared_ptr<service> self) {
+    auto& me = *self;
+    *me.home_ = self;
+    me.server_ = std::make_unique<http::server>(me.parts_of_server());
+    if (const auto& tls = me.parts_.configured.tls) {
+        const auto ready = me.server_->use_tls({tls->cert, tls->key});
+        if (ready.has_error()) co_return ready.error();
+    }
+    const auto had = me.listen_once();
+    if (had.has_error()) {
+        if (had.error().code != errc::unreachable) co_return had.error();
+        me.say(tone::error, had.error().detail +
+                                ": jobs run without the API, which is tried again until it is had");
+        boost::asio::co_spawn(me.parts_.around->core->loop().get_executor(), keep_trying(self),
+                              boost::asio::detached);
+    }
+    me.parts_.around->instruments->start_sampling(me.parts_.around->core->loop());
+    co_return boost::system::in_place_value;
+}
+
+awaitable<void> service::keep_trying(std::shared_ptr<service> self) {
+    auto& me = *self;
+    for (;;) {
+        me.retry_.expires_after(listen_retry);
+        boost::system::error_code cancelled;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
+        co_await me.retry_.async_wait(token);
+        if (me.ended_ || me.listen_once().has_value()) co_return;
+    }
+}
+
+awaitable<bool> service::stop(std::shared_ptr<service> self) {
+    self->ended_ = true;
+    self->retry_.cancel();
+    if (self->server_) {
+        auto stopping = self->server_->stop(stop_patience);
+        co_await std::move(stopping);
+    }
+    co_return true;
+}
+
+void service::replace_users(std::vector<config::user_settings> users) {
+    gate_->replace_users(std::move(users));
+}
+
+awaitable<bool> audit(shared_surroundings around, std::string actor, std::string action,
+                      std::string target, std::string detail) {
+    audit_draft what;
+    what.actor = std::move(actor);
+    what.action = std::move(action);
+    what.target = std::move(target);
+    what.detail = std::move(detail);
+    const auto told = what.action + " of '" + what.target + "'";
+    if (!around->records) {
+        around->say(tone::warn, told + " was not audited: this agent keeps no journal");
+        co_return false;
+    }
+    auto appending = around->records->append_audit(std::move(what));
+    const auto appended = co_await std::move(appending);
+    if (appended.has_value()) co_return true;
+    if (around->say)
+        around->say(tone::error, told + " was not audited: " + appended.error().detail);
+    co_return false;
+}
+
+}  // namespace pawl::admin

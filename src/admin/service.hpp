@@ -1,0 +1,71 @@
+// The API and the page of one agent: listens, answers, and ends after the agent.
+#pragma once
+
+#include "admin/api.hpp"
+#include "admin/gatekeeper.hpp"
+#include "admin/surroundings.hpp"
+#include "agent/systemd_notice.hpp"
+#include "config/settings.hpp"
+#include "http/server.hpp"
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pawl::admin {
+
+// A port that somebody else has, such as the agent that this one replaces, is asked for again.
+constexpr millis listen_retry{1'000};
+constexpr millis stop_patience{2'000};
+
+struct service_parts {
+    shared_surroundings around{};
+    config::agent_settings configured{};
+    std::vector<config::user_settings> users{};
+    std::vector<agent::inherited_socket> sockets{};  // those named api are listened on instead
+    std::function<http::response(const http::request&)> page{};
+    std::function<void(std::string_view link)> show_link{};  // a login link, for people
+};
+
+// On the loop of its surroundings only, but for replace_users.
+class service : public std::enable_shared_from_this<service> {
+public:
+    explicit service(service_parts made_of);
+
+    // `denied`: a certificate or an address that cannot be had, ever. A port that is taken is asked
+    // for in the background: jobs run without the API meanwhile.
+    static async<void> start(std::shared_ptr<service> self);
+    static boost::asio::awaitable<bool> stop(std::shared_ptr<service> self);
+
+    // Thread-safe.
+    void replace_users(std::vector<config::user_settings> users);
+
+private:
+    http::server_parts parts_of_server();
+    result<void> listen_once();
+    void listening(std::uint16_t port);
+    static boost::asio::awaitable<void> keep_trying(std::shared_ptr<service> self);
+    std::string url(std::uint16_t port) const;
+    void say(schedule::tone how, std::string_view line) const;
+
+    // Constant after construction
+    service_parts parts_;
+    std::shared_ptr<gatekeeper> gate_;
+    std::shared_ptr<api> api_;
+    const std::shared_ptr<std::weak_ptr<service>> home_ =
+        std::make_shared<std::weak_ptr<service>>();
+    // State
+    std::unique_ptr<http::server> server_;
+    boost::asio::steady_timer retry_;
+    bool ended_ = false;
+};
+
+// How others reach the API that listens there; the host's name where it listens everywhere.
+std::string address_of(const config::agent_settings& configured);
+
+}  // namespace pawl::admin
