@@ -1,9 +1,14 @@
-// pawl agent: runs the schedules of a configuration.
+// pawl agent: runs the schedules of a configuration, and serves the API, the page and the metrics.
+#include "admin/agent_view.hpp"
+#include "admin/service.hpp"
+#include "admin/static_routes.hpp"
 #include "agent/agent.hpp"
 #include "agent/plans.hpp"
 #include "assembly/engines.hpp"
 #include "config/reading.hpp"
 #include "exec/launcher.hpp"
+#include "health/doctor.hpp"
+#include "metrics/instruments.hpp"
 #include "pawl/commands.hpp"
 #include "pawl/output.hpp"
 #include "pawl/version.hpp"
@@ -12,8 +17,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace pawl::app {
 namespace {
@@ -103,15 +112,81 @@ void raise_descriptor_limit() {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+using measure = std::function<runtime::store_maker(runtime::store_maker)>;
+
+open_options watched_by(const std::shared_ptr<metrics::instruments>& instruments) {
+    open_options how;
+    how.watcher = instruments->of_locks();
+    return how;
+}
+
+// The agent's own core serves the API only where there can be no second one.
+std::unique_ptr<runtime::core> open_second_core(const globals& options, const std::string& engine,
+                                                const measure& around) {
+    if (engine == "memory") return nullptr;
+    return open_core(options, {}, around);
+}
+
+std::function<health::diagnosis()> diagnosis_of(const assembly::store_plan& plan,
+                                                const std::string& url) {
+    return [settings = plan.settings, shown = plan.shown, url] {
+        health::diagnosis made;
+        try {
+            auto store = locks::open(url);
+            made = health::diagnose(store, settings, {});
+        } catch (const store_error& error) {
+            made.findings.push_back({severity::fail, "reachability", error.what()});
+        }
+        return made;
+    };
+}
+
+std::vector<std::string> names_of(const std::vector<config::job_settings>& jobs) {
+    std::vector<std::string> names;
+    for (const auto& one : jobs) names.push_back(one.name);
+    return names;
+}
+
+void show_link(std::string_view link) { std::cout << "open " << link << std::endl; }
+
+// The API around an agent, for as long as it is there.
+class served {
+public:
+    served(admin::service_parts parts, runtime::core& core)
+        : core_{core}, service_{std::make_shared<admin::service>(std::move(parts))} {}
+    ~served() { core_.loop().wait_for(admin::service::stop(service_)); }
+    served(const served&) = delete;
+    served& operator=(const served&) = delete;
+
+    void start(const std::string& file) {
+        const auto begun = core_.loop().wait_for(admin::service::start(service_));
+        if (begun.has_error())
+            throw exit_error{status::configuration, file + ": " + begun.error().detail};
+    }
+    void replace_users(std::vector<config::user_settings> users) {
+        service_->replace_users(std::move(users));
+    }
+
+private:
+    runtime::core& core_;
+    std::shared_ptr<admin::service> service_;
+};
+
 status run_agent(const globals& options, const agent_options& how) {
     auto parsed = read(options);
     if (how.check) return check(options, parsed);
     const auto store = choose_store(options);
     const auto journal = choose_journal(options);
+    const auto plan = plan_of(store);
+    auto sockets = agent::take_inherited_sockets();
     // Before the store is opened, as that starts a thread, and only one without threads can fork.
     const auto guards = exec::launcher::start();
     raise_descriptor_limit();
-    auto core = open_core(options);
+    const auto instruments = std::make_shared<metrics::instruments>(build_facts());
+    const measure around = [&](runtime::store_maker make) {
+        return instruments->measuring(std::move(make));
+    };
+    auto core = open_core(options, watched_by(instruments), around);
     check_leases(parsed, *core, core->running()->settings().safety);
     check_journal(store.url, journal.url);
     agent::agent_parts parts;
@@ -127,7 +202,38 @@ status run_agent(const globals& options, const agent_options& how) {
                     agent::absolute_url(journal.url.empty() ? store.url : journal.url)};
     parts.version = version_number();
     parts.say = say;
+    parts.watcher = instruments->of_runs();
+    parts.address = admin::address_of(parts.configured.agent);
+    const auto second = open_second_core(options, plan.engine, around);
+    auto& api_core = second ? *second : *core;
+    admin::service_parts serving;
+    served* running = nullptr;
+    instruments->keep_jobs(names_of(parts.configured.jobs));
+    parts.on_configured = [&running, &instruments](const config::settings& now) {
+        instruments->keep_jobs(names_of(now.jobs));
+        if (running != nullptr) running->replace_users(now.users);
+    };
+    serving.configured = parts.configured.agent;
+    serving.users = parts.configured.users;
+    serving.sockets = std::move(sockets);
+    serving.page = [](const http::request& asked) { return admin::serve_asset(asked); };
+    serving.show_link = show_link;
+    auto seen = std::make_shared<admin::surroundings>();
+    seen->core = &api_core;
+    seen->records = api_core.records();
+    seen->instruments = instruments;
+    seen->node_name = parts.configured.agent.name;
+    seen->version = parts.version;
+    seen->store_shown = plan.shown;
+    seen->engine = plan.engine;
+    seen->diagnose = diagnosis_of(plan, store.url);
+    seen->say = say;
     const auto node = std::make_shared<agent::agent>(std::move(parts));
+    seen->node = admin::view_of(node, core->loop());
+    serving.around = std::move(seen);
+    served api{std::move(serving), api_core};
+    running = &api;
+    api.start(parsed.file);
     core->loop().wait_for(agent::agent::run(node));
     return status::done;
 }

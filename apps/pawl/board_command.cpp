@@ -3,9 +3,8 @@
 #include "base/text.hpp"
 #include "journals/rules/audit_chain.hpp"
 #include "pawl/commands.hpp"
-#include "pawl/journal_client.hpp"
+#include "pawl/desk.hpp"
 #include "pawl/output.hpp"
-#include "schedule/dispatcher.hpp"
 
 #include <iostream>
 #include <memory>
@@ -13,34 +12,21 @@
 namespace pawl::app {
 namespace {
 
-std::string state_of(const node_entry& one) {
-    if (one.age > schedule::node_silence_max) return "silent";
-    return one.draining ? "draining" : "live";
-}
+using documents::state_of;
 
 status list_nodes(const globals& options) {
-    journal_client records{options};
-    const auto nodes = records.ask(records.verbs().list_nodes());
+    const auto asked = open_desk(options);
+    const auto nodes = asked->list_nodes();
     if (options.json) {
         boost::json::array all;
-        for (const auto& one : nodes)
-            all.push_back({{"name", one.name},
-                           {"id", one.id},
-                           {"state", state_of(one)},
-                           {"version", one.version},
-                           {"address", one.address},
-                           {"started_at", time_text(one.started_at)},
-                           {"last_seen", time_text(one.last_seen)},
-                           {"running", one.running},
-                           {"running_max", one.running_max},
-                           {"jobs", one.jobs}});
+        for (const auto& one : nodes) all.push_back(documents::json_of(one));
         print_json(boost::json::object{{"nodes", std::move(all)}, {"next", ""}});
         return status::done;
     }
     std::vector<std::vector<std::string>> rows{
         {"NAME", "STATE", "SEEN", "RUNNING", "JOBS", "STARTED", "VERSION", "ID"}};
     for (const auto& one : nodes)
-        rows.push_back({base::printable(one.name), state_of(one),
+        rows.push_back({base::printable(one.name), std::string{state_of(one)},
                         base::format_duration(one.age) + " ago",
                         std::to_string(one.running) + "/" + std::to_string(one.running_max),
                         std::to_string(one.jobs), time_text(one.started_at),
@@ -57,52 +43,30 @@ struct audit_options {
     bool verify = false;
 };
 
-boost::json::object json_of_entry(const audit_entry& one) {
-    return {{"sequence", one.sequence}, {"at", time_text(one.at)}, {"actor", one.actor},
-            {"action", one.action},     {"target", one.target},    {"detail", one.detail},
-            {"previous", one.previous}, {"hash", one.hash}};
-}
-
 // Walks the whole chain, from the newest back to the first.
 status verify_audit(const globals& options) {
-    journal_client records{options};
-    std::uint64_t checked = 0;
-    std::optional<audit_entry> later;
-    std::uint64_t before = 0;
-    for (;;) {
-        const auto some = records.ask(records.verbs().list_audit(before, page_limit_max));
-        if (some.empty()) break;
-        for (const auto& one : some) {
-            const bool follows =
-                !later || (later->previous == one.hash && later->sequence == one.sequence + 1);
-            if (!follows || journals::hash_of(one) != one.hash)
-                throw exit_error{status::refused, "the audit has been tampered with: entry " +
-                                                      std::to_string(one.sequence) +
-                                                      " does not fit the chain"};
-            later = one;
-            ++checked;
-        }
-        before = some.back().sequence;
-        if (before <= 1) break;
+    const auto asked = open_desk(options);
+    journals::chain_walk walk;
+    while (!walk.is_over()) {
+        const auto some = asked->list_audit(walk.before(), page_limit_max);
+        walk.take(some);
     }
-    if (later && later->sequence != 1)
-        throw exit_error{status::refused, "the audit has been tampered with: entries before " +
-                                              std::to_string(later->sequence) + " are missing"};
+    if (const auto& broken = walk.broken())
+        throw exit_error{status::refused, "the audit has been tampered with: " + broken->what};
     if (options.json)
-        print_json(boost::json::object{{"verified", checked}});
+        print_json(boost::json::object{{"verified", walk.verified()}});
     else
-        std::cout << "the chain holds: " << checked << " entries\n";
+        std::cout << "the chain holds: " << walk.verified() << " entries\n";
     return status::done;
 }
 
 status list_audit(const globals& options, const audit_options& what) {
     if (what.verify) return verify_audit(options);
-    journal_client records{options};
-    const auto entries =
-        records.ask(records.verbs().list_audit(0, std::min(what.limit, page_limit_max)));
+    const auto asked = open_desk(options);
+    const auto entries = asked->list_audit(0, std::min(what.limit, page_limit_max));
     if (options.json) {
         boost::json::array all;
-        for (const auto& one : entries) all.push_back(json_of_entry(one));
+        for (const auto& one : entries) all.push_back(documents::json_of(one));
         print_json(boost::json::object{{"audit", std::move(all)}, {"next", ""}});
         return status::done;
     }

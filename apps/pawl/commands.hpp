@@ -34,6 +34,7 @@ void add_runs(context&);
 void add_checkpoint(context&);
 void add_nodes(context&);
 void add_audit(context&);
+void add_token(context&);
 void add_completion(context&);
 
 // The command's own status, such as that of a wrapped command, beside those that are pawl's.

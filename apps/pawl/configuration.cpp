@@ -77,7 +77,9 @@ locks open_locks(const globals& options, open_options how) {
     }
 }
 
-std::unique_ptr<runtime::core> open_core(const globals& options, open_options how) {
+std::unique_ptr<runtime::core> open_core(
+    const globals& options, open_options how,
+    const std::function<runtime::store_maker(runtime::store_maker)>& around) {
     const auto store = choose_store(options);
     const auto journal = choose_journal(options);
     const auto refuse = [](const chosen_store& which, std::string_view flag,
@@ -94,7 +96,7 @@ std::unique_ptr<runtime::core> open_core(const globals& options, open_options ho
         }
     }
     try {
-        return assembly::open_core(store.url, journal.url, std::move(how));
+        return assembly::open_core(store.url, journal.url, std::move(how), around);
     } catch (const option_error& error) {
         throw refuse(store, "--store", error);
     }

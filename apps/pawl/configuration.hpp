@@ -15,6 +15,7 @@ struct globals {
     std::optional<std::string> store;
     std::optional<std::string> journal;
     std::optional<std::string> config;
+    std::optional<std::string> url;  // of an agent whose API is asked instead
     std::string log_level = "info";
     std::string log_format = "text";
     std::string color = "auto";
@@ -38,7 +39,10 @@ chosen_store choose_journal(const globals& options);
 locks open_locks(const globals& options, open_options how = {});
 
 // The same with the journal beside it, which is opened when it is first asked for.
-std::unique_ptr<runtime::core> open_core(const globals& options, open_options how = {});
+// `around`, where it is given, stands between the store and whoever uses it.
+std::unique_ptr<runtime::core> open_core(
+    const globals& options, open_options how = {},
+    const std::function<runtime::store_maker(runtime::store_maker)>& around = {});
 
 void set_up_logging(const globals& options);
 

@@ -2,6 +2,7 @@
 // the way. Prints who ran what, and the proof that nothing ran twice.
 #include "base/duration.hpp"
 #include "pawl/commands.hpp"
+#include "pawl/demo_serve.hpp"
 #include "pawl/demo_work.hpp"
 #include "pawl/journal_client.hpp"
 #include "pawl/output.hpp"
@@ -37,6 +38,7 @@ constexpr millis look_interval{50};
 struct demo_options {
     int nodes = 3;
     std::string duration = "15s";
+    bool serve = false;
 };
 
 struct event {
@@ -71,6 +73,7 @@ public:
     temporary_folder(const temporary_folder&) = delete;
     temporary_folder& operator=(const temporary_folder&) = delete;
     std::string file(const char* name) const { return (path_ / name).string(); }
+    std::string path() const { return path_.string(); }
 
 private:
     std::filesystem::path path_;
@@ -125,6 +128,19 @@ public:
         return judge();
     }
 
+    // The same store and names, for people to look at.
+    status serve() {
+        std::vector<std::string> names;
+        for (const auto& one : nodes_) names.push_back(one.process.name());
+        nodes_.clear();
+        return serve_demo(options_, store(), folder_.path(), names, std::move(report_));
+    }
+
+    // With --json; people have been told meanwhile.
+    void print_report() const {
+        if (options_.json) print_json(report_);
+    }
+
 private:
     void fault(const std::string& what) { faults_.push_back(what); }
 
@@ -133,7 +149,7 @@ private:
     std::string configure(const std::string& name) const {
         const auto file = folder_.file((name + ".toml").c_str());
         std::ofstream{file} << "store = \"" << store() << "\"\n"
-                            << "[agent]\nname = \"" << name << "\"\n"
+                            << "[agent]\nname = \"" << name << "\"\nlisten = \"127.0.0.1:0\"\n"
                             << "[[job]]\nname = \"" << demo_job << "\"\n"
                             << "schedule = \"@every 1s\"\n"
                             << "command = [\"/proc/self/exe\", \"demo-work\", \"--ledger\", \""
@@ -389,16 +405,16 @@ private:
             const auto ms = [](const auto& takeover) {
                 return takeover ? std::chrono::floor<millis>(*takeover).count() : -1;
             };
-            print_json(boost::json::object{{"firings", firings},
-                                           {"runs", began_},
-                                           {"duplicates", duplicates},
-                                           {"stale_writes_refused", stale_refused_},
-                                           {"writes", writes},
-                                           {"journal_rows", rows},
-                                           {"takeover_after_freeze_ms", ms(play_.after_freeze)},
-                                           {"takeover_after_kill_ms", ms(play_.after_kill)},
-                                           {"proven", faults_.empty()},
-                                           {"faults", std::move(lines)}});
+            report_ = boost::json::object{{"firings", firings},
+                                          {"runs", began_},
+                                          {"duplicates", duplicates},
+                                          {"stale_writes_refused", stale_refused_},
+                                          {"writes", writes},
+                                          {"journal_rows", rows},
+                                          {"takeover_after_freeze_ms", ms(play_.after_freeze)},
+                                          {"takeover_after_kill_ms", ms(play_.after_kill)},
+                                          {"proven", faults_.empty()},
+                                          {"faults", std::move(lines)}};
         } else {
             std::cout << '\n';
             print_table({{"firings", std::to_string(firings)},
@@ -432,6 +448,7 @@ private:
     std::size_t began_ = 0;
     std::size_t stale_refused_ = 0;
     std::vector<std::string> faults_;
+    boost::json::object report_;  // of --json
 };
 
 status demo(const globals& options, const demo_options& what) {
@@ -441,7 +458,10 @@ status demo(const globals& options, const demo_options& what) {
             "--for",
             "'" + what.duration + "' is too short or too long: 8s to 1h show a freeze and a kill"};
     demonstration play{options, what.nodes, duration};
-    return play.run();
+    const auto proven = play.run();
+    if (what.serve && proven == status::done) return play.serve();
+    play.print_report();
+    return proven;
 }
 
 }  // namespace
@@ -455,6 +475,8 @@ void add_demo(context& all) {
         ->type_name("N")
         ->capture_default_str();
     one->add_option("--for", what->duration, "how long")->type_name("DUR")->capture_default_str();
+    one->add_flag("--serve", what->serve,
+                  "then leave the agents up, with their page, until Ctrl-C");
     one->footer("Example: pawl demo --nodes 5 --for 30s");
     one->callback([&all, what] { all.chosen = [&all, what] { return demo(all.options, *what); }; });
 

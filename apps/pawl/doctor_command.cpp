@@ -1,9 +1,8 @@
 // pawl doctor: what is right and what is wrong with the store and its locks, as a monitoring plugin
 // says it.
-#include "assembly/engines.hpp"
 #include "base/text.hpp"
-#include "health/doctor.hpp"
 #include "pawl/commands.hpp"
+#include "pawl/desk.hpp"
 #include "pawl/output.hpp"
 
 #include <unistd.h>
@@ -18,19 +17,10 @@ struct doctor_options {
     std::string watched = "2s";
     std::string held_warned = "1h";
     std::uint32_t waiters_warned = 10;
+    bool has_bounds = false;  // one of these was given
 };
 
-const char* word_of(severity level) {
-    switch (level) {
-        case severity::ok:
-            return "OK";
-        case severity::warn:
-            return "WARN";
-        case severity::fail:
-            return "FAIL";
-    }
-    return "FAIL";
-}
+using documents::word_of;
 
 const char* color_of(severity level) {
     switch (level) {
@@ -44,32 +34,26 @@ const char* color_of(severity level) {
     return "";
 }
 
-std::string section_of(const finding& one) { return "docs/runbook.md#" + one.check; }
-
-health::diagnosis examine(const globals& options, const store_settings& settings,
-                          const health::doctor_bounds& bounds) {
-    health::diagnosis made;
-    try {
-        auto store = open_locks(options);
-        made = health::diagnose(store, settings, bounds);
-    } catch (const store_error& error) {
-        made.findings.push_back({severity::fail, "reachability", error.what()});
-    }
-    return made;
+severity severity_named(std::string_view word) {
+    if (word == word_of(severity::ok)) return severity::ok;
+    return word == word_of(severity::warn) ? severity::warn : severity::fail;
 }
 
-void print_findings(const globals& options, const health::diagnosis& made) {
+void print_findings(const globals& options, const boost::json::array& checks) {
     const bool colored = color_wanted(options, STDOUT_FILENO);
     std::size_t width = 0;
-    for (const auto& one : made.findings) width = std::max(width, one.check.size());
-    for (const auto& one : made.findings) {
-        std::string level = word_of(one.level);
+    for (const auto& one : checks) width = std::max(width, one.at("check").as_string().size());
+    for (const auto& one : checks) {
+        const auto severe = severity_named(one.at("level").as_string());
+        std::string level{word_of(severe)};
         level.resize(5, ' ');
-        if (colored) level = color_of(one.level) + level + "\x1b[0m";
-        auto check = one.check;
+        if (colored) level = color_of(severe) + level + "\x1b[0m";
+        std::string check{one.at("check").as_string()};
         check.resize(width + 1, ' ');
-        std::cout << level << ' ' << check << base::printable(one.text);
-        if (one.level != severity::ok) std::cout << " (" << section_of(one) << ')';
+        std::cout << level << ' ' << base::printable(check)
+                  << base::printable(one.at("text").as_string());
+        if (severe != severity::ok)
+            std::cout << " (" << base::printable(one.at("runbook").as_string()) << ')';
         std::cout << '\n';
     }
 }
@@ -79,33 +63,21 @@ status doctor(const globals& options, const doctor_options& what) {
     bounds.watched = duration_option("--for", what.watched);
     bounds.debt.held_warned = duration_option("--held", what.held_warned);
     bounds.debt.waiters_warned = what.waiters_warned;
-    const auto chosen = choose_store(options);
-    assembly::store_plan plan;
-    try {
-        plan = assembly::plan_store(chosen.url);
-    } catch (const option_error& error) {
-        throw exit_error{chosen.from == "--store" ? status::usage : status::configuration,
-                         chosen.from + ": " + error.what()};
-    }
-    const auto made = examine(options, plan.settings, bounds);
-    const auto worst = made.worst();
+    if (what.has_bounds && asks_an_agent(options))
+        throw exit_error{status::usage,
+                         "--for, --held and --waiters need the store itself, by --store: an agent "
+                         "has its own"};
+    const auto asked = open_desk(options);
+    const auto document = asked->examine(bounds);
     if (options.json) {
-        boost::json::array checks;
-        for (const auto& one : made.findings)
-            checks.push_back(boost::json::object{{"check", one.check},
-                                                 {"level", word_of(one.level)},
-                                                 {"text", one.text},
-                                                 {"runbook", section_of(one)}});
-        print_json(boost::json::object{{"store", plan.shown},
-                                       {"engine", plan.engine},
-                                       {"version", made.version},
-                                       {"level", word_of(worst)},
-                                       {"checks", std::move(checks)}});
+        print_json(document);
     } else {
-        std::cout << plan.shown << (made.version.empty() ? "" : " (" + made.version + ")") << '\n';
-        print_findings(options, made);
+        const std::string version{document.at("version").as_string()};
+        std::cout << base::printable(document.at("store").as_string())
+                  << (version.empty() ? "" : " (" + base::printable(version) + ")") << '\n';
+        print_findings(options, document.at("checks").as_array());
     }
-    return as_status(static_cast<int>(worst));
+    return as_status(static_cast<int>(severity_named(document.at("level").as_string())));
 }
 
 }  // namespace
@@ -125,8 +97,11 @@ void add_doctor(context& all) {
         ->type_name("N")
         ->capture_default_str();
     one->footer("Example: pawl doctor --store redis://127.0.0.1:6379 --json");
-    one->callback(
-        [&all, what] { all.chosen = [&all, what] { return doctor(all.options, *what); }; });
+    one->callback([&all, what, one] {
+        for (const auto* name : {"--for", "--held", "--waiters"})
+            what->has_bounds = what->has_bounds || one->count(name) > 0;
+        all.chosen = [&all, what] { return doctor(all.options, *what); };
+    });
 }
 
 }  // namespace pawl::app

@@ -1,6 +1,7 @@
 // pawl fence check RESOURCE TOKEN
 #include "base/text.hpp"
 #include "pawl/commands.hpp"
+#include "pawl/desk.hpp"
 #include "pawl/output.hpp"
 
 #include <iostream>
@@ -17,9 +18,9 @@ struct check_options {
 
 status check(const globals& options, const check_options& what) {
     const fence_token token{token_option(what.token)};
-    auto store = open_locks(options);
+    const auto asked = open_desk(options);
     const auto rule = what.once ? fence_rule::reject_not_newer : fence_rule::reject_older;
-    const auto answer = store.check_fence(what.resource, token, rule);
+    const auto answer = asked->check_fence(what.resource, token, rule);
     if (options.json)
         print_json(boost::json::object{{"resource", what.resource},
                                        {"fence_token", number(token)},

@@ -1,7 +1,7 @@
 #include "pawl/journal_client.hpp"
 
 #include "assembly/engines.hpp"
-#include "base/text.hpp"
+#include "documents/job_terms.hpp"
 #include "pawl/output.hpp"
 #include "pawl/status.hpp"
 
@@ -37,37 +37,6 @@ journal_client::journal_client(const globals& options) {
     auto open = [](net::loop& where, const runtime::journal_maker& how)
         -> boost::asio::awaitable<std::shared_ptr<journal>> { co_return how(where); };
     journal_ = loop_.wait_for(open(loop_, make));
-}
-
-boost::json::value time_or_null(const std::optional<std::int64_t>& unix_millis) {
-    if (!unix_millis) return nullptr;
-    return boost::json::string{time_text(*unix_millis)};
-}
-
-boost::json::object json_of(const run_record& run) {
-    boost::json::object one;
-    one["id"] = run.id;
-    one["job"] = run.job;
-    one["partition"] = run.partition;
-    one["owner"] = run.owner;
-    one["node"] = run.node;
-    one["fence_token"] = number(run.token);
-    one["occurrence"] = nullptr;
-    if (run.firing) one["occurrence"] = time_text(number(*run.firing));
-    one["trigger"] = run.trigger;
-    one["status"] = name_of(run.status);
-    one["reason"] = run.reason;
-    one["started_at"] = time_text(run.started_at);
-    one["completed_at"] = time_or_null(run.completed_at);
-    one["last_heartbeat"] = time_text(run.last_heartbeat);
-    one["exit_status"] = nullptr;
-    if (run.exit_status) one["exit_status"] = *run.exit_status;
-    one["attempt"] = run.attempt;
-    one["checkpoint"] = run.checkpoint;
-    one["key"] = run.key;
-    one["output_size"] = run.output_size;
-    one["cancel_requested"] = run.cancel_requested;
-    return one;
 }
 
 std::string actor_name() {
@@ -122,10 +91,7 @@ job_entry known_job(journal_client& where, const std::string& name) {
     const auto all = known_jobs(where);
     std::vector<std::string_view> names;
     for (const auto& one : all) names.push_back(one.name);
-    const auto meant = base::nearest(name, names);
-    throw exit_error{status::usage, "no agent has published a job '" + base::printable(name) + "'" +
-                                        (meant ? ": did you mean '" + std::string{*meant} + "'?"
-                                               : ": see 'pawl jobs ls'")};
+    throw exit_error{status::usage, documents::unknown_job(name, names, "see 'pawl jobs ls'")};
 }
 
 }  // namespace pawl::app

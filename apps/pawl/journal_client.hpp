@@ -33,12 +33,6 @@ private:
     std::shared_ptr<journal> journal_;
 };
 
-// A string, or nothing, as JSON has it.
-boost::json::value time_or_null(const std::optional<std::int64_t>& unix_millis);
-
-// A run in the form of docs/commands.md.
-boost::json::object json_of(const run_record& run);
-
 // Who gives a command, for the audit: user@host.
 std::string actor_name();
 

@@ -2,7 +2,7 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "pawl/commands.hpp"
-#include "pawl/journal_client.hpp"
+#include "pawl/desk.hpp"
 #include "pawl/output.hpp"
 
 #include <unistd.h>
@@ -19,19 +19,17 @@ struct ls_options {
     std::size_t limit = 0;  // 0: all of them
 };
 
-std::string state_of(const record& one) {
-    if (number(one.holder) != 0) return "held";
-    return one.remaining.count() > 0 ? "lingering" : "free";
-}
+using documents::json_of;
+using documents::state_of;
 
 status list_locks(const globals& options, const ls_options& what) {
-    auto store = open_locks(options);
+    const auto asked = open_desk(options);
     std::vector<record> all;
     std::string after = what.after;
     do {
         const auto most =
             what.limit == 0 ? page_limit_max : std::min(page_limit_max, what.limit - all.size());
-        auto one = store.list(what.prefix, after, most);
+        auto one = asked->list_locks(what.prefix, after, most);
         std::move(one.records.begin(), one.records.end(), std::back_inserter(all));
         after = one.next;
     } while (!after.empty() && (what.limit == 0 || all.size() < what.limit));
@@ -45,7 +43,7 @@ status list_locks(const globals& options, const ls_options& what) {
         {"KEY", "STATE", "OWNER", "TOKEN", "LEFT", "ACQUIRED", "WAITERS"}};
     for (const auto& one : all)
         rows.push_back(
-            {base::printable(one.key), state_of(one), base::printable(one.owner),
+            {base::printable(one.key), std::string{state_of(one)}, base::printable(one.owner),
              std::to_string(number(number(one.holder) != 0 ? one.holder : one.last_token)),
              one.remaining.count() > 0 ? base::format_duration(one.remaining) : "-",
              time_text(one.acquired_at), one.waiters ? std::to_string(*one.waiters) : "-"});
@@ -56,8 +54,8 @@ status list_locks(const globals& options, const ls_options& what) {
     return status::done;
 }
 
-record found(locks& store, const std::string& key) {
-    auto seen = store.inspect(key);
+record found(desk& asked, const std::string& key) {
+    auto seen = asked.find_lock(key);
     if (!seen)
         throw exit_error{status::usage, "no lock is known under the key '" + base::printable(key) +
                                             "': see 'pawl locks ls'"};
@@ -65,15 +63,15 @@ record found(locks& store, const std::string& key) {
 }
 
 status show_lock(const globals& options, const std::string& key) {
-    auto store = open_locks(options);
-    const auto one = found(store, key);
+    const auto asked = open_desk(options);
+    const auto one = found(*asked, key);
     if (options.json) {
         print_json(json_of(one));
         return status::done;
     }
     std::vector<std::vector<std::string>> rows{
         {"key", base::printable(one.key)},
-        {"state", state_of(one)},
+        {"state", std::string{state_of(one)}},
         {"owner", base::printable(one.owner)},
         {"token", std::to_string(number(one.holder))},
         {"newest token", std::to_string(number(one.last_token))},
@@ -102,13 +100,9 @@ bool confirmed(const record& one) {
     return std::getline(std::cin, answer) && answer == one.key;
 }
 
-// Rule 5. A renewal interval and a grace are enough only while the holder's heartbeat is heard;
-// when one is lost, the model finds two holders. All that is left of the lease is always enough.
-millis lock_delay(const record& one) { return one.remaining; }
-
 status release_lock(const globals& options, const release_options& how) {
-    auto store = open_locks(options);
-    const auto one = found(store, how.key);
+    const auto asked = open_desk(options);
+    const auto one = found(*asked, how.key);
     if (number(one.holder) == 0)
         throw exit_error{status::usage, "nobody holds '" + base::printable(how.key) +
                                             "': there is nothing to release"};
@@ -120,23 +114,12 @@ status release_lock(const globals& options, const release_options& how) {
         if (!confirmed(one))
             throw exit_error{status::refused, "not released: the key was not typed"};
     }
-    auto delay = how.now ? millis{0} : lock_delay(one);
-    if (!how.delay.empty()) delay = duration_option("--delay", how.delay);
+    eviction what{one, how.reason};
+    if (how.now) what.delay = millis{0};
+    if (!how.delay.empty()) what.delay = duration_option("--delay", how.delay);
     if (how.now)
         log(log_level::warn, "released without delay: until the old holder notices, two may run");
-    if (!store.release_by_force(how.key, one.holder, delay))
-        throw exit_error{status::refused, "not released: '" + base::printable(how.key) +
-                                              "' has passed on from token " +
-                                              std::to_string(number(one.holder)) +
-                                              " since it was shown; look again"};
-    log(log_level::warn, "forced release of '" + how.key + "', held by " + one.owner +
-                             " under token " + std::to_string(number(one.holder)) +
-                             "; reason: " + how.reason);
-    audit_where_possible(
-        options, "lock.release", how.key,
-        "token " + std::to_string(number(one.holder)) + " of " + one.owner + ": " + how.reason);
-    const auto after = store.inspect(how.key);
-    const auto free_in = after ? after->remaining : millis{0};
+    const auto free_in = asked->release(what);
     if (options.json)
         print_json(boost::json::object{{"key", how.key},
                                        {"fence_token", number(one.holder)},

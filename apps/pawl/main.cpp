@@ -8,9 +8,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace pawl::app {
@@ -22,6 +24,9 @@ void add_globals(CLI::App& app, globals& options) {
         ->type_name("URL");
     app.add_option("--journal", options.journal,
                    "where runs are kept; default: the store (PAWL_JOURNAL)")
+        ->type_name("URL");
+    app.add_option("--url", options.url,
+                   "an agent to ask instead of the store, such as http://127.0.0.1:7295 (PAWL_URL)")
         ->type_name("URL");
     app.add_option("--config", options.config, "a configuration file in TOML (PAWL_CONFIG)")
         ->type_name("FILE");
@@ -96,10 +101,29 @@ std::vector<std::string> words_of(int count, char** given) {
     return words;
 }
 
-int run_chosen(const globals& options, const action& chosen) {
+// The others need the store itself, or nothing at all. They leave PAWL_URL alone.
+constexpr std::array<std::string_view, 7> asking_commands{"locks", "jobs",  "runs",  "nodes",
+                                                          "audit", "fence", "doctor"};
+
+void check_url(const CLI::App& app, const globals& options) {
+    if (!options.url) return;
+    if (options.store || options.journal)
+        throw exit_error{status::usage, std::string{"--url asks an agent, and "} +
+                                            (options.store ? "--store" : "--journal") +
+                                            " a server itself: give one of them"};
+    for (const auto* command : app.get_subcommands())
+        if (std::find(asking_commands.begin(), asking_commands.end(), command->get_name()) ==
+            asking_commands.end())
+            throw exit_error{status::usage, "'pawl " + command->get_name() +
+                                                "' does not ask an agent, but works on the store "
+                                                "itself (--store): leave out --url"};
+}
+
+int run_chosen(const CLI::App& app, const globals& options, const action& chosen) {
     try {
         set_up_logging(options);
         log_as_json(options.log_format == "json");
+        check_url(app, options);
         return static_cast<int>(chosen());
     } catch (const exit_error& error) {
         return report(error.what(), error.code());
@@ -140,6 +164,7 @@ int main(int count, char** words) {
     add_drill(everything);
     add_bench(everything);
     add_cron(everything);
+    add_token(everything);
     add_completion(everything);
     app.footer(
         "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"
@@ -149,5 +174,5 @@ int main(int count, char** words) {
     } catch (const CLI::ParseError& error) {
         return report_parse_error(app, error);
     }
-    return run_chosen(options, chosen);
+    return run_chosen(app, options, chosen);
 }

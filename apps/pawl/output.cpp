@@ -2,7 +2,6 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
-#include "time/rfc3339.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -60,47 +59,8 @@ void log(log_level level, std::string_view message) {
     }
 }
 
-std::string time_text(std::int64_t unix_millis) {
-    return time::format_rfc3339(time::wall_instant{millis{unix_millis}});
-}
-
-boost::json::object json_of(const record& one) {
-    boost::json::object object;
-    object["key"] = one.key;
-    object["owner"] = one.owner;
-    object["fence_token"] = number(number(one.holder) != 0 ? one.holder : one.last_token);
-    object["acquired_at"] = time_text(one.acquired_at);
-    object["remaining_ms"] = one.remaining.count();
-    object["held"] = number(one.holder) != 0;
-    if (one.last_done)
-        object["last_occurrence"] = time_text(number(*one.last_done));
-    else
-        object["last_occurrence"] = nullptr;
-    object["waiters"] = one.waiters.value_or(0);
-    return object;
-}
-
 std::string describe(const busy& other, std::string_view key) {
-    const auto name = "'" + base::printable(key) + "'";
-    const auto left = base::format_duration(other.remaining);
-    switch (other.reason) {
-        case busy_reason::held:
-            return name + " is held by " + base::printable(other.owner) + " (token " +
-                   std::to_string(number(other.holder)) + ", " + left + " left)";
-        case busy_reason::lingering:
-            return name + " is held by nobody until its time is up, in " + left;
-        case busy_reason::quarantined:
-            return name +
-                   " is not granted yet: the store may have lost its data and is in quarantine for "
-                   "another " +
-                   left;
-        case busy_reason::early:
-            return name +
-                   " is not granted yet: the occurrence lies too far ahead of the store's clock; "
-                   "try again in " +
-                   left;
-    }
-    return name + " is busy";
+    return documents::text_of(other, key);
 }
 
 }  // namespace pawl::app

@@ -1,6 +1,8 @@
 // Results for people and for programs, on stdout. Logs are on stderr and never mix with them.
 #pragma once
 
+#include "documents/documents.hpp"
+
 #include <pawl/spi/lease_store.hpp>
 
 #include <boost/json.hpp>
@@ -22,9 +24,8 @@ enum class log_level { debug, info, warn, error };
 void log(log_level level, std::string_view message);
 void log_as_json(bool json);
 
-boost::json::object json_of(const record& one);
 // "held by OWNER for another 12s", for messages.
 std::string describe(const busy& other, std::string_view key);
-std::string time_text(std::int64_t unix_millis);
+using documents::time_text;
 
 }  // namespace pawl::app

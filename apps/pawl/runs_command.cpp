@@ -2,9 +2,9 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "pawl/commands.hpp"
+#include "pawl/desk.hpp"
 #include "pawl/journal_client.hpp"
 #include "pawl/output.hpp"
-#include "time/pause.hpp"
 
 #include <unistd.h>
 
@@ -16,9 +16,6 @@
 
 namespace pawl::app {
 namespace {
-
-// Between two looks at output that is followed.
-constexpr millis follow_interval{250};
 
 struct list_options {
     std::string job;
@@ -52,31 +49,20 @@ run_filter filter_of(const list_options& what) {
     return which;
 }
 
-// A cursor that no page gave is a mistake in the command line; nothing else here can be refused.
-run_page page_after(journal_client& records, const run_filter& which, const std::string& after,
-                    std::size_t most) {
-    try {
-        return records.ask(records.verbs().list_runs(which, after, most));
-    } catch (const store_error& error) {
-        if (after.empty() || error.code() != errc::rejected) throw;
-        throw exit_error{status::usage, std::string{"--after: "} + error.what()};
-    }
-}
-
 status list_runs(const globals& options, const list_options& what) {
     const auto which = filter_of(what);
-    journal_client records{options};
+    const auto asked = open_desk(options);
     std::vector<run_record> all;
     auto after = what.after;
     do {
         const auto most = std::min(page_limit_max, what.limit - all.size());
-        auto one = page_after(records, which, after, most);
+        auto one = asked->list_runs(which, after, most);
         std::move(one.records.begin(), one.records.end(), std::back_inserter(all));
         after = one.next;
     } while (!after.empty() && all.size() < what.limit);
     if (options.json) {
         boost::json::array runs;
-        for (const auto& one : all) runs.push_back(json_of(one));
+        for (const auto& one : all) runs.push_back(documents::json_of(one));
         print_json(boost::json::object{{"runs", std::move(runs)}, {"next", after}});
         return status::done;
     }
@@ -94,44 +80,14 @@ status list_runs(const globals& options, const list_options& what) {
     return status::done;
 }
 
-// What somebody has asked for and no agent has taken up yet.
-std::optional<run_trigger> asked_for(journal_client& records, const std::string& id) {
-    auto seen = records.ask(records.verbs().read_board());
-    const auto found = std::find_if(seen.triggers.begin(), seen.triggers.end(),
-                                    [&](const run_trigger& one) { return one.id == id; });
-    if (found == seen.triggers.end()) return std::nullopt;
-    return std::move(*found);
-}
-
-[[noreturn]] void refuse_unknown(journal_client& records, const std::string& id) {
-    if (const auto waiting = asked_for(records, id))
-        throw exit_error{status::usage, "run '" + base::printable(id) + "' of '" +
-                                            base::printable(waiting->job) +
-                                            "' has not begun: it waits for an agent, or its key"};
-    throw exit_error{status::usage,
-                     "no run '" + base::printable(id) + "' is known: see 'pawl runs ls'"};
-}
-
-run_record known_run(journal_client& records, const std::string& id) {
-    auto found = records.ask(records.verbs().find_run(id));
-    if (!found) refuse_unknown(records, id);
-    return *found;
-}
-
 status show_run(const globals& options, const std::string& id) {
-    journal_client records{options};
-    const auto run = known_run(records, id);
-    const auto history = records.ask(records.verbs().history(id));
+    const auto asked = open_desk(options);
+    const auto told = asked->show_run(id);
+    const auto& [run, history] = told;
     if (options.json) {
-        auto document = json_of(run);
+        auto document = documents::json_of(run);
         boost::json::array events;
-        for (const auto& one : history)
-            events.push_back({{"at", time_text(one.at)},
-                              {"kind", one.kind},
-                              {"text", one.text},
-                              {"node", one.node},
-                              {"fence_token", number(one.token)},
-                              {"attempt", one.attempt}});
+        for (const auto& one : history) events.push_back(documents::json_of(one));
         document["history"] = std::move(events);
         print_json(document);
         return status::done;
@@ -163,29 +119,22 @@ status show_run(const globals& options, const std::string& id) {
     return status::done;
 }
 
+void write_out(std::string_view bytes) {
+    std::cout.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    std::cout.flush();
+    if (!std::cout) throw exit_error{status::io_error, "standard output takes no more"};
+}
+
 status show_output(const globals& options, const std::string& id, bool follow) {
-    journal_client records{options};
-    std::uint64_t offset = 0;
-    for (;;) {
-        const bool may_come = follow && offset == 0 && asked_for(records, id);
-        const auto part =
-            records.ask(records.verbs().read_output(id, offset, output_chunk_bytes_max));
-        if (!part && may_come) {
-            time::pause_until(lease_clock::now() + follow_interval);
-            continue;
-        }
-        if (!part) refuse_unknown(records, id);
-        if (part->offset > offset)
-            log(log_level::warn, std::to_string(part->offset - offset) +
-                                     " bytes of output were not kept (output_limit)");
-        std::cout.write(part->bytes.data(), static_cast<std::streamsize>(part->bytes.size()));
-        if (!std::cout) throw exit_error{status::io_error, "standard output takes no more"};
-        offset = part->offset + part->bytes.size();
-        if (!part->bytes.empty()) continue;
-        std::cout.flush();
-        if (!follow || part->over) return status::done;
-        time::pause_until(lease_clock::now() + follow_interval);
-    }
+    const auto asked = open_desk(options);
+    output_taker into;
+    into.bytes = write_out;
+    into.gap = [](std::uint64_t missing) {
+        log(log_level::warn,
+            std::to_string(missing) + " bytes of output were not kept (output_limit)");
+    };
+    asked->read_output(id, follow ? reading::following : reading::once, into);
+    return status::done;
 }
 
 void tell_cancelled(const globals& options, const std::string& id, const std::string& job,
@@ -196,24 +145,11 @@ void tell_cancelled(const globals& options, const std::string& id, const std::st
         std::cout << "run " << id << " of '" << base::printable(job) << "' " << what << '\n';
 }
 
-// True for a run that had not begun.
-bool withdrawn(const globals& options, journal_client& records, const std::string& id) {
-    const auto asked = asked_for(records, id);
-    if (!asked || !records.ask(records.verbs().remove_trigger(id))) return false;
-    audit(records, "run.cancel", id, asked->job);
-    tell_cancelled(options, id, asked->job, "had not begun, and will not");
-    return true;
-}
-
 status cancel_run(const globals& options, const std::string& id) {
-    journal_client records{options};
-    if (withdrawn(options, records, id)) return status::done;
-    const auto run = known_run(records, id);
-    if (!records.ask(records.verbs().request_cancel(id, actor_name())))
-        throw exit_error{status::usage, "run '" + base::printable(id) + "' is over already: " +
-                                            std::string{name_of(run.status)}};
-    audit(records, "run.cancel", id, run.job);
-    tell_cancelled(options, id, run.job, "has been told to end");
+    const auto asked = open_desk(options);
+    const auto done = asked->cancel_run(id);
+    tell_cancelled(options, id, done.job,
+                   done.withdrawn ? "had not begun, and will not" : "has been told to end");
     return status::done;
 }
 

@@ -25,6 +25,8 @@ std::string boost_version() {
 
 }  // namespace
 
+metrics::build_facts build_facts() { return {PAWL_VERSION, PAWL_REVISION, PAWL_COMPILER}; }
+
 std::string version_number() { return PAWL_VERSION; }
 
 std::string version_text() {

@@ -1,0 +1,343 @@
+// The desk that asks the store and its journal by itself.
+#include "assembly/engines.hpp"
+#include "base/identity.hpp"
+#include "base/text.hpp"
+#include "documents/job_terms.hpp"
+#include "pawl/desk.hpp"
+#include "pawl/journal_client.hpp"
+#include "pawl/output.hpp"
+#include "time/pause.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace pawl::app {
+namespace {
+
+// Between two looks at output that is followed.
+constexpr millis follow_interval{250};
+
+const job_pause* pause_in(const board& seen, const std::string& job) {
+    const auto found = std::find_if(seen.pauses.begin(), seen.pauses.end(),
+                                    [&](const job_pause& one) { return one.job == job; });
+    return found == seen.pauses.end() ? nullptr : &*found;
+}
+
+std::vector<std::uint32_t> partitions_of(const job_entry& job, const run_wish& what) {
+    if (!what.partition) {
+        std::vector<std::uint32_t> all(job.partitions);
+        std::iota(all.begin(), all.end(), 0U);
+        return all;
+    }
+    if (*what.partition >= job.partitions)
+        throw exit_error{status::usage, "--partition: the job '" + base::printable(job.name) +
+                                            "' has partitions 0 to " +
+                                            std::to_string(job.partitions - 1)};
+    return {*what.partition};
+}
+
+class direct_desk final : public desk {
+public:
+    explicit direct_desk(const globals& options) : options_{options} {}
+
+    page list_locks(const std::string& prefix, const std::string& after,
+                    std::size_t limit) override {
+        return store().list(prefix, after, limit);
+    }
+    std::optional<record> find_lock(const std::string& key) override {
+        return store().inspect(key);
+    }
+    millis release(const eviction& what) override;
+    fence_verdict check_fence(const std::string& resource, fence_token token,
+                              fence_rule rule) override {
+        return store().check_fence(resource, token, rule);
+    }
+
+    std::vector<seen_job> list_jobs() override;
+    seen_job show_job(const std::string& name, std::size_t runs) override;
+    boost::json::object dry_run(const run_wish& what) override;
+    std::vector<std::string> ask_for_runs(const run_wish& what) override;
+    bool pause_job(const std::string& name, const std::string& reason) override;
+    bool resume_job(const std::string& name) override;
+
+    run_page list_runs(const run_filter& which, const std::string& after,
+                       std::size_t limit) override;
+    seen_run look_for_run(const std::string& id) override;
+    told_run show_run(const std::string& id) override;
+    void read_output(const std::string& id, reading how, const output_taker& into) override;
+    cancelled_run cancel_run(const std::string& id) override;
+
+    std::vector<node_entry> list_nodes() override { return ask(verbs().list_nodes()); }
+    std::vector<audit_entry> list_audit(std::uint64_t before, std::size_t limit) override {
+        return ask(verbs().list_audit(before, limit));
+    }
+    boost::json::object examine(const health::doctor_bounds& bounds) override;
+
+private:
+    locks& store() {
+        if (!store_) store_.emplace(open_locks(options_));
+        return *store_;
+    }
+    journal_client& records() {
+        if (!records_) records_.emplace(options_);
+        return *records_;
+    }
+    journal& verbs() { return records().verbs(); }
+    template <class T>
+    T ask(async<T> asking) {
+        return records().ask(std::move(asking));
+    }
+
+    std::vector<run_record> last_runs(const std::string& job, std::size_t limit);
+    std::size_t live_nodes() { return documents::count_live(list_nodes()); }
+    std::optional<run_trigger> asked_for(const std::string& id);
+    [[noreturn]] void refuse_unknown(const std::string& id);
+    run_record known_run(const std::string& id);
+    health::diagnosis diagnose(const store_settings& settings, const health::doctor_bounds& bounds);
+
+    const globals& options_;
+    std::optional<locks> store_;
+    std::optional<journal_client> records_;
+};
+
+millis direct_desk::release(const eviction& what) {
+    const auto& shown = what.shown;
+    // Rule 5. A renewal interval and a grace are enough only while the holder's heartbeat is heard;
+    // when one is lost, the model finds two holders. All that is left of the lease is always
+    // enough: the store takes the least of both, and what was shown may have been renewed since.
+    const auto delay = what.delay.value_or(ttl_max);
+    if (!store().release_by_force(shown.key, shown.holder, delay))
+        throw exit_error{status::refused, "not released: '" + base::printable(shown.key) +
+                                              "' has passed on from token " +
+                                              std::to_string(number(shown.holder)) +
+                                              " since it was shown; look again"};
+    log(log_level::warn, documents::eviction_line(shown, what.reason));
+    audit_where_possible(options_, "lock.release", shown.key,
+                         documents::eviction_detail(shown, what.reason));
+    const auto after = store().inspect(shown.key);
+    return after ? after->remaining : millis{0};
+}
+
+// -- jobs
+
+std::vector<run_record> direct_desk::last_runs(const std::string& job, std::size_t limit) {
+    run_filter which;
+    which.job = job;
+    return ask(verbs().list_runs(which, "", limit)).records;
+}
+
+std::vector<seen_job> direct_desk::list_jobs() {
+    auto entries = known_jobs(records());
+    const auto seen = ask(verbs().read_board());
+    std::vector<seen_job> all;
+    for (auto& one : entries) {
+        seen_job next;
+        if (const auto* pause = pause_in(seen, one.name)) next.pause = *pause;
+        next.runs = last_runs(one.name, 1);
+        next.entry = std::move(one);
+        all.push_back(std::move(next));
+    }
+    return all;
+}
+
+seen_job direct_desk::show_job(const std::string& name, std::size_t runs) {
+    seen_job made;
+    made.entry = known_job(records(), name);
+    const auto seen = ask(verbs().read_board());
+    if (const auto* pause = pause_in(seen, name)) made.pause = *pause;
+    made.runs = last_runs(name, runs);
+    return made;
+}
+
+// Everything but the effect.
+boost::json::object direct_desk::dry_run(const run_wish& what) {
+    const auto job = known_job(records(), what.job);
+    const documents::job_terms terms{job};
+    const auto saved =
+        what.resume ? last_runs(job.name, page_limit_max) : std::vector<run_record>{};
+    std::vector<documents::planned_run> runs;
+    for (const auto partition : partitions_of(job, what)) {
+        documents::planned_run one;
+        one.partition = partition;
+        one.lease = store().inspect(terms.key(partition));
+        one.checkpoint = documents::last_checkpoint(saved, partition);
+        runs.push_back(std::move(one));
+    }
+    return documents::dry_run_of(terms, what.arguments, live_nodes(), runs);
+}
+
+std::vector<std::string> direct_desk::ask_for_runs(const run_wish& what) {
+    const auto job = known_job(records(), what.job);
+    if (!documents::is_enabled(job))
+        throw exit_error{status::usage, "job '" + base::printable(job.name) +
+                                            "' is not enabled in its configuration: it never runs"};
+    const auto partitions = partitions_of(job, what);
+    if (live_nodes() == 0) log(log_level::warn, "no agent is alive: the run begins when one comes");
+    std::vector<std::string> ids;
+    for (const auto partition : partitions) {
+        run_trigger one;
+        one.id = base::fresh_uuid();
+        one.job = job.name;
+        one.partition = partition;
+        one.arguments = what.arguments;
+        one.past = what.resume ? inheritance::last_saved : inheritance::none;
+        one.by = actor_name();
+        ids.push_back(one.id);
+        ask(verbs().add_trigger(one));
+    }
+    audit(records(), "job.run", job.name, what.resume ? "resume" : "");
+    return ids;
+}
+
+bool direct_desk::pause_job(const std::string& name, const std::string& reason) {
+    const auto job = known_job(records(), name);
+    const bool changed = ask(verbs().pause(job.name, reason, actor_name()));
+    if (changed) audit(records(), "job.pause", name, reason);
+    return changed;
+}
+
+bool direct_desk::resume_job(const std::string& name) {
+    const bool changed = ask(verbs().unpause(name));
+    if (changed)
+        audit(records(), "job.resume", name, "");
+    else
+        known_job(records(), name);
+    return changed;
+}
+
+// -- runs
+
+// A cursor that no page gave is a mistake in the command line; nothing else here can be refused.
+run_page direct_desk::list_runs(const run_filter& which, const std::string& after,
+                                std::size_t limit) {
+    try {
+        return ask(verbs().list_runs(which, after, limit));
+    } catch (const store_error& error) {
+        if (after.empty() || error.code() != errc::rejected) throw;
+        throw exit_error{status::usage, std::string{"--after: "} + error.what()};
+    }
+}
+
+// What is on the board is read first: a trigger makes way for its row in one step.
+seen_run direct_desk::look_for_run(const std::string& id) {
+    const auto seen = ask(verbs().read_board());
+    seen_run made;
+    made.run = ask(verbs().find_run(id));
+    if (made.run) return made;
+    const auto found = std::find_if(seen.triggers.begin(), seen.triggers.end(),
+                                    [&](const run_trigger& one) { return one.id == id; });
+    if (found != seen.triggers.end()) made.waits_for = found->job;
+    // There may be more of them than are shown.
+    if (!made.waits_for && seen.triggers.size() >= board_entries_max) made.waits_for = "";
+    return made;
+}
+
+// What somebody has asked for and no agent has taken up yet.
+std::optional<run_trigger> direct_desk::asked_for(const std::string& id) {
+    auto seen = ask(verbs().read_board());
+    const auto found = std::find_if(seen.triggers.begin(), seen.triggers.end(),
+                                    [&](const run_trigger& one) { return one.id == id; });
+    if (found == seen.triggers.end()) return std::nullopt;
+    return std::move(*found);
+}
+
+void direct_desk::refuse_unknown(const std::string& id) {
+    if (const auto waiting = asked_for(id))
+        throw exit_error{status::usage, "run '" + base::printable(id) + "' of '" +
+                                            base::printable(waiting->job) +
+                                            "' has not begun: it waits for an agent, or its key"};
+    throw exit_error{status::usage,
+                     "no run '" + base::printable(id) + "' is known: see 'pawl runs ls'"};
+}
+
+run_record direct_desk::known_run(const std::string& id) {
+    auto found = ask(verbs().find_run(id));
+    if (!found) refuse_unknown(id);
+    return *found;
+}
+
+told_run direct_desk::show_run(const std::string& id) {
+    told_run made;
+    made.run = known_run(id);
+    made.history = ask(verbs().history(id));
+    return made;
+}
+
+void direct_desk::read_output(const std::string& id, reading how, const output_taker& into) {
+    const bool follow = how == reading::following;
+    std::uint64_t offset = 0;
+    for (;;) {
+        const bool may_come = follow && offset == 0 && asked_for(id);
+        const auto part = ask(verbs().read_output(id, offset, output_chunk_bytes_max));
+        if (!part && may_come) {
+            time::pause_until(lease_clock::now() + follow_interval);
+            continue;
+        }
+        if (!part) refuse_unknown(id);
+        if (part->offset > offset) into.gap(part->offset - offset);
+        into.bytes(part->bytes);
+        offset = part->offset + part->bytes.size();
+        if (!part->bytes.empty()) continue;
+        if (!follow || part->over) return;
+        time::pause_until(lease_clock::now() + follow_interval);
+    }
+}
+
+cancelled_run direct_desk::cancel_run(const std::string& id) {
+    const auto asked = asked_for(id);
+    if (asked && ask(verbs().remove_trigger(id))) {
+        audit(records(), "run.cancel", id, asked->job);
+        return {asked->job, true};
+    }
+    const auto run = known_run(id);
+    if (!ask(verbs().request_cancel(id, actor_name())))
+        throw exit_error{status::usage, "run '" + base::printable(id) + "' is over already: " +
+                                            std::string{name_of(run.status)}};
+    audit(records(), "run.cancel", id, run.job);
+    return {run.job, false};
+}
+
+// -- the store's health
+
+health::diagnosis direct_desk::diagnose(const store_settings& settings,
+                                        const health::doctor_bounds& bounds) {
+    health::diagnosis made;
+    try {
+        made = health::diagnose(store(), settings, bounds);
+    } catch (const store_error& error) {
+        made.findings.push_back({severity::fail, "reachability", error.what()});
+    }
+    return made;
+}
+
+boost::json::object direct_desk::examine(const health::doctor_bounds& bounds) {
+    const auto chosen = choose_store(options_);
+    assembly::store_plan plan;
+    try {
+        plan = assembly::plan_store(chosen.url);
+    } catch (const option_error& error) {
+        throw exit_error{chosen.from == "--store" ? status::usage : status::configuration,
+                         chosen.from + ": " + error.what()};
+    }
+    const auto made = diagnose(plan.settings, bounds);
+    boost::json::array checks;
+    for (const auto& one : made.findings)
+        checks.push_back(boost::json::object{{"check", one.check},
+                                             {"level", documents::word_of(one.level)},
+                                             {"text", one.text},
+                                             {"runbook", "docs/runbook.md#" + one.check}});
+    return {{"store", plan.shown},
+            {"engine", plan.engine},
+            {"version", made.version},
+            {"level", documents::word_of(made.worst())},
+            {"checks", std::move(checks)}};
+}
+
+}  // namespace
+
+std::unique_ptr<desk> open_direct_desk(const globals& options) {
+    return std::make_unique<direct_desk>(options);
+}
+
+}  // namespace pawl::app
