@@ -1,0 +1,174 @@
+import { Component, inject, input } from '@angular/core';
+import { TestBed } from '@angular/core/testing';
+
+import { Api, RequestFailed } from './api';
+import { Live, Wish } from './live';
+import { Session } from './session';
+
+/** jsdom has no EventSource. This one does what the test says. */
+class Stream extends EventTarget {
+  static readonly all: Stream[] = [];
+  static get newest(): Stream {
+    return Stream.all[Stream.all.length - 1];
+  }
+  static readonly OPEN = 1;
+  readyState = 1;
+  onerror: ((event: Event) => void) | null = null;
+  constructor(readonly url: string) {
+    super();
+    Stream.all.push(this);
+  }
+  say(topic: string, data: object): void {
+    this.dispatchEvent(new MessageEvent(topic, { data: JSON.stringify(data) }));
+  }
+  fail(): void {
+    this.onerror?.(new Event('error'));
+  }
+  close(): void {
+    this.readyState = 2;
+  }
+}
+
+let wish: Wish;
+@Component({ template: '' })
+class Page {
+  readonly following = inject(Live).follow(wish);
+}
+
+/** What it reads hangs on an input, as on the page of one run. */
+@Component({ template: '' })
+class OnePage {
+  readonly id = input.required<string>();
+  readonly read: string[] = [];
+  readonly following = inject(Live).follow({ topics: ['locks'], refresh: async () => void this.read.push(this.id()) });
+}
+
+describe('live changes', () => {
+  const overview = vi.fn();
+  let reads = 0;
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    vi.stubGlobal('EventSource', Stream);
+    Stream.all.length = 0;
+    reads = 0;
+    overview.mockReset();
+    overview.mockResolvedValue({ as_of: '2026-11-22T00:00:00Z', samples: [] });
+    wish = { topics: ['locks'], refresh: async () => (reads++, '2026-11-22T00:00:10.000Z') };
+    TestBed.configureTestingModule({
+      providers: [
+        { provide: Api, useValue: { overview } },
+        { provide: Session, useValue: { signedIn: () => true } },
+      ],
+    });
+  });
+  afterEach(() => {
+    // While its timers can still be taken away: none may reach into the next test.
+    TestBed.resetTestingModule();
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  });
+
+  const open = async () => {
+    const page = TestBed.createComponent(Page);
+    await vi.advanceTimersByTimeAsync(0);
+    return page;
+  };
+
+  it('ask for the topics that somebody wants, and for the overview always', async () => {
+    await open();
+    expect(Stream.newest.url).toBe('/api/v1/events?topics=locks,overview');
+  });
+
+  it('read the list when the stream has begun, so that nothing is missed in between', async () => {
+    await open();
+    expect(reads).toBe(0);
+    Stream.newest.say('hello', { as_of: '2026-11-22T00:00:00Z' });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(reads).toBe(1);
+    expect(TestBed.inject(Live).connection()).toBe('live');
+  });
+
+  it('are read after inputs are there, also where the stream has begun before the page', async () => {
+    await open();
+    Stream.newest.say('hello', { as_of: '2026-11-22T00:00:09.000Z' });
+    const next = TestBed.createComponent(OnePage);
+    next.componentRef.setInput('id', 'a');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(next.componentInstance.read).toEqual(['a']);
+  });
+
+  it('read the list without a stream when none begins', async () => {
+    await open();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(reads).toBe(1);
+  });
+
+  it('tell what is newer than the list, and nothing older', async () => {
+    const told: string[] = [];
+    wish.on = { locks: ({ as_of }) => told.push(as_of) };
+    await open();
+    Stream.newest.say('hello', {});
+    await vi.advanceTimersByTimeAsync(0);
+    Stream.newest.say('locks', { as_of: '2026-11-22T00:00:09.999Z', changed: [], gone: [] });
+    Stream.newest.say('locks', { as_of: '2026-11-22T00:00:10.001Z', changed: [], gone: [] });
+    expect(told).toEqual(['2026-11-22T00:00:10.001Z']);
+  });
+
+  it('keep what comes while the list is read until it has been', async () => {
+    let done: (asOf: string) => void = () => undefined;
+    const told: string[] = [];
+    wish = { ...wish, refresh: () => new Promise((resolve) => (done = resolve)), on: { locks: ({ as_of }) => told.push(as_of) } };
+    await open();
+    Stream.newest.say('hello', {});
+    Stream.newest.say('locks', { as_of: '2026-11-22T00:00:11Z', changed: [], gone: [] });
+    expect(told).toEqual([]);
+    done('2026-11-22T00:00:10Z');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told).toEqual(['2026-11-22T00:00:11Z']);
+  });
+
+  it('come back by themselves, and the list is read again', async () => {
+    await open();
+    Stream.newest.say('hello', {});
+    await vi.advanceTimersByTimeAsync(0);
+    Stream.newest.fail();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(Stream.all.length).toBe(2);
+    Stream.newest.say('hello', {});
+    await vi.advanceTimersByTimeAsync(0);
+    expect(reads).toBe(2);
+  });
+
+  it('are replaced by reading again and again where the server refuses them', async () => {
+    await open();
+    for (let attempt = 0; attempt < 4; attempt += 1) {
+      Stream.newest.fail();
+      await vi.advanceTimersByTimeAsync(4_000);
+    }
+    const before = reads;
+    expect(TestBed.inject(Live).connection()).toBe('polling');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(reads).toBeGreaterThanOrEqual(before + 2);
+  });
+
+  it('say offline when nothing answers, and that what is shown may be old', async () => {
+    await open();
+    Stream.newest.say('hello', {});
+    await vi.advanceTimersByTimeAsync(0);
+    overview.mockRejectedValue(new RequestFailed(0, 'no answer'));
+    Stream.newest.fail();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(TestBed.inject(Live).connection()).toBe('offline');
+    expect(TestBed.inject(Live).stale()).toBe(true);
+  });
+
+  it('go on with the topics that are left when a page goes', async () => {
+    const page = await open();
+    Stream.newest.say('hello', {});
+    page.destroy();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(Stream.newest.url).toBe('/api/v1/events?topics=overview');
+    expect(Stream.all[0].readyState).toBe(2);
+  });
+});

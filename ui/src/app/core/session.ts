@@ -1,0 +1,70 @@
+import { computed, inject, Injectable, signal } from '@angular/core';
+
+import { Api, RequestFailed } from './api';
+import type { Session as Who } from './types';
+
+export type Role = Who['role'];
+
+const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
+
+/** Who is signed in, and what he may do. The server decides; this is for not offering what it would refuse. */
+@Injectable({ providedIn: 'root' })
+export class Session {
+  private readonly api = inject(Api);
+  private readonly current = signal<Who | null>(null);
+
+  readonly who = this.current.asReadonly();
+  readonly signedIn = computed(() => this.current() !== null);
+  private asked = false;
+
+  may(role: Role): boolean {
+    const who = this.current();
+    return who !== null && ranks[who.role] >= ranks[role];
+  }
+
+  /** Why an action is not offered, for a title; empty where it is. */
+  whyNot(role: Role): string {
+    const who = this.current();
+    if (this.may(role)) return '';
+    return who ? `Only ${role === 'admin' ? 'an admin' : 'an operator or admin'} may; you are signed in as ${who.role}.`
+               : 'You are not signed in.';
+  }
+
+  /** Asks the server once; true when somebody is signed in. Throws where there is no answer. */
+  async known(): Promise<boolean> {
+    if (this.asked) return this.signedIn();
+    try {
+      this.keep(await this.api.session());
+    } catch (failure) {
+      if (!(failure instanceof RequestFailed) || (failure.status !== 401 && failure.status !== 403)) throw failure;
+      this.keep(null);
+    }
+    this.asked = true;
+    return this.signedIn();
+  }
+
+  async signIn(token: string, name: string): Promise<void> {
+    this.keep(await this.api.signIn(token, name));
+    this.asked = true;
+  }
+
+  async signOut(): Promise<void> {
+    try {
+      await this.api.signOut();
+    } catch (failure) {
+      // It has ended already.
+      if (!(failure instanceof RequestFailed) || failure.status !== 401) throw failure;
+    }
+    this.keep(null);
+  }
+
+  /** The server says that the session has ended. */
+  ended(): void {
+    this.keep(null);
+  }
+
+  private keep(who: Who | null): void {
+    this.current.set(who);
+    this.api.csrf = who?.csrf ?? '';
+  }
+}

@@ -1,0 +1,458 @@
+// Written by tools/types.mjs from src/admin/openapi.json. Change that, and run `npm run types`.
+
+/** RFC 9457. */
+export type Problem = {
+  /** about:blank unless the kind has a page of its own. */
+  type: string;
+  /** The status in words. */
+  title: string;
+  status: number;
+  /** One line: what is wrong, where, and what would be right. */
+  detail: string;
+};
+
+export type Lock = {
+  key: string;
+  /** Empty when nobody holds it. */
+  owner: string;
+  /** A fencing token. Rises with every grant of a key. */
+  fence_token: number;
+  /** By the store's clock. */
+  acquired_at: string;
+  /** Until it is free, if nobody renews it; 0 when it is free. */
+  remaining_ms: number;
+  /** False and remaining_ms > 0: held by nobody until its time is up. */
+  held: boolean;
+  last_occurrence: string | null;
+  /** Where the store can tell. */
+  waiters: number;
+};
+
+export type LockPage = {
+  locks: Lock[];
+  /** Hand it back as after; empty at the end. */
+  next: string;
+  as_of: string;
+};
+
+export type LockDetail = Lock & {
+  /** The highest ever granted, or burnt by an eviction. */
+  newest_token: number;
+  /** The job whose key this is. */
+  job: string | null;
+  partition: number;
+  run: Run | null;
+  /** Why the journal did not say which run it is; left out where it did. */
+  run_unknown?: string;
+  as_of: string;
+};
+
+export type Release = {
+  key: string;
+  /** A fencing token. Rises with every grant of a key. */
+  fence_token: number;
+  /** Who was evicted. */
+  owner: string;
+  reason: string;
+  /** Until somebody else can be granted the key: the old holder has stopped by then. */
+  free_in_ms: number;
+};
+
+export type Pause = {
+  reason: string;
+  by: string;
+  at: string;
+};
+
+/** One cell of a strip. */
+export type RunMark = {
+  id: string;
+  status: RunStatus;
+  started_at: string;
+  completed_at: string | null;
+  node: string;
+  attempt: number;
+};
+
+export type RunStatus = 'started' | 'completed' | 'failed' | 'cancelled' | 'lost' | 'timed_out' | 'abandoned' | 'skipped';
+
+export type Run = {
+  id: string;
+  job: string;
+  partition: number;
+  owner: string;
+  node: string;
+  /** A fencing token. Rises with every grant of a key. */
+  fence_token: number;
+  occurrence: string | null;
+  /** schedule, manual, exec or library */
+  trigger: string;
+  status: RunStatus;
+  reason: string;
+  started_at: string;
+  completed_at: string | null;
+  last_heartbeat: string;
+  exit_status: number | null;
+  attempt: number;
+  checkpoint: string;
+  /** Of its lease. */
+  key: string;
+  /** Bytes that it has written, whether or not they are kept. */
+  output_size: number;
+  cancel_requested: boolean;
+};
+
+export type RunEvent = {
+  at: string;
+  /** begun, resumed, checkpoint, attempt, note, cancel_requested, or the status with which the run ended. */
+  kind: string;
+  text: string;
+  node: string;
+  /** A fencing token. Rises with every grant of a key. */
+  fence_token: number;
+  attempt: number;
+};
+
+export type RunDetail = Run & {
+  /** The oldest first. */
+  history: RunEvent[];
+  as_of: string;
+};
+
+export type RunPage = {
+  /** The newest begun first. */
+  runs: Run[];
+  next: string;
+  as_of: string;
+};
+
+export type Job = {
+  name: string;
+  /** Empty: it runs only when somebody asks for it. */
+  schedule: string;
+  zone: string;
+  partitions: number;
+  paused: Pause | null;
+  next: string | null;
+  last_run: Run | null;
+  published_by: string;
+  published_at: string;
+  /** What its configuration says, without values of variables. */
+  definition: Record<string, unknown>;
+  /** late: a firing is due for more than ten seconds and has not begun. waiting: it is asked for, and has not begun. */
+  state: 'running' | 'late' | 'waiting' | 'paused' | 'disabled' | 'idle';
+  /** In one line: who or what it waits for. Empty when there is nothing to explain. */
+  why: string;
+  since: string | null;
+  /** Of its partitions. */
+  running: number;
+  /** The last runs, the newest first; as many as ?runs= asks for. */
+  recent: RunMark[];
+};
+
+export type JobPage = {
+  /** In byte order of their names. running and why look at the first 64 partitions. */
+  jobs: Job[];
+  next: string;
+  as_of: string;
+};
+
+export type PartitionState = {
+  partition: number;
+  key: string;
+  lock: Lock | null;
+  run: Run | null;
+  last_run: Run | null;
+};
+
+export type JobDetail = Job & {
+  /** The next ten; empty while it is paused. */
+  next_firings: string[];
+  /** The last fifty. */
+  runs: Run[];
+  /** All of them; last_run is found among the last thousand runs of the job. */
+  partition_states: PartitionState[];
+  /** The newest token that any of its partitions was granted. */
+  fence_token: number;
+  as_of: string;
+};
+
+export type RunRequest = {
+  /** Only say what would run. */
+  dry_run?: boolean;
+  /** Go on from the last checkpoint. */
+  resume?: boolean;
+  /** Added to the command; 64 KiB together. */
+  args?: string[];
+  /** Only this one; default: all. */
+  partition?: number;
+};
+
+export type RunsAsked = {
+  job: string;
+  ids: string[];
+};
+
+export type DryRun = {
+  dry_run: boolean;
+  job: string;
+  command: string[];
+  definition: Record<string, unknown>;
+  live_nodes: number;
+  runs: {
+    key: string;
+    partition: number;
+    lease: Lock | null;
+    checkpoint: string;
+  }[];
+};
+
+export type Reason = {
+  /** Why, for those who wonder. */
+  reason: string;
+};
+
+export type ResumeRequest = {
+  /** For the audit. */
+  reason?: string;
+};
+
+export type Paused = {
+  name: string;
+  paused: boolean;
+  /** False: it was so already. */
+  changed: boolean;
+};
+
+export type Cancelled = {
+  id: string;
+  job: string;
+  cancel_requested: boolean;
+  /** It had not begun, and now will not. */
+  withdrawn: boolean;
+};
+
+export type Node = {
+  name: string;
+  /** The owner of its leases: fresh for every start. */
+  id: string;
+  state: 'live' | 'draining' | 'silent';
+  version: string;
+  /** Of its API; empty without. */
+  address: string;
+  started_at: string;
+  last_seen: string;
+  running: number;
+  running_max: number;
+  jobs: number;
+};
+
+export type NodePage = {
+  nodes: Node[];
+  next: string;
+  as_of: string;
+};
+
+export type AuditEntry = {
+  sequence: number;
+  at: string;
+  actor: string;
+  /** Such as lock.release, job.pause, run.cancel, session.open. */
+  action: string;
+  target: string;
+  detail: string;
+  previous: string;
+  /** SHA-256 over previous and the fields above. */
+  hash: string;
+};
+
+export type AuditPage = {
+  /** The newest first. */
+  audit: AuditEntry[];
+  next: string;
+  as_of: string;
+};
+
+export type AuditVerification = {
+  /** Entries that fit the chain. */
+  verified: number;
+  /** The entry that does not. */
+  broken_at: number | null;
+  detail: string;
+  as_of: string;
+};
+
+export type Finding = {
+  check: string;
+  level: 'OK' | 'WARN' | 'FAIL';
+  text: string;
+  /** A section of the runbook. */
+  runbook: string;
+};
+
+export type Diagnosis = {
+  store: string;
+  engine: string;
+  version: string;
+  level: 'OK' | 'WARN' | 'FAIL';
+  checks: Finding[];
+  as_of: string;
+};
+
+/** What this node saw in the interval that ends at `at`; quantiles in seconds. */
+export type Sample = {
+  at: string;
+  granted: number;
+  busy: number;
+  already_done: number;
+  errors: number;
+  renewed: number;
+  renew_failed: number;
+  lost: number;
+  refused: number;
+  forced: number;
+  retries: number;
+  fail_open: number;
+  runs_ended: number;
+  runs_failed: number;
+  held: number;
+  running: number;
+  wait_p50: number;
+  wait_p99: number;
+  hold_p50: number;
+  hold_p99: number;
+  store_p99: number;
+};
+
+export type Attention = {
+  level: 'warn' | 'fail';
+  /** store_down, journal_down, node_silent, job_late, job_paused, job_failing, run_stale, run_lost, orphans, lock_old, lock_waiters, forced_release, fail_open, lease_lost, stale_writes; at most ten of each, and then how many more there are. */
+  kind: string;
+  /** The key, job, node or run. */
+  subject: string;
+  text: string;
+  /** A path of the page. */
+  link: string;
+  runbook: string;
+};
+
+export type Overview = {
+  as_of: string;
+  node: string;
+  version: string;
+  store: {
+    engine: string;
+    /** Without its secret. */
+    url: string;
+    up: boolean;
+  };
+  counts: {
+    locks_held: number;
+    locks_lingering: number;
+    waiters: number;
+    jobs: number;
+    jobs_paused: number;
+    jobs_late: number;
+    nodes_live: number;
+    nodes_silent: number;
+    runs_active: number;
+    triggers: number;
+    orphans: number;
+    stale_runs: number;
+  };
+  sample_interval_ms: number;
+  /** The oldest first, an hour of them at most; of this node. */
+  samples: Sample[];
+  /** The next ten of this node. */
+  next_firings: {
+    job: string;
+    at: string;
+  }[];
+  active: Run[];
+  /** What somebody should look at, the worst first. */
+  attention: Attention[];
+};
+
+export type Credentials = {
+  /** Not needed for a token that pawl token new made. */
+  name?: string;
+  token: string;
+};
+
+export type Session = {
+  name: string;
+  role: 'viewer' | 'operator' | 'admin';
+  /** What is done by cookie carries it in X-Pawl-Session. Empty for a bearer token. */
+  csrf: string;
+  expires_at: string | null;
+};
+
+export type LeaseRequest = {
+  key: string;
+  /** For people to read. */
+  owner?: string;
+  ttl_ms: number;
+  /** This firing, at most once over all nodes: RFC 3339. */
+  occurrence?: string | null;
+  /** Wait for a busy key for so long. */
+  wait_ms?: number;
+  /** The occurrence counts as done when the lease is released as done. */
+  at_least_once?: boolean;
+  /** Fresh and random. Repeating a claim with its id gives the same grant: the way to ask again after an answer was lost, or was 503. With one a grant is never given back for a client that has gone; it repeats the claim, or the lease ends by itself. */
+  claim_id?: string;
+};
+
+export type Lease = {
+  key: string;
+  owner?: string;
+  /** A fencing token. Rises with every grant of a key. */
+  fence_token: number;
+  /** As granted: a store may grant less than was asked. Renew with this one. */
+  ttl_ms: number;
+  /** The one that was given. */
+  claim_id?: string;
+  /** Of a grant: for so long the request waited at the agent before the store was asked the time that it granted. Trust counts from that much after the request was sent. */
+  waited_ms?: number;
+};
+
+export type RenewRequest = {
+  ttl_ms: number;
+};
+
+export type Busy = Problem & {
+  owner: string;
+  /** A fencing token. Rises with every grant of a key. */
+  fence_token: number;
+  remaining_ms: number;
+  reason: 'held' | 'lingering' | 'quarantined' | 'early';
+};
+
+export type AlreadyDone = Problem & {
+  last_occurrence: string;
+};
+
+export type Stale = Problem & {
+  /** A fencing token. Rises with every grant of a key. */
+  newest: number;
+};
+
+export type FenceRequest = {
+  /** A fencing token. Rises with every grant of a key. */
+  fence_token: number;
+  /** reject_not_newer: one effect per token. */
+  rule?: 'reject_older' | 'reject_not_newer';
+};
+
+export type ReleaseRequest = {
+  key: string;
+  /** The token that was shown: only this holder is evicted. */
+  fence_token: number;
+  reason: string;
+  /** No delay: two may run until the old holder notices. */
+  now?: boolean;
+};
+
+export type SeedReleaseRequest = {
+  key: string;
+  reason?: string;
+};

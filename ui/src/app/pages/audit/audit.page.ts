@@ -1,0 +1,94 @@
+import { ChangeDetectionStrategy, Component, computed, inject, input, signal } from '@angular/core';
+import { RouterLink } from '@angular/router';
+
+import { Api } from '../../core/api';
+import { Live } from '../../core/live';
+import { Query } from '../../core/query';
+import { Reading } from '../../core/reading';
+import type { AuditEntry, AuditPage as AuditList, AuditVerification } from '../../core/types';
+import { AsOf } from '../../shared/as_of';
+import { CopyButton } from '../../shared/copy_button';
+import { Cell, Column, DataTable } from '../../shared/data_table';
+import { FilterBox } from '../../shared/filter_box';
+import { Moment } from '../../shared/moment';
+import { Empty, Failure, Loading } from '../../shared/states';
+import { StatusBadge } from '../../shared/status_badge';
+import { Asking } from '../parts/asking';
+import { actionWords, isForced, targetLink } from './audit_words';
+
+const pageLength = 100;
+const rereadMax = 1_000;
+
+/** Who did what, the newest first, and whether the chain of it still holds. */
+@Component({
+  selector: 'pawl-audit-page',
+  imports: [AsOf, Cell, CopyButton, DataTable, Empty, Failure, FilterBox, Loading, Moment, RouterLink, StatusBadge],
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  preserveWhitespaces: true,
+  templateUrl: './audit.page.html',
+})
+export class AuditPage {
+  /** Of the query string. */
+  readonly q = input<string>();
+
+  private readonly api = inject(Api);
+  protected readonly query = inject(Query);
+  protected readonly reading = new Reading<AuditList>(() => this.api.audit({ limit: this.wanted() }));
+  protected readonly more = new Asking();
+  protected readonly verifying = new Asking();
+  protected readonly verification = signal<AuditVerification | null>(null);
+  protected readonly linkOf = targetLink;
+  protected readonly wordsOf = actionWords;
+  protected readonly forced = isForced;
+  protected readonly idOf = (entry: AuditEntry) => String(entry.sequence);
+  protected readonly columns: readonly Column<AuditEntry>[] = [
+    { id: 'number', title: 'No.', numeric: true },
+    { id: 'at', title: 'When' },
+    { id: 'actor', title: 'Who' },
+    { id: 'action', title: 'Did what' },
+    { id: 'target', title: 'To what' },
+    { id: 'detail', title: 'With these words' },
+    { id: 'hash', title: 'Hash', wide: true },
+  ];
+  protected readonly entries = computed(() => this.reading.value()?.audit ?? null);
+  protected readonly shown = computed(() => {
+    const text = (this.q() ?? '').toLowerCase();
+    return (this.entries() ?? []).filter(
+      (one) => !text || [one.actor, one.action, one.target, one.detail, actionWords(one)].some((word) => word.toLowerCase().includes(text)),
+    );
+  });
+  protected readonly broken = computed(() => this.verification()?.broken_at ?? null);
+
+  protected readonly following = inject(Live).follow({
+    topics: ['audit'],
+    refresh: () => this.reading.read(),
+    on: { audit: ({ as_of, entries }) => this.take(as_of, entries) },
+  });
+
+  protected async verify(): Promise<void> {
+    await this.verifying.ask(async () => this.verification.set(await this.api.verifyAudit()));
+  }
+
+  protected async loadMore(): Promise<void> {
+    const after = this.reading.value()?.next;
+    if (!after) return;
+    await this.more.ask(async () => {
+      const page = await this.api.audit({ after, limit: pageLength });
+      this.reading.update((all) => ({ ...all, next: page.next, audit: joined(all.audit, page.audit) }));
+    });
+  }
+
+  private wanted(): number {
+    return Math.min(rereadMax, Math.max(pageLength, this.entries()?.length ?? 0));
+  }
+
+  private take(asOf: string, entries: readonly AuditEntry[]): void {
+    this.reading.update((all) => ({ ...all, as_of: asOf, audit: joined(all.audit, entries) }));
+  }
+}
+
+/** Each entry once, the newest first. */
+function joined(left: readonly AuditEntry[], right: readonly AuditEntry[]): AuditEntry[] {
+  const all = new Map([...left, ...right].map((entry) => [entry.sequence, entry]));
+  return [...all.values()].sort((one, other) => other.sequence - one.sequence);
+}

@@ -1,0 +1,32 @@
+import { lockLink } from '../../core/links';
+import type { AuditEntry } from '../../core/types';
+
+const words: Record<string, string> = {
+  'lock.release': 'released by force',
+  'job.pause': 'paused',
+  'job.resume': 'resumed',
+  'job.run': 'asked for a run of',
+  'job.fail_open': 'ran without a lease',
+  'run.cancel': 'cancelled',
+  'session.open': 'signed in',
+  'session.close': 'signed out',
+  'session.refused': 'was refused at the door',
+};
+
+/** What was done, in words; an action that this page does not know, by its name. */
+export function actionWords(entry: Pick<AuditEntry, 'action'>): string {
+  return words[entry.action] ?? entry.action;
+}
+
+/** What evicts a holder, or runs without a lease, is what somebody looks for afterwards. */
+export function isForced(entry: Pick<AuditEntry, 'action'>): boolean {
+  return entry.action === 'lock.release' || entry.action === 'job.fail_open';
+}
+
+/** Where the target is on this page, or null. */
+export function targetLink(entry: Pick<AuditEntry, 'action' | 'target'>): string[] | null {
+  if (!entry.target) return null;
+  if (entry.action.startsWith('lock.')) return lockLink(entry.target);
+  if (entry.action.startsWith('job.')) return ['/jobs', entry.target];
+  return entry.action.startsWith('run.') ? ['/runs', entry.target] : null;
+}

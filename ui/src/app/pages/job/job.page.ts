@@ -1,0 +1,129 @@
+import { ChangeDetectionStrategy, Component, computed, effect, inject, input, untracked } from '@angular/core';
+import { RouterLink } from '@angular/router';
+
+import { Api } from '../../core/api';
+import { lockLink } from '../../core/links';
+import { Live } from '../../core/live';
+import { PageTitle } from '../../core/page_title';
+import { Reading } from '../../core/reading';
+import { absoluteText, Clock, durationText, viewerZone, zoneText } from '../../core/time';
+import type { JobDetail, PartitionState, Run } from '../../core/types';
+import { AsOf } from '../../shared/as_of';
+import { Bar, BarChart } from '../../shared/bar_chart';
+import { Cell, Column, DataTable } from '../../shared/data_table';
+import { Line } from '../../shared/line';
+import { Moment } from '../../shared/moment';
+import { Empty, Failure, Loading } from '../../shared/states';
+import { StatusBadge, toneOfRun, wordOfRun } from '../../shared/status_badge';
+import { commandLine, settingsOf } from '../parts/definition';
+import { JobActions } from '../parts/job_actions';
+import { toneOfJob, wordOfJob } from '../parts/job_state';
+import { atMostEvery } from '../parts/at_most_every';
+import { isMissing } from '../parts/missing';
+import { markOf, shortId, titleOf, tookMs } from '../parts/run_facts';
+import { RunTable } from '../parts/run_table';
+import { ScheduleText } from '../parts/schedule_text';
+import { LeaseText } from '../parts/lease_text';
+
+/** However much happens, the job is read no more often. */
+const rereadEveryMs = 1_000;
+
+/** One job: why it is as it is, how it went, when it comes next, and who holds its keys. */
+@Component({
+  selector: 'pawl-job-page',
+  imports: [AsOf, BarChart, Cell, DataTable, Empty, Failure, JobActions, LeaseText, Line, Loading, Moment, RouterLink, RunTable, ScheduleText, StatusBadge],
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  preserveWhitespaces: true,
+  templateUrl: './job.page.html',
+})
+export class JobPage {
+  /** Of the path. */
+  readonly name = input.required<string>();
+
+  private readonly api = inject(Api);
+  private readonly clock = inject(Clock);
+  private readonly pageTitle = inject(PageTitle);
+  protected readonly reading = new Reading<JobDetail>(() => this.api.job(untracked(this.name)));
+  protected readonly missing = computed(() => isMissing(this.reading.failure()));
+  protected readonly toneOf = toneOfJob;
+  protected readonly wordOf = wordOfJob;
+  protected readonly toneOfRun = toneOfRun;
+  protected readonly wordOfRun = wordOfRun;
+  protected readonly short = shortId;
+  protected readonly lockLink = lockLink;
+  protected readonly absoluteText = absoluteText;
+  protected readonly viewerZone = viewerZone;
+  protected readonly zoneText = zoneText;
+  protected readonly durationText = durationText;
+  protected readonly partitionOf = (state: PartitionState) => String(state.partition);
+  protected readonly partitionColumns: readonly Column<PartitionState>[] = [
+    { id: 'partition', title: 'Partition', by: (state) => state.partition, numeric: true },
+    { id: 'lock', title: 'Lock', by: (state) => state.key },
+    { id: 'lease', title: 'Held by', by: (state) => state.lock?.owner ?? null },
+    { id: 'token', title: 'Token', by: (state) => state.lock?.fence_token ?? null, numeric: true },
+    { id: 'run', title: 'Runs now', by: (state) => state.run?.node ?? null },
+    { id: 'last', title: 'Last run', by: (state) => state.last_run?.started_at ?? null },
+  ];
+
+  protected readonly job = this.reading.value;
+  protected readonly settings = computed(() => settingsOf(this.job()?.definition ?? {}));
+  protected readonly command = computed(() => {
+    const words = this.job()?.definition['command'];
+    return Array.isArray(words) ? commandLine(words.map(String)) : '';
+  });
+  protected readonly bars = computed<Bar[]>(() =>
+    [...(this.job()?.runs ?? [])].reverse().map((run) => ({
+      id: run.id,
+      value: run.status === 'skipped' ? 0 : tookMs(run, this.clock.now()),
+      tone: toneOfRun(run.status),
+      title: `Run ${shortId(run.id)}: ${titleOf(markOf(run), this.clock.now())}`,
+      link: `/runs/${run.id}`,
+    })),
+  );
+  /** How it went, in one sentence for who cannot see the bars. */
+  protected readonly record = computed(() => recordOf(this.job()?.runs ?? []));
+  protected readonly sameZone = computed(() => {
+    const job = this.job();
+    return job === null || job.next_firings.every((at) => absoluteText(at, job.zone) === absoluteText(at));
+  });
+
+  private readonly soon = atMostEvery(rereadEveryMs, () => this.following.refresh());
+  protected readonly following = inject(Live).follow({
+    topics: ['jobs', 'runs', 'locks'],
+    refresh: () => this.reading.read(),
+    on: {
+      jobs: ({ changed }) => changed.some(({ name }) => name === this.name()) && this.soon(),
+      runs: ({ changed }) => changed.some(({ job }) => job === this.name()) && this.soon(),
+      locks: ({ changed }) => changed.some(({ key }) => this.owns(key)) && this.soon(),
+    },
+  });
+
+  constructor() {
+    let before = '';
+    effect(() => {
+      const name = this.name();
+      untracked(() => {
+        this.pageTitle.name(name);
+        if (before && before !== name) {
+          this.reading.forget();
+          void this.following.refresh();
+        }
+        before = name;
+      });
+    });
+  }
+
+  private owns(key: string): boolean {
+    return key === `job/${this.name()}` || key.startsWith(`job/${this.name()}/`);
+  }
+}
+
+export function recordOf(runs: readonly Run[]): string {
+  const over = runs.filter(({ status }) => status !== 'started' && status !== 'skipped');
+  if (over.length === 0) return 'None of its runs has ended yet.';
+  const good = over.filter(({ status }) => status === 'completed').length;
+  const times = over.map((run) => tookMs(run, 0)).sort((left, right) => left - right);
+  const middle = durationText(times[Math.floor((times.length - 1) / 2)]);
+  const longest = durationText(times[times.length - 1]);
+  return `${good} of the last ${over.length} completed. They took ${middle} in the middle, ${longest} at most.`;
+}

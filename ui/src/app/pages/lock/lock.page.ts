@@ -1,0 +1,108 @@
+import { ChangeDetectionStrategy, Component, computed, effect, inject, input, signal, untracked } from '@angular/core';
+import { RouterLink } from '@angular/router';
+
+import { Api, RequestFailed } from '../../core/api';
+import { held, Held } from '../../core/held';
+import { Live } from '../../core/live';
+import { PageTitle } from '../../core/page_title';
+import { Reading } from '../../core/reading';
+import { Roster } from '../../core/roster';
+import { Session } from '../../core/session';
+import { Clock, durationText } from '../../core/time';
+import type { Lock, Release } from '../../core/types';
+import { AsOf } from '../../shared/as_of';
+import { CopyButton } from '../../shared/copy_button';
+import { Moment } from '../../shared/moment';
+import { Empty, Failure, Loading } from '../../shared/states';
+import { StatusBadge, toneOfRun, wordOfRun } from '../../shared/status_badge';
+import { TtlBar } from '../../shared/ttl_bar';
+import { Action } from '../parts/action';
+import { ReleaseDialog } from './release_dialog';
+
+@Component({
+  selector: 'pawl-lock-page',
+  imports: [Action, RouterLink, AsOf, CopyButton, Empty, Failure, Loading, Moment, ReleaseDialog, StatusBadge, TtlBar],
+  providers: [Roster],
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  templateUrl: './lock.page.html',
+})
+export class LockPage {
+  readonly key = input.required<string>();
+
+  private readonly api = inject(Api);
+  private readonly title = inject(PageTitle);
+  private readonly clock = inject(Clock);
+  protected readonly session = inject(Session);
+  protected readonly roster = inject(Roster);
+  protected readonly reading = new Reading(() => this.api.lock(this.key()));
+  protected readonly missing = computed(() => {
+    const failure = this.reading.failure();
+    return failure instanceof RequestFailed && failure.status === 404;
+  });
+  protected readonly timed = signal<Held | null>(null);
+  protected readonly state = computed(() => {
+    const lock = this.timed();
+    if (!lock) return 'free';
+    if (lock.held) return 'held';
+    return lock.ends > this.clock.localNow() ? 'lingering' : 'free';
+  });
+  protected readonly releasing = signal(false);
+  protected readonly released = signal<Release | null>(null);
+  protected readonly durationText = durationText;
+  protected readonly toneOfRun = toneOfRun;
+  protected readonly wordOfRun = wordOfRun;
+
+  private readonly following = inject(Live).follow({
+    topics: ['locks', 'runs'],
+    refresh: () => this.reading.read(),
+    on: {
+      locks: ({ as_of, changed, gone }) => {
+        const found = changed.find(({ key }) => key === this.key());
+        if (found) this.changed(as_of, found);
+        else if (gone.includes(this.key())) void this.reading.read();
+        else if (this.reading.value()) this.reading.update((value) => ({ ...value, as_of }));
+      },
+      runs: ({ changed }) => {
+        const mine = changed.some(({ key, fence_token }) => key === this.key() && fence_token === this.reading.value()?.fence_token);
+        if (mine) void this.reading.read();
+      },
+    },
+  });
+
+  constructor() {
+    let shown = '';
+    effect(() => {
+      const key = this.key();
+      untracked(() => {
+        this.title.name(key);
+        if (shown && shown !== key) {
+          this.reading.forget();
+          this.timed.set(null);
+          this.released.set(null);
+          void this.following.refresh();
+        }
+        shown = key;
+      });
+    });
+    effect(() => {
+      const value = this.reading.value();
+      untracked(() => this.timed.set(value ? held(value, this.timed() ?? undefined) : null));
+    });
+  }
+
+  protected retry(): void {
+    void this.reading.read();
+  }
+
+  protected done(release: Release): void {
+    this.released.set(release);
+    void this.reading.read();
+  }
+
+  // Another holder has another run: that is asked for. A renewal changes nothing but the time.
+  private changed(asOf: string, lock: Lock): void {
+    const before = this.reading.value();
+    if (!before || before.fence_token !== lock.fence_token || before.held !== lock.held) void this.reading.read();
+    else this.reading.update((value) => ({ ...value, ...lock, as_of: asOf }));
+  }
+}

@@ -1,0 +1,83 @@
+import { ChangeDetectionStrategy, Component, computed, effect, inject, input, model, output, signal, untracked } from '@angular/core';
+
+import { Api, lineOf, RequestFailed } from '../../core/api';
+import { Clock, countdownText } from '../../core/time';
+import type { LockDetail, Release } from '../../core/types';
+import { Dialog } from '../../shared/dialog';
+
+/** What the reason may have, as the API says. */
+const reasonMax = 1024;
+
+/**
+ * Takes a lock from its holder. It is about exactly the token that was shown when it was opened: whoever comes after
+ * that holder is not hit, and it says so when the key passes on meanwhile.
+ */
+@Component({
+  selector: 'pawl-release-dialog',
+  imports: [Dialog],
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  templateUrl: './release_dialog.html',
+})
+export class ReleaseDialog {
+  readonly open = model.required<boolean>();
+  readonly lock = input.required<LockDetail>();
+  readonly released = output<Release>();
+  /** It turned out that the key had passed on. */
+  readonly moved = output<void>();
+
+  private readonly api = inject(Api);
+  private readonly clock = inject(Clock);
+  protected readonly reasonMax = reasonMax;
+  protected readonly shown = signal<LockDetail | null>(null);
+  protected readonly typed = signal('');
+  protected readonly reason = signal('');
+  protected readonly now = signal(false);
+  protected readonly busy = signal(false);
+  protected readonly wrong = signal('');
+
+  protected readonly passed = computed(() => {
+    const shown = this.shown();
+    return shown !== null && (this.lock().fence_token !== shown.fence_token || !this.lock().held);
+  });
+  /** A renewal moves the end: what counts is the lease as it is now. */
+  private readonly ends = computed(() => {
+    const lock = this.lock();
+    return untracked(() => this.clock.localNow()) + lock.remaining_ms;
+  });
+  protected readonly left = computed(() => countdownText(Math.max(0, this.ends() - this.clock.localNow())));
+  protected readonly ready = computed(
+    () => !this.busy() && !this.passed() && this.typed() === this.shown()?.key && this.reason().trim().length > 0);
+
+  constructor() {
+    effect(() => {
+      if (!this.open()) return;
+      untracked(() => {
+        this.shown.set(this.lock());
+        this.typed.set('');
+        this.reason.set('');
+        this.now.set(false);
+        this.wrong.set('');
+      });
+    });
+  }
+
+  protected async release(event: Event): Promise<void> {
+    event.preventDefault();
+    const lock = this.shown();
+    if (!lock || !this.ready()) return;
+    this.busy.set(true);
+    this.wrong.set('');
+    try {
+      const release = await this.api.releaseLock({
+        key: lock.key, fence_token: lock.fence_token, reason: this.reason().trim(), now: this.now(),
+      });
+      this.open.set(false);
+      this.released.emit(release);
+    } catch (failure) {
+      this.wrong.set(lineOf(failure));
+      if (failure instanceof RequestFailed && failure.status === 409) this.moved.emit();
+    } finally {
+      this.busy.set(false);
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import { ChangeDetectionStrategy, Component, inject, signal } from '@angular/core';
+import { RouterLink } from '@angular/router';
+
+import { Api } from '../../core/api';
+import { Live } from '../../core/live';
+import { Reading } from '../../core/reading';
+import type { Node, NodePage } from '../../core/types';
+import { AsOf } from '../../shared/as_of';
+import { Cell, Column, DataTable } from '../../shared/data_table';
+import { Moment } from '../../shared/moment';
+import { Empty, Failure, Loading } from '../../shared/states';
+import { StatusBadge, Tone } from '../../shared/status_badge';
+
+const tones: Record<Node['state'], Tone> = { live: 'ok', draining: 'warn', silent: 'fail' };
+
+/** The agents that were seen within a day: who is there, how busy each is, and where its own page is. */
+@Component({
+  selector: 'pawl-nodes-page',
+  imports: [AsOf, Cell, DataTable, Empty, Failure, Loading, Moment, RouterLink, StatusBadge],
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  preserveWhitespaces: true,
+  templateUrl: './nodes.page.html',
+})
+export class NodesPage {
+  private readonly api = inject(Api);
+  private readonly live = inject(Live);
+  protected readonly reading = new Reading<NodePage>(() => this.api.nodes());
+  protected readonly page = this.reading.value;
+  protected readonly sort = signal('node');
+  protected readonly idOf = (node: Node) => node.id;
+  protected readonly columns: readonly Column<Node>[] = [
+    { id: 'node', title: 'Node', by: (node) => node.name },
+    { id: 'state', title: 'State', by: (node) => node.state },
+    { id: 'load', title: 'Runs', by: (node) => (node.running_max ? node.running / node.running_max : 0) },
+    { id: 'jobs', title: 'Jobs', by: (node) => node.jobs, numeric: true },
+    { id: 'seen', title: 'Seen', by: (node) => node.last_seen },
+    { id: 'started', title: 'Started', by: (node) => node.started_at, wide: true },
+    { id: 'version', title: 'Version', by: (node) => node.version, wide: true },
+    { id: 'page', title: 'Its own page' },
+  ];
+
+  protected readonly following = this.live.follow({
+    topics: ['nodes'],
+    refresh: () => this.reading.read(),
+    on: { nodes: ({ as_of, nodes }) => this.reading.update((page) => ({ ...page, nodes, as_of })) },
+  });
+
+  protected toneOf(node: Node): Tone {
+    return tones[node.state] ?? 'idle';
+  }
+
+  protected here(node: Node): boolean {
+    return this.live.overview()?.node === node.name && node.state !== 'silent';
+  }
+
+  protected share(node: Node): number {
+    return node.running_max > 0 ? Math.min(100, (node.running / node.running_max) * 100) : 0;
+  }
+
+  /** Nodes of one installation serve alike: with TLS, or without. */
+  protected hrefOf(node: Node): string {
+    return /^https?:\/\//.test(node.address) ? node.address : `${location.protocol}//${node.address}`;
+  }
+}

@@ -1,0 +1,49 @@
+import { ChangeDetectionStrategy, Component, inject, input, output } from '@angular/core';
+
+import { Api } from '../../core/api';
+import { Toasts } from '../../core/toasts';
+import type { Job } from '../../core/types';
+import { Dialog } from '../../shared/dialog';
+import { Moment } from '../../shared/moment';
+import { Asking } from './asking';
+
+/** Lets a paused job fire again, and shows first who paused it and why. */
+@Component({
+  selector: 'pawl-resume-dialog',
+  imports: [Dialog, Moment],
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  preserveWhitespaces: true,
+  template: `
+    <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Resume ' + job().name" [busy]="asking.busy()">
+      <form class="form" (submit)="$event.preventDefault(); resume()">
+        @if (job().paused; as pause) {
+          <p>Paused by <strong>{{ pause.by }}</strong>, <pawl-moment [at]="pause.at" />:</p>
+          <blockquote>{{ pause.reason }}</blockquote>
+        }
+        <p>It fires again from its next firing on. Firings that were due meanwhile are not made up for.</p>
+        @if (asking.failure()) { <p class="wrong" role="alert">It is still paused: {{ asking.failure() }}</p> }
+        <div class="buttons">
+          <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Leave it paused</button>
+          <button type="submit" class="first" autofocus [disabled]="asking.busy()">Resume</button>
+        </div>
+      </form>
+    </pawl-dialog>
+  `,
+})
+export class ResumeDialog {
+  readonly job = input.required<Job>();
+  readonly closed = output<void>();
+
+  private readonly api = inject(Api);
+  private readonly toasts = inject(Toasts);
+  protected readonly asking = new Asking();
+
+  protected async resume(): Promise<void> {
+    const { name } = this.job();
+    const done = await this.asking.ask(async () => {
+      const { changed } = await this.api.resumeJob(name);
+      this.toasts.say(changed ? `${name} fires again.` : `${name} was not paused any more.`);
+    });
+    if (done) this.closed.emit();
+  }
+}

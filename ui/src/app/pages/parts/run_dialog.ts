@@ -1,0 +1,169 @@
+import { ChangeDetectionStrategy, Component, computed, DestroyRef, effect, inject, input, output, signal, untracked } from '@angular/core';
+import { RouterLink } from '@angular/router';
+
+import { Api, lineOf } from '../../core/api';
+import { lockLink } from '../../core/links';
+import { countdownText } from '../../core/time';
+import type { DryRun, Job, Lock, RunRequest } from '../../core/types';
+import { Dialog } from '../../shared/dialog';
+import { Asking } from './asking';
+import { commandLine } from './definition';
+import { shortId } from './run_facts';
+
+/** Typing is over when nothing has been typed for so long. */
+const typingPauseMs = 300;
+/** Of a job with many partitions, so many are shown. */
+const leasesShown = 16;
+
+/** Asks for a run now, after it has shown what exactly would run and who is in the way. */
+@Component({
+  selector: 'pawl-run-dialog',
+  imports: [Dialog, RouterLink],
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  preserveWhitespaces: true,
+  template: `
+    <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Run ' + job().name + ' now'" [busy]="asking.busy()">
+      @if (ids(); as ids) {
+        <p role="status">Asked for. The first node with room that is granted the lease begins {{ ids.length === 1 ? 'it' : 'them' }}, mostly within a second.</p>
+        <ul class="asked">
+          @for (id of ids; track id; let first = $first) { <li><a [routerLink]="['/runs', id]" [attr.autofocus]="first ? '' : null">Follow run {{ short(id) }}</a></li> }
+        </ul>
+        <div class="buttons"><button type="button" (click)="closed.emit()">Close</button></div>
+      } @else {
+        <form class="form" (submit)="$event.preventDefault(); run()">
+          <p>It goes through the job's lease like any other run: while somebody holds it, it waits for its turn.</p>
+          @if (job().partitions > 1) {
+            <label class="field">
+              <span>Partition</span>
+              <select #part (change)="partition.set(part.value)">
+                <option value="">all {{ job().partitions }}</option>
+                @for (one of partitions(); track one) { <option [value]="one">{{ one }}</option> }
+              </select>
+            </label>
+          }
+          <label class="check">
+            <input #goOn type="checkbox" [checked]="resume()" (change)="resume.set(goOn.checked)" />
+            <span>Go on from the last checkpoint, rather than from the start</span>
+          </label>
+          <label class="field">
+            <span>Further arguments, one on each line</span>
+            <textarea #words rows="2" autocomplete="off" spellcheck="false" (input)="typed(words.value)"></textarea>
+          </label>
+          <section class="preview" aria-label="What would run" [attr.aria-busy]="previewing()">
+            <h3>What would run</h3>
+            @if (preview(); as shown) {
+              <pre class="command"><code>{{ commandOf(shown) }}</code></pre>
+              <p>On one of {{ shown.live_nodes }} live {{ shown.live_nodes === 1 ? 'node' : 'nodes' }} with this job.
+                @if (shown.live_nodes === 0) { <strong>None is there: it waits until one starts.</strong> }</p>
+              <ul class="leases">
+                @for (one of leasesOf(shown); track one.key) {
+                  <li><a class="mono" [routerLink]="lockLink(one.key)">{{ one.key }}</a> {{ leaseText(one.lease) }}
+                    @if (resume()) { <span class="checkpoint">{{ one.checkpoint ? 'from checkpoint ' + one.checkpoint : 'no checkpoint: from the start' }}</span> }
+                  </li>
+                }
+                @if (shown.runs.length > leasesShown) { <li>and {{ shown.runs.length - leasesShown }} more</li> }
+              </ul>
+            } @else if (!previewFailure()) { <p class="faint">Asking…</p> }
+            @if (previewFailure()) { <p class="wrong" role="alert">It would not run: {{ previewFailure() }}</p> }
+          </section>
+          @if (asking.failure()) { <p class="wrong" role="alert">It was not asked for: {{ asking.failure() }}</p> }
+          <div class="buttons">
+            <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Do not run</button>
+            <button type="submit" class="first" autofocus [disabled]="asking.busy() || previewFailure() !== ''">Run now</button>
+          </div>
+        </form>
+      }
+    </pawl-dialog>
+  `,
+})
+export class RunDialog {
+  readonly job = input.required<Job>();
+  readonly closed = output<void>();
+
+  private readonly api = inject(Api);
+  protected readonly asking = new Asking();
+  protected readonly partition = signal('');
+  protected readonly resume = signal(false);
+  private readonly words = signal<readonly string[]>([], { equal: (left, right) => left.join('\n') === right.join('\n') && left.length === right.length });
+  protected readonly ids = signal<readonly string[] | null>(null);
+  protected readonly preview = signal<DryRun | null>(null);
+  protected readonly previewing = signal(false);
+  protected readonly previewFailure = signal('');
+  protected readonly leasesShown = leasesShown;
+  protected readonly short = shortId;
+  protected readonly lockLink = lockLink;
+  protected readonly partitions = computed(() => Array.from({ length: this.job().partitions }, (_, place) => place));
+  private readonly wanted = computed<RunRequest>(() => ({
+    resume: this.resume(),
+    args: [...this.words()],
+    ...(this.partition() === '' ? {} : { partition: Number(this.partition()) }),
+  }));
+  private readonly name = computed(() => this.job().name);
+  private text = '';
+  private turn = 0;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    inject(DestroyRef).onDestroy(() => clearTimeout(this.timer));
+    effect((cleanup) => {
+      const [name, wanted] = [this.name(), this.wanted()];
+      untracked(() => void this.look(name, wanted));
+      cleanup(() => (this.turn += 1));
+    });
+  }
+
+  protected typed(text: string): void {
+    this.text = text;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.settle(), typingPauseMs);
+  }
+
+  protected commandOf(shown: DryRun): string {
+    return commandLine(shown.command);
+  }
+
+  protected leasesOf(shown: DryRun): DryRun['runs'] {
+    return shown.runs.slice(0, leasesShown);
+  }
+
+  protected leaseText(lease: Lock | null): string {
+    if (lease === null || (!lease.held && lease.remaining_ms <= 0)) return 'is free';
+    const left = countdownText(lease.remaining_ms);
+    return lease.held ? `is held by ${lease.owner} for another ${left} unless renewed: it waits` : `is held by nobody for another ${left}: it waits`;
+  }
+
+  protected async run(): Promise<void> {
+    this.settle();
+    await this.asking.ask(async () => {
+      this.ids.set((await this.api.runJob(this.name(), { ...this.wanted(), dry_run: false })).ids);
+    });
+  }
+
+  private settle(): void {
+    clearTimeout(this.timer);
+    this.words.set(argumentsOf(this.text));
+  }
+
+  private async look(name: string, wanted: RunRequest): Promise<void> {
+    const turn = (this.turn += 1);
+    this.previewing.set(true);
+    try {
+      const shown = await this.api.dryRunJob(name, wanted);
+      if (turn !== this.turn) return;
+      this.preview.set(shown);
+      this.previewFailure.set('');
+    } catch (failure) {
+      if (turn !== this.turn) return;
+      this.preview.set(null);
+      this.previewFailure.set(lineOf(failure));
+    }
+    this.previewing.set(false);
+  }
+}
+
+/** One argument on each line, exactly as it stands there; an empty last line is none. */
+export function argumentsOf(text: string): string[] {
+  const lines = text.replace(/\r/g, '').split('\n');
+  if (lines[lines.length - 1] === '') lines.pop();
+  return lines;
+}

@@ -1,0 +1,75 @@
+import { ChangeDetectionStrategy, Component, ElementRef, inject, input, signal, viewChild } from '@angular/core';
+import { Router } from '@angular/router';
+
+import { lineOf, RequestFailed } from '../../core/api';
+import { Session } from '../../core/session';
+import { durationText } from '../../core/time';
+
+@Component({
+  selector: 'pawl-sign-in-page',
+  changeDetection: ChangeDetectionStrategy.OnPush,
+  host: { class: 'sign-in' },
+  template: `
+    <div class="panel">
+      <h1>Sign in</h1>
+      <p>With the secret that <code>pawl token new</code> printed. When no user is configured, the agent's log has a link
+        that signs you in from its own machine, once.</p>
+      @if (to() && to() !== '/') { <p class="faint">Then on to <code>{{ to() }}</code></p> }
+      <form class="form" (submit)="submit($event)">
+        <div class="field">
+          <label for="token">Token</label>
+          <input id="token" #token type="password" name="token" required autocomplete="current-password" spellcheck="false"
+                 [attr.aria-invalid]="wrong() ? true : null" aria-describedby="wrong" />
+        </div>
+        <div class="field">
+          <label for="name">Name <span>(only for a token that you chose yourself)</span></label>
+          <input id="name" #name type="text" name="username" autocomplete="username" spellcheck="false" />
+        </div>
+        <p id="wrong" role="alert" [class.wrong]="wrong()">{{ wrong() }}</p>
+        <div class="buttons"><button class="first" type="submit" [disabled]="busy()">{{ busy() ? 'Signing in…' : 'Sign in' }}</button></div>
+      </form>
+    </div>
+  `,
+})
+export class SignInPage {
+  /** Where to go then. */
+  readonly to = input('/');
+
+  private readonly session = inject(Session);
+  private readonly router = inject(Router);
+  private readonly token = viewChild.required<ElementRef<HTMLInputElement>>('token');
+  private readonly name = viewChild.required<ElementRef<HTMLInputElement>>('name');
+  protected readonly wrong = signal('');
+  protected readonly busy = signal(false);
+
+  constructor() {
+    // Somebody who is signed in already has nothing to do here.
+    void this.session.known().then((known) => known && this.goOn(), () => undefined);
+  }
+
+  protected async submit(event: Event): Promise<void> {
+    event.preventDefault();
+    const token = this.token().nativeElement.value.trim();
+    if (!token) {
+      this.wrong.set('The token is empty: paste the secret that pawl token new printed.');
+      return;
+    }
+    this.busy.set(true);
+    try {
+      await this.session.signIn(token, this.name().nativeElement.value.trim());
+      this.goOn();
+    } catch (failure) {
+      const wait = failure instanceof RequestFailed && failure.retryAfterMs;
+      this.wrong.set(wait ? `${lineOf(failure)} Try again in ${durationText(wait)}.` : lineOf(failure));
+      this.token().nativeElement.select();
+    } finally {
+      this.busy.set(false);
+    }
+  }
+
+  // Only within this page: what stands in the address may come from anybody.
+  private goOn(): void {
+    const to = this.to() ?? '/';
+    void this.router.navigateByUrl(/^\/(?![/\\])/.test(to) && !to.startsWith('/sign-in') ? to : '/');
+  }
+}
