@@ -108,27 +108,30 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pawlConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/share/pawlConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 
-install(TARGETS pawl EXPORT pawl ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(EXPORT pawl NAMESPACE pawl:: FILE pawlTargets.cmake DESTINATION ${config_folder})
+# The components are the Debian packages that the files go into (PawlPackage.cmake); what has none is
+# told, or put elsewhere, in Debian's own way there.
+install(TARGETS pawl EXPORT pawl
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libpawl-dev
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libpawl-dev)
+install(EXPORT pawl NAMESPACE pawl:: FILE pawlTargets.cmake DESTINATION ${config_folder} COMPONENT libpawl-dev)
 install(FILES ${PROJECT_BINARY_DIR}/share/pawlConfig.cmake ${PROJECT_BINARY_DIR}/share/pawlConfigVersion.cmake
-        DESTINATION ${config_folder})
-install(FILES ${PROJECT_BINARY_DIR}/share/pawl.pc DESTINATION ${PAWL_PC_FOLDER})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        DESTINATION ${config_folder} COMPONENT libpawl-dev)
+install(FILES ${PROJECT_BINARY_DIR}/share/pawl.pc DESTINATION ${PAWL_PC_FOLDER} COMPONENT libpawl-dev)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pawl DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libpawl-dev
         FILES_MATCHING PATTERN "*.hpp")
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET pawl_store_postgresql)
   # For administrators of databases in which pawl may not make its tables itself.
   install(FILES ${PROJECT_SOURCE_DIR}/src/stores/postgresql/schema.sql
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql.sql)
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql.sql COMPONENT pawl)
   install(FILES ${PROJECT_SOURCE_DIR}/src/journals/postgresql/schema.sql
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql-journal.sql)
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql-journal.sql COMPONENT pawl)
 endif()
 if(TARGET pawl_share)
-  install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT pawl)
   install(FILES ${PROJECT_BINARY_DIR}/share/pawl.bash
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME pawl)
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME pawl COMPONENT pawl)
   install(FILES ${PROJECT_BINARY_DIR}/share/pawl.zsh
           DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _pawl)
 endif()

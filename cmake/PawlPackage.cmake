@@ -1,0 +1,114 @@
+# Debian packages by CPack: `pawl` (the command, the agent's units and configuration) and
+# `libpawl-dev` (the static library for C++ programs). tools/package makes them; what they hold
+# besides the installed files is in deploy/debian and deploy/systemd.
+#
+# Nothing of this is installed by `cmake --install`: its rules are EXCLUDE_FROM_ALL.
+
+if(NOT TARGET pawl_share OR NOT PAWL_INSTALL)
+  return()
+endif()
+
+set(debian ${PROJECT_SOURCE_DIR}/deploy/debian)
+set(systemd ${PROJECT_SOURCE_DIR}/deploy/systemd)
+
+# The number of the Debian revision is kept in one place, the changelog.
+file(STRINGS ${debian}/changelog debian_version LIMIT_COUNT 1)
+string(REGEX REPLACE "^pawl \\(([^)]*)-([^)]*)\\).*" "\\1;\\2" debian_version "${debian_version}")
+list(GET debian_version 0 upstream)
+list(GET debian_version 1 revision)
+if(NOT upstream VERSION_EQUAL PROJECT_VERSION)
+  message(FATAL_ERROR "deploy/debian/changelog: its newest entry is for ${upstream}, and this is ${PROJECT_VERSION}: "
+                      "add an entry for ${PROJECT_VERSION}-1")
+endif()
+
+set(packed "")
+foreach(page "changelog.gz;CHANGELOG.md" "changelog.Debian.gz;deploy/debian/changelog")
+  list(GET page 0 archive)
+  list(GET page 1 text)
+  set(archive ${PROJECT_BINARY_DIR}/share/${archive})
+  # -n keeps the time of the build out of the archive.
+  add_custom_command(OUTPUT ${archive}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/share
+    COMMAND ${PAWL_GZIP} -9nc ${PROJECT_SOURCE_DIR}/${text} > ${archive}
+    DEPENDS ${PROJECT_SOURCE_DIR}/${text} VERBATIM)
+  list(APPEND packed ${archive})
+endforeach()
+# All that the packages are made of, and nothing else.
+add_custom_target(pawl_package ALL DEPENDS ${packed})
+add_dependencies(pawl_package pawl pawl_app pawl_share)
+
+foreach(package pawl libpawl-dev)
+  install(FILES ${packed} ${debian}/copyright DESTINATION share/doc/${package}
+          COMPONENT ${package} EXCLUDE_FROM_ALL)
+  install(FILES ${debian}/${package}.lintian-overrides DESTINATION share/lintian/overrides RENAME ${package}
+          COMPONENT ${package} EXCLUDE_FROM_ALL)
+endforeach()
+install(FILES ${debian}/pawl.toml DESTINATION /etc/pawl PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ
+        COMPONENT pawl EXCLUDE_FROM_ALL)
+install(FILES ${systemd}/pawl-agent.service ${systemd}/pawl-agent.socket ${systemd}/pawl@.service
+              ${systemd}/pawl@.timer
+        DESTINATION /lib/systemd/system COMPONENT pawl EXCLUDE_FROM_ALL)
+install(FILES ${systemd}/sysusers.d/pawl.conf DESTINATION lib/sysusers.d COMPONENT pawl EXCLUDE_FROM_ALL)
+install(FILES ${systemd}/tmpfiles.d/pawl.conf DESTINATION lib/tmpfiles.d COMPONENT pawl EXCLUDE_FROM_ALL)
+# Where Debian's zsh looks.
+install(FILES ${PROJECT_BINARY_DIR}/share/pawl.zsh DESTINATION share/zsh/vendor-completions RENAME _pawl
+        COMPONENT pawl EXCLUDE_FROM_ALL)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/pawl COMPONENT pawl EXCLUDE_FROM_ALL
+        FILES_MATCHING PATTERN "*.md" PATTERN man EXCLUDE)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME pawl)
+# Of every package; what each holds follows it.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "jobs that run on one host at a time")
+set(CPACK_PACKAGE_CONTACT "Seed 9d8e73fd maintainers <maintainers@users.noreply.a-seed-9d8e73fd.example>")
+# DESTDIR, so that /etc and /lib are the package's and not this machine's.
+set(CPACK_SET_DESTDIR ON)
+set(CPACK_INSTALL_PREFIX /usr)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
+                                                WORLD_READ WORLD_EXECUTE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL pawl libpawl-dev)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE ${revision})
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
+
+set(CPACK_DEBIAN_PAWL_PACKAGE_NAME pawl)
+set(CPACK_DEBIAN_PAWL_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_PAWL_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PAWL_PACKAGE_DEPENDS "tzdata, systemd | systemd-standalone-sysusers | systemd-sysusers, \
+systemd | systemd-standalone-tmpfiles | systemd-tmpfiles")
+set(CPACK_DEBIAN_PAWL_PACKAGE_CONTROL_EXTRA
+    "${debian}/postinst;${debian}/prerm;${debian}/postrm;${debian}/conffiles")
+set(CPACK_COMPONENT_PAWL_DESCRIPTION
+"Jobs that are configured on several hosts run on one of them: a host claims
+the job's key in a store that all of them reach (a SQLite file, Redis,
+PostgreSQL, MySQL, etcd or ZooKeeper), holds a lease while it works, and is
+succeeded when it dies. Every grant carries a fencing token, so that a host
+that was frozen is refused where it writes too late.
+
+This package has the command pawl, which wraps any program, and the agent,
+which runs schedules and starts as a service.")
+
+set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_NAME libpawl-dev)
+set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_DEPENDS "libboost1.81-dev, libboost-json1.81-dev, libssl-dev, \
+libhowardhinnant-date-dev, libtomlplusplus-dev, pkg-config")
+foreach(engine "sqlite;libsqlite3-dev" "redis;libhiredis-dev" "postgresql;libpq-dev" "mysql;libmariadb-dev"
+        "etcd;libgrpc++-dev, libprotobuf-dev, protobuf-compiler" "zookeeper;libzookeeper-mt-dev")
+  list(GET engine 0 name)
+  list(GET engine 1 needed)
+  if(TARGET pawl_store_${name})
+    string(APPEND CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_DEPENDS ", ${needed}")
+  endif()
+endforeach()
+set(CPACK_COMPONENT_LIBPAWL-DEV_DESCRIPTION
+"Leases with fencing tokens, fences, leader election and schedules for C++
+programs, over the stores that the command pawl knows.
+
+This package has the headers, the static library, and what CMake and
+pkg-config need to find them.")
+
+include(CPack)
