@@ -1,0 +1,297 @@
+// What the tests of the page share: real agents with real jobs on a store of their own, a browser that is signed in, and
+// what every page is held to. PAWL_BINARY names the command.
+import { test as base, expect, type Page } from '@playwright/test';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const pawlBinary = process.env.PAWL_BINARY ?? '';
+if (!pawlBinary) throw new Error('PAWL_BINARY is not set: it names the pawl command that is tested');
+
+const repository = join(__dirname, '../..');
+
+export type Role = 'viewer' | 'operator' | 'admin';
+type Value = string | number | boolean | string[] | Record<string, string | number>;
+export interface Job extends Record<string, Value | undefined> {
+  name: string;
+  schedule?: string;
+  /** A shell script: it becomes the command. */
+  script?: string;
+}
+
+export interface AgentOptions {
+  name?: string;
+  jobs?: Job[];
+  /** Of [agent]. */
+  settings?: Record<string, Value>;
+  /** Roles of users to configure; each is named after its role. Without any there is the login link. */
+  users?: Role[];
+  /** Another agent whose store and folder this one shares. */
+  beside?: Agent;
+  store?: string;
+}
+
+function toml(value: Value): string {
+  if (Array.isArray(value)) return `[${value.map(toml).join(', ')}]`;
+  if (typeof value === 'object') return `{ ${Object.entries(value).map(([name, one]) => `${name} = ${toml(one)}`).join(', ')} }`;
+  return JSON.stringify(value);
+}
+
+/** Looks again and again until it is so; fails when it does not become so. */
+export async function until<T>(what: string, look: () => T | Promise<T>, boundMs = 30_000): Promise<NonNullable<T>> {
+  const end = Date.now() + boundMs;
+  for (;;) {
+    const found = await look();
+    if (found) return found as NonNullable<T>;
+    if (Date.now() > end) throw new Error(`${what} did not happen within ${boundMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PAWL_') && !name.startsWith('XDG_'));
+  return { ...Object.fromEntries(kept), PAWL_BINARY: pawlBinary };
+}
+
+/** A process of `pawl agent`. */
+export class Agent {
+  url = '';
+  readonly tokens: Partial<Record<Role, string>> = {};
+  private process: ChildProcess | null = null;
+  private session: Promise<void> | null = null;
+  private csrf = '';
+  private cookie = '';
+
+  private constructor(readonly folder: string, readonly name: string, readonly store: string, private readonly options: AgentOptions) {}
+
+  static async start(options: AgentOptions = {}): Promise<Agent> {
+    const folder = options.beside?.folder ?? mkdtempSync(join(tmpdir(), 'pawl-e2e-'));
+    const agent = new Agent(folder, options.name ?? 'node-a', options.beside?.store ?? options.store ?? `sqlite:${folder}/pawl.db`, options);
+    agent.write();
+    await agent.begin();
+    return agent;
+  }
+
+  get logFile(): string {
+    return join(this.folder, `${this.name}.log`);
+  }
+
+  get log(): string {
+    return readFileSync(this.logFile, 'utf8');
+  }
+
+  /** A link that signs in as admin, once. A fresh one is printed whenever one was used. */
+  get loginLink(): string {
+    return [...this.log.matchAll(/^open (http\S+)$/gm)].at(-1)?.[1] ?? '';
+  }
+
+  /** Runs the command against the agent's store. */
+  pawl(...words: string[]): string {
+    return execFileSync(pawlBinary, ['--store', this.store, ...words], { env: cleanEnvironment(), encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  /** A command in the background, such as an exec that holds a key; ends with the agent. */
+  background(...words: string[]): ChildProcess {
+    const child = spawn(pawlBinary, ['--store', this.store, ...words], { env: cleanEnvironment(), stdio: 'ignore' });
+    this.children.push(child);
+    return child;
+  }
+  private readonly children: ChildProcess[] = [];
+
+  /** Asks the API as admin, whatever the browser is signed in as. */
+  async api<T = unknown>(method: string, path: string, body?: object): Promise<{ status: number; body: T }> {
+    // One link, one session, however many ask at a time.
+    if (!this.tokens.admin) await (this.session ??= this.openSession());
+    const headers: Record<string, string> = { Accept: 'application/json' };
+    if (this.tokens.admin) headers.Authorization = `Bearer ${this.tokens.admin}`;
+    else Object.assign(headers, { Cookie: this.cookie, 'X-Pawl-Session': this.csrf });
+    if (body) headers['Content-Type'] = 'application/json';
+    const answer = await fetch(`${this.url}/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
+    const text = await answer.text();
+    return { status: answer.status, body: (text ? JSON.parse(text) : undefined) as T };
+  }
+
+  /** A lease that somebody outside holds, by the API. Answers with its token. */
+  async lease(key: string, ttlMs: number, owner = 'a-program'): Promise<number> {
+    const { status, body } = await this.api<{ fence_token: number }>('POST', '/leases', { key, owner, ttl_ms: ttlMs });
+    if (status !== 201) throw new Error(`no lease of ${key}: ${status} ${JSON.stringify(body)}`);
+    return body.fence_token;
+  }
+
+  write(jobs: Job[] = this.options.jobs ?? []): void {
+    const lines = [`store = ${toml(this.store)}`, '[agent]', `name = ${toml(this.name)}`];
+    const settings: Record<string, Value> = { listen: '127.0.0.1:0', ...this.options.settings };
+    for (const [key, value] of Object.entries(settings)) lines.push(`${key} = ${toml(value)}`);
+    for (const role of this.options.users ?? []) {
+      const made = JSON.parse(this.pawl('token', 'new', '--name', role, '--role', role, '--json')) as Record<string, string>;
+      this.tokens[role] = made.token;
+      lines.push('[[user]]', `name = ${toml(role)}`, `role = ${toml(role)}`, `token_hash = ${toml(made.token_hash)}`);
+    }
+    for (const { script, ...job } of jobs) {
+      lines.push('[[job]]');
+      const keys: Record<string, Value | undefined> = script === undefined ? job : { ...job, command: ['/bin/sh', '-c', script, 'sh'] };
+      for (const [key, value] of Object.entries(keys)) if (value !== undefined) lines.push(`${key} = ${toml(value)}`);
+    }
+    writeFileSync(join(this.folder, `${this.name}.toml`), `${lines.join('\n')}\n`);
+  }
+
+  /** Again after stop() or kill(), with the same store; on the port that it had, so that an open page finds it again. */
+  async begin(): Promise<void> {
+    writeFileSync(this.logFile, '', { flag: 'a' });
+    const before = this.log.length;
+    if (this.url) {
+      const file = join(this.folder, `${this.name}.toml`);
+      writeFileSync(file, readFileSync(file, 'utf8').replace(/^listen = .*$/m, `listen = ${toml(new URL(this.url).host)}`));
+    }
+    const child = spawn('/bin/sh', ['-c', 'exec "$0" agent --config "$1" >>"$2" 2>&1', pawlBinary, join(this.folder, `${this.name}.toml`), this.logFile], {
+      env: cleanEnvironment(), stdio: 'ignore',
+    });
+    this.process = child;
+    this.session = null;
+    this.url = await until(`listening of agent ${this.name}`, () => {
+      if (child.exitCode !== null) throw new Error(`agent ${this.name} ended with ${child.exitCode}: ${this.log.slice(before)}`);
+      const fresh = this.log.slice(before);
+      return /is ready/.test(fresh) ? /listening on (https?:\/\/[^\s"]+)/.exec(fresh)?.[1].replace(/\/$/, '') : undefined;
+    });
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.process?.kill(name);
+  }
+
+  /** At once, as a crash would. */
+  async kill(): Promise<void> {
+    const child = this.process;
+    if (!child) return;
+    this.process = null;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGCONT');
+    child.kill('SIGKILL');
+    await gone;
+  }
+
+  async end(): Promise<void> {
+    for (const child of this.children) child.kill('SIGKILL');
+    await this.kill();
+    if (!this.options.beside) rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async openSession(): Promise<void> {
+    const answer = await fetch(await until('a login link', () => this.loginLink), { redirect: 'manual' });
+    this.cookie = answer.headers.getSetCookie().map((one) => one.split(';')[0]).join('; ');
+    const who = await fetch(`${this.url}/api/v1/session`, { headers: { Cookie: this.cookie } });
+    this.csrf = ((await who.json()) as { csrf: string }).csrf;
+  }
+}
+
+/** Signs the browser in: by the login link, or by a token through the page. */
+export async function signIn(page: Page, agent: Agent, role?: Role): Promise<void> {
+  if (role) {
+    await page.goto(`${agent.url}/sign-in`);
+    await page.getByLabel('Token', { exact: true }).fill(agent.tokens[role] ?? '');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible();
+  } else {
+    await page.goto(await until('a login link', () => agent.loginLink));
+  }
+  await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible();
+}
+
+/** Changes come by themselves from here on. */
+export async function live(page: Page): Promise<void> {
+  await expect(page.locator('#connection')).toContainText('live');
+}
+
+const axeSource = require.resolve('axe-core/axe.min.js');
+
+/** What axe finds wrong, in light and in dark, as lines; there must be none. */
+export async function expectAccessible(page: Page): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    const found = await page.evaluate(async () => {
+      const { axe } = window as unknown as { axe: { run: (what: Document, how: object) => Promise<AxeResult> } };
+      const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+      return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id}: ${help}: ${node.target.join(' ')} ${node.any.map((one) => one.message).join('; ')}`));
+    });
+    expect(found, `axe, ${colorScheme}`).toEqual([]);
+  }
+  await page.emulateMedia({ colorScheme: null, reducedMotion: null });
+}
+interface AxeResult {
+  violations: { id: string; help: string; nodes: { target: string[]; any: { message: string }[] }[] }[];
+}
+
+/** Nothing hangs over the side at 360 px, and what is clicked can be hit by a finger. */
+export async function expectFitsNarrow(page: Page): Promise<void> {
+  const before = page.viewportSize();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await expect(page.locator('h1').first()).toBeVisible();
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  expect(over, 'pixels wider than a screen of 360').toBeLessThanOrEqual(0);
+  if (before) await page.setViewportSize(before);
+}
+
+/** Keeps what the page looks like in docs/screenshots, when PAWL_SCREENSHOTS=1. */
+export async function keepScreenshots(page: Page, name: string): Promise<void> {
+  if (process.env.PAWL_SCREENSHOTS !== '1') return;
+  const before = page.viewportSize();
+  const shoot = (kind: string) =>
+    page.screenshot({ path: join(repository, 'docs/screenshots', `${name}-${kind}.png`) });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await shoot(colorScheme);
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  await page.setViewportSize({ width: 390, height: 844 });
+  await shoot('narrow');
+  await page.emulateMedia({ colorScheme: null });
+  if (before) await page.setViewportSize(before);
+}
+
+/** A figure for docs/performance.md. */
+export function figure(name: string, value: number, unit: string): void {
+  console.log(`figure: ${name}: ${Math.round(value * 10) / 10} ${unit}`);
+}
+
+interface Fixtures {
+  /** Of the agent of this test: `test.use({ agentOptions: { jobs: [...] } })`. */
+  agentOptions: AgentOptions;
+  agent: Agent;
+  /** What the page logged as errors, and requests to anywhere else. Both must be none at the end. */
+  watch: { allowed: RegExp[] };
+}
+
+export const test = base.extend<Fixtures>({
+  agentOptions: [{}, { option: true }],
+  agent: async ({ agentOptions, page }, use) => {
+    const agent = await Agent.start(agentOptions);
+    await use(agent);
+    // A stream that ends with its agent would count as an error of the page.
+    await page.goto('about:blank');
+    await agent.end();
+  },
+  watch: [
+    async ({ page }, use) => {
+      const wrong: string[] = [];
+      const watch = { allowed: [] as RegExp[] };
+      page.on('console', (message) => {
+        // Who asks who he is before he has signed in is told that nobody has.
+        const asksWho = message.location().url.endsWith('/api/v1/session') && message.text().includes('401');
+        if (message.type() === 'error' && !asksWho) wrong.push(message.text());
+      });
+      page.on('pageerror', (failure) => wrong.push(String(failure)));
+      page.on('request', (request) => {
+        const { protocol, hostname } = new URL(request.url());
+        if (protocol.startsWith('http') && hostname !== '127.0.0.1') wrong.push(`a request to ${request.url()}`);
+      });
+      await page.addInitScript({ path: axeSource });
+      await use(watch);
+      expect(wrong.filter((line) => !watch.allowed.some((pattern) => pattern.test(line))), 'errors of the page').toEqual([]);
+    },
+    { auto: true },
+  ],
+});
+
+export { expect };

@@ -1,0 +1,169 @@
+// The first page, signing in, and how honest the page is when its node is gone.
+import { expect, expectAccessible, expectFitsNarrow, figure, keepScreenshots, live, signIn, test } from './harness';
+
+const jobs = [
+  { name: 'heartbeat', schedule: '@every 1s', script: 'true' },
+  { name: 'broken', schedule: '@every 1s', script: 'echo no space left; exit 3' },
+  { name: 'long', schedule: '@every 1h', script: 'sleep 300' },
+];
+
+test.describe('the overview', () => {
+  test.use({ agentOptions: { jobs } });
+
+  test('says who runs what, what comes next, and what needs attention', async ({ page, agent }) => {
+    agent.pawl('jobs', 'run', 'long');
+    await signIn(page, agent);
+    await live(page);
+    await expect(page).toHaveTitle('Overview · pawl');
+    await expect(page.locator('.state-line')).toContainText('node-a');
+    await expect(page.locator('.state-line')).toContainText('store sqlite');
+    const running = page.getByRole('region', { name: 'Running now' });
+    await expect(running.getByRole('link', { name: 'long', exact: true })).toBeVisible();
+    await expect(page.getByRole('link', { name: /Locks held/ })).toContainText(/[1-9]/);
+    await expect(page.locator('.firings')).toContainText('heartbeat');
+    const attention = page.locator('.attention');
+    await expect(attention).toContainText('broken', { timeout: 30_000 });
+    await expect(attention.getByRole('link', { name: /Runbook for broken/ })).toBeVisible();
+    // A sample was taken since, and the chart has it without a reload.
+    await expect(page.getByRole('img', { name: /^Claims/ })).toHaveAttribute('aria-label', /granted: newest [1-9]/, { timeout: 30_000 });
+    // With something to see on the charts.
+    if (process.env.PAWL_SCREENSHOTS === '1') {
+      await expect(page.locator('.chart path.look-1[d]').last()).toHaveAttribute('d', /(L.*){4}/, { timeout: 45_000 });
+    }
+    await keepScreenshots(page, 'overview');
+    await expectAccessible(page);
+    await expectFitsNarrow(page);
+
+    await attention.getByRole('link', { name: 'broken', exact: true }).click();
+    await expect(page.getByRole('heading', { level: 1 })).toContainText('broken');
+    await page.goBack();
+    await attention.getByRole('link', { name: /Runbook for broken/ }).click();
+    await expect(page).toHaveURL(/\/runbook/);
+  });
+
+  test('keeps the time that is shown in its address, and has its charts as tables', async ({ page, agent }) => {
+    await signIn(page, agent);
+    await page.goto(`${agent.url}/?window=1h`);
+    await expect(page.getByLabel('last hour')).toBeChecked();
+    await page.getByLabel('last 5 minutes').check();
+    await expect(page).toHaveURL(/window=5m/);
+    await page.getByText('Wait for a lock as a table').click({ timeout: 30_000 });
+    await expect(page.getByRole('region', { name: 'Wait for a lock as a table' }).getByRole('row')).not.toHaveCount(0);
+    await expectAccessible(page);
+  });
+
+  test('is there soon, and the first load is small', async ({ page, agent }) => {
+    await signIn(page, agent);
+    await page.goto('about:blank');
+    let bytes = 0;
+    page.on('response', async (response) => {
+      if (/\.(js|css|svg)$|\/$/.test(new URL(response.url()).pathname)) {
+        bytes += Number(await response.headerValue('content-length'));
+      }
+    });
+    const client = await page.context().newCDPSession(page);
+    await client.send('Network.setCacheDisabled', { cacheDisabled: true });
+    const begun = Date.now();
+    await page.goto(agent.url);
+    await expect(page.locator('.tile-value').first()).toBeVisible();
+    figure('overview: from the address to its figures, nothing cached', Date.now() - begun, 'ms');
+    figure('overview: first load', bytes / 1024, 'KiB');
+    expect(bytes).toBeGreaterThan(20_000);
+    expect(bytes).toBeLessThan(200 * 1024);
+
+    await client.send('Network.setCacheDisabled', { cacheDisabled: false });
+    const again = Date.now();
+    await page.goto(agent.url);
+    await expect(page.locator('.tile-value').first()).toBeVisible();
+    figure('overview: from the address to its figures, cached', Date.now() - again, 'ms');
+    for (const [name, heading] of [['Locks', 'Locks'], ['Jobs', 'Jobs'], ['Runs', 'Runs']]) {
+      const clicked = Date.now();
+      await page.getByRole('navigation', { name: 'Sections' }).getByRole('link', { name }).click();
+      await expect(page.getByRole('heading', { level: 1, name: heading })).toBeVisible();
+      figure(`from the overview to ${name}`, Date.now() - clicked, 'ms');
+      await page.goBack();
+      await expect(page.locator('.tile-value').first()).toBeVisible();
+    }
+  });
+
+  test('says that it is offline and old when its node is gone, and comes back by itself', async ({ page, agent, watch }) => {
+    watch.allowed.push(/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED|ERR_EMPTY_RESPONSE|Failed to load resource/);
+    await signIn(page, agent);
+    await live(page);
+    await agent.kill();
+    await expect(page.locator('#connection')).toContainText('offline');
+    await expect(page.getByText('what is shown may be old')).toBeVisible();
+    await expect(page.locator('.tile-value').first()).toBeVisible();
+    await expectAccessible(page);
+    await agent.begin();
+    // Its sessions are gone with it: it asks who one is rather than pretending.
+    await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible({ timeout: 45_000 });
+    await signIn(page, agent);
+    await live(page);
+  });
+});
+
+test.describe('signing in', () => {
+  test.use({ agentOptions: { users: ['viewer', 'admin'] } });
+
+  test('leads to where one wanted to go, and a wrong token is told in one line', async ({ page, agent, watch }) => {
+    watch.allowed.push(/401|429/);
+    await page.goto(`${agent.url}/locks?show=all`);
+    await expect(page).toHaveURL(/\/sign-in\?to=/);
+    await expect(page).toHaveTitle('Sign in · pawl');
+    await expectAccessible(page);
+    await expectFitsNarrow(page);
+    await keepScreenshots(page, 'sign-in');
+    await page.getByLabel('Token', { exact: true }).fill('pawl_not-a-token');
+    await page.keyboard.press('Enter');
+    await expect(page.getByRole('alert')).not.toBeEmpty();
+    await page.getByLabel('Token', { exact: true }).fill(agent.tokens.viewer ?? '');
+    await page.keyboard.press('Enter');
+    await expect(page).toHaveURL(/\/locks\?show=all$/);
+    await expect(page.locator('.menu summary')).toContainText('viewer');
+
+    await page.locator('.menu summary').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible();
+    await page.goto(`${agent.url}/locks`);
+    await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible();
+  });
+
+  test('does not lead to another host', async ({ page, agent, watch }) => {
+    watch.allowed.push(/401/);
+    await page.goto(`${agent.url}/sign-in?to=//example.invalid/locks`);
+    await page.getByLabel('Token', { exact: true }).fill(agent.tokens.viewer ?? '');
+    await page.keyboard.press('Enter');
+    await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible();
+    expect(new URL(page.url()).host).toBe(new URL(agent.url).host);
+  });
+});
+
+test.describe('the shell', () => {
+  test('has a way past the navigation, and keeps the colours that were chosen', async ({ page, agent }) => {
+    await signIn(page, agent);
+    await page.goto(`${agent.url}/doctor`);
+    await page.keyboard.press('Tab');
+    await expect(page.getByRole('link', { name: 'Skip to the content' })).toBeFocused();
+    await page.keyboard.press('Enter');
+    await expect(page.locator('main')).toBeFocused();
+
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await page.emulateMedia({ colorScheme: 'light' });
+    const light = await ground();
+    await page.getByLabel('Colours').selectOption('dark');
+    expect(await ground()).not.toBe(light);
+    await page.reload();
+    await expect(page.getByLabel('Colours')).toHaveValue('dark');
+    expect(await ground()).not.toBe(light);
+    await page.getByLabel('Colours').selectOption('system');
+    expect(await ground()).toBe(light);
+  });
+
+  test('says that there is no such page', async ({ page, agent }) => {
+    await signIn(page, agent);
+    await page.goto(`${agent.url}/no/such/page`);
+    await expect(page.getByRole('heading', { name: 'There is no such page' })).toBeVisible();
+    await expect(page).toHaveTitle('Not found · pawl');
+  });
+});
