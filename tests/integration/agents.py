@@ -29,7 +29,7 @@ class Agent:
     """A process of `pawl agent`, its file and its log."""
 
     def __init__(self, folder, name, store, jobs, journal="", **keys):
-        self.name, self.store, self.journal, self.keys = name, store, journal, {"name": name, **keys}
+        self.name, self.store, self.journal, self.keys = name, store, journal, {"name": name, "listen": "127.0.0.1:0", **keys}
         self.file, self.log_file = pathlib.Path(folder) / f"{name}.toml", pathlib.Path(folder) / f"{name}.log"
         self.process = None
         self.write(*jobs)

@@ -55,11 +55,11 @@ class BlueGreen(Case):
             fleet.start(f"green-{i}", "1.1")
             fleet.stop(f"blue-{i}")
         self.pass_time(SECONDS / 4)
+        # Whose claim is first is chance, and habit where all wake in the same millisecond; the newest has to have its turn.
+        until(lambda: " green-3 " in fleet.evidence.read_text(), 60)
         last = int(time.time()) - 1
         until(lambda: self.is_settled(fleet, last), 60)
-        evidence = self.judge(fleet, first, last)
-        nodes = {node for begun in evidence.begun.values() for _, _, node in begun}
-        self.assertIn("green-3", nodes)
+        self.judge(fleet, first, last)
         for i in (1, 2, 3):
             fleet.stop(f"green-{i}")
 

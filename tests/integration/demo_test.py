@@ -1,5 +1,11 @@
-"""pawl demo: its proof is the product's main promise."""
-from harness import Case, pawl
+"""pawl demo: its proof is the product's main promise, and its page the first thing that people try."""
+import http.cookiejar
+import json
+import signal
+import urllib.error
+import urllib.request
+
+from harness import Case, pawl, start, until
 
 
 class Demo(Case):
@@ -21,3 +27,55 @@ class Demo(Case):
         self.assertIn("SIGSTOP", done.out)
         self.assertIn("SIGKILL", done.out)
         self.assertTrue(done.out.rstrip().endswith("Proven: each firing ran once, and no late write got through."))
+
+
+class Browser:
+    """What a page does: a login link, a cookie, and the session's token on whatever it changes."""
+
+    def __init__(self, link):
+        self.origin = link.split("/login")[0]
+        self.open = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())).open
+        self.open(link, timeout=10).close()
+        self.csrf = self.get("/api/v1/session")["csrf"]
+
+    def get(self, path):
+        with self.open(self.origin + path, timeout=10) as answer:
+            return json.load(answer)
+
+    def post(self, path, body):
+        asked = urllib.request.Request(self.origin + path, json.dumps(body).encode(),
+                                       {"Content-Type": "application/json", "X-Pawl-Session": self.csrf})
+        with self.open(asked, timeout=10) as answer:
+            return json.load(answer)
+
+
+class Serve(Case):
+    def test_three_agents_and_a_stuck_key_that_can_be_freed_over_the_page(self):
+        demo = start("demo", "--serve", "--for", "8s", "--json")
+        self.addCleanup(demo.kill)
+        shown = json.loads(demo.stdout.readline())
+        self.assertTrue(shown["proven"])
+        self.assertEqual([one["node"] for one in shown["agents"]], ["node-a", "node-b", "node-c"])
+
+        page = Browser(shown["agents"][0]["login"])
+        lock = page.get("/api/v1/locks/job/export")
+        self.assertTrue(lock["held"], lock)
+        late = until(lambda: (job := page.get("/api/v1/jobs/export"))["state"] == "late" and job, 60)
+        self.assertIn(lock["owner"], late["why"])
+
+        lock = page.get("/api/v1/locks/job/export")
+        released = page.post("/api/v1/locks/release",
+                             {"key": "job/export", "fence_token": lock["fence_token"], "reason": "its host is gone", "now": True})
+        self.assertEqual(released["owner"], lock["owner"])
+        until(lambda: page.get("/api/v1/runs?job=export&status=completed")["runs"], 60)
+        self.assertIn("lock.release", [one["action"] for one in page.get("/api/v1/audit")["audit"]])
+
+        with self.assertRaises(urllib.error.HTTPError) as again:
+            Browser(shown["agents"][0]["login"])
+        self.assertEqual(again.exception.code, 403)
+        again.exception.close()
+
+        demo.send_signal(signal.SIGINT)
+        self.assertEqual(demo.wait(timeout=60), 0)
+        demo.stdout.close()
+        demo.stderr.close()

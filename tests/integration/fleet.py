@@ -26,7 +26,7 @@ class Fleet:
         self.hurt = set()
 
     def configuration(self, name, version):
-        lines = [f'store = "{self.store}"', "[agent]", f'name = "{name}"', "max_concurrent_runs = 100",
+        lines = [f'store = "{self.store}"', "[agent]", f'name = "{name}"', 'listen = "127.0.0.1:0"', "max_concurrent_runs = 100",
                  'shutdown_grace = "10s"', "[defaults]", f'ttl = "{self.ttl}"', 'overlap = "queue"', 'grace = "1s"',
                  f'env = {{ EVIDENCE = "{self.evidence}", VERSION = "{version}" }}', self.extra]
         for job, mode in self.jobs.items():

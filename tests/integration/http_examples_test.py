@@ -1,0 +1,113 @@
+"""The programs of examples/http against a real agent."""
+import pathlib
+import sqlite3
+import subprocess
+import sys
+import time
+
+from access_test import user
+from agents import AgentCase
+from api_leases_test import port_in
+from harness import environment, pawl, until
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "http"
+
+
+class HttpExamples(AgentCase):
+    def setUp(self):
+        super().setUp()
+        self.token, block = user("programs", "operator")
+        self.node = self.agent("a", block)
+        self.node.start()
+        self.port = until(lambda: port_in(self.node.log()))
+        self.database = self.file("counter.db")
+
+    def begin(self, *command, **variables):
+        told = environment(PAWL_URL=f"http://127.0.0.1:{self.port}", PAWL_TOKEN=self.token, TMPDIR=str(self.folder), **variables)
+        one = subprocess.Popen(command, env=told, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, one)
+        return one
+
+    def python(self, **variables):
+        return self.begin(sys.executable, "-B", str(EXAMPLES / "lease.py"), "counter", str(self.database), **variables)
+
+    def shell(self, script, **variables):
+        return self.begin(str(EXAMPLES / "lease.sh"), "job", "sh", "-c", script, **variables)
+
+    def held(self, key):
+        shown = pawl("--store", self.store, "locks", "show", key, "--json")
+        return shown.json() if shown.status == 0 and shown.json()["held"] else None
+
+    def value(self):
+        with sqlite3.connect(self.database) as where:
+            return where.execute("select value from counter").fetchone()[0]
+
+    def test_eight_processes_add_one_each(self):
+        all_of_them = [self.python() for _ in range(8)]
+        for one in all_of_them:
+            self.assertEqual(one.wait(timeout=120), 0, one.communicate())
+        self.assertEqual(self.value(), 8)
+        self.assertIsNone(self.held("counter"))
+
+    def test_whoever_lost_the_lease_writes_nothing(self):
+        """Goal: a write is held back. Method: the lease is taken away while the program works, and its loss is told at a renewal."""
+        late = self.python(TTL_MS="3000", WORK_SECONDS="5")
+        until(lambda: self.held("counter"))
+        released = pawl("--store", self.store, "locks", "release", "counter", "--reason", "a test", "--yes", "--now")
+        self.assertEqual(released.status, 0, released.err)
+        self.assertEqual(late.wait(timeout=60), 70, late.communicate())
+        self.assertEqual(self.value(), 0)
+
+    def test_a_newer_token_keeps_the_old_holder_from_writing(self):
+        """Goal: the fence holds where the lease cannot. Method: the old holder does not hear of its loss before it writes."""
+        late = self.python(TTL_MS="60000", WORK_SECONDS="4")
+        until(lambda: self.held("counter") and self.database.exists() and self.raised() > 0)
+        pawl("--store", self.store, "locks", "release", "counter", "--reason", "a test", "--yes", "--now")
+        self.assertEqual(self.python().wait(timeout=60), 0)
+        self.assertEqual(late.wait(timeout=60), 70, late.communicate())
+        self.assertEqual(self.value(), 1)
+
+    def raised(self):
+        try:
+            with sqlite3.connect(self.database) as where:
+                row = where.execute("select fence_token from counter").fetchone()
+                return row[0] if row else 0
+        except sqlite3.OperationalError:
+            return 0
+
+    def test_a_command_runs_under_its_lease(self):
+        one = self.shell('echo "$PAWL_KEY $PAWL_FENCE_TOKEN"; exit 3')
+        out, _ = one.communicate(timeout=60)
+        self.assertEqual(one.returncode, 3)
+        key, token = out.split()
+        self.assertEqual((key, int(token) > 0), ("job", True))
+        self.assertIsNone(self.held("job"))
+
+    def test_a_second_command_finds_the_key_busy(self):
+        done = self.file("done")
+        first = self.shell(f"echo held; while [ ! -e {done} ]; do sleep 0.05; done")
+        self.assertEqual(first.stdout.readline(), "held\n")
+        self.assertEqual(self.shell("exit 0").wait(timeout=60), 75)
+        done.touch()
+        self.assertEqual(first.wait(timeout=60), 0, first.communicate())
+
+    def test_a_long_command_keeps_its_lease(self):
+        one = self.shell("echo held; exec sleep 5", TTL_MS="2000")
+        self.assertEqual(one.stdout.readline(), "held\n")
+        ends = time.monotonic() + 4
+        while time.monotonic() < ends:
+            self.assertEqual(self.shell("exit 0").wait(timeout=60), 75)
+        self.assertEqual(one.wait(timeout=60), 0, one.communicate())
+
+    def test_a_command_is_dead_before_its_lease_ends(self):
+        """Goal: no answer is no permission. Method: the agent is killed; the command writes the time until it is stopped."""
+        beats = self.file("beats")
+        script = f"trap '' TERM; while :; do cut -d ' ' -f 1 /proc/uptime >>{beats}; sleep 0.05; done"
+        one = self.shell(script, TTL_MS="3000")
+        until(lambda: beats.exists() and self.held("job"))
+        self.node.kill()
+        at = time.clock_gettime(time.CLOCK_BOOTTIME)
+        self.assertEqual(one.wait(timeout=60), 70, one.communicate())
+        last = float(beats.read_text().split()[-1])
+        self.assertLess(last, at + 3.0)
+        until(lambda: subprocess.run(["pgrep", "-f", str(beats)], check=False, stdout=subprocess.DEVNULL).returncode == 1)
