@@ -36,6 +36,21 @@ constexpr nanoseconds strike_interval{50'000'000};
 
 instant to_instant(std::int64_t since_boot) { return instant{nanoseconds{since_boot}}; }
 
+// In real time at the lowest priority: ahead of a machine full of ordinary work. It is not
+// inherited.
+bool put_ahead(pid_t thread) {
+    sched_param lowest{};
+    lowest.sched_priority = 1;
+    return sched_setscheduler(thread, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0;
+}
+
+// What has been killed dies when it is scheduled, each of its threads for itself; on a busy machine
+// that can outlast the margin of a short lease. REQUIRES: a child that has not been waited for.
+void hurry(pid_t dying) {
+    if (!put_ahead(dying)) return;
+    for (const pid_t thread : threads_of(dying)) put_ahead(thread);
+}
+
 class guarding {
 public:
     guarding(descriptor socket, const surroundings& inherited)
@@ -240,6 +255,7 @@ private:
         // only a last resort.
         if (!command_reaped_ || !children) kill(-command_, SIGKILL);
         for (const pid_t pid : children.value_or(std::vector<pid_t>{})) kill(pid, SIGKILL);
+        for (const pid_t pid : children.value_or(std::vector<pid_t>{})) hurry(pid);
     }
 
     [[noreturn]] void all_dead() {
@@ -312,13 +328,7 @@ int read_oom_score_adj() {
 // All of it is best effort: without the privilege a guard is an ordinary process.
 void outlast_shortages() {
     write_oom_score_adj(-1000);
-    // In real time at the lowest priority: ahead of a machine full of ordinary work. Commands do
-    // not inherit it.
-    sched_param lowest{};
-    lowest.sched_priority = 1;
-    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) != 0) {
-        setpriority(PRIO_PROCESS, 0, -20);
-    }
+    if (!put_ahead(0)) setpriority(PRIO_PROCESS, 0, -20);
     // What is in memory stays there; what has never been touched need not be loaded. Not what is
     // allocated later: a limit on locked memory would make that fail.
     mlockall(MCL_CURRENT | MCL_ONFAULT);

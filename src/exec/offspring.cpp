@@ -36,6 +36,16 @@ std::optional<pid_t> to_pid(std::string_view text) {
     return pid;
 }
 
+// The entries of a folder of /proc that are numbers; nothing where it cannot be read.
+std::optional<std::vector<pid_t>> numbers_in(const std::string& folder) {
+    const std::unique_ptr<DIR, int (*)(DIR*)> all{opendir(folder.c_str()), &closedir};
+    if (!all) return {};
+    std::vector<pid_t> numbers;
+    while (const dirent* entry = readdir(all.get()))
+        if (const auto number = to_pid(entry->d_name)) numbers.push_back(*number);
+    return numbers;
+}
+
 // From "pid (name) state parent …", where the name may hold anything, ")" and spaces included.
 std::optional<pid_t> parent_in(std::string_view stat) {
     const std::size_t name_end = stat.rfind(')');
@@ -61,15 +71,13 @@ std::optional<std::vector<pid_t>> offspring_from_list() {
 }
 
 std::optional<std::vector<pid_t>> offspring_from_walk() {
-    const std::unique_ptr<DIR, int (*)(DIR*)> all{opendir("/proc"), &closedir};
+    const auto all = numbers_in("/proc");
     if (!all) return {};
     const pid_t self = getpid();
     std::vector<pid_t> pids;
-    while (const dirent* entry = readdir(all.get())) {
-        const auto pid = to_pid(entry->d_name);
-        if (!pid) continue;
-        const auto stat = read_file("/proc/" + std::to_string(*pid) + "/stat");
-        if (stat && parent_in(*stat) == self) pids.push_back(*pid);
+    for (const pid_t pid : *all) {
+        const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat");
+        if (stat && parent_in(*stat) == self) pids.push_back(pid);
     }
     return pids;
 }
@@ -77,6 +85,10 @@ std::optional<std::vector<pid_t>> offspring_from_walk() {
 std::optional<std::vector<pid_t>> offspring() {
     if (auto listed = offspring_from_list()) return listed;
     return offspring_from_walk();
+}
+
+std::vector<pid_t> threads_of(pid_t process) {
+    return numbers_in("/proc/" + std::to_string(process) + "/task").value_or(std::vector<pid_t>{});
 }
 
 }  // namespace pawl::exec

@@ -20,4 +20,7 @@ std::optional<std::vector<pid_t>> offspring();
 std::optional<std::vector<pid_t>> offspring_from_list();
 std::optional<std::vector<pid_t>> offspring_from_walk();
 
+// The threads of a process; none where /proc cannot be read or the process is gone.
+std::vector<pid_t> threads_of(pid_t process);
+
 }  // namespace pawl::exec

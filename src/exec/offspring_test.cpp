@@ -8,10 +8,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <thread>
+
 namespace pawl::exec {
 namespace {
 
 using testing::Contains;
+using testing::IsEmpty;
 using testing::Not;
 using testing::Optional;
 
@@ -37,6 +40,18 @@ TEST(Offspring, BothWaysFindChildrenAndOnlyThose) {
     }
     EXPECT_THAT(offspring_from_list(), Optional(Not(Contains(odd))));
     EXPECT_THAT(offspring_from_walk(), Optional(Not(Contains(odd))));
+}
+
+TEST(Offspring, EachThreadOfAProcessIsFound) {
+    const pid_t pid = crash::run_in_process([] {
+        std::thread{[] { pause(); }}.detach();
+        pause();
+    });
+    EXPECT_TRUE(crash::eventually([&] { return threads_of(pid).size() == 2; }));
+    EXPECT_THAT(threads_of(pid), Contains(pid));
+    kill(pid, SIGKILL);
+    crash::wait_for_process(pid);
+    EXPECT_THAT(threads_of(pid), IsEmpty());
 }
 
 }  // namespace
