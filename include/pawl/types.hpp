@@ -19,8 +19,11 @@ constexpr std::uint64_t number(fence_token token) noexcept {
     return static_cast<std::uint64_t>(token);
 }
 
-// One firing of a schedule, named by the Unix millisecond for which it was due.
+// One firing of a schedule, named by the Unix millisecond for which it was due: from 0 to
+// occurrence_max, the last of the year 9999.
 enum class occurrence : std::int64_t {};
+
+constexpr occurrence occurrence_max{253'402'300'799'999};
 
 constexpr std::int64_t number(occurrence firing) noexcept {
     return static_cast<std::int64_t>(firing);

@@ -97,7 +97,9 @@ std::optional<std::string> safety_fault(const lease_options& o, const store_trai
                "quarantine=DUR in the store's URL, or take a store with strict fencing";
     if (safety == safety_class::correctness && o.if_lapsed == lapse::extend_if_unclaimed)
         return "extend_expired goes on with a lapsed lease, which safety=correctness refuses";
-    if (o.firing && number(*o.firing) < 0) return "the occurrence lies before 1970";
+    if (o.firing && (number(*o.firing) < 0 || *o.firing > occurrence_max))
+        return "occurrence " + std::to_string(number(*o.firing)) +
+               " lies outside the years 1970 to 9999: give Unix milliseconds";
     return std::nullopt;
 }
 

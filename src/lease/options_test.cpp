@@ -48,6 +48,11 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
     EXPECT_THAT(fault({.ttl = 30s, .drift = 0.5}), HasSubstr("drift 0.5"));
     EXPECT_THAT(fault({.ttl = 30s, .margin = 30s}), HasSubstr("margin 30s"));
     EXPECT_THAT(fault({.ttl = 30s, .grace = -1s}), HasSubstr("grace"));
+    for (const std::int64_t far :
+         {std::int64_t{-1}, number(occurrence_max) + 1, INT64_MIN, INT64_MAX})
+        EXPECT_THAT(fault({.ttl = 30s, .firing = occurrence{far}}),
+                    HasSubstr("occurrence " + std::to_string(far) + " lies outside"));
+    EXPECT_EQ(fault({.ttl = 30s, .firing = occurrence_max}), "");
 }
 
 TEST(Options, ALaterRenewalIsAllowedWithARetryPeriod) {
