@@ -18,6 +18,8 @@ using boost::asio::awaitable;
 // Of a job without partitions, so that its latest firing is among them though people ran it too.
 constexpr std::size_t runs_read_min = 5;
 constexpr std::size_t runs_of_a_partition = 4;
+// Where all of these have waited in vain, as many are read: for how long is not among so few.
+constexpr std::size_t runs_read_back = 100;
 // More keys than this are read off the list of all keys, of which so many pages at most.
 constexpr std::size_t keys_inspected_max = 64;
 constexpr std::size_t lock_pages_max = 20;
@@ -39,14 +41,7 @@ std::size_t runs_to_read(const job_entry& entry, std::size_t wanted, thoroughnes
 // -- what is known of one job, put together
 
 void add_run(std::vector<partition_facts>& parts, const run_record& run) {
-    if (run.partition >= parts.size()) return;
-    auto& part = parts[run.partition];
-    if (!part.last_run) part.last_run = run;
-    if (run.firing) {
-        const auto firing = number(*run.firing);
-        part.last_firing = std::max(part.last_firing.value_or(firing), firing);
-    }
-    if (run.status == run_status::started && !part.active) part.active = run;
+    if (run.partition < parts.size()) parts[run.partition].add(run);
 }
 
 job_facts facts_of(const job_reading& one, const situation& now) {
@@ -114,8 +109,13 @@ awaitable<void> read_runs(std::shared_ptr<job_errand> all, std::size_t which) {
     run_filter filter;
     filter.job = all->jobs[which].entry.name;
     const auto most = runs_to_read(all->jobs[which].entry, all->runs, all->how);
-    auto listing = all->around->records->list_runs(std::move(filter), "", most);
+    auto listing = all->around->records->list_runs(filter, "", most);
     auto found = co_await std::move(listing);
+    if (found.has_value() && most < runs_read_back && !found->next.empty() &&
+        std::all_of(found->records.begin(), found->records.end(), waited_in_vain)) {
+        auto reading_back = all->around->records->list_runs(std::move(filter), "", runs_read_back);
+        found = co_await std::move(reading_back);
+    }
     if (found.has_error())
         all->trouble = std::move(found).error();
     else

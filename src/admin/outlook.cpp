@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "schedule/dispatcher.hpp"
+#include "schedule/lane.hpp"
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
@@ -45,7 +46,10 @@ std::int64_t position_of(const job_facts& job, const partition_facts& part,
                          const surrounding_facts& around) {
     auto position = job.entry->since;
     const auto reach = [&](std::int64_t at) { position = std::max(position, at); };
-    if (part.last_firing) reach(*part.last_firing);
+    if (part.last_firing)
+        reach(*part.last_firing);
+    else if (part.passed_over)
+        reach(*part.passed_over - 1);
     if (part.lock && part.lock->last_done) reach(number(*part.lock->last_done));
     if (job.resumed_at) reach(*job.resumed_at);
     const auto& terms = *job.terms;
@@ -315,7 +319,7 @@ outlook choose(const job_facts& job, const surrounding_facts& around) {
     }
     seen = running(job);
     if (seen.state != job_state::running) seen = schedule;
-    // Of a job that fires often each firing gives way to the next, so that none is late.
+    // It is said before anything is late.
     if (seen.state == job_state::idle && job.terms->rule && !around.store_trouble.empty())
         seen.why = obstacle(job, partition_facts{}, around);
     return seen;
@@ -339,6 +343,22 @@ std::string_view word_of(job_state state) noexcept {
             break;
     }
     return "idle";
+}
+
+bool waited_in_vain(const run_record& run) {
+    return run.firing && run.status == run_status::skipped &&
+           run.reason == text_of(schedule::skip_reason::superseded);
+}
+
+void partition_facts::add(const run_record& run) {
+    if (!last_run) last_run = run;
+    if (run.status == run_status::started && !active) active = run;
+    if (!run.firing) return;
+    const auto firing = number(*run.firing);
+    if (waited_in_vain(run))
+        passed_over = std::min(passed_over.value_or(firing), firing);
+    else
+        last_firing = std::max(last_firing.value_or(firing), firing);
 }
 
 outlook judge(const job_facts& job, const surrounding_facts& around) {

@@ -33,14 +33,24 @@ enum class job_state {
 };
 std::string_view word_of(job_state state) noexcept;
 
+// Its row says that it could not begin before the next firing came due, and gave way to that.
+bool waited_in_vain(const run_record& run);
+
 // What is known of one partition; of a job without any, of the job.
 struct partition_facts {
     std::uint32_t partition = 0;
     std::optional<record> lock{};               // of its key
     std::optional<run_record> active{};         // started, and not over
     std::optional<run_record> orphan{};         // abandoned, to be taken up again
-    std::optional<std::int64_t> last_firing{};  // the latest that has a row, whatever became of it
-    std::optional<run_record> last_run{};       // the newest begun
+    std::optional<std::int64_t> last_firing{};  // the latest that was dealt with, whatever became
+                                                // of it
+    // The earliest whose row says that it waited in vain until the next came due: that one waits
+    // for the same, so the job is late since this.
+    std::optional<std::int64_t> passed_over{};
+    std::optional<run_record> last_run{};  // the newest begun
+
+    // A row of this partition; the newest first.
+    void add(const run_record& run);
 };
 
 struct job_facts {

@@ -131,6 +131,29 @@ TEST(Outlook, AFiringThatWasDealtWithIsNotLate) {
     }
 }
 
+// Goal: a job that fires often and cannot begin is late, though each firing gives way to the next.
+// Method: every minute; the last that ran is of three minutes ago, each since then has waited in
+// vain. Where none that ran is in sight, it is late at least since the first that is.
+TEST(Outlook, WhatGaveWayToTheNextFiringWasNotDealtWith) {
+    scene one;
+    one.entry.schedule = "* * * * *";
+    one.now = six + 30 * second;
+    auto row = one.run_of(six - 2 * minute, run_status::skipped);
+    row.reason = "a later firing came due before it could begin";
+    auto later = row;
+    later.firing = occurrence{six - minute};
+    one.parts[0].add(later);
+    one.parts[0].add(row);
+    EXPECT_EQ(one.look().state, job_state::late);
+    EXPECT_EQ(one.look().since, six - 2 * minute);
+
+    one.parts[0].add(one.run_of(six - 3 * minute, run_status::completed));
+    EXPECT_EQ(one.look().since, six - 2 * minute);
+
+    one.parts[0].add(one.run_of(six, run_status::completed));
+    EXPECT_EQ(one.look().state, job_state::idle);
+}
+
 TEST(Outlook, ARowOfTheDayBeforeIsNoneOfThisFiring) {
     scene one;
     one.parts[0].last_firing = six - 24 * hour;
