@@ -295,6 +295,15 @@ class Kubernetes(Case):
         (rule,) = self.one("NetworkPolicy")["spec"]["ingress"]
         self.assertEqual(rule["ports"], [{"protocol": "TCP", "port": "http"}])
 
+    def test_the_operator_takes_the_rules_as_the_manifest_says(self):
+        head = (DEPLOY / "kubernetes/monitoring.yaml").read_text().split("apiVersion: monitoring.coreos.com/v1\nkind: Serv")[0]
+        script = "\n".join(line[4:] for line in head.splitlines() if line.startswith("#   "))
+        self.assertTrue(script.endswith("| kubectl apply -f -"), script)
+        done = subprocess.run(["sh", "-c", script.replace("kubectl apply -f -", "cat")], cwd=SOURCE, capture_output=True, text=True)
+        made = yaml.safe_load(done.stdout)
+        self.assertEqual((made["apiVersion"], made["kind"], made["metadata"]), (KINDS["ServiceMonitor"], "PrometheusRule", {"name": "pawl"}))
+        self.assertEqual(made["spec"], yaml.safe_load((DEPLOY / "prometheus/pawl.rules.yml").read_text()))
+
     def test_a_rollout_and_a_drained_node_leave_agents_at_work(self):
         spec = self.one("Deployment")["spec"]
         least = self.one("PodDisruptionBudget")["spec"]["minAvailable"]
