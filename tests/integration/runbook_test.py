@@ -6,6 +6,7 @@ status is the one that the page states, and what the page shows of their answer 
 import json
 import pathlib
 import re
+import secrets
 import shlex
 import subprocess
 
@@ -54,11 +55,17 @@ class Pages(AgentCase):
 
     @classmethod
     def setUpClass(cls):
-        """A store as the doctor wants it. Its quarantine holds everybody up, until it has been up for so long."""
+        """A store as the doctor wants it."""
         super().setUpClass()
         cls.redis = Redis("--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
         cls.addClassCleanup(cls.redis.stop)
-        until(lambda: pawl("--store", f"{cls.redis.url}?quarantine=30s", "exec", "first", "--", "true").status == 0, 60)
+        cls.wait_until_it_grants()
+
+    @classmethod
+    def wait_until_it_grants(cls):
+        """A quarantine holds up every new namespace until the server has been up for so long, be it for the next test."""
+        store = f"{cls.redis.url}?namespace={secrets.token_hex(8)}&quarantine=30s"
+        until(lambda: pawl("--store", store, "exec", "first", "--", "true").status == 0, 60)
 
     def setUp(self):
         super().setUp()
@@ -209,6 +216,7 @@ class Runbook(Pages):
         self.redis.begin()
         self.follow("store-down")
         self.assert_followed("store-down")
+        self.wait_until_it_grants()
 
     def test_section_clock_skew(self):
         self.node("node-a", SENDS)
@@ -260,6 +268,7 @@ class Runbook(Pages):
         self.assertRegex(answers[1], r"node-a +0 +1")
         self.redis.begin()
         self.assert_followed("fail-open")
+        self.wait_until_it_grants()
 
     def test_section_force_release_policy(self):
         self.node("node-a", HANGS)
