@@ -20,8 +20,9 @@ public:
 
 // A store's URL at this host and port, with this timeout for one operation.
 using url_maker = std::string (*)(const std::string& host, std::uint16_t port, millis timeout);
-// Short beside a lease of a contest: a server that says nothing is given up in time to ask again.
-constexpr millis short_timeout{300};
+// Shorter than a lease of a contest, so that a server that says nothing is given up in time to ask
+// again; longer than a server takes that has to share two cores with a test suite.
+constexpr millis short_timeout{500};
 
 // A network namespace where we may make one, and then it must succeed; else a proxy. `number` tells
 // the cables of one test apart.

@@ -102,7 +102,7 @@ class AgentCase(Case):
         found = self.pawl("runs", "show", run, "--json")
         return found.json() if found.status == 0 else None
 
-    def ended(self, run, bound=30.0):
+    def ended(self, run, bound=60.0):
         """How a run ended, once it has."""
         return until(lambda: (row := self.shown(run)) and row["status"] in OVER and row, bound)
 
