@@ -1,5 +1,6 @@
 """Jobs, runs, nodes, the audit and the overview over HTTP, against real agents with real jobs."""
 import json
+import re
 import sqlite3
 
 from agents import OVER, job
@@ -7,7 +8,7 @@ from api import ApiCase
 from harness import Redis, until
 
 EACH_SECOND = "* * * * * *"
-LATE = 60.0  # a firing is late after ten seconds; a busy machine takes longer to say so
+LATE = 90.0  # a firing is late after ten seconds; a busy machine takes longer to say so
 
 
 class Jobs(ApiCase):
@@ -190,9 +191,17 @@ class Why(ApiCase):
     """What a stranger reads to learn why a job is late."""
 
     def why(self, agent, name, pattern):
-        shown = until(lambda: (one := self.got(agent, f"/api/v1/jobs/{name}"))["state"] == "late" and one, LATE)
-        self.assertRegex(shown["why"], pattern)
-        return shown
+        seen = []
+
+        def late():
+            seen.append(self.got(agent, f"/api/v1/jobs/{name}"))
+            return seen[-1]["state"] == "late" and re.search(pattern, seen[-1]["why"])
+
+        try:
+            until(late, LATE)
+        except AssertionError:
+            self.fail(f"{name} is {seen[-1]['state']}: {seen[-1]['why']}")
+        return seen[-1]
 
     def test_the_key_is_held_or_lingers_or_the_previous_firing_still_runs(self):
         holder = self.hold("job/held")
@@ -221,6 +230,7 @@ class Why(ApiCase):
         agent = self.serving("node-a", job("other", "true"))
         until(lambda: self.got(agent, "/api/v1/runs?job=alone&status=completed")["runs"])
         gone.kill()
+        # It may have died in the middle of a run; then that one's lease is what it waits for at first.
         self.why(agent, "alone", r"^the agent that has it, node-b, has been silent since \S+, and no other has published it since then$")
         until(lambda: "node_silent" in [one["kind"] for one in self.got(agent, "/api/v1/overview")["attention"]])
 
