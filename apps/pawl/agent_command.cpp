@@ -4,8 +4,10 @@
 #include "admin/static_routes.hpp"
 #include "agent/agent.hpp"
 #include "agent/plans.hpp"
+#include "agent/systemd_notice.hpp"
 #include "assembly/engines.hpp"
 #include "config/reading.hpp"
+#include "config/texts.hpp"
 #include "exec/launcher.hpp"
 #include "health/doctor.hpp"
 #include "metrics/instruments.hpp"
@@ -112,6 +114,28 @@ void raise_descriptor_limit() {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// The sockets that systemd has opened for the API, which decide where it listens.
+std::vector<agent::inherited_socket> take_sockets(const std::string& file,
+                                                  const config::settings& values,
+                                                  config::agent_settings& serving) {
+    auto all = agent::take_inherited_sockets();
+    std::erase_if(all, [](const auto& one) { return one.name != "api"; });
+    bool is_open = false;
+    for (const auto& one : all) {
+        const auto where = agent::place_of(one);
+        if (!where || is_open) continue;
+        serving.listen = *where;
+        is_open = !config::is_loopback(*where);
+    }
+    if (!is_open) return all;
+    const auto opens =
+        file + ": the socket unit opens '" + serving.listen.host + "' to other machines";
+    if (values.users.empty())
+        refuse({opens + ", but there is no [[user]]; add one, or let it listen on 127.0.0.1"});
+    if (!serving.tls) log(log_level::warn, opens + " without tls, so tokens travel in clear text");
+    return all;
+}
+
 using measure = std::function<runtime::store_maker(runtime::store_maker)>;
 
 open_options watched_by(const std::shared_ptr<metrics::instruments>& instruments) {
@@ -178,7 +202,8 @@ status run_agent(const globals& options, const agent_options& how) {
     const auto store = choose_store(options);
     const auto journal = choose_journal(options);
     const auto plan = plan_of(store);
-    auto sockets = agent::take_inherited_sockets();
+    auto api_settings = parsed.values.agent;
+    auto sockets = take_sockets(parsed.file, parsed.values, api_settings);
     // Before the store is opened, as that starts a thread, and only one without threads can fork.
     const auto guards = exec::launcher::start();
     raise_descriptor_limit();
@@ -203,7 +228,7 @@ status run_agent(const globals& options, const agent_options& how) {
     parts.version = version_number();
     parts.say = say;
     parts.watcher = instruments->of_runs();
-    parts.address = admin::address_of(parts.configured.agent);
+    parts.address = admin::address_of(api_settings);
     const auto second = open_second_core(options, plan.engine, around);
     auto& api_core = second ? *second : *core;
     admin::service_parts serving;
@@ -213,7 +238,7 @@ status run_agent(const globals& options, const agent_options& how) {
         instruments->keep_jobs(names_of(now.jobs));
         if (running != nullptr) running->replace_users(now.users);
     };
-    serving.configured = parts.configured.agent;
+    serving.configured = std::move(api_settings);
     serving.users = parts.configured.users;
     serving.sockets = std::move(sockets);
     serving.page = [](const http::request& asked) { return admin::serve_asset(asked); };

@@ -20,8 +20,6 @@ namespace {
 using boost::asio::awaitable;
 using schedule::tone;
 
-constexpr std::string_view socket_name = "api";
-
 // Browsers send a cookie to every port of its host: agents that share one need names of their own.
 std::string cookie_of(const config::agent_settings& configured) {
     std::string name = "pawl_session";
@@ -123,14 +121,10 @@ void service::listening(std::uint16_t port) {
 
 result<void> service::listen_once() {
     const auto& where = parts_.configured.listen;
-    bool inherited = false;
-    for (const auto& socket : parts_.sockets) {
-        if (socket.name != socket_name) continue;
+    for (const auto& socket : parts_.sockets)
         if (auto listening = server_->listen_on(socket.descriptor); listening.has_error())
             return listening.error();
-        inherited = true;
-    }
-    if (inherited) {
+    if (!parts_.sockets.empty()) {
         listening(where.port);
         return boost::system::in_place_value;
     }

@@ -27,7 +27,7 @@ struct service_parts {
     shared_surroundings around{};
     config::agent_settings configured{};
     std::vector<config::user_settings> users{};
-    std::vector<agent::inherited_socket> sockets{};  // those named api are listened on instead
+    std::vector<agent::inherited_socket> sockets{};  // listened on instead, where there are any
     std::function<http::response(const http::request&)> page{};
     std::function<void(std::string_view link)> show_link{};  // a login link, for people
 };

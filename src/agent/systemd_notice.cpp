@@ -4,6 +4,7 @@
 #include "net/boot_timer.hpp"
 
 #include <fcntl.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -148,6 +149,19 @@ std::vector<inherited_socket> take_inherited_sockets() {
         all.push_back({descriptor, is_named ? names[at] : "unknown"});
     }
     return all;
+}
+
+std::optional<base::endpoint> place_of(const inherited_socket& socket) {
+    sockaddr_storage where{};
+    socklen_t bytes = sizeof where;
+    if (getsockname(socket.descriptor, reinterpret_cast<sockaddr*>(&where), &bytes) != 0) return {};
+    if (where.ss_family != AF_INET && where.ss_family != AF_INET6) return {};
+    char host[NI_MAXHOST];
+    char port[NI_MAXSERV];
+    if (getnameinfo(reinterpret_cast<const sockaddr*>(&where), bytes, host, sizeof host, port,
+                    sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return {};
+    return base::endpoint{host, static_cast<std::uint16_t>(std::atoi(port))};
 }
 
 }  // namespace pawl::agent

@@ -5,6 +5,7 @@
 // nothing.
 #pragma once
 
+#include "base/url.hpp"
 #include "net/loop.hpp"
 
 #include <pawl/types.hpp>
@@ -70,5 +71,8 @@ struct inherited_socket {
 // The sockets that systemd has opened for us, closed on exec from now on. The variables that name
 // them are taken out of the environment, so call it once, before there are other threads.
 std::vector<inherited_socket> take_inherited_sockets();
+
+// Where it listens; nothing where it is no TCP socket.
+std::optional<base::endpoint> place_of(const inherited_socket& socket);
 
 }  // namespace pawl::agent

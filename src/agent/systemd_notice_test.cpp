@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -205,6 +206,23 @@ TEST(SystemdNotice, TakesTheSocketsThatAreMeantForThisProcess) {
         return take_inherited_sockets().empty() ? 0 : 5;
     };
     EXPECT_EQ(in_a_child(2, check), 0);
+}
+
+TEST(SystemdNotice, SaysWhereAnInheritedSocketListens) {
+    const int four = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_ANY);
+    ASSERT_EQ(bind(four, reinterpret_cast<const sockaddr*>(&any), sizeof any), 0);
+    const auto place = place_of({four, "api"});
+    ASSERT_TRUE(place);
+    EXPECT_EQ(place->host, "0.0.0.0");
+    EXPECT_GT(place->port, 0);
+    const int local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_FALSE(place_of({local, "api"}));
+    close(local);
+    close(four);
+    EXPECT_FALSE(place_of({four, "api"}));
 }
 
 TEST(SystemdNotice, LeavesTheSocketsOfOthersAlone) {

@@ -3,6 +3,7 @@ import http.client
 import json
 import re
 import signal
+import socket
 
 from agents import Agent, job
 from harness import Case, free_port, pawl, until
@@ -118,6 +119,34 @@ class Matrix(AccessCase):
         if who in ("cookie without csrf", "cookie from another site") and method not in READING:
             return 403
         return None if ROLES.index(role) >= ROLES.index(needs) else 403
+
+
+class InheritedSocket(AccessCase):
+    """What a socket unit opens stands for `listen` in all that follows from it."""
+
+    def begin(self, host, *blocks):
+        agent = Agent(self.folder, "node-a", self.store, blocks, listen="127.0.0.1:7295")
+        self.addCleanup(agent.kill)
+        listener = socket.create_server((host, 0))
+        self.addCleanup(listener.close)
+        agent.port = listener.getsockname()[1]
+        agent.start(listener)
+        return agent
+
+    def test_the_login_link_and_the_list_of_nodes_name_its_address(self):
+        agent = self.begin("127.0.0.1")
+        self.assertIn(f"open http://127.0.0.1:{agent.port}/login", agent.log())
+        self.assertIn(f"listening on http://127.0.0.1:{agent.port}", agent.log())
+        found = pawl("nodes", "ls", "--json", "--store", self.store).json()["nodes"]
+        self.assertEqual([one["address"] for one in found], [f"http://127.0.0.1:{agent.port}"])
+
+    def test_one_that_is_open_to_other_machines_takes_a_user(self):
+        with self.assertRaisesRegex(AssertionError, r"the socket unit opens '0\.0\.0\.0' to other machines, but there is no \[\[user\]\]"):
+            self.begin("0.0.0.0")
+        token, block = user("alice", "admin")
+        agent = self.begin("0.0.0.0", block)
+        self.assertIn("the socket unit opens '0.0.0.0' to other machines without tls", agent.log())
+        self.assertEqual(self.ask(agent, "GET", "/api/v1/session", bearer(token)).status, 200)
 
 
 class Sessions(AccessCase):

@@ -42,12 +42,16 @@ class Agent:
         fresh.write_text("\n".join(lines) + "\n")
         fresh.rename(self.file)
 
-    def start(self):
-        """Again and again into the same log."""
+    def start(self, socket=None):
+        """Again and again into the same log. It inherits the socket as systemd hands one over."""
         begins = self.log().count("is ready")
+        words, kept = [PAWL, "agent", "--config", str(self.file)], []
+        if socket is not None:
+            kept = [socket.fileno()]
+            words = ["sh", "-c", f'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=api exec "$@" 3<&{kept[0]}', "sh", *words]
         with open(self.log_file, "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen([PAWL, "agent", "--config", str(self.file)], env=environment(PAWL_BINARY=PAWL),
-                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen(words, env=environment(PAWL_BINARY=PAWL), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            pass_fds=kept)
         until(lambda: self.log().count("is ready") > begins or self.process.poll() is not None, 60)
         if self.process.poll() is not None:
             raise AssertionError(f"agent {self.name} did not start: {self.log()}")
