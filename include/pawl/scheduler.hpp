@@ -113,7 +113,8 @@ public:
     virtual void on_ready() {}
     virtual void on_run_begun(std::string_view /*job*/, millis /*late*/, fence_token) {}
     virtual void on_run_ended(std::string_view /*job*/, run_status, millis /*took*/) {}
-    // A firing does not run, and why, in words.
+    // A firing does not run, and why, in words. Of all nodes with a journal in common only the one
+    // that has written it down is told.
     virtual void on_skipped(std::string_view /*job*/, occurrence, std::string_view /*why*/) {}
     virtual void on_fail_open(std::string_view /*job*/) {}
     // What another process has left is gone on with here.

@@ -183,6 +183,7 @@ private:
     static boost::asio::awaitable<void> tell_skipped(self_ptr self, std::shared_ptr<track> which);
     static boost::asio::awaitable<void> write_skipped(self_ptr self, std::shared_ptr<track> which,
                                                       const std::vector<skipped_firing>& skipped);
+    void tell_of_skipped(const track& which, std::span<const skipped_firing> skipped);
     void tell(const std::shared_ptr<track>& which);
     bool fails_open(const track& which, const failure& why) const;
     static boost::asio::awaitable<void> audit_fail_open(self_ptr self, std::string job,

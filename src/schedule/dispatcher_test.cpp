@@ -25,7 +25,8 @@ void expect_each_second_once(const std::vector<std::int64_t>& firings) {
 }
 
 struct counting : schedule_observer {
-    std::atomic<int> ready{0}, begun{0}, ended{0}, fail_open{0}, taken{0};
+    std::atomic<int> ready{0}, begun{0}, ended{0}, fail_open{0}, taken{0}, skipped{0};
+    void on_skipped(std::string_view, occurrence, std::string_view) override { ++skipped; }
     void on_ready() override { ++ready; }
     void on_run_begun(std::string_view, millis, fence_token) override { ++begun; }
     void on_run_ended(std::string_view, run_status, millis) override { ++ended; }
@@ -54,6 +55,31 @@ TEST(Dispatcher, EachFiringRunsOnceAndAHandOverLosesNone) {
         EXPECT_EQ(row.trigger, "schedule");
         EXPECT_NE(number(row.token), 0u);
     }
+}
+
+// Goal: sums over nodes count a skipped firing once. Method: two nodes, and a run that outlasts two
+// firings, which both of them see.
+TEST(Dispatcher, AFiringThatTwoNodesSkipIsCountedOnce) {
+    schedule_world one;
+    const auto skipped_rows = [&] {
+        const auto rows = one.rows("j");
+        return std::count_if(rows.begin(), rows.end(),
+                             [](const auto& row) { return row.status == run_status::skipped; });
+    };
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears}), b = one.node("b", {.watcher = ears});
+    for (auto* each : {&*a, &*b}) {
+        each->cron.add(
+            one.note_and(
+                "j", each->name(), brief,
+                [&](const run&) { EXPECT_TRUE(eventually([&] { return skipped_rows() >= 2; })); }),
+            each_second);
+        each->start();
+    }
+    ASSERT_TRUE(one.seen.wait_for(2));
+    a->stop();
+    b->stop();
+    EXPECT_EQ(ears->skipped, skipped_rows());
 }
 
 // A new node goes on where the old one stopped: what was due meanwhile runs once, the latest of it.

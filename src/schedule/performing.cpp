@@ -236,9 +236,10 @@ awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> w
     auto& me = *self;
     while (which->decisions.has_skipped()) {
         const auto skipped = which->decisions.take_skipped();
-        for (const auto& one : skipped)
-            if (me.watcher_) me.watcher_->on_skipped(which->plan->name, one.firing, one.why);
-        if (!me.journal_) continue;
+        if (!me.journal_) {
+            me.tell_of_skipped(*which, skipped);
+            continue;
+        }
         auto writing = write_skipped(self, which, skipped);
         co_await std::move(writing);
     }
@@ -246,9 +247,16 @@ awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> w
     if (--me.at_work_ == 0) me.drained_.cancel();
 }
 
+void dispatcher::tell_of_skipped(const track& which, std::span<const skipped_firing> skipped) {
+    if (!watcher_) return;
+    for (const auto& one : skipped) watcher_->on_skipped(which.plan->name, one.firing, one.why);
+}
+
+// A firing that has a row has run elsewhere, or somebody else has told that it was skipped.
 awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> which,
                                           const std::vector<skipped_firing>& skipped) {
     auto& me = *self;
+    const std::span all{skipped};
     for (std::size_t i = 0; i < skipped.size(); ++i) {
         run_start start{base::fresh_uuid(), which->plan->name, which->key};
         start.partition = which->partition;
@@ -259,8 +267,12 @@ awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> 
         start.trigger = "schedule";
         auto skipping = me.journal_->skip(std::move(start), std::string{text_of(skipped[i].why)});
         const auto told = co_await std::move(skipping);
-        if (told.has_value()) continue;
+        if (told.has_value()) {
+            if (*told) me.tell_of_skipped(*which, all.subspan(i, 1));
+            continue;
+        }
         // One wait for a journal that is away is enough.
+        me.tell_of_skipped(*which, all.subspan(i));
         me.say(tone::warn, std::to_string(skipped.size() - i) + " skipped firings of '" +
                                which->plan->name +
                                "' were not written down: " + told.error().detail);
