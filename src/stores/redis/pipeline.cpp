@@ -124,6 +124,7 @@ boost::asio::awaitable<void> pipeline::connect(std::shared_ptr<pipeline> self) {
             co_await self->backoff_->wait();
             continue;
         }
+        self->given_up_.reset();
         self->attempt_deadline_ = lease_clock::now() + self->settings_->common.timeout;
         self->arm();
         const auto opened = co_await open(self);
@@ -134,7 +135,9 @@ boost::asio::awaitable<void> pipeline::connect(std::shared_ptr<pipeline> self) {
             co_return;
         }
         if (self->stream_) self->stream_->close();
-        if (!self->retire_attempt(opened.error())) co_return;
+        // What ended it is told, and not that it was ended.
+        const auto given_up = std::exchange(self->given_up_, std::nullopt);
+        if (!self->retire_attempt(given_up ? *given_up : opened.error())) co_return;
     }
 }
 
@@ -361,11 +364,9 @@ void pipeline::check_deadlines() {
     const auto now = lease_clock::now();
     const auto waited = base::format_duration(settings_->common.timeout);
     if (state_ == state::connecting && attempt_deadline_ <= now) {
-        if (!last_failure_) {
-            const auto* hint = settings_->tls ? " (a plain port wants redis://)" : "";
-            last_failure_ =
-                failure{errc::unreachable, place_ + ": no answer within " + waited + hint};
-        }
+        const auto* hint = settings_->tls ? " (a plain port wants redis://)" : "";
+        given_up_ = failure{errc::unreachable, place_ + ": no answer within " + waited + hint};
+        if (!last_failure_) last_failure_ = given_up_;
         attempt_deadline_ = instant::max();
         if (stream_) stream_->close();
     }

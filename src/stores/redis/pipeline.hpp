@@ -172,6 +172,7 @@ private:
     instant not_before_{};  // no new attempt to connect until then
     std::uint32_t attempts_failed_ = 0;
     std::optional<failure> last_failure_;
+    std::optional<failure> given_up_;  // the attempt that goes on, because it took too long
     std::minstd_rand random_;
     std::array<char, std::size_t{32} * 1024> bytes_;
 };

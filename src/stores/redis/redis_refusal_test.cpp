@@ -31,8 +31,8 @@ client open(const redis_settings& settings) {
     return client{[&](net::loop& where) { return make_redis_store(where, settings); }};
 }
 
-void expect_refusal(const redis_settings& settings, errc code, const std::string& words) {
-    auto mine = open(settings);
+void expect_refusal(client& mine, const redis_settings& settings, errc code,
+                    const std::string& words) {
     const auto got = mine.acquire(fresh_claim("key"));
     ASSERT_TRUE(got.has_error());
     EXPECT_EQ(name_of(got.error().code), name_of(code)) << got.error().detail;
@@ -41,6 +41,11 @@ void expect_refusal(const redis_settings& settings, errc code, const std::string
     if (!settings.password.empty()) {
         EXPECT_EQ(got.error().detail.find(settings.password), std::string::npos);
     }
+}
+
+void expect_refusal(const redis_settings& settings, errc code, const std::string& words) {
+    auto mine = open(settings);
+    expect_refusal(mine, settings, code, words);
 }
 
 // ---- Credentials
@@ -172,6 +177,10 @@ TEST(RedisRefusal, ASilentServerIsUnreachableAfterTheTimeout) {
     auto settings = on_port(server.port());
     settings.common.timeout = 100ms;
     expect_refusal(settings, errc::unreachable, "no answer within 100ms");
+    auto mine = open(settings);
+    for (int i = 0; i < 3; ++i)
+        expect_failure(mine.acquire(fresh_claim("key")), errc::unreachable,
+                       "no answer within 100ms");
 }
 
 TEST(RedisRefusal, ARedisThatIsTooOldIsUnsupported) {
