@@ -50,10 +50,10 @@ constexpr millis journal_patience{2'000};
 constexpr millis journal_patience_down{100};
 // A run that is taken up again and again beyond its retries kills whoever runs it.
 constexpr int takeovers_max = 10;
-// That a job has run without a lease is audited when the journal is back, if that is within an
-// hour.
-constexpr millis audit_retry{5'000};
-constexpr int audit_tries_max = 720;
+// What has to be written down and is not part of a run is written when the journal is back, if that
+// is within an hour.
+constexpr millis journal_retry{5'000};
+constexpr int journal_tries_max = 720;
 // What a node that was away for a moment asks for beside the latest firing of a job whose firings
 // are taken in their order.
 constexpr millis catch_up_max{60'000};
@@ -177,9 +177,13 @@ private:
     void look_for_the_dead(const std::shared_ptr<track>& which);
     static boost::asio::awaitable<void> settle_busy(self_ptr self, std::shared_ptr<track> which,
                                                     busy other);
-    static boost::asio::awaitable<void> tell_lost(self_ptr self, std::shared_ptr<track> which,
+    static boost::asio::awaitable<bool> tell_lost(self_ptr self, std::shared_ptr<track> which,
                                                   occurrence firing, fence_token token,
                                                   std::string owner);
+    static boost::asio::awaitable<void> keep_telling_lost(self_ptr self,
+                                                          std::shared_ptr<track> which,
+                                                          occurrence firing, fence_token token,
+                                                          std::string owner);
     static boost::asio::awaitable<void> tell_skipped(self_ptr self, std::shared_ptr<track> which);
     static boost::asio::awaitable<void> write_skipped(self_ptr self, std::shared_ptr<track> which,
                                                       const std::vector<skipped_firing>& skipped);

@@ -464,13 +464,14 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
 }
 
 // Writes down what nobody else could any more. No more than a row is at stake: whoever began it has
-// lost its lease.
-awaitable<void> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> which,
+// lost its lease. False when the journal has not answered.
+awaitable<bool> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> which,
                                       occurrence firing, fence_token token, std::string owner) {
     auto& me = *self;
     auto finding = me.journal_->find_firing(which->plan->name, which->partition, firing);
     const auto row = co_await std::move(finding);
-    if (row.has_error() || (*row && (*row)->status != run_status::skipped)) co_return;
+    if (row.has_error()) co_return false;
+    if (*row && (*row)->status != run_status::skipped) co_return true;
     run_start start{base::fresh_uuid(), which->plan->name, which->key};
     start.partition = which->partition;
     start.owner = std::move(owner);
@@ -480,16 +481,19 @@ awaitable<void> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> whic
     start.trigger = "schedule";
     auto beginning_of = me.journal_->begin(std::move(start));
     const auto begun = co_await std::move(beginning_of);
-    if (begun.has_error() || begun->outcome != begin_outcome::begun) co_return;
+    if (begun.has_error()) co_return false;
+    if (begun->outcome != begin_outcome::begun) co_return true;
     run_end how;
     how.status = run_status::lost;
     how.reason = "its node was lost before it could write down that it began";
     run_mark who{begun->id, token};
     auto finishing = me.journal_->finish(std::move(who), std::move(how));
-    co_await std::move(finishing);
+    const auto finished = co_await std::move(finishing);
+    if (finished.has_error()) co_return false;
     me.say(tone::warn, "the firing of '" + which->key + "' for " +
                            time::format_rfc3339(wall_of(firing)) + " was lost with its node");
     if (me.watcher_) me.watcher_->on_run_judged(which->plan->name, run_status::lost);
+    co_return true;
 }
 
 // A node that was lost between a grant and the first line about it has left nothing but the mark at

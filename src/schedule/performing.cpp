@@ -73,11 +73,11 @@ awaitable<void> dispatcher::audit_fail_open(self_ptr self, std::string job, std:
     what.target = job;
     what.detail = why;
     boost::asio::steady_timer timer{me.loop_.get_executor()};
-    for (int i = 0; i < audit_tries_max; ++i) {
+    for (int i = 0; i < journal_tries_max; ++i) {
         auto auditing = me.journal_->append_audit(what);
         const auto told = co_await std::move(auditing);
         if (told.has_value() || me.stopping_) co_return;
-        auto waiting = me.sleep(timer, audit_retry);
+        auto waiting = me.sleep(timer, journal_retry);
         co_await std::move(waiting);
     }
 }
@@ -193,8 +193,10 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
             *seen && (*seen)->last_done && number(*(*seen)->last_done) >= number(*wanted.firing);
         if (which->seen && which->seen->holder == other.holder)
             which->seen->twice = which->seen->twice || !marked;
-        else if (*seen && (*seen)->last_done && other.reason == busy_reason::held)
+        else if (*seen && (*seen)->last_done && other.reason == busy_reason::held) {
+            me.look_for_the_dead(which);
             which->seen = track::sighting{*(*seen)->last_done, other.holder, other.owner, false};
+        }
         if (!marked && me.journal_ && which->plan->lane.mode == remembering::at_most_once &&
             which->plan->lane.when_running == overlap::skip) {
             // Skipped for good only when nobody has begun it.
@@ -215,13 +217,28 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
     lane_of.on_busy(other, marked, lease_clock::now(), me.chance());
 }
 
-// The key has passed on from somebody who held it for longer than it takes to run once. If that one
-// died before it wrote a line, its firing has to be told.
+// The key has passed on, to this node or to another one, from somebody who held it for longer than
+// it takes to run once. If that one died before it wrote a line, its firing has to be told.
 void dispatcher::look_for_the_dead(const std::shared_ptr<track>& which) {
     const auto seen = std::exchange(which->seen, std::nullopt);
     if (!seen || !seen->twice || !journal_) return;
     if (which->plan->lane.mode != remembering::at_most_once) return;
-    spawn(tell_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
+    spawn(keep_telling_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
+}
+
+// Nobody else looks at that firing any more: the store remembers a later one.
+awaitable<void> dispatcher::keep_telling_lost(self_ptr self, std::shared_ptr<track> which,
+                                              occurrence firing, fence_token token,
+                                              std::string owner) {
+    auto& me = *self;
+    boost::asio::steady_timer timer{me.loop_.get_executor()};
+    for (int i = 0; i < journal_tries_max; ++i) {
+        auto telling = tell_lost(self, which, firing, token, owner);
+        const bool answered = co_await std::move(telling);
+        if (answered || me.stopping_) co_return;
+        auto waiting = me.sleep(timer, journal_retry);
+        co_await std::move(waiting);
+    }
 }
 
 // Beside the lane's work: no firing waits until others have been written down as skipped.
