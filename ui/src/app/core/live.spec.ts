@@ -140,6 +140,31 @@ describe('live changes', () => {
     expect(reads).toBe(2);
   });
 
+  it('come back when nothing was heard for long, though the connection says nothing', async () => {
+    await open();
+    Stream.newest.say('hello', {});
+    await vi.advanceTimersByTimeAsync(29_000);
+    Stream.newest.say('overview', { as_of: '2026-11-22T00:00:29.000Z' });
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(Stream.all.length).toBe(1);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(Stream.all[0].readyState).toBe(2);
+    expect(Stream.all.length).toBe(2);
+  });
+
+  it('read the list again after a while when that failed, until nobody looks any more', async () => {
+    wish = { topics: ['locks'], refresh: async () => (reads++, '') };
+    const page = await open();
+    Stream.newest.say('hello', {});
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(reads).toBe(1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(reads).toBe(2);
+    page.destroy();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(reads).toBe(2);
+  });
+
   it('are replaced by reading again and again where the server refuses them', async () => {
     await open();
     for (let attempt = 0; attempt < 4; attempt += 1) {

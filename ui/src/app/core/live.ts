@@ -24,7 +24,8 @@ export interface Wish {
   topics: Topic[];
   /**
    * Reads everything anew and answers with its as_of: first, whenever the stream began again and may have missed
-   * something, and again and again while there is no stream. Must not throw: the page shows its failure.
+   * something, and again and again while there is no stream. Must not throw: the page shows its failure, and answers
+   * with an empty text, so that it is read again after a while.
    */
   refresh: () => Promise<string | void>;
   /** What changed since. Called after `refresh`, never with something older than what it read. */
@@ -39,8 +40,10 @@ const streamPatienceMs = 800;
 const backoffFirstMs = 500;
 const backoffMaxMs = 15_000;
 const pollEveryMs = 5_000;
-/** A stream over which nothing came for so long is taken for dead. */
+/** A stream over which nothing came for so long is taken for dead: an overview comes every five seconds. */
 const silenceMaxMs = 30_000;
+/** What could not be read is read again after so long. */
+const rereadAfterMs = 10_000;
 /** Changes that come while a list is read; beyond it the list is read again. */
 const queueMax = 1_000;
 
@@ -49,6 +52,7 @@ class Follower {
   private again = false;
   private queue: (() => void)[] = [];
   private readAt = '';
+  private timer: ReturnType<typeof setTimeout> | undefined;
 
   /** It has been read once, or is being read. */
   begun = false;
@@ -62,18 +66,29 @@ class Follower {
       return;
     }
     this.busy = true;
+    clearTimeout(this.timer);
+    let asOf: string | void;
     try {
       do {
         this.again = false;
         this.queue = [];
-        this.readAt = (await this.wish.refresh()) ?? '';
+        asOf = await this.wish.refresh();
+        this.readAt = asOf ?? '';
         if (this.queue.length > queueMax) this.again = true;
       } while (this.again);
     } finally {
       this.busy = false;
     }
     this.queue.splice(0).forEach((apply) => apply());
+    if (asOf === '' && !this.over) this.timer = setTimeout(() => void this.refresh(), rereadAfterMs);
   }
+
+  /** Nobody looks any more. */
+  end(): void {
+    this.over = true;
+    clearTimeout(this.timer);
+  }
+  private over = false;
 
   take<T extends Topic>(topic: T, event: Events[T]): void {
     const apply = () => {
@@ -99,6 +114,7 @@ export class Live {
   private sourceTopics = '';
   private failures = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
+  private silence: ReturnType<typeof setTimeout> | undefined;
   private poller: ReturnType<typeof setInterval> | undefined;
   private settling = false;
 
@@ -135,6 +151,7 @@ export class Live {
     this.followers.add(follower);
     inject(DestroyRef).onDestroy(() => {
       this.followers.delete(follower);
+      follower.end();
       this.settle();
     });
     this.settle();
@@ -196,6 +213,7 @@ export class Live {
     this.sourceTopics = this.topics().join();
     const source = new EventSource(`/api/v1/events?topics=${this.sourceTopics}`);
     this.source = source;
+    this.listen();
     source.onerror = () => void this.lost(source);
     source.addEventListener('hello', (message) => this.greeted(message as MessageEvent<string>));
     for (const topic of ['locks', 'runs', 'jobs', 'nodes', 'audit', 'overview'] as const) {
@@ -212,8 +230,16 @@ export class Live {
     });
   }
 
+  // A connection that died without a word, such as over a night's sleep, would be waited for without end.
+  private listen(): void {
+    clearTimeout(this.silence);
+    const source = this.source;
+    if (source) this.silence = setTimeout(() => void this.lost(source), silenceMaxMs);
+  }
+
   private close(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.silence);
     this.source?.close();
     this.source = null;
     this.sourceTopics = '';
@@ -222,6 +248,7 @@ export class Live {
   private read<T>(message: MessageEvent<string>): T {
     const event = JSON.parse(message.data) as T & { as_of?: string };
     this.heardAt_.set(Date.now());
+    this.listen();
     if (event.as_of) this.clock.heard(event.as_of);
     return event;
   }
@@ -252,6 +279,7 @@ export class Live {
   private async lost(source: EventSource): Promise<void> {
     if (source !== this.source) return;
     this.source.close();
+    clearTimeout(this.silence);
     this.failures += 1;
     const pause = Math.min(backoffMaxMs, backoffFirstMs * 2 ** (this.failures - 1));
     this.timer = setTimeout(() => this.connect(), pause * (0.75 + Math.random() / 2));
