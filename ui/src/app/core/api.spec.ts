@@ -49,6 +49,20 @@ describe('the client of the API', () => {
     expect((await failed(new Api().overview())).message).not.toContain('may have been done');
   });
 
+  it('tells an answer that breaks off, or is none of the agent\'s, in a line of its own', async () => {
+    next = async () => answer(200, '{"as_of":"2026-11-22T00:');
+    const read = await failed(new Api().overview());
+    expect(read.unreachable).toBe(true);
+    expect(read.message).toMatch(/ broke off, or is none of its own\.$/);
+    expect((await failed(new Api().pauseJob('a', 'why'))).message).toContain('may have been done');
+  });
+
+  it('asks the agent and not what the browser has kept, the time of which has passed', async () => {
+    next = async () => answer(200, {});
+    await new Api().nodes();
+    expect(asked[0].init.cache).toBe('no-store');
+  });
+
   it('carries the session in writes and in nothing else', async () => {
     next = async () => answer(200, {});
     const api = new Api();
@@ -66,6 +80,14 @@ describe('the client of the API', () => {
     expect(api.turnedAway()).toBe(0);
     await failed(api.locks({}));
     expect(api.turnedAway()).toBe(1);
+  });
+
+  it('does not count what was asked for before somebody signed in anew', async () => {
+    const api = new Api();
+    api.csrf = 'before';
+    next = async () => ((api.csrf = 'after'), answer(401, { detail: 'nobody' }));
+    await failed(api.locks({}));
+    expect(api.turnedAway()).toBe(0);
   });
 
   it('writes keys and filters as a URL can have them', () => {

@@ -108,6 +108,8 @@ export class Api {
     const headers: Record<string, string> = { Accept: 'application/json' };
     if (body) headers['Content-Type'] = 'application/json';
     if (method !== 'GET' && this.csrf) headers['X-Pawl-Session'] = this.csrf;
+    const session = this.csrf;
+    const doubt = method === 'GET' ? '' : ' It may have been done: look before you ask again.';
     let answer: Response;
     try {
       answer = await fetch(`/api/v1${path}`, {
@@ -115,16 +117,23 @@ export class Api {
         headers,
         body: body && JSON.stringify(body),
         credentials: 'same-origin',
+        // What a browser has kept would come with the time at which it was read first.
+        cache: 'no-store',
         signal: AbortSignal.timeout(answerWaitMs),
       });
     } catch {
-      const doubt = method === 'GET' ? '' : ' It may have been done: look before you ask again.';
       throw new RequestFailed(0, `${location.host} does not answer.${doubt}`);
     }
     if (!answer.ok) {
-      if (answer.status === 401 && path !== '/session') this.turnedAway.update((count) => count + 1);
+      // Not for an answer that was still on its way when somebody signed in anew.
+      if (answer.status === 401 && path !== '/session' && session === this.csrf) this.turnedAway.update((count) => count + 1);
       throw await failureOf(answer);
     }
-    return answer.status === 204 ? (undefined as T) : ((await answer.json()) as T);
+    if (answer.status === 204) return undefined as T;
+    try {
+      return (await answer.json()) as T;
+    } catch {
+      throw new RequestFailed(0, `The answer of ${location.host} broke off, or is none of its own.${doubt}`);
+    }
   }
 }
