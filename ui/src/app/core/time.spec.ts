@@ -1,4 +1,6 @@
-import { absoluteText, clockText, countdownText, durationText, lineText, momentText, relativeText, secondsText, zoneText } from './time';
+import { TestBed } from '@angular/core/testing';
+
+import { absoluteText, Clock, clockText, countdownText, durationText, lineText, momentText, relativeText, secondsText, zoneText } from './time';
 
 describe('durations', () => {
   it('have two units at most, the larger first', () => {
@@ -54,5 +56,38 @@ describe('points in time', () => {
     expect(zoneText('Mars/Olympus')).toBe('Mars/Olympus (shown in UTC)');
     expect(absoluteText('2026-11-22T00:00:00Z', 'Mars/Olympus')).toBe('2026-11-22 00:00:00');
     expect(zoneText('Europe/Paris', '2026-07-01T00:00:00Z')).toBe('Europe/Paris (UTC+2)');
+  });
+});
+
+describe('the server\'s clock', () => {
+  const at = (ms: number) => new Date(Date.parse('2026-11-22T12:00:00Z') + ms).toISOString();
+  let clock: Clock;
+  beforeEach(() => {
+    vi.useFakeTimers({ now: Date.parse(at(0)) });
+    clock = TestBed.inject(Clock);
+  });
+  afterEach(() => vi.useRealTimers());
+  const off = () => clock.now() - clock.localNow();
+
+  it('is told however wrong this browser\'s is, from the first word on', () => {
+    clock.heard(at(-3_600_000));
+    expect(off()).toBe(-3_600_000);
+  });
+
+  it('is not set back by a word that was long on its way', () => {
+    clock.heard(at(60_000));
+    clock.heard(at(-28_800_000));
+    expect(off()).toBe(60_000);
+    clock.heard(at(60_200));
+    expect(off()).toBe(60_000);
+  });
+
+  it('is set back when it was: the next word says the same', () => {
+    clock.heard(at(60_000));
+    clock.heard(at(-5_000));
+    clock.heard(at(-4_900));
+    expect(off()).toBe(-4_900);
+    clock.heard(at(90_000));
+    expect(off()).toBe(90_000);
   });
 });

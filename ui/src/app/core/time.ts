@@ -120,6 +120,9 @@ export class Clock {
   private readonly local = signal(Date.now());
   private readonly offset = signal(0);
   private timer: ReturnType<typeof setInterval> | undefined;
+  private known = false;
+  /** What was heard last, where it has to be heard again before it is believed. */
+  private doubted: number | null = null;
 
   /** Unix milliseconds. */
   readonly now = computed(() => this.local() + this.offset());
@@ -131,10 +134,21 @@ export class Clock {
     this.wake();
   }
 
-  /** The server has just said what time it is. Half a second is within what the way here may take. */
+  /**
+   * The server has just said what time it is. Half a second is within what the way here may take. What was long on its
+   * way, such as over a night's sleep, says less than the time is: only when the next says the same it is believed.
+   */
   heard(asOf: string): void {
     const apart = new Date(asOf).getTime() - Date.now();
-    if (Number.isFinite(apart) && Math.abs(apart - this.offset()) > 500) this.offset.set(apart);
+    if (!Number.isFinite(apart)) return;
+    if (this.known && this.doubted === null && apart < this.offset() - 500) {
+      this.doubted = apart;
+      return;
+    }
+    const best = Math.max(apart, this.doubted ?? apart);
+    this.doubted = null;
+    this.known = true;
+    if (Math.abs(best - this.offset()) > 500) this.offset.set(best);
   }
 
   private wake(): void {
