@@ -7,6 +7,9 @@ export type Role = Who['role'];
 
 const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
 
+/** An open page uses its session so often, which keeps it from ending idle, and notices when it has ended otherwise. */
+const usedEveryMs = 5 * 60_000;
+
 /** Who is signed in, and what he may do. The server decides; this is for not offering what it would refuse. */
 @Injectable({ providedIn: 'root' })
 export class Session {
@@ -15,7 +18,10 @@ export class Session {
 
   readonly who = this.current.asReadonly();
   readonly signedIn = computed(() => this.current() !== null);
+  /** Somebody was signed in on this page until the server ended it. */
+  readonly over = signal(false);
   private asked = false;
+  private timer: ReturnType<typeof setInterval> | undefined;
 
   may(role: Role): boolean {
     const who = this.current();
@@ -60,11 +66,28 @@ export class Session {
 
   /** The server says that the session has ended. */
   ended(): void {
+    if (this.current() === null) return;
     this.keep(null);
+    this.over.set(true);
+  }
+
+  /** Asks anew who is signed in: in another window it may be somebody else by now, or nobody. */
+  async use(): Promise<void> {
+    const before = this.current();
+    try {
+      const who = await this.api.session();
+      if (this.current() === before) this.keep(who);
+    } catch (failure) {
+      const nobody = failure instanceof RequestFailed && (failure.status === 401 || failure.status === 403);
+      if (nobody && this.current() === before) this.ended();
+    }
   }
 
   private keep(who: Who | null): void {
     this.current.set(who);
     this.api.csrf = who?.csrf ?? '';
+    this.over.set(false);
+    clearInterval(this.timer);
+    if (who) this.timer = setInterval(() => void this.use(), usedEveryMs);
   }
 }

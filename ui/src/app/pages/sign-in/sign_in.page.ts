@@ -12,6 +12,7 @@ import { durationText } from '../../core/time';
   template: `
     <div class="panel">
       <h1>Sign in</h1>
+      @if (session.over()) { <p class="note" role="status">Your session has ended. Sign in again to go on where you were.</p> }
       <p>With the secret that <code>pawl token new</code> printed. When no user is configured, the agent's log has a link
         that signs you in from its own machine, once.</p>
       @if (to() && to() !== '/') { <p class="faint">Then on to <code>{{ to() }}</code></p> }
@@ -35,7 +36,7 @@ export class SignInPage {
   /** Where to go then. */
   readonly to = input('/');
 
-  private readonly session = inject(Session);
+  protected readonly session = inject(Session);
   private readonly router = inject(Router);
   private readonly token = viewChild.required<ElementRef<HTMLInputElement>>('token');
   private readonly name = viewChild.required<ElementRef<HTMLInputElement>>('name');
