@@ -39,6 +39,7 @@ export class LockPage {
     const failure = this.reading.failure();
     return failure instanceof RequestFailed && failure.status === 404;
   });
+  protected readonly asOf = signal('');
   protected readonly timed = signal<Held | null>(null);
   protected readonly state = computed(() => {
     const lock = this.timed();
@@ -54,17 +55,17 @@ export class LockPage {
 
   private readonly following = inject(Live).follow({
     topics: ['locks', 'runs'],
-    refresh: () => this.reading.read(),
+    refresh: () => this.read(),
     on: {
       locks: ({ as_of, changed, gone }) => {
         const found = changed.find(({ key }) => key === this.key());
-        if (found) this.changed(as_of, found);
-        else if (gone.includes(this.key())) void this.reading.read();
-        else if (this.reading.value()) this.reading.update((value) => ({ ...value, as_of }));
+        this.asOf.set(as_of);
+        if (found) this.changed(found);
+        else if (gone.includes(this.key())) void this.read();
       },
       runs: ({ changed }) => {
         const mine = changed.some(({ key, fence_token }) => key === this.key() && fence_token === this.reading.value()?.fence_token);
-        if (mine) void this.reading.read();
+        if (mine) void this.read();
       },
     },
   });
@@ -77,6 +78,7 @@ export class LockPage {
         this.title.name(key);
         if (shown && shown !== key) {
           this.reading.forget();
+          this.asOf.set('');
           this.timed.set(null);
           this.released.set(null);
           void this.following.refresh();
@@ -91,18 +93,24 @@ export class LockPage {
   }
 
   protected retry(): void {
-    void this.reading.read();
+    void this.following.refresh();
   }
 
   protected done(release: Release): void {
     this.released.set(release);
-    void this.reading.read();
+    void this.read();
+  }
+
+  private async read(): Promise<string> {
+    const asOf = await this.reading.read();
+    if (asOf) this.asOf.set(asOf);
+    return asOf;
   }
 
   // Another holder has another run: that is asked for. A renewal changes nothing but the time.
-  private changed(asOf: string, lock: Lock): void {
+  private changed(lock: Lock): void {
     const before = this.reading.value();
-    if (!before || before.fence_token !== lock.fence_token || before.held !== lock.held) void this.reading.read();
-    else this.reading.update((value) => ({ ...value, ...lock, as_of: asOf }));
+    if (!before || before.fence_token !== lock.fence_token || before.held !== lock.held) void this.read();
+    else this.reading.update((value) => ({ ...value, ...lock }));
   }
 }
