@@ -1,4 +1,4 @@
-import { afterRenderEffect, ChangeDetectionStrategy, Component, ElementRef, input, model, viewChild } from '@angular/core';
+import { afterRenderEffect, ChangeDetectionStrategy, Component, DestroyRef, ElementRef, inject, input, model, viewChild } from '@angular/core';
 
 let count = 0;
 
@@ -30,12 +30,22 @@ export class Dialog {
   protected readonly id = `dialog-${(count += 1)}`;
   private readonly dialog = viewChild.required<ElementRef<HTMLDialogElement>>('dialog');
 
+  private asker: HTMLElement | null = null;
+
   constructor() {
     // When its content is there: the browser gives the focus to what has `autofocus` while it opens.
     afterRenderEffect(() => {
       const dialog = this.dialog().nativeElement;
-      if (this.open() && !dialog.open) dialog.showModal();
+      if (this.open() && !dialog.open) {
+        this.asker = document.activeElement as HTMLElement | null;
+        dialog.showModal();
+      }
       if (!this.open() && dialog.open) dialog.close();
+    });
+    // A dialog that is taken away while it is open is not closed by the browser, and its focus would be nowhere.
+    inject(DestroyRef).onDestroy(() => {
+      const here = document.activeElement;
+      if (this.asker?.isConnected && (here === null || here === document.body)) this.asker.focus();
     });
   }
 
