@@ -84,6 +84,8 @@ export class AuditPage {
 
   private take(asOf: string, entries: readonly AuditEntry[]): void {
     this.reading.update((all) => ({ ...all, as_of: asOf, audit: joined(all.audit, entries) }));
+    // A page that is left open for days does not grow for days.
+    if ((this.entries()?.length ?? 0) > 2 * rereadMax) void this.following.refresh();
   }
 }
 
