@@ -47,6 +47,18 @@ describe('following output', () => {
     expect(follower.state()).toBe('following');
   });
 
+  it('is taken up over a new connection when told to, and shows nothing twice', () => {
+    streams[0].onopen?.();
+    streams[0].say('output', { offset: 0, text: 'one\n' });
+    follower.again();
+    expect(streams.map(({ closed }) => closed)).toEqual([true, false]);
+    streams[1].say('output', { offset: 0, text: 'one\n' });
+    streams[1].say('end', {});
+    expect(texts()).toEqual(['one']);
+    follower.again();
+    expect(streams.length).toBe(2);
+  });
+
   it('takes a lost stream up where it was, and shows nothing twice', () => {
     streams[0].onopen?.();
     streams[0].say('output', { offset: 0, text: 'one\n' });

@@ -48,6 +48,13 @@ export class OutputFollower {
     if (!paused) this.show();
   }
 
+  /** Over a new connection, from where it was: the old one may have died without a word. */
+  again(): void {
+    if (this.state_() === 'ended' || this.source === null) return;
+    this.source.close();
+    this.connect();
+  }
+
   close(): void {
     this.source?.close();
     this.source = null;

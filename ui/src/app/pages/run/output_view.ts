@@ -1,6 +1,7 @@
 import { afterRenderEffect, ChangeDetectionStrategy, Component, computed, DestroyRef, effect, ElementRef, inject, input, signal, untracked, viewChild } from '@angular/core';
 
 import { Api } from '../../core/api';
+import { Connection, Live } from '../../core/live';
 import { linesMax, plain } from './output_tail';
 import { OutputFollower } from './output_follower';
 
@@ -63,6 +64,14 @@ export class OutputView {
       cleanup(() => follower.close());
     });
     inject(DestroyRef).onDestroy(() => untracked(this.follower)?.close());
+    // What ended the stream of changes may have ended this one, and not have said so here.
+    const live = inject(Live);
+    let before: Connection = 'connecting';
+    effect(() => {
+      const now = live.connection();
+      if (now === 'live' && before !== 'live' && before !== 'connecting') untracked(() => this.follower()?.again());
+      before = now;
+    });
     afterRenderEffect(() => {
       this.tail();
       if (this.atEnd()) this.toEnd();
