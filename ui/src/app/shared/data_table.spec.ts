@@ -11,6 +11,7 @@ interface Row {
 const columns: Column<Row>[] = [
   { id: 'id', title: 'Id', by: ({ id }) => id },
   { id: 'size', title: 'Size', by: ({ size }) => size, numeric: true },
+  { id: 'half', title: 'Half', by: ({ size }) => (size === null ? null : size / 2), wide: true, card: 'none' },
 ];
 
 @Component({
@@ -64,6 +65,48 @@ describe('a table', () => {
     const { root, shown } = await make(10_000);
     const gaps = [...root.querySelectorAll<HTMLElement>('tr.gap > td')].reduce((sum, gap) => sum + parseFloat(gap.style.height), 0);
     expect(gaps + shown().length * 40).toBe(400_000);
+  });
+
+  it('takes as much room as its rows have been seen to have, and what is read stays where it is', async () => {
+    const tall = new Set<string>();
+    vi.spyOn(Element.prototype, 'getBoundingClientRect').mockImplementation(function (this: Element) {
+      return { height: tall.has((this as HTMLElement).dataset['index'] ?? '') ? 100 : 50 } as DOMRect;
+    });
+    const { fixture, root, host, shown } = await make(1_000);
+    const room = () => [...root.querySelectorAll<HTMLElement>('tr.gap > td')].reduce((sum, gap) => sum + parseFloat(gap.style.height), 0) +
+      shown().reduce((sum, row) => sum + row.getBoundingClientRect().height, 0);
+    expect(room()).toBe(50_000);
+    const box = root.querySelector('.table-box') as HTMLElement;
+    box.scrollTop = 25_010;
+    box.dispatchEvent(new Event('scroll'));
+    await fixture.whenStable();
+    expect(shown().map((row) => row.getAttribute('data-index'))).toContain('500');
+    // One above what is in sight, but in the document, turns out to be higher.
+    tall.add('499');
+    host.rows.update((rows) => [...rows]);
+    await fixture.whenStable();
+    expect(room()).toBe(50_050);
+    expect(box.scrollTop).toBe(25_060);
+    vi.restoreAllMocks();
+  });
+
+  it('with little room shows each row as a card, which says its titles and still is a row of a table', async () => {
+    vi.spyOn(HTMLElement.prototype, 'offsetWidth', 'get').mockReturnValue(360);
+    const { root, shown } = await make(3);
+    expect(root.querySelector('table')?.classList).toContain('cards');
+    expect(root.querySelector('table')?.getAttribute('role')).toBe('table');
+    const cells = [...shown()[0].querySelectorAll('td')];
+    expect(cells.map((cell) => cell.dataset['title'])).toEqual(['Id', 'Size']);
+    expect([shown()[0], ...cells].map((one) => one.getAttribute('role'))).toEqual(['row', 'cell', 'cell']);
+    vi.restoreAllMocks();
+  });
+
+  it('leaves out what is for wide screens where there is less room, and is whole where nothing is known', async () => {
+    const titles = (root: HTMLElement) => [...root.querySelectorAll('th')].map((head) => head.textContent?.trim());
+    expect(titles((await make(1)).root)).toEqual(['Id', 'Size', 'Half']);
+    vi.spyOn(HTMLElement.prototype, 'offsetWidth', 'get').mockReturnValue(900);
+    expect(titles((await make(1)).root)).toEqual(['Id', 'Size']);
+    vi.restoreAllMocks();
   });
 
   it('sorts by a click on its head, and again the other way', async () => {

@@ -42,12 +42,12 @@ export class AuditPage {
   protected readonly forced = isForced;
   protected readonly idOf = (entry: AuditEntry) => String(entry.sequence);
   protected readonly columns: readonly Column<AuditEntry>[] = [
-    { id: 'number', title: 'No.', numeric: true },
+    { id: 'number', title: 'No.', numeric: true, card: 'none' },
     { id: 'at', title: 'When' },
-    { id: 'actor', title: 'Who' },
-    { id: 'action', title: 'Did what' },
-    { id: 'target', title: 'To what' },
-    { id: 'detail', title: 'With these words' },
+    { id: 'actor', title: 'Who', card: 'head' },
+    { id: 'action', title: 'Did what', card: 'head' },
+    { id: 'target', title: 'To what', card: 'head' },
+    { id: 'detail', title: 'With these words', card: 'line' },
     { id: 'hash', title: 'Hash', wide: true },
   ];
   protected readonly entries = computed(() => this.reading.value()?.audit ?? null);

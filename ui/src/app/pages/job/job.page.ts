@@ -57,9 +57,9 @@ export class JobPage {
   protected readonly durationText = durationText;
   protected readonly partitionOf = (state: PartitionState) => String(state.partition);
   protected readonly partitionColumns: readonly Column<PartitionState>[] = [
-    { id: 'partition', title: 'Partition', by: (state) => state.partition, numeric: true },
-    { id: 'lock', title: 'Lock', by: (state) => state.key },
-    { id: 'lease', title: 'Held by', by: (state) => state.lock?.owner ?? null },
+    { id: 'partition', title: 'Partition', by: (state) => state.partition, numeric: true, card: 'head' },
+    { id: 'lock', title: 'Lock', by: (state) => state.key, card: 'head' },
+    { id: 'lease', title: 'Held by', by: (state) => state.lock?.owner ?? null, card: 'line' },
     { id: 'token', title: 'Token', by: (state) => state.lock?.fence_token ?? null, numeric: true },
     { id: 'run', title: 'Runs now', by: (state) => state.run?.node ?? null },
     { id: 'last', title: 'Last run', by: (state) => state.last_run?.started_at ?? null },

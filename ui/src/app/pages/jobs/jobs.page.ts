@@ -53,12 +53,12 @@ export class JobsPage {
   protected readonly viewerZone = zoneText(viewerZone);
   protected readonly nameOf = (job: Job) => job.name;
   protected readonly columns: readonly Column<Job>[] = [
-    { id: 'job', title: 'Job', by: (job) => job.name },
-    { id: 'state', title: 'State', by: (job) => urgency.indexOf(job.state) },
-    { id: 'schedule', title: 'Schedule', by: (job) => job.schedule, wide: true },
-    { id: 'next', title: 'Next firing', by: (job) => job.next },
-    { id: 'runs', title: 'Last runs' },
-    { id: 'actions', title: 'Do' },
+    { id: 'job', title: 'Job', by: (job) => job.name, card: 'head' },
+    { id: 'state', title: 'State', by: (job) => urgency.indexOf(job.state), card: 'head' },
+    { id: 'schedule', title: 'Schedule', by: (job) => job.schedule, wide: true, card: 'line' },
+    { id: 'next', title: 'Next firing', by: (job) => job.next, card: 'line' },
+    { id: 'runs', title: 'Last runs', card: 'line' },
+    { id: 'actions', title: 'Do', card: 'line' },
   ];
 
   protected readonly jobs = computed(() => this.reading.value()?.jobs ?? null);

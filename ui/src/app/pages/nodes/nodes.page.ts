@@ -29,8 +29,8 @@ export class NodesPage {
   protected readonly sort = signal('node');
   protected readonly idOf = (node: Node) => node.id;
   protected readonly columns: readonly Column<Node>[] = [
-    { id: 'node', title: 'Node', by: (node) => node.name },
-    { id: 'state', title: 'State', by: (node) => node.state },
+    { id: 'node', title: 'Node', by: (node) => node.name, card: 'head' },
+    { id: 'state', title: 'State', by: (node) => node.state, card: 'head' },
     { id: 'load', title: 'Runs', by: (node) => (node.running_max ? node.running / node.running_max : 0) },
     { id: 'jobs', title: 'Jobs', by: (node) => node.jobs, numeric: true },
     { id: 'seen', title: 'Seen', by: (node) => node.last_seen },

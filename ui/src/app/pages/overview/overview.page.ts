@@ -79,7 +79,7 @@ export class OverviewPage {
     return seen ? tilesOf(seen) : [];
   });
   protected readonly activeColumns: Column<Run>[] = [
-    { id: 'job', title: 'Job', by: ({ job }) => job },
+    { id: 'job', title: 'Job', by: ({ job }) => job, card: 'head' },
     { id: 'node', title: 'Node', by: ({ node }) => node },
     { id: 'started', title: 'Started', by: ({ started_at }) => started_at },
     { id: 'lock', title: 'Lock', by: ({ key }) => key, wide: true },

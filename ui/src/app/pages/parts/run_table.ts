@@ -16,7 +16,7 @@ import { shortId, tookMs } from './run_facts';
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
-    <pawl-data-table [rows]="runs()" [columns]="columns()" [keyOf]="idOf" [label]="label()" [(sort)]="sort">
+    <pawl-data-table [rows]="runs()" [columns]="columns()" [keyOf]="idOf" [label]="label()" [tall]="tall()" [rowHeight]="36" [cardsBelow]="960" [wideFrom]="1200" [(sort)]="sort">
       <ng-template pawlCell="status" [pawlCellOf]="runs()" let-run>
         <pawl-status-badge [tone]="toneOf(run.status)" [word]="wordOf(run.status)" />
         @if (run.cancel_requested && run.completed_at === null) { <span class="aside">cancel asked for</span> }
@@ -35,7 +35,7 @@ import { shortId, tookMs } from './run_facts';
         @if (run.fence_token) { <a class="mono" [routerLink]="lockOf(run)">{{ run.fence_token }}</a> } @else { <span class="faint">none</span> }
       </ng-template>
       <ng-template pawlCell="trigger" [pawlCellOf]="runs()" let-run>{{ run.trigger }}@if (run.attempt > 1) {<span class="aside">attempt {{ run.attempt }}</span>}</ng-template>
-      <ng-template pawlCell="reason" [pawlCellOf]="runs()" let-run><span class="reason">{{ run.reason }}</span></ng-template>
+      <ng-template pawlCell="reason" [pawlCellOf]="runs()" let-run><span class="reason" [title]="run.reason">{{ run.reason }}</span></ng-template>
     </pawl-data-table>
   `,
 })
@@ -45,6 +45,8 @@ export class RunTable {
   /** Not on the page of one job. */
   readonly jobs = input(true);
   readonly partitions = input(false);
+  /** Scrolls within itself: for long lists. */
+  readonly tall = input(false);
   readonly sort = model('');
 
   private readonly clock = inject(Clock);
@@ -53,16 +55,16 @@ export class RunTable {
   protected readonly wordOf = wordOfRun;
   protected readonly short = shortId;
   protected readonly columns = computed<Column<Run>[]>(() => [
-    { id: 'status', title: 'Status', by: (run) => run.status },
-    { id: 'run', title: 'Run' },
-    ...(this.jobs() ? [{ id: 'job', title: 'Job', by: (run: Run) => `${run.job}/${run.partition}` }] : []),
+    { id: 'status', title: 'Status', by: (run) => run.status, card: 'head' },
+    { id: 'run', title: 'Run', card: 'head' },
+    ...(this.jobs() ? [{ id: 'job', title: 'Job', by: (run: Run) => `${run.job}/${run.partition}`, card: 'head' as const }] : []),
     ...(this.partitions() ? [{ id: 'partition', title: 'Part', by: (run: Run) => run.partition, numeric: true }] : []),
     { id: 'started', title: 'Started', by: (run) => run.started_at },
     { id: 'took', title: 'Took', by: (run) => tookMs(run, this.clock.now()), numeric: true },
     { id: 'node', title: 'Node', by: (run) => run.node },
     { id: 'token', title: 'Token', by: (run) => run.fence_token, numeric: true, wide: true },
     { id: 'trigger', title: 'Why', by: (run) => run.trigger, wide: true },
-    { id: 'reason', title: 'How it ended', by: (run) => run.reason },
+    { id: 'reason', title: 'How it ended', by: (run) => run.reason, card: 'line' },
   ]);
 
   protected took(run: Run): string {

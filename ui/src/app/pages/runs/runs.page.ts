@@ -52,7 +52,7 @@ const statuses: readonly RunStatus[] = ['started', 'completed', 'failed', 'cance
           @else { A run stands here as soon as an agent begins one, or <code>pawl exec</code> does. }
         </pawl-empty>
       } @else {
-        <pawl-run-table [runs]="shown" />
+        <pawl-run-table [runs]="shown" [tall]="true" />
         @if (more.failure()) { <p class="wrong" role="alert">No more could be read: {{ more.failure() }}</p> }
         @if (reading.value()?.next) {
           <button type="button" (click)="loadMore()" [disabled]="more.busy()">{{ more.busy() ? 'Reading…' : 'Load more' }}</button>
@@ -163,7 +163,8 @@ export class RunsPage {
   private isBeingRead(): boolean {
     const table = this.self.nativeElement.querySelector('pawl-run-table');
     if (!table) return false;
-    return table.getBoundingClientRect().top < 0 || table.contains(this.document.activeElement);
+    const scrolled = table.getBoundingClientRect().top < 0 || (table.querySelector('.table-box')?.scrollTop ?? 0) > 0;
+    return scrolled || table.contains(this.document.activeElement);
   }
 
   // For the two fields. Where that fails they are plain fields.
