@@ -56,6 +56,7 @@ describe('points in time', () => {
     expect(zoneText('Mars/Olympus')).toBe('Mars/Olympus (shown in UTC)');
     expect(absoluteText('2026-11-22T00:00:00Z', 'Mars/Olympus')).toBe('2026-11-22 00:00:00');
     expect(zoneText('Europe/Paris', '2026-07-01T00:00:00Z')).toBe('Europe/Paris (UTC+2)');
+    expect([zoneText('UTC'), zoneText('Europe/London', '2026-01-01T00:00:00Z')]).toEqual(['UTC', 'Europe/London (UTC)']);
   });
 });
 

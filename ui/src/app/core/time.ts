@@ -107,7 +107,7 @@ export function lineText(line: string, nowMs: number, zone = viewerZone): string
 export function zoneText(zone: string, at: string | number | Date = Date.now()): string {
   if (!zoneKnown(zone)) return `${zone} (shown in UTC)`;
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'shortOffset' }).formatToParts(new Date(at));
-  const offset = (parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'UTC').replace('GMT', 'UTC');
+  const offset = (parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'UTC').replace('GMT', 'UTC').replace(/\+0$/, '');
   return zone === offset ? zone : `${zone} (${offset})`;
 }
 
