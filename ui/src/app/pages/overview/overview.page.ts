@@ -52,7 +52,7 @@ export class OverviewPage {
   protected readonly chosen = computed(() => (this.window() && windows[this.window()!] ? this.window()! : '15m'));
   /** A run's id is as short as everywhere, and a line that begins with its subject does not say it twice. */
   protected readonly nameOf = ({ kind, subject }: Attention) => (kind.startsWith('run_') ? shortId(subject) : subject);
-  protected readonly afterName = ({ subject, text }: Attention) => (text.startsWith(`${subject} `) ? text.slice(subject.length + 1) : text);
+  protected readonly afterName = ({ subject, text }: Attention) => (text.startsWith(`${subject} `) ? text.slice(subject.length) : `: ${text}`);
   protected readonly lockLink = lockLink;
   protected readonly runbookLink = runbookLink;
   protected readonly secondsText = secondsText;
