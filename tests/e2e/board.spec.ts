@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
-import { Agent, expect, expectAccessible, expectFitsNarrow, keepScreenshots, live, signIn, test, until } from './harness';
+import { Agent, everyRow, expect, expectAccessible, expectFitsNarrow, keepScreenshots, live, signIn, test, until } from './harness';
 
 const yearly = '0 0 1 1 *';
 const jobs = [{ name: 'works', schedule: yearly, script: 'while :; do sleep 0.1; done' }];
@@ -102,10 +102,11 @@ test.describe('the audit', () => {
     }
     await signIn(page, agent);
     await page.goto(`${agent.url}/audit`);
-    await expect(page.getByRole('row')).toHaveCount(101);
+    await expect(page.getByRole('table', { name: 'Audit' })).toHaveAttribute('aria-rowcount', '101');
     await page.getByRole('button', { name: 'Load more' }).click();
     await expect(page.getByText('These are all.')).toBeVisible();
-    const numbers = (await page.locator('td.column-number').allInnerTexts()).map(Number);
+    expect(await page.getByRole('row').count()).toBeLessThan(100);
+    const numbers = (await everyRow(page, 'td.column-number')).map(({ text }) => Number(text));
     expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, place) => numbers.length - place));
     expect(numbers.length).toBeGreaterThanOrEqual(120);
   });
@@ -123,10 +124,10 @@ database.commit()
 assert changed == 1, changed
 `;
 
-test.describe('a store that goes away', () => {
+test.describe('a node that goes away', () => {
   test.use({ agentOptions: { jobs } });
 
-  test('leaves what was read, marked as old, and it comes back by itself', async ({ agent, page, watch }) => {
+  test('leaves what was read, marked as old', async ({ agent, page, watch }) => {
     watch.allowed.push(/ERR_|Failed to load resource/);
     await signIn(page, agent);
     await page.goto(`${agent.url}/nodes`);
@@ -137,7 +138,6 @@ test.describe('a store that goes away', () => {
     await expect(page.getByRole('row')).toHaveCount(2);
     await expect(page.locator('.as-of.stale').first()).toContainText('may be old');
     await expectAccessible(page);
-    await agent.begin();
   });
 });
 

@@ -39,7 +39,7 @@ function toml(value: Value): string {
 }
 
 /** Looks again and again until it is so; fails when it does not become so. */
-export async function until<T>(what: string, look: () => T | Promise<T>, boundMs = 30_000): Promise<NonNullable<T>> {
+export async function until<T>(what: string, look: () => T | Promise<T>, boundMs = 60_000): Promise<NonNullable<T>> {
   const end = Date.now() + boundMs;
   for (;;) {
     const found = await look();
@@ -81,10 +81,16 @@ export class Agent {
     return readFileSync(this.logFile, 'utf8');
   }
 
-  /** A link that signs in as admin, once. A fresh one is printed whenever one was used. */
-  get loginLink(): string {
-    return [...this.log.matchAll(/^open (http\S+)$/gm)].at(-1)?.[1] ?? '';
+  /** A link that signs in as admin, once. A fresh one is printed whenever one was used, a little after that. */
+  async loginLink(): Promise<string> {
+    const link = await until('a fresh login link', () =>
+      [...this.log.slice(this.logBegin).matchAll(/^open (http\S+)$/gm)].map(([, one]) => one).filter((one) => !this.used.has(one)).at(-1));
+    this.used.add(link);
+    return link;
   }
+  private readonly used = new Set<string>();
+  // Where the log of the present process begins.
+  private logBegin = 0;
 
   /** Runs the command against the agent's store. */
   pawl(...words: string[]): string {
@@ -139,7 +145,7 @@ export class Agent {
   /** Again after stop() or kill(), with the same store; on the port that it had, so that an open page finds it again. */
   async begin(): Promise<void> {
     writeFileSync(this.logFile, '', { flag: 'a' });
-    const before = this.log.length;
+    const before = (this.logBegin = this.log.length);
     if (this.url) {
       const file = join(this.folder, `${this.name}.toml`);
       writeFileSync(file, readFileSync(file, 'utf8').replace(/^listen = .*$/m, `listen = ${toml(new URL(this.url).host)}`));
@@ -179,7 +185,7 @@ export class Agent {
   }
 
   private async openSession(): Promise<void> {
-    const answer = await fetch(await until('a login link', () => this.loginLink), { redirect: 'manual' });
+    const answer = await fetch(await this.loginLink(), { redirect: 'manual' });
     this.cookie = answer.headers.getSetCookie().map((one) => one.split(';')[0]).join('; ');
     const who = await fetch(`${this.url}/api/v1/session`, { headers: { Cookie: this.cookie } });
     this.csrf = ((await who.json()) as { csrf: string }).csrf;
@@ -194,7 +200,7 @@ export async function signIn(page: Page, agent: Agent, role?: Role): Promise<voi
     await page.getByRole('button', { name: 'Sign in' }).click();
     await expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible();
   } else {
-    await page.goto(await until('a login link', () => agent.loginLink));
+    await page.goto(await agent.loginLink());
   }
   await expect(page.getByRole('navigation', { name: 'Sections' })).toBeVisible();
 }
@@ -223,20 +229,45 @@ interface AxeResult {
   violations: { id: string; help: string; nodes: { target: string[]; any: { message: string }[] }[] }[];
 }
 
-/** Nothing hangs over the side at 360 px, and what is clicked can be hit by a finger. */
+/** Nothing hangs over the side of a narrow screen, and no table has to be scrolled sideways there. */
 export async function expectFitsNarrow(page: Page): Promise<void> {
   const before = page.viewportSize();
-  await page.setViewportSize({ width: 360, height: 740 });
-  await expect(page.locator('h1').first()).toBeVisible();
-  const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(over, 'pixels wider than a screen of 360').toBeLessThanOrEqual(0);
+  for (const width of [360, 480]) {
+    await page.setViewportSize({ width, height: 740 });
+    await expect(page.locator('h1').first()).toBeVisible();
+    const over = () => page.evaluate(() => [document.documentElement, ...document.querySelectorAll('.table-box')]
+      .filter((one) => one.scrollWidth > one.clientWidth).map((one) => `${one.tagName} ${one.className}: ${one.scrollWidth - one.clientWidth} px too wide`));
+    await expect.poll(over, `on a screen of ${width}`).toEqual([]);
+  }
   if (before) await page.setViewportSize(before);
+}
+
+/** What every row of a long table has at `selector`, from the first to the last: few of them are in the document at a time. */
+export async function everyRow(page: Page, selector: string): Promise<{ text: string; href: string }[]> {
+  return page.evaluate(async (selector_) => {
+    const table = document.querySelector<HTMLTableElement>('.table-box.tall table')!;
+    const box = table.parentElement!;
+    const wanted = Number(table.getAttribute('aria-rowcount')) - 1;
+    const found = new Map<number, { text: string; href: string }>();
+    box.scrollTop = 0;
+    while (found.size < wanted) {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      for (const row of table.querySelectorAll<HTMLElement>('tr[data-index]')) {
+        const cell = row.querySelector<HTMLElement>(selector_);
+        found.set(Number(row.dataset['index']), { text: cell?.innerText ?? '', href: cell?.getAttribute('href') ?? '' });
+      }
+      box.scrollTop = box.scrollTop + box.clientHeight >= box.scrollHeight - 1 ? 0 : box.scrollTop + box.clientHeight / 4;
+    }
+    return [...found.entries()].sort(([left], [right]) => left - right).map(([, one]) => one);
+  }, selector);
 }
 
 /** Keeps what the page looks like in docs/screenshots, when PAWL_SCREENSHOTS=1. */
 export async function keepScreenshots(page: Page, name: string): Promise<void> {
   if (process.env.PAWL_SCREENSHOTS !== '1') return;
   const before = page.viewportSize();
+  // Who serves the page comes a little after the rest.
+  if (await page.locator('.state-line').count()) await expect(page.locator('.state-line .node-name')).toBeVisible();
   const shoot = (kind: string) =>
     page.screenshot({ path: join(repository, 'docs/screenshots', `${name}-${kind}.png`) });
   for (const colorScheme of ['light', 'dark'] as const) {

