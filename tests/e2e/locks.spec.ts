@@ -43,6 +43,23 @@ test.describe('the locks', () => {
     await expectFitsNarrow(page);
   });
 
+  test('run down on their own page while others change', async ({ page, agent }) => {
+    await agent.lease('import/held', 600_000);
+    await signIn(page, agent);
+    await page.goto(`${agent.url}/locks/import/held`);
+    await live(page);
+    await expect(page.locator('.ttl-text')).toContainText(/\d min/);
+    const left = async () => (await agent.api<{ remaining_ms: number }>('GET', '/locks/import/held')).body.remaining_ms;
+    await until('some seconds of it to pass', async () => (await left()) < 594_000);
+    const asOf = page.locator('.page-head .as-of time');
+    const before = (await asOf.getAttribute('datetime')) ?? '';
+    await agent.lease('import/other', 600_000);
+    await expect(asOf).not.toHaveAttribute('datetime', before);
+    const [, minutes, seconds] = /(\d+) min(?: (\d+) s)?/.exec(await page.locator('.ttl-text').innerText()) ?? [];
+    // It is told in whole seconds, rounded up, and once a second.
+    expect(Number(minutes) * 60 + Number(seconds ?? 0)).toBeLessThanOrEqual((await left()) / 1000 + 4);
+  });
+
   test('can be narrowed, sorted and sent to somebody as an address', async ({ page, agent }) => {
     for (const name of ['alpha', 'beta', 'gamma']) await agent.lease(`import/${name}`, 600_000, `owner-of-${name}`);
     const freed = await agent.lease('import/freed', 600_000);

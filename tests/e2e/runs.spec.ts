@@ -227,6 +227,8 @@ test.describe('a run', () => {
     await expect(page.getByRole('log')).toContainText('line 30');
     await expectAccessible(page);
     await expectFitsNarrow(page);
+    // It was not scrolled, its room has changed.
+    await expect(page.getByLabel('Follow the end')).toBeChecked();
     await keepScreenshots(page, 'run');
     await page.getByRole('link', { name: 'job/counts' }).click();
     await expect(page).toHaveURL(/\/locks\/job\/counts$/);

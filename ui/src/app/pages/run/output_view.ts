@@ -1,4 +1,4 @@
-import { afterRenderEffect, ChangeDetectionStrategy, Component, computed, DestroyRef, effect, ElementRef, inject, input, signal, untracked, viewChild } from '@angular/core';
+import { afterNextRender, afterRenderEffect, ChangeDetectionStrategy, Component, computed, DestroyRef, effect, ElementRef, inject, input, signal, untracked, viewChild } from '@angular/core';
 
 import { Api } from '../../core/api';
 import { Connection, Live } from '../../core/live';
@@ -63,7 +63,13 @@ export class OutputView {
       });
       cleanup(() => follower.close());
     });
-    inject(DestroyRef).onDestroy(() => untracked(this.follower)?.close());
+    const destroyed = inject(DestroyRef);
+    destroyed.onDestroy(() => untracked(this.follower)?.close());
+    afterNextRender(() => {
+      const watch = typeof ResizeObserver === 'undefined' ? null : new ResizeObserver(() => this.sized());
+      watch?.observe(this.box().nativeElement);
+      destroyed.onDestroy(() => watch?.disconnect());
+    });
     // What ended the stream of changes may have ended this one, and not have said so here.
     const live = inject(Live);
     let before: Connection = 'connecting';
@@ -88,10 +94,21 @@ export class OutputView {
     this.follower()?.pause(this.paused());
   }
 
-  // Who scrolls up wants to read; who scrolls to the end wants to follow.
+  // Who scrolls up wants to read; who scrolls to the end wants to follow. A screen that is turned says neither.
   protected scrolled(): void {
+    if (this.sized()) return;
     const box = this.box().nativeElement;
     this.atEnd.set(box.scrollHeight - box.scrollTop - box.clientHeight < endMarginPx);
+  }
+
+  private size = '';
+  private sized(): boolean {
+    const { clientWidth, clientHeight } = this.box().nativeElement;
+    const size = `${clientWidth} ${clientHeight}`;
+    if (size === this.size) return false;
+    this.size = size;
+    if (this.atEnd()) this.toEnd();
+    return true;
   }
 
   private toEnd(): void {
