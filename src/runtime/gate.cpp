@@ -37,8 +37,9 @@ boost::asio::awaitable<std::optional<ticket>> gate::enter(std::string key,
     place->timer.expires_after(wait);
     co_await place->timer.async_wait(token);
     if (place->admitted) co_return ticket{weak_from_this(), key};
-    auto& line = lines_[key];
-    std::erase(line, place);
+    // Whoever left meanwhile has passed over a place that was called off, and may have ended the
+    // line: a line that nobody is in front of would never move again.
+    if (const auto line = lines_.find(key); line != lines_.end()) std::erase(line->second, place);
     co_return std::nullopt;
 }
 
