@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
+#include "documents/documents.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -18,7 +19,7 @@ std::atomic<bool> json_logs{false};
 }  // namespace
 
 void print_json(const boost::json::value& document) {
-    std::cout << boost::json::serialize(document) << '\n' << std::flush;
+    std::cout << documents::serialize(document) << '\n' << std::flush;
 }
 
 void print_table(const std::vector<std::vector<std::string>>& rows) {
@@ -42,7 +43,7 @@ void log_as_json(bool json) { json_logs = json; }
 
 void log(log_level level, std::string_view message) {
     const auto text =
-        json_logs ? boost::json::serialize(boost::json::string{message}) : base::printable(message);
+        json_logs ? documents::serialize(boost::json::string{message}) : base::printable(message);
     switch (level) {
         case log_level::debug:
             spdlog::debug("{}", text);

@@ -2,6 +2,7 @@
 
 #include "admin/problem.hpp"
 #include "base/text.hpp"
+#include "documents/documents.hpp"
 #include "time/rfc3339.hpp"
 
 #include <openssl/evp.h>
@@ -56,7 +57,7 @@ bool names_tag(std::string_view field, std::string_view tag) {
 }  // namespace
 
 http::response json_response(unsigned status, const json::value& document) {
-    http::response made{status, json_type, json::serialize(document)};
+    http::response made{status, json_type, documents::serialize(document)};
     made.set("Cache-Control", "no-store");
     return made;
 }
@@ -65,10 +66,10 @@ http::response tagged_response(const call& asked, const json::object& document,
                                std::initializer_list<std::string_view> volatile_members) {
     json::object stable = document;
     for (const auto name : volatile_members) stable.erase(name);
-    const auto tag = tag_of(json::serialize(stable));
+    const auto tag = tag_of(documents::serialize(stable));
     http::response made{304};
     if (!names_tag(asked.request->find("if-none-match"), tag))
-        made = http::response{200, json_type, json::serialize(document)};
+        made = http::response{200, json_type, documents::serialize(document)};
     made.set("ETag", tag);
     // Kept by whoever asked, and asked about again each time.
     made.set("Cache-Control", "private, no-cache");

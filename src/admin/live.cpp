@@ -344,7 +344,7 @@ void live::tell(topic what, std::string_view name, json::object data) {
     // What was worked out before has a time of its own.
     if (!data.contains("as_of")) data["as_of"] = now_text();
     auto text = "event: " + std::string{name} + "\nid: " + std::to_string(next_id_++) +
-                "\ndata: " + json::serialize(data) + "\n\n";
+                "\ndata: " + documents::serialize(data) + "\n\n";
     const auto one = std::make_shared<const std::string>(std::move(text));
     for (auto& to : viewers_)
         if (to.wanted.contains(what)) push(to, one);

@@ -6,11 +6,13 @@
 #include "admin/queries.hpp"
 #include "base/duration.hpp"
 #include "base/text.hpp"
+#include "base/well_formed.hpp"
 #include "documents/documents.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 namespace pawl::admin {
@@ -24,6 +26,8 @@ constexpr std::string_view job_prefix = "job/";
 constexpr std::string_view reason_of_seed = "released through /api/locks/release";
 // An eviction without an answer is asked for again, so often in all.
 constexpr int eviction_attempts = 2;
+// A page that ends with a key that is no UTF-8 is that much longer at most.
+constexpr std::size_t strange_keys_max = 1'000;
 
 lease_store& store_of(const surroundings& around) { return around.core->running()->store(); }
 
@@ -58,8 +62,17 @@ awaitable<http::response> list_locks(shared_surroundings around, shared_call ask
     const auto prefix = asked->query.find("prefix");
     auto listing =
         store_of(*around).list(prefix == asked->query.end() ? "" : prefix->second, after, limit);
-    const auto found = co_await std::move(listing);
+    auto found = co_await std::move(listing);
     if (found.has_error()) co_return problem_of_page(found.error(), after);
+    // A page ends with a key that a request can name, or the next one would begin somewhere else.
+    for (std::size_t i = 0; i < strange_keys_max && !base::is_well_formed(found->next); ++i) {
+        auto going_on = store_of(*around).list(prefix == asked->query.end() ? "" : prefix->second,
+                                               found->next, 1);
+        auto more = co_await std::move(going_on);
+        if (more.has_error()) co_return problem_of(more.error());
+        std::move(more->records.begin(), more->records.end(), std::back_inserter(found->records));
+        found->next = std::move(more->next);
+    }
     co_return page_response(*asked, found->records, found->next);
 }
 
@@ -78,11 +91,13 @@ awaitable<http::response> list_active(shared_surroundings around, shared_call as
         next = found->next;
         for (const auto& one : found->records) {
             if (number(one.holder) == 0) continue;
-            // One more than fits: the next page goes on after the last that does.
-            if (active.size() == limit) co_return page_response(*asked, active, active.back().key);
+            // One more than fits: the next page goes on after the last that does, which is one that
+            // a request can name.
+            if (active.size() >= limit && base::is_well_formed(active.back().key))
+                co_return page_response(*asked, active, active.back().key);
             active.push_back(one);
         }
-        if (next.empty() || active.size() == limit) break;
+        if (next.empty() || (active.size() >= limit && base::is_well_formed(next))) break;
     }
     co_return page_response(*asked, active, next);
 }

@@ -359,7 +359,7 @@ awaitable<std::shared_ptr<const overview_document>> work_out(shared_surroundings
     co_await std::move(looking);
     const auto made = std::make_shared<overview_document>();
     made->members = std::make_shared<const json::object>(document_of(*all));
-    made->text = std::make_shared<const std::string>(json::serialize(*made->members));
+    made->text = std::make_shared<const std::string>(documents::serialize(*made->members));
     // Waiting for servers that are down is no reason to look less often.
     const bool trouble = !all->store_trouble.empty() || !all->journal_trouble.empty();
     const auto took = std::chrono::ceil<millis>(lease_clock::now() - begun);

@@ -1,5 +1,7 @@
 #include "admin/problem.hpp"
 
+#include "documents/documents.hpp"
+
 #include <string>
 #include <utility>
 
@@ -63,7 +65,7 @@ http::response problem(unsigned status, std::string_view detail, json::object mo
     what["status"] = status;
     what["detail"] = detail;
     for (auto& member : more) what[member.key()] = std::move(member.value());
-    http::response made{status, "application/problem+json", json::serialize(what)};
+    http::response made{status, "application/problem+json", documents::serialize(what)};
     made.set("Cache-Control", "no-store");
     return made;
 }

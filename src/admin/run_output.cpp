@@ -1,6 +1,7 @@
 #include "admin/run_output.hpp"
 
 #include "admin/shared_answer.hpp"
+#include "documents/documents.hpp"
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -50,7 +51,7 @@ bool may_follow(unsigned first, std::size_t place, unsigned byte) {
 }
 
 std::string event(std::string_view name, const json::object& data) {
-    return "event: " + std::string{name} + "\ndata: " + json::serialize(data) + "\n\n";
+    return "event: " + std::string{name} + "\ndata: " + documents::serialize(data) + "\n\n";
 }
 
 std::string output_event(std::uint64_t offset, const std::string& text, std::uint64_t next) {

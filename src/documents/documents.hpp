@@ -22,6 +22,9 @@
 
 namespace pawl::documents {
 
+// JSON as it is sent and printed: UTF-8, though keys and owners may be any bytes.
+std::string serialize(const boost::json::value& document);
+
 std::string time_text(std::int64_t unix_millis);
 // A string, or null.
 boost::json::value time_or_null(const std::optional<std::int64_t>& unix_millis);

@@ -1,6 +1,6 @@
 #include "metrics/instruments.hpp"
 
-#include "metrics/label_text.hpp"
+#include "base/well_formed.hpp"
 #include "metrics/measured_store.hpp"
 #include "metrics/process_facts.hpp"
 #include "metrics/sample_shelf.hpp"
@@ -38,7 +38,7 @@ MetricFamily instants_of(const char* name, const char* help, const char* label,
                          const std::vector<std::pair<std::string, std::int64_t>>& instants) {
     std::map<std::string, std::int64_t> latest;
     for (const auto& [who, when] : instants) {
-        auto text = label_text(who);
+        auto text = base::well_formed(who);
         if (latest.size() == labels_max && latest.count(text) == 0) text = other_label;
         auto& known = latest[text];
         known = std::max(known, when);

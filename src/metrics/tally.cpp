@@ -1,6 +1,6 @@
 #include "metrics/tally.hpp"
 
-#include "metrics/label_text.hpp"
+#include "base/well_formed.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -187,9 +187,9 @@ tally::tally(const build_facts& facts) {
         .Name("pawl_build_info")
         .Help("Always 1; its labels say what was built.")
         .Register(registry_)
-        .Add({{"version", label_text(facts.version)},
-              {"revision", label_text(facts.revision)},
-              {"compiler", label_text(facts.compiler)}})
+        .Add({{"version", base::well_formed(facts.version)},
+              {"revision", base::well_formed(facts.revision)},
+              {"compiler", base::well_formed(facts.compiler)}})
         .Set(1);
 }
 
@@ -208,7 +208,7 @@ void tally::held_for(millis how_long) { hold_->Observe(seconds(how_long)); }
 
 void tally::refused(std::string_view resource) {
     refused_total_.fetch_add(1, std::memory_order_relaxed);
-    auto label = label_text(resource);
+    auto label = base::well_formed(resource);
     const std::lock_guard lock{mutex_};
     if (resources_.size() >= labels_max && resources_.count(label) == 0) label = other_label;
     auto& counted = resources_[label];
@@ -247,7 +247,7 @@ tally::job_series tally::make_series(const std::string& label) {
 }
 
 tally::job_series& tally::series_of(const std::string& job) {
-    auto label = label_text(job);
+    auto label = base::well_formed(job);
     if (const auto found = jobs_.find(label); found != jobs_.end()) return found->second;
     if (jobs_.size() >= labels_max) label = other_label;
     if (const auto found = jobs_.find(label); found != jobs_.end()) return found->second;
@@ -331,7 +331,7 @@ tally::jobs::iterator tally::drop(jobs::iterator which) {
 void tally::keep_jobs(const std::vector<std::string>& names) {
     const std::lock_guard lock{mutex_};
     std::set<std::string> kept;
-    for (const auto& name : names) kept.insert(label_text(name));
+    for (const auto& name : names) kept.insert(base::well_formed(name));
     for (auto which = jobs_.begin(); which != jobs_.end();) {
         which->second.configured = kept.count(which->first) == 1 || which->first == other_label;
         const bool gone = !which->second.configured && which->second.running == 0;
@@ -345,7 +345,7 @@ void tally::keep_jobs(const std::vector<std::string>& names) {
 void tally::served(std::string_view route, unsigned status, std::chrono::nanoseconds took) {
     http_seconds_->Observe(seconds(took));
     const std::lock_guard lock{mutex_};
-    std::pair served_by{label_text(route), status};
+    std::pair served_by{base::well_formed(route), status};
     if (served_.size() >= labels_max && served_.count(served_by) == 0)
         served_by.first = other_label;
     auto& counted = served_[served_by];

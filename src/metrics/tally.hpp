@@ -28,6 +28,9 @@
 
 namespace pawl::metrics {
 
+// What names are counted under where there are too many.
+constexpr std::string_view other_label = "_other";
+
 // The verbs of a store, and the look at its health.
 enum class verb {
     acquire,

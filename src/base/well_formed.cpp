@@ -1,8 +1,8 @@
-#include "metrics/label_text.hpp"
+#include "base/well_formed.hpp"
 
 #include <cstddef>
 
-namespace pawl::metrics {
+namespace pawl::base {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
@@ -40,20 +40,29 @@ std::size_t character_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-std::string label_text(std::string_view name) {
-    std::string text;
-    text.reserve(name.size());
-    for (std::size_t at = 0; at < name.size();) {
-        const auto length = character_at(name, at);
+std::string well_formed(std::string_view text) {
+    std::string made;
+    made.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) {
+        const auto length = character_at(text, at);
         if (length == 0) {
-            text += replacement;
+            made += replacement;
             ++at;
         } else {
-            text += name.substr(at, length);
+            made += text.substr(at, length);
             at += length;
         }
     }
-    return text;
+    return made;
 }
 
-}  // namespace pawl::metrics
+bool is_well_formed(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const auto length = character_at(text, at);
+        if (length == 0) return false;
+        at += length;
+    }
+    return true;
+}
+
+}  // namespace pawl::base
