@@ -45,6 +45,7 @@ struct verifier::check {
     std::string digest{};
     std::uint64_t generation = 0;
     std::optional<judgement> found{};
+    std::string hash{};                 // of the user whose credential it is, once that is found
     boost::asio::steady_timer settled;  // cancelled then, which wakes all of them
 };
 
@@ -106,7 +107,7 @@ awaitable<judgement> verifier::judge(credential shown) {
     shown.peer = address_group(shown.peer);
     auto digest = digests_.of(shown.name, shown.token);
     if (const auto found = unsettled_.find(digest); found != unsettled_.end())
-        return answer_of(found->second, false);
+        return answer_of(shared_from_this(), found->second, false);
 
     auto one = std::make_shared<check>(loop_, std::make_shared<credential>(std::move(shown)));
     one->digest = std::move(digest);
@@ -116,7 +117,7 @@ awaitable<judgement> verifier::judge(credential shown) {
         right.is = judgement::kind::right;
         right.who = *known;
         one->found = std::move(right);
-        return answer_of(std::move(one), false);
+        return answer_of(shared_from_this(), std::move(one), false);
     }
     // The same mistake again is no guess, and costs nothing: it does not count.
     if (const judgement* known = wrong_.use(one->digest, now); known != nullptr)
@@ -125,7 +126,7 @@ awaitable<judgement> verifier::judge(credential shown) {
         one->found = std::move(*refused);
     else
         begin(one);
-    return answer_of(std::move(one), true);
+    return answer_of(shared_from_this(), std::move(one), true);
 }
 
 void verifier::begin(shared_check one) {
@@ -148,7 +149,9 @@ void verifier::begin(shared_check one) {
     boost::asio::co_spawn(loop_.context(), work(shared_from_this()), net::unattended{});
 }
 
-awaitable<judgement> verifier::answer_of(shared_check one, bool is_first) {
+awaitable<judgement> verifier::answer_of(std::shared_ptr<verifier> me, shared_check one,
+                                         bool is_first) {
+    const bool is_old = !one->found;
     while (!one->found) {
         auto token = boost::asio::as_tuple(boost::asio::use_awaitable);
         auto waiting = one->settled.async_wait(token);
@@ -156,6 +159,12 @@ awaitable<judgement> verifier::answer_of(shared_check one, bool is_first) {
     }
     judgement found = *one->found;
     found.fresh = found.fresh && is_first;
+    // Whoever was right may have gone, or changed, before those who wait had their turn.
+    if (is_old && found.is == judgement::kind::right) {
+        const auto* still = me->find(found.who.name);
+        if (still == nullptr || still->role != found.who.role || still->token_hash != one->hash)
+            co_return judgement{};
+    }
     co_return found;
 }
 
@@ -222,6 +231,7 @@ awaitable<judgement> verifier::find_out(std::shared_ptr<verifier> me, shared_che
         found.is = judgement::kind::right;
         found.who.name = user.name;
         found.who.role = user.role;
+        one->hash = user.token_hash;
         break;
     }
     found.fresh = true;

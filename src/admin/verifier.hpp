@@ -84,7 +84,8 @@ private:
     // it takes the same time.
     std::vector<config::user_settings> candidates_for(const credential& shown) const;
 
-    static boost::asio::awaitable<judgement> answer_of(shared_check one, bool is_first);
+    static boost::asio::awaitable<judgement> answer_of(std::shared_ptr<verifier> me,
+                                                       shared_check one, bool is_first);
     // Works off the line. REQUIRES: nobody else does.
     static boost::asio::awaitable<void> work(std::shared_ptr<verifier> me);
     static boost::asio::awaitable<judgement> find_out(std::shared_ptr<verifier> me,

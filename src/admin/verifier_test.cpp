@@ -103,6 +103,29 @@ awaitable<judgement> ask_and_replace(std::shared_ptr<verifier> whom, credential 
     co_return co_await std::move(judging);
 }
 
+// Two show the same at the same time, and the users are replaced between their answers.
+awaitable<int> ask_twice_and_replace(std::shared_ptr<verifier> whom, credential what,
+                                     std::shared_ptr<std::vector<config::user_settings>> users,
+                                     net::loop* where, std::shared_ptr<std::vector<kind>> told) {
+    const auto done = std::make_shared<boost::asio::steady_timer>(
+        where->get_executor(), boost::asio::steady_timer::time_point::max());
+    const auto ask_once = [=]() -> awaitable<void> {
+        auto judging = whom->judge(what);
+        const auto found = co_await std::move(judging);
+        told->push_back(found.is);
+        if (told->size() == 1) whom->replace_users(*users);
+        if (told->size() == 2) done->cancel();
+    };
+    for (int i = 0; i < 2; ++i)
+        boost::asio::co_spawn(where->context(), ask_once, net::unattended{});
+    while (told->size() < 2) {
+        auto token = boost::asio::as_tuple(boost::asio::use_awaitable);
+        auto waiting = done->async_wait(token);
+        co_await std::move(waiting);
+    }
+    co_return 0;
+}
+
 class Verifier : public testing::Test {
 protected:
     void with(std::vector<config::user_settings> users, verifier_rules rules = {}) {
@@ -336,6 +359,20 @@ TEST_F(Verifier, AUserWhoComesMeanwhileIsRightTheNextTime) {
     const auto then = std::make_shared<std::vector<config::user_settings>>(std::vector{bob});
     EXPECT_EQ(where.wait_for(ask_and_replace(whom, shown("", bobs), then, &where)).is, kind::wrong);
     EXPECT_EQ(judge(shown("", bobs)).is, kind::right);
+}
+
+// Goal: nobody is let in, or begins a session, as a user who has gone while his credential was
+// found to be right. Method: of two who wait for the same hash the first replaces the users.
+TEST_F(Verifier, WhoIsRightByWhatIsNoMoreIsWrong) {
+    for (const auto& then : {std::vector<config::user_settings>{},
+                             std::vector{user("alice", alices, config::user_role::viewer)},
+                             std::vector{user("alice", bobs, config::user_role::admin)}}) {
+        with({user("alice", alices, config::user_role::admin)});
+        const auto told = std::make_shared<std::vector<kind>>();
+        const auto users = std::make_shared<std::vector<config::user_settings>>(then);
+        where.wait_for(ask_twice_and_replace(whom, shown("", alices), users, &where, told));
+        EXPECT_THAT(*told, testing::ElementsAre(kind::right, kind::wrong));
+    }
 }
 
 // By the median of nine, in turns; a name that is refused at once would take no time at all.
