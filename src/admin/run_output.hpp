@@ -50,7 +50,8 @@ public:
     static boost::asio::awaitable<void> follow(self_ptr self, std::string id, std::uint64_t offset,
                                                std::shared_ptr<http::body_stream> where);
 
-    std::size_t followers() const noexcept { return followers_; }
+    // The place of a follower, who has it for as long as he keeps it. None: followers_max have one.
+    static std::shared_ptr<void> take_place(self_ptr self);
 
 private:
     struct glimpse;

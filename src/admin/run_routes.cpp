@@ -130,7 +130,8 @@ std::uint64_t follow_from(const http::request& request, std::int64_t offset) {
     const auto last = request.find("last-event-id");
     std::uint64_t place = 0;
     const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), place);
-    const bool whole = !last.empty() && error == std::errc{} && end == last.data() + last.size();
+    const bool whole = !last.empty() && error == std::errc{} && end == last.data() + last.size() &&
+                       place <= static_cast<std::uint64_t>(offset_max);
     return whole ? place : static_cast<std::uint64_t>(offset);
 }
 
@@ -138,7 +139,9 @@ std::uint64_t follow_from(const http::request& request, std::int64_t offset) {
 awaitable<http::response> follow(shared_surroundings around, std::shared_ptr<run_output> outputs,
                                  shared_call asked, std::int64_t offset) {
     const auto id = asked->path.at("id");
-    if (outputs->followers() >= followers_max) {
+    // Taken before anything is waited for, so that many who come at once are counted as well.
+    auto place = run_output::take_place(outputs);
+    if (!place) {
         auto full = problem(503, "there are " + std::to_string(followers_max) +
                                      " followers already; try again later, or read by parts");
         full.set("Retry-After", "5");
@@ -160,7 +163,7 @@ awaitable<http::response> follow(shared_surroundings around, std::shared_ptr<run
     http::response made{200};
     made.set("Content-Type", "text/event-stream");
     made.set("Cache-Control", "no-store");
-    made.stream = [outputs, id, from](std::shared_ptr<http::body_stream> where) {
+    made.stream = [outputs, id, from, place](std::shared_ptr<http::body_stream> where) {
         return run_output::follow(outputs, id, from, std::move(where));
     };
     co_return made;

@@ -334,6 +334,38 @@ TEST(RunRoutes, AFollowerWhoComesBackGoesOnWhereHeWas) {
     EXPECT_THAT(one.ears->text(), testing::Not(HasSubstr("one")));
 }
 
+// What is beyond any output is no place of ours: who sends it would wait for ever.
+TEST(RunRoutes, AFollowerWhoseLastEventIsNoneOfOursBeginsAtTheStart) {
+    run_world world;
+    world.begin_run("1");
+    world.write("1", 0, "one\n");
+    world.end_run("1");
+    follower one{world, "1", {{"last-event-id", "18446744073709551615"}}};
+    ASSERT_TRUE(one.ears->hears("event: end"));
+    EXPECT_THAT(one.ears->text(), HasSubstr("{\"offset\":0,\"text\":\"one\\n\"}"));
+}
+
+// Goal: so many follow and no more, though they come at once. Method: all ask before the journal
+// has answered anybody; a place that is given back is had by the next.
+TEST(RunRoutes, WhoeverFollowsHasOneOfTheFewPlaces) {
+    run_world world;
+    world.begin_run("1");
+    asked what{"GET", "/api/v1/runs/1/output"};
+    what.fields.push_back({"accept", "text/event-stream"});
+    std::vector<std::future<http::response>> all;
+    world.on_loop([&] {
+        for (std::size_t i = 0; i < followers_max + 10; ++i) all.push_back(world.begin(what));
+    });
+    std::vector<http::response> answers;
+    for (auto& one : all) answers.push_back(one.get());
+    const auto refused = std::count_if(answers.begin(), answers.end(),
+                                       [](const auto& one) { return one.status == 503; });
+    EXPECT_EQ(refused, 10);
+    EXPECT_EQ(world.ask(what).status, 503u);
+    answers.clear();
+    EXPECT_EQ(world.ask(what).status, 200u);
+}
+
 TEST(RunRoutes, ARunMayBeFollowedBeforeItBegins) {
     run_world world;
     world.trigger("1");
