@@ -90,6 +90,8 @@ void api::secure(http::response& made) const {
 
 http::response api::refuse(unsigned status, std::string_view detail) const {
     auto made = problem(status, detail);
+    // There is room again as soon as others have their answers.
+    if (status == 503) made.set("Retry-After", "1");
     secure(made);
     return made;
 }

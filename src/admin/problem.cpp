@@ -1,6 +1,7 @@
 #include "admin/problem.hpp"
 
 #include "documents/documents.hpp"
+#include "http/response_head.hpp"
 
 #include <string>
 #include <utility>
@@ -13,45 +14,6 @@ namespace json = boost::json;
 // How long to leave a store alone that did not answer.
 constexpr std::string_view retry_seconds = "1";
 
-std::string_view title_of(unsigned status) {
-    switch (status) {
-        case 400:
-            return "Bad Request";
-        case 401:
-            return "Unauthorized";
-        case 403:
-            return "Forbidden";
-        case 404:
-            return "Not Found";
-        case 405:
-            return "Method Not Allowed";
-        case 408:
-            return "Request Timeout";
-        case 409:
-            return "Conflict";
-        case 410:
-            return "Gone";
-        case 413:
-            return "Content Too Large";
-        case 415:
-            return "Unsupported Media Type";
-        case 429:
-            return "Too Many Requests";
-        case 431:
-            return "Request Header Fields Too Large";
-        case 500:
-            return "Internal Server Error";
-        case 501:
-            return "Not Implemented";
-        case 502:
-            return "Bad Gateway";
-        case 503:
-            return "Service Unavailable";
-        default:
-            return "Error";
-    }
-}
-
 }  // namespace
 
 http::response problem(unsigned status, std::string_view detail) {
@@ -61,7 +23,7 @@ http::response problem(unsigned status, std::string_view detail) {
 http::response problem(unsigned status, std::string_view detail, json::object more) {
     json::object what;
     what["type"] = "about:blank";
-    what["title"] = title_of(status);
+    what["title"] = http::reason_of(status);
     what["status"] = status;
     what["detail"] = detail;
     for (auto& member : more) what[member.key()] = std::move(member.value());
