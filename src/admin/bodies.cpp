@@ -76,6 +76,22 @@ http::response tagged_response(const call& asked, const json::object& document,
     return made;
 }
 
+fixed_document::fixed_document(const json::object& document)
+    : text{std::make_shared<const std::string>(documents::serialize(document))},
+      tag{tag_of(*text)} {}
+
+http::response tagged_response(const call& asked, const fixed_document& document) {
+    http::response made{304};
+    if (!names_tag(asked.request->find("if-none-match"), document.tag)) {
+        made = http::response{200};
+        made.set("Content-Type", json_type);
+        made.shared_body = document.text;
+    }
+    made.set("ETag", document.tag);
+    made.set("Cache-Control", "private, no-cache");
+    return made;
+}
+
 body_reader::body_reader(const http::request& request,
                          std::initializer_list<std::string_view> known) {
     if (!request.body.empty()) read(request, {known.begin(), known.end()});

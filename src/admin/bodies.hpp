@@ -27,6 +27,14 @@ http::response json_response(unsigned status, const boost::json::value& document
 http::response tagged_response(const call& asked, const boost::json::object& document,
                                std::initializer_list<std::string_view> volatile_members = {});
 
+// A document that never changes: worked out once, and shared by all answers.
+struct fixed_document {
+    explicit fixed_document(const boost::json::object& document);
+    std::shared_ptr<const std::string> text;
+    std::string tag;
+};
+http::response tagged_response(const call& asked, const fixed_document& document);
+
 // The members of a JSON object in a request's body, taken one by one. What is wrong is remembered,
 // the first fault only, as one line that names the member; ask fault() when all has been taken.
 class body_reader {

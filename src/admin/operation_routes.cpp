@@ -139,7 +139,7 @@ private:
     shared_surroundings around_;
     std::shared_ptr<shared_answer<bool>> well_;
     std::shared_ptr<text_answer> unready_, metrics_;
-    const boost::json::object document_ = boost::json::parse(embedded::openapi_json).as_object();
+    const fixed_document document_{boost::json::parse(embedded::openapi_json).as_object()};
 };
 
 template <class Answer>
