@@ -116,7 +116,8 @@ millis direct_desk::release(const eviction& what) {
     audit_where_possible(options_, "lock.release", shown.key,
                          documents::eviction_detail(shown, what.reason));
     const auto after = store().inspect(shown.key);
-    return after ? after->remaining : millis{0};
+    // What the next holder has left is no wait: the key was free when it was granted to him.
+    return after && number(after->holder) == 0 ? after->remaining : millis{0};
 }
 
 // -- jobs

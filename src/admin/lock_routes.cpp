@@ -228,7 +228,9 @@ awaitable<http::response> carry_out(shared_surroundings around, shared_call aske
     auto looking = store_of(*around).inspect(lock.key);
     const auto after = co_await std::move(looking);
     auto free_in = std::min(delay, lock.remaining);
-    if (after.has_value()) free_in = *after ? (*after)->remaining : millis{0};
+    // What the next holder has left is no wait: the key was free when it was granted to him.
+    if (after.has_value())
+        free_in = *after && number((*after)->holder) == 0 ? (*after)->remaining : millis{0};
     json::object document;
     document["key"] = lock.key;
     document["fence_token"] = number(lock.holder);
