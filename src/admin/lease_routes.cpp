@@ -259,25 +259,24 @@ std::variant<named_lease, http::response> lease_of(const call& asked) {
     return which;
 }
 
-// Tokens of runs are shown to everybody, and their agents alone stop the run before its lease ends:
-// whoever else takes it does so by force, with a delay and a reason, in the audit (rule 5).
+// Tokens of runs are shown to everybody, and whoever runs them alone stops them before their lease
+// ends: anybody else takes it by force, with a delay and a reason, in the audit (rule 5).
 awaitable<std::optional<http::response>> run_fault(shared_state state, named_lease which) {
-    const auto of = job_of(which.key);
-    if (!of || !state->around->records) co_return std::nullopt;
-    run_filter started;
-    started.job = of->job;
-    started.status = run_status::started;
-    auto listing = state->around->records->list_runs(std::move(started), "", page_limit_max);
-    const auto runs = co_await std::move(listing);
-    if (runs.has_error()) co_return problem_of(runs.error());
-    const auto same = std::find_if(
-        runs->records.begin(), runs->records.end(),
-        [&](const run_record& run) { return run.key == which.key && run.token == which.token; });
-    if (same == runs->records.end()) co_return std::nullopt;
+    const bool is_jobs = job_of(which.key).has_value();
+    // What a client was granted here is no run's, and need not wait for the journal.
+    if (!is_jobs && state->granted_at.contains({which.token, which.key})) co_return std::nullopt;
+    auto finding = find_holding_run(state->around, which.key, which.token);
+    const auto found = co_await std::move(finding);
+    // Under other keys than those of jobs most leases are clients' own, which must not be lost
+    // because the journal is.
+    if (found.trouble && !is_jobs) co_return std::nullopt;
+    if (found.trouble) co_return problem_of(*found.trouble);
+    if (!found.run) co_return std::nullopt;
     co_return problem(403, "the lease of '" + base::printable(which.key) + "' is that of run " +
-                               base::printable(same->id) +
-                               ", which its agent keeps: cancel the run, or release the lock by "
-                               "force at /api/v1/locks/release");
+                               base::printable(found.run->id) + ", which " +
+                               base::printable(found.run->node) +
+                               " keeps: cancel the run, or release the lock by force at "
+                               "/api/v1/locks/release");
 }
 
 http::response lost_problem(const named_lease& which) {

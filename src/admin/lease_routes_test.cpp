@@ -125,6 +125,30 @@ TEST(Leases, TheLeaseOfARunIsItsAgentsToRenewAndToRelease) {
     EXPECT_EQ(world.release(own).status, 204u);
 }
 
+// The same goes for what `pawl exec` runs, under a key of any name. But no client loses a lease of
+// its own because the journal is away.
+TEST(Leases, TheLeaseOfACommandIsNotAnOperatorsToRelease) {
+    const api_store where;
+    lease_world world{where}, other{where};
+    const auto made = world.acquire(R"({"key": "backup", "ttl_ms": 30000})");
+    const fence_token token{static_cast<std::uint64_t>(number_in(made, "fence_token"))};
+    const auto place = field_in(made, "Location");
+    run_start start{"run-1", "backup", "backup"};
+    start.token = token;
+    start.node = "node-b";
+    world.journal([&](pawl::journal& records) { return records.begin(start); });
+    for (const auto& one : {asked{"DELETE", place}, asked{"PUT", place, R"({"ttl_ms": 60000})"}}) {
+        const auto told = other.ask(one);
+        EXPECT_EQ(told.status, 403u) << one.method << ' ' << told.body;
+        EXPECT_THAT(text_in(told, "detail"), HasSubstr("run-1, which node-b keeps"));
+    }
+    EXPECT_EQ(world.inspect("backup")->holder, token);
+    const auto own = world.acquire(R"({"key": "own", "ttl_ms": 30000})");
+    world.where().journal_faults->fail_all = errc::unreachable;
+    EXPECT_EQ(other.ask({"PUT", field_in(own, "Location"), R"({"ttl_ms": 30000})"}).status, 200u);
+    EXPECT_EQ(other.ask({"DELETE", field_in(own, "Location")}).status, 204u);
+}
+
 TEST(Leases, AKeyWithSlashesIsTheSameEncodedOrNot) {
     lease_world world;
     const auto made = world.acquire(R"({"key": "a/b/c", "ttl_ms": 30000})");

@@ -26,6 +26,8 @@ constexpr std::string_view job_prefix = "job/";
 constexpr std::string_view reason_of_seed = "released through /api/locks/release";
 // An eviction without an answer is asked for again, so often in all.
 constexpr int eviction_attempts = 2;
+// Of the started runs of one job: as many as it can have partitions.
+constexpr int run_pages_max = 2;
 // A page that ends with a key that is no UTF-8 is that much longer at most.
 constexpr std::size_t strange_keys_max = 1'000;
 
@@ -102,31 +104,6 @@ awaitable<http::response> list_active(shared_surroundings around, shared_call as
     co_return page_response(*asked, active, next);
 }
 
-// What holds the lock, as far as the journal knows.
-struct holding_run {
-    std::optional<run_record> run;
-    std::string trouble;  // why the journal did not say
-};
-
-awaitable<holding_run> find_run(shared_surroundings around, record lock, std::string job) {
-    holding_run found;
-    if (!around->records || number(lock.holder) == 0) co_return found;
-    run_filter which;
-    which.job = std::move(job);
-    which.status = run_status::started;
-    auto listing = around->records->list_runs(which, "", page_limit_max);
-    const auto runs = co_await std::move(listing);
-    if (runs.has_error()) {
-        found.trouble = runs.error().detail;
-        co_return found;
-    }
-    const auto same = std::find_if(
-        runs->records.begin(), runs->records.end(),
-        [&](const run_record& run) { return run.key == lock.key && run.token == lock.holder; });
-    if (same != runs->records.end()) found.run = *same;
-    co_return found;
-}
-
 awaitable<http::response> show_lock(shared_surroundings around, shared_call asked) {
     const auto& key = asked->path.find("key")->second;
     if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
@@ -136,8 +113,7 @@ awaitable<http::response> show_lock(shared_surroundings around, shared_call aske
     if (!*seen) co_return no_such_lock(key);
     const auto& lock = **seen;
     const auto of = job_of(key);
-    // A run of `pawl exec`, or of a program, is written down under its key.
-    auto finding = find_run(around, lock, of ? of->job : key);
+    auto finding = find_holding_run(around, key, lock.holder);
     const auto holder = co_await std::move(finding);
     auto document = documents::json_of(lock);
     document["newest_token"] = number(lock.last_token);
@@ -146,7 +122,7 @@ awaitable<http::response> show_lock(shared_surroundings around, shared_call aske
     document["partition"] = of ? of->partition : 0;
     document["run"] = nullptr;
     if (holder.run) document["run"] = documents::json_of(*holder.run);
-    if (!holder.trouble.empty()) document["run_unknown"] = holder.trouble;
+    if (holder.trouble) document["run_unknown"] = holder.trouble->detail;
     document["as_of"] = time_text_of_now();
     co_return tagged_response(*asked, document, {"as_of"});
 }
@@ -307,6 +283,36 @@ std::optional<job_key> job_of(std::string_view key) {
         std::from_chars(rest.data(), rest.data() + rest.size(), found.partition);
     if (error != std::errc{} || end != rest.data() + rest.size()) return std::nullopt;
     return found;
+}
+
+awaitable<holding_run> find_holding_run(shared_surroundings around, std::string key,
+                                        fence_token holder) {
+    holding_run found;
+    if (!around->records || number(holder) == 0) co_return found;
+    run_filter which;
+    which.status = run_status::started;
+    // A run of `pawl exec`, or of a program, is written down under its key.
+    const auto of = job_of(key);
+    which.job = of ? of->job : key;
+    std::string after;
+    for (int read = 0; read < run_pages_max; ++read) {
+        auto listing = around->records->list_runs(which, after, page_limit_max);
+        auto runs = co_await std::move(listing);
+        if (runs.has_error()) {
+            found.trouble = std::move(runs).error();
+            co_return found;
+        }
+        const auto same = std::find_if(
+            runs->records.begin(), runs->records.end(),
+            [&](const run_record& run) { return run.key == key && run.token == holder; });
+        if (same != runs->records.end()) {
+            found.run = std::move(*same);
+            co_return found;
+        }
+        after = std::move(runs->next);
+        if (after.empty()) break;
+    }
+    co_return found;
 }
 
 routes lock_routes(shared_surroundings around) {

@@ -21,6 +21,14 @@ struct job_key {
 };
 std::optional<job_key> job_of(std::string_view key);
 
+// The run that holds a key under a token, as far as the journal knows.
+struct holding_run {
+    std::optional<run_record> run{};
+    std::optional<failure> trouble{};  // why the journal did not say
+};
+boost::asio::awaitable<holding_run> find_holding_run(shared_surroundings around, std::string key,
+                                                     fence_token holder);
+
 routes lock_routes(shared_surroundings around);
 
 }  // namespace pawl::admin
