@@ -2,6 +2,8 @@
 
 #include "net/byte_stream.hpp"
 
+#include <pawl/clock.hpp>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -11,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 
 namespace pawl::client {
 namespace {
@@ -73,7 +76,8 @@ public:
         : executor_{loop.get_executor()},
           stream_{std::make_shared<net::byte_stream>(executor_)},
           where_{where},
-          trust_{std::move(trust)} {
+          trust_{std::move(trust)},
+          how_{how} {
         parser_.header_limit(head_bytes_max);
         parser_.eager(true);
         if (how == length::endless)
@@ -83,6 +87,7 @@ public:
     }
 
     static async<answer> begin(std::shared_ptr<talk> self, std::string request, errc unanswered) {
+        self->until_ = lease_clock::now() + self->where_.timeout;
         const auto guard = std::make_shared<watch>(self->stream_, self->executor_);
         guard->begin(self->where_.timeout);
         auto talking = talk_first(self, std::move(request), unanswered);
@@ -101,7 +106,7 @@ public:
         while (self->parser_.get().body().empty()) {
             if (self->parser_.is_done()) co_return std::optional<std::string>{};
             const auto guard = std::make_shared<watch>(self->stream_, self->executor_);
-            guard->begin(self->where_.timeout);
+            guard->begin(self->time_left());
             auto receiving = receive(self, errc::unreachable);
             auto done = co_await std::move(receiving);
             guard->end();
@@ -120,6 +125,11 @@ public:
     }
 
 private:
+    // For the next piece: a stream may go on, while an answer has to come whole in its time.
+    millis time_left() const {
+        if (how_ == length::endless) return where_.timeout;
+        return std::max(std::chrono::ceil<millis>(until_ - lease_clock::now()), millis{0});
+    }
     std::string place() const { return text_of(where_) + ": "; }
     std::string too_late() const {
         return "no answer within " + base::format_duration(where_.timeout);
@@ -211,7 +221,9 @@ private:
     std::shared_ptr<net::byte_stream> stream_;
     address where_;
     std::shared_ptr<boost::asio::ssl::context> trust_;
+    length how_;
     // State
+    instant until_{};  // of an answer that has an end
     bool sent_ = false;
     std::string waiting_;
     std::array<char, piece_bytes> piece_{};

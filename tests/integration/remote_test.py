@@ -123,10 +123,16 @@ class Somebody(http.server.BaseHTTPRequestHandler):
                 "/other": b'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{"locks": 7}',
                 "/cut": b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{",
                 "/noise": b"\x00\x01\x02 no protocol at all\r\n\r\n",
-                "/huge": b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"}
+                "/huge": b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+                "/drip": b"HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\n"}
         self.wfile.write(said.get(self.path[:self.path.index("/api")], b""))
         if self.path.startswith("/mute"):
             self.server.leaving.wait(30)
+        if self.path.startswith("/drip"):
+            for _ in range(300):
+                self.wfile.write(b" ")
+                if self.server.leaving.wait(0.1):
+                    return
 
     def log_message(self, *_):
         pass
@@ -144,7 +150,8 @@ class Trouble(RemoteCase):
         for path, status, says in (("elsewhere", 78, "is not followed"), ("page", 78, "not one of an agent's API"), ("text", 78, "no JSON"),
                                    ("other", 78, "'locks' of the list of locks must be a list"), ("cut", 69, "closed within an answer"),
                                    ("noise", 78, "no answer of an agent"), ("huge", 78, "no answer of an agent"), ("nothing", 69, "without an answer"),
-                                   ("mute?timeout=200ms", 69, "no answer within 200ms")):
+                                   ("mute?timeout=200ms", 69, "no answer within 200ms"),
+                                   ("drip?timeout=500ms", 69, "no answer within 500ms")):
             self.assert_one_line(pawl("locks", "ls", env=environment(PAWL_URL=f"{url}/{path}")), status, says)
 
     def test_output_is_followed_as_it_is_written(self):
