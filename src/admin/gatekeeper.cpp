@@ -117,6 +117,7 @@ public:
     net::loop& loop() { return *parts_.loop; }
     void replace_users(std::vector<config::user_settings> users);
     bool still_admits(const http::request& request, access needs);
+    bool has_users() const { return verifier_->has_users(); }
     void set_origin(std::string url) { origin_ = std::move(url); }
     std::string login_link();
 
@@ -257,7 +258,8 @@ void gatekeeper::state::replace_users(std::vector<config::user_settings> users) 
         if (parts_.say)
             parts_.say(schedule::tone::warn,
                        "no [[user]] is configured any more: a login link is the only way in");
-        show_next_link();
+        // Before the API listens there is nowhere to lead to, and it shows one when it does.
+        if (!origin_.empty()) show_next_link();
     }
 }
 
@@ -445,6 +447,7 @@ routes gatekeeper::session_routes() {
     return some;
 }
 
+bool gatekeeper::has_users() const { return state_->has_users(); }
 void gatekeeper::set_origin(std::string url) { state_->set_origin(std::move(url)); }
 std::string gatekeeper::login_link() { return state_->login_link(); }
 

@@ -58,6 +58,7 @@ public:
     // POST, GET and DELETE /api/v1/session, and GET /login.
     routes session_routes();
 
+    bool has_users() const;
     // Of the page, for login links: http://127.0.0.1:7295.
     void set_origin(std::string url);
     // A fresh login link, when no user is configured; it works once, from this machine only.

@@ -116,7 +116,8 @@ void service::listening(std::uint16_t port) {
     const auto where = url(port);
     say(tone::info, "listening on " + where);
     gate_->set_origin(where);
-    if (parts_.users.empty() && parts_.show_link) parts_.show_link(gate_->login_link());
+    // Users may have come, or gone, while the port was somebody else's.
+    if (!gate_->has_users() && parts_.show_link) parts_.show_link(gate_->login_link());
 }
 
 result<void> service::listen_once() {

@@ -35,9 +35,9 @@ def bearer(token):
 
 
 class AccessCase(Case):
-    def agent(self, *blocks):
-        port = free_port()
-        agent = Agent(self.folder, "node-a", self.store, blocks, listen=f"127.0.0.1:{port}")
+    def agent(self, *blocks, port=None, name="node-a"):
+        port = port or free_port()
+        agent = Agent(self.folder, name, self.store, blocks, listen=f"127.0.0.1:{port}")
         agent.port = port
         self.addCleanup(agent.kill)
         return agent.start()
@@ -235,3 +235,27 @@ class LoginLink(AccessCase):
         until(lambda: self.ask(agent, "GET", "/api/v1/locks", bearer(token)).status == 200)
         self.assertEqual(self.ask(agent, "GET", "/api/v1/locks", session).status, 401)
         self.assertEqual(self.ask(agent, "GET", self.link(agent, 1)).status, 404)
+
+    def has_the_port_after_a_reload(self, before, after):
+        """An agent whose port is somebody else's while its users change."""
+        first = self.agent()
+        agent = self.agent(job("a", "true"), *before, port=first.port, name="node-b")
+        agent.says("jobs run without the API")
+        agent.write(job("a", "true"), *after)
+        agent.signal(signal.SIGHUP)
+        agent.says("the configuration is in force")
+        first.kill()
+        agent.says(f"listening on http://127.0.0.1:{agent.port}")
+        return agent
+
+    def test_a_link_is_shown_for_users_that_have_gone_before_the_port_was_had(self):
+        _, block = user("alice", "viewer")
+        agent = self.has_the_port_after_a_reload([block], [])
+        self.assertEqual(self.ask(agent, "GET", self.link(agent)).status, 303)
+        self.assertNotIn("open /login", agent.log())
+
+    def test_no_link_is_shown_for_users_that_have_come_before_the_port_was_had(self):
+        token, block = user("alice", "viewer")
+        agent = self.has_the_port_after_a_reload([], [block])
+        self.assertEqual(self.ask(agent, "GET", "/api/v1/locks", bearer(token)).status, 200)
+        self.assertNotIn("/login?once=", agent.log())
