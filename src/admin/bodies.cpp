@@ -105,8 +105,13 @@ void body_reader::read(const http::request& request, const std::vector<std::stri
     json::parse_options how;
     how.max_depth = depth_max;
     boost::system::error_code broken;
-    auto parsed = json::parse(request.body, broken, {}, how);
-    if (broken) return refuse(400, "the body is not JSON: " + broken.message());
+    json::parser reader{{}, how};
+    const auto taken = reader.write_some(request.body, broken);
+    if (!broken && taken < request.body.size()) broken = json::error::extra_data;
+    if (broken)
+        return refuse(400, "the body is not JSON: " + broken.message() + " at byte " +
+                               std::to_string(taken + 1));
+    auto parsed = reader.release();
     if (!parsed.is_object()) return refuse(400, "the body is not a JSON object: write {…}");
     members_ = std::move(parsed.as_object());
     for (const auto& member : members_) {

@@ -69,6 +69,22 @@ TEST(Leases, AGrantNamesItsTokenAndItsPlace) {
     EXPECT_EQ(number(world.inspect("reports/daily ü")->holder), static_cast<std::uint64_t>(token));
 }
 
+// What is wrong with a body is said with its place.
+TEST(Leases, ABodyThatIsNoJsonIsToldWhereItBreaks) {
+    lease_world world;
+    const std::pair<const char*, const char*> all[] = {
+        {R"({"key": "k", "ttl_ms": })", "at byte 24"},
+        {R"({"key": "k", "ttl_ms": 1000)", "at byte 28"},
+        {R"({"key": "k", "ttl_ms": 1000} x)", "extra data at byte 30"},
+        {"{\"key\": \"\xff\", \"ttl_ms\": 1000}", "at byte 10"}};
+    for (const auto& [body, says] : all) {
+        const auto told = world.acquire(body);
+        EXPECT_EQ(told.status, 400u) << body;
+        EXPECT_THAT(text_in(told, "detail"), HasSubstr(says));
+    }
+    EXPECT_EQ(world.acquire("{\"key\": \"k\", \"ttl_ms\": 1000}\r\n ").status, 201u);
+}
+
 // What lies beyond the years that are written would be taken for the past by some stores, and for
 // all time by the others.
 TEST(Leases, AnOccurrenceIsWithinTheYearsThatCanBeWritten) {
