@@ -13,8 +13,9 @@ if ARGV[8] then
     local promoted = marker and not string.find(redis.call('INFO', 'replication'), 'second_repl_offset:-1', 1, true)
     if promoted or not marker or ARGV[10] ~= 'synced' then
       local up = tonumber(string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)'))
-      -- A node of a cluster serves nobody for its first two seconds: only then its data begins.
-      if string.find(KEYS[2], '{', 1, true) then up = math.max(0, up - 2) end
+      -- The second of the start and that of the moment are taken as they began, so this may be one too many; and a node of a
+      -- cluster serves nobody for its first two seconds: only then its data begins.
+      up = math.max(0, up - (string.find(KEYS[2], '{', 1, true) and 3 or 1))
       since = promoted and now or now - up * 1000000
       born = math.max(tonumber(born or '0'), math.floor(since / 1000))
     end

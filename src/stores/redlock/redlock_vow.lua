@@ -15,6 +15,8 @@ if ARGV[1] ~= '' then
     local promoted = marker and not string.find(redis.call('INFO', 'replication'), 'second_repl_offset:-1', 1, true)
     if promoted or not marker or writes ~= 'synced' then
       local up = string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+      -- The second of the start and that of the moment are taken as they began, so this may be one too many.
+      up = math.max(0, up - 1)
       since = promoted and now or now - up * 1000000
       born = math.max(tonumber(born or '0'), math.floor(since / 1000))
     end
