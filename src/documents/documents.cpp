@@ -2,7 +2,6 @@
 
 #include "base/duration.hpp"
 #include "base/text.hpp"
-#include "base/well_formed.hpp"
 #include "schedule/dispatcher.hpp"
 #include "time/rfc3339.hpp"
 
@@ -17,11 +16,6 @@ json::value time_of(const std::optional<occurrence>& firing) {
 }
 
 }  // namespace
-
-// What JSON itself consists of is ASCII, so that only texts in it are mended.
-std::string serialize(const json::value& document) {
-    return base::well_formed(json::serialize(document));
-}
 
 std::string time_text(std::int64_t unix_millis) {
     return time::format_rfc3339(time::wall_instant{millis{unix_millis}});
