@@ -55,6 +55,8 @@ install(FILES ${PROJECT_BINARY_DIR}/share/pawl.zsh DESTINATION share/zsh/vendor-
         COMPONENT pawl EXCLUDE_FROM_ALL)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION share/doc/pawl COMPONENT pawl EXCLUDE_FROM_ALL
         FILES_MATCHING PATTERN "*.md" PATTERN man EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/deploy/prometheus ${PROJECT_SOURCE_DIR}/deploy/grafana
+        DESTINATION share/doc/pawl/examples COMPONENT pawl EXCLUDE_FROM_ALL PATTERN "*.test.yml" EXCLUDE)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME pawl)

@@ -146,7 +146,8 @@ class OnMachine(unittest.TestCase):
         self.run_in("systemd-analyze", "verify", "--recursive-errors=yes", "--man=no", UNIT, "pawl-agent.socket", "pawl@x.service",
                     "pawl@x.timer")
         for path in ("/usr/share/man/man1/pawl.1.gz", "/usr/share/bash-completion/completions/pawl", "/usr/share/doc/pawl/runbook.md",
-                     "/usr/share/zsh/vendor-completions/_pawl", "/usr/share/doc/pawl/changelog.Debian.gz"):
+                     "/usr/share/zsh/vendor-completions/_pawl", "/usr/share/doc/pawl/changelog.Debian.gz",
+                     "/usr/share/doc/pawl/examples/prometheus/pawl.rules.yml", "/usr/share/doc/pawl/examples/grafana/pawl.json"):
             self.assertTrue(self.exists(path), path)
         self.assertEqual(self.run_in("dpkg", "--verify", "pawl"), "")
 
@@ -269,6 +270,7 @@ command = ["/bin/sh", "-c", "until test -e /var/lib/pawl/let-go; do sleep 0.05; 
         self.assertTrue(self.exists("/var/lib/pawl/pawl.db"))
         self.begun(packages["pawl"])
         self.assertTrue(self.runs("every-second"))
+        self.run_in("systemctl", "enable", "pawl-agent.socket")
         self.dpkg("--purge", "pawl")
         for path in ("/etc/pawl", "/var/lib/pawl"):
             self.assertFalse(self.exists(path), path)
