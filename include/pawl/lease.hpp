@@ -60,6 +60,9 @@ public:
 
     // The work of an at-least-once occurrence is done: the release will say so.
     void mark_done();
+    // The work was never started: the release gives the occurrence back as well, so that another
+    // node may run it. It keeps nothing held, whatever `at_least` and `hold` say.
+    void mark_not_started();
 
     // Called on pawl's loop at once, and whenever trust is extended: when the job should stop and
     // when it must be dead. For guards outside this process.

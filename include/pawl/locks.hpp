@@ -134,6 +134,13 @@ public:
     boost::asio::awaitable<fence_verdict> async_check_fence(
         std::string resource, fence_token token, fence_rule rule = fence_rule::reject_older);
 
+    // Waits until every release and every withdrawal that is under way has reached the store, at
+    // most `longest` or until `stop`. True: none is left. A claim that failed with
+    // errc::outcome_unknown is withdrawn in the background, so that another node can have the key
+    // and its occurrence: a program that ends right after such a failure calls this first, with the
+    // TTL of the claim. The destructor waits for 200 ms.
+    bool drain(millis longest, std::stop_token stop = {});
+
     // Where runs are written down; null where they are not. Its verbs are awaited on
     // get_executor(). Throws store_error if it cannot be opened.
     std::shared_ptr<journal> records();

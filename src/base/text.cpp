@@ -1,5 +1,7 @@
 #include "base/text.hpp"
 
+#include "base/terminal_text.hpp"
+
 #include <pawl/types.hpp>
 
 #include <algorithm>
@@ -7,8 +9,6 @@
 
 namespace pawl::base {
 namespace {
-
-bool is_control(char letter) { return static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f; }
 
 std::optional<std::string> text_fault_of(std::string_view what, std::string_view text,
                                          std::size_t bytes_max) {
@@ -18,27 +18,52 @@ std::optional<std::string> text_fault_of(std::string_view what, std::string_view
     if (text.size() > bytes_max)
         return "the " + name + " has " + std::to_string(text.size()) + " bytes: at most " +
                std::to_string(bytes_max);
-    const auto bad = std::find_if(text.begin(), text.end(), is_control);
-    if (bad != text.end())
-        return "the " + name + " has a control character at byte " +
-               std::to_string(bad - text.begin() + 1) + ": use printable text";
+    const auto bad = find_unprintable(text);
+    if (bad != std::string_view::npos)
+        return "the " + name + " has a control character at byte " + std::to_string(bad + 1) +
+               ": use printable text";
     return std::nullopt;
 }
 
-// Levenshtein's distance, row by row.
-std::size_t distance(std::string_view from, std::string_view to) {
+// A word with more mistakes than that is another word.
+constexpr std::size_t mistakes_max = 4;
+
+// What both begin or end with costs no mistake.
+void drop_what_is_same(std::string_view& left, std::string_view& right) {
+    while (!left.empty() && !right.empty() && left.front() == right.front()) {
+        left.remove_prefix(1);
+        right.remove_prefix(1);
+    }
+    while (!left.empty() && !right.empty() && left.back() == right.back()) {
+        left.remove_suffix(1);
+        right.remove_suffix(1);
+    }
+}
+
+// Levenshtein's distance, row by row, or `most` + 1 where it is more. Of each row only what lies so
+// close to the diagonal that it can count: whoever sends a long word chooses how long this takes.
+std::size_t distance(std::string_view from, std::string_view to, std::size_t most) {
+    drop_what_is_same(from, to);
+    if (from.size() > to.size()) std::swap(from, to);
+    if (to.size() - from.size() > most) return most + 1;
     std::vector<std::size_t> row(to.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 1; i <= from.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i;
-        for (std::size_t j = 1; j <= to.size(); ++j) {
+        const auto first = i > most ? i - most : 1;
+        const auto last = std::min(to.size(), i + most);
+        std::size_t diagonal = row[first - 1];
+        row[first - 1] = first == 1 ? i : most + 1;
+        auto least = row[first - 1];
+        for (std::size_t j = first; j <= last; ++j) {
             const auto substituted = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
+            const auto above = j == i + most ? most + 1 : row[j] + 1;
             diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+            row[j] = std::min({above, row[j - 1] + 1, substituted});
+            least = std::min(least, row[j]);
         }
+        if (least > most) return most + 1;
     }
-    return row.back();
+    return std::min(row.back(), most + 1);
 }
 
 }  // namespace
@@ -62,19 +87,13 @@ std::optional<std::string> name_space_fault(std::string_view name) {
            "' is not 1 to 64 letters, digits, '_', '-' or '.'";
 }
 
-std::string printable(std::string_view text) {
-    std::string safe{text};
-    std::replace_if(safe.begin(), safe.end(), is_control, '?');
-    return safe;
-}
-
 std::optional<std::string_view> nearest(std::string_view word,
                                         const std::vector<std::string_view>& candidates) {
-    const auto near_enough = std::max<std::size_t>(1, word.size() / 3);
+    const auto near_enough = std::clamp<std::size_t>(word.size() / 3, 1, mistakes_max);
     std::optional<std::string_view> best;
     std::size_t best_distance = near_enough + 1;
     for (const auto candidate : candidates) {
-        const auto d = distance(word, candidate);
+        const auto d = distance(word, candidate, best_distance - 1);
         if (d < best_distance) {
             best = candidate;
             best_distance = d;

@@ -1,7 +1,14 @@
 #include "base/text.hpp"
 
+#include "base/terminal_text.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+#include <string>
+#include <vector>
 
 namespace pawl::base {
 namespace {
@@ -25,6 +32,44 @@ TEST(Text, NamespacesAreShortWords) {
     EXPECT_TRUE(name_space_fault(std::string(65, 'n')));
 }
 
+// C1 as UTF-8 and as a byte of its own, and what turns the order of a line around.
+const std::string taking_over[] = {"\x1b",         "\x7f",        "\xc2\x80",     "\xc2\x9b",
+                                   "\xc2\x9f",     "\x9b",        "\xe2\x80\xaa", "\xe2\x80\xae",
+                                   "\xe2\x81\xa6", "\xe2\x81\xa9"};
+
+TEST(Text, WhatTakesATerminalOverIsNoPartOfAName) {
+    for (const auto& bad : taking_over) {
+        EXPECT_THAT(key_fault("caf\xc3\xa9" + bad).value(), HasSubstr("byte 6")) << bad;
+        EXPECT_TRUE(owner_fault("a" + bad + "b")) << bad;
+        EXPECT_EQ(printable("a" + bad + "b"), "a?b");
+    }
+    // Their neighbors, and bytes that are no UTF-8.
+    for (const std::string fine : {"\xc2\xa0", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\xa5",
+                                   "\xe2\x81\xaa", "\xff\xfe", "\xd7\xa9\xd7\x9c"}) {
+        EXPECT_EQ(key_fault(fine), std::nullopt) << fine;
+        EXPECT_EQ(printable(fine), fine);
+    }
+}
+
+// Whatever a job has written, in whatever pieces it comes: all of it is seen, none of it is obeyed.
+TEST(Text, OutputIsMadeVisibleForATerminal) {
+    const std::string written =
+        "\tfull\r\n\x1b[2Jcaf\xc3\xa9 \xc2\x9b"
+        "31m\x9b \xe2\x80\xae"
+        "txt.exe\x7f\xe2\x82";
+    const std::string seen =
+        "\tfull^M\n^[[2Jcaf\xc3\xa9 <U+009B>31m<9B> <U+202E>"
+        "txt.exe^?\xe2";
+    for (std::size_t size = 1; size <= written.size(); ++size) {
+        visible_text terminal;
+        std::string shown;
+        for (std::size_t at = 0; at < written.size(); at += size)
+            shown += terminal.show(std::string_view{written}.substr(at, size));
+        shown += terminal.finish();
+        EXPECT_EQ(shown, seen + "<82>") << size;
+    }
+}
+
 TEST(Text, PrintableLetsNoControlCharacterThrough) {
     EXPECT_EQ(printable("a\x1b[31mb\n"), "a?[31mb?");
     EXPECT_EQ(printable("grün"), "grün");
@@ -35,6 +80,56 @@ TEST(Text, NearestFindsAMisspeltWordAndNoOther) {
     EXPECT_EQ(nearest("namespce", {"timeout", "namespace"}), "namespace");
     EXPECT_EQ(nearest("colour", {"timeout", "namespace"}), std::nullopt);
     EXPECT_EQ(nearest("x", {}), std::nullopt);
+    EXPECT_EQ(nearest("ab", {"b", "ab"}), "ab");
+    EXPECT_EQ(nearest("kitten", {"sitting"}), std::nullopt);
+    EXPECT_EQ(nearest("kitten", {"sittin"}), "sittin");
+    EXPECT_EQ(nearest("", {"", "a"}), "");
+    EXPECT_EQ(nearest("a", {""}), "");
+}
+
+// Goal: what counts as near is Levenshtein's distance. Method: many words of three letters against
+// each other, beside the whole matrix of the textbook.
+std::size_t textbook(std::string_view from, std::string_view to) {
+    std::vector<std::vector<std::size_t>> all(from.size() + 1,
+                                              std::vector<std::size_t>(to.size() + 1));
+    for (std::size_t i = 0; i <= from.size(); ++i)
+        for (std::size_t j = 0; j <= to.size(); ++j)
+            all[i][j] = i == 0 || j == 0
+                            ? i + j
+                            : std::min({all[i - 1][j] + 1, all[i][j - 1] + 1,
+                                        all[i - 1][j - 1] + (from[i - 1] == to[j - 1] ? 0 : 1)});
+    return all.back().back();
+}
+
+TEST(Text, NearestCountsTheMistakesOfTheTextbook) {
+    std::vector<std::string> words{"", "a", "abcabcabcabca", "bcabcabcabcab", "abcacabcabbcabb"};
+    for (const char a : {'a', 'b', 'c'})
+        for (const char b : {'a', 'b', 'c'})
+            for (const char c : {'a', 'b', 'c'})
+                for (const auto* more : {"", "abcab", "cabcabcab", "bccbaacbcacbb"})
+                    words.push_back(std::string{a, b} + more + c);
+    for (const auto& word : words)
+        for (const auto& candidate : words) {
+            const auto most = std::clamp<std::size_t>(word.size() / 3, 1, 4);
+            EXPECT_EQ(nearest(word, {candidate}).has_value(), textbook(word, candidate) <= most)
+                << word << ' ' << candidate;
+        }
+}
+
+// Whoever asks chooses the word, and must not choose how long the answer takes. At 7a8108b the
+// first of these took seconds; a thousandth of that is enough.
+TEST(Text, NearestTakesNoLongerForALongWord) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 2'000; ++i)
+        names.push_back(std::string(190, 'a') + std::to_string(i * 7919 % 10'000));
+    const std::vector<std::string_view> candidates{names.begin(), names.end()};
+    for (const auto& word :
+         {std::string(15'000, 'a'), std::string(190, 'a') + "b", std::string(195, 'b')}) {
+        const auto before = std::clock();
+        nearest(word, candidates);
+        const auto seconds = double(std::clock() - before) / CLOCKS_PER_SEC;
+        EXPECT_LT(seconds, 0.5) << word.size();
+    }
 }
 
 }  // namespace

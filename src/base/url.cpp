@@ -137,6 +137,14 @@ std::optional<text_fault> parse_query(store_url& url, std::string_view text, std
     return std::nullopt;
 }
 
+// Whether the value of this parameter is one. The last is a URL of its own, which may hold a
+// password as well.
+bool is_secret(std::string_view encoded_name) {
+    constexpr std::string_view names[] = {"password", "sslpassword", "notify"};
+    const auto name = decode(encoded_name, 0);
+    return name && std::find(std::begin(names), std::end(names), *name) != std::end(names);
+}
+
 }  // namespace
 
 const std::string* store_url::find(std::string_view name) const {
@@ -179,26 +187,54 @@ parsed<store_url> parse_store_url(std::string_view text) {
     return url;
 }
 
+std::vector<secret_place> secrets_in(std::string_view text) {
+    std::vector<secret_place> found;
+    const auto slashes = text.find("://");
+    const auto query = std::min(text.find('?'), text.size());
+    if (slashes != npos && slashes < query) {
+        const auto from = slashes + 3;
+        const auto end = std::min(text.find('/', from), query);
+        const auto at = text.rfind('@', end);
+        const auto colon = text.find(':', from);
+        if (at != npos && at >= from && at < end && colon < at)
+            found.push_back({colon + 1, at - colon - 1});
+    }
+    for (auto from = query; from < text.size();) {
+        const auto end = std::min(text.find('&', from + 1), text.size());
+        const auto equals = text.find('=', from + 1);
+        if (equals < end && is_secret(text.substr(from + 1, equals - from - 1)))
+            found.push_back({equals + 1, end - equals - 1});
+        from = end;
+    }
+    return found;
+}
+
 std::string redact_url(std::string_view text) {
     std::string safe{text};
-    const auto slashes = safe.find("://");
-    const auto query = std::min(safe.find('?'), safe.size());
-    if (slashes != std::string::npos && slashes < query) {
-        const auto from = slashes + 3;
-        const auto end = std::min(safe.find('/', from), query);
-        const auto at = safe.rfind('@', end);
-        const auto colon = safe.find(':', from);
-        if (at != std::string::npos && at >= from && at < end && colon < at)
-            safe.replace(colon + 1, at - colon - 1, "***");
-    }
-    // The last is a URL of its own, which may hold a password as well.
-    constexpr std::string_view secrets[] = {"password=", "sslpassword=", "notify="};
-    for (auto from = safe.find('?'); from != std::string::npos; from = safe.find('&', from + 1)) {
-        for (const auto secret : secrets) {
-            if (safe.compare(from + 1, secret.size(), secret) != 0) continue;
-            const auto value = from + 1 + secret.size();
-            safe.replace(value, std::min(safe.find('&', value), safe.size()) - value, "***");
+    const auto places = secrets_in(text);
+    for (auto each = places.rbegin(); each != places.rend(); ++each)
+        safe.replace(each->at, each->size, "***");
+    return safe;
+}
+
+std::string without_secrets(std::string_view text) {
+    std::string safe{text};
+    const auto places = secrets_in(text);
+    for (auto each = places.rbegin(); each != places.rend(); ++each) {
+        const bool in_query = safe.rfind('?', each->at) != std::string::npos;
+        auto from = each->at - 1;
+        auto end = each->at + each->size;
+        if (in_query) {
+            // With its name, and with the sign between it and its neighbor.
+            from = safe.find_last_of("?&", each->at - 1);
+            if (safe[from] == '?' && end < safe.size()) {
+                ++from;
+                ++end;
+            }
+        } else if (safe[from - 1] == '/') {
+            ++end;  // no user is left before the '@'
         }
+        safe.erase(from, end - from);
     }
     return safe;
 }

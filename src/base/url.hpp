@@ -3,6 +3,7 @@
 
 #include "base/duration.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,7 +41,18 @@ struct store_url {
 // At most 4096 bytes. A fault never quotes the text, as it may hold a secret.
 parsed<store_url> parse_store_url(std::string_view text);
 
+// Where a secret stands: the password of the authority, and the values of parameters that are or
+// may hold one.
+struct secret_place {
+    std::size_t at;
+    std::size_t size;
+};
+std::vector<secret_place> secrets_in(std::string_view text);
+
 // The URL as it may be logged: the password, in the authority or in the query, is "***".
 std::string redact_url(std::string_view text);
+
+// The URL as it may be handed on: without its secrets. What a password_file= names stays there.
+std::string without_secrets(std::string_view text);
 
 }  // namespace pawl::base

@@ -82,6 +82,25 @@ TEST(StoreUrl, IsShownWithoutItsSecret) {
     EXPECT_EQ(redact_url("postgresql://h/?sslpassword=x&notify=postgresql%3A%2F%2Fu%3Ap%40h&a=b"),
               "postgresql://h/?sslpassword=***&notify=***&a=b");
     EXPECT_EQ(redact_url("redis://h/?a=1&password=secret"), "redis://h/?a=1&password=***");
+    EXPECT_EQ(redact_url("redis://h/?p%61ssword=secret"), "redis://h/?p%61ssword=***");
+}
+
+// What a child is handed: another process may see it, so no secret stands in it.
+TEST(StoreUrl, IsHandedOnWithoutItsSecret) {
+    const std::pair<const char*, const char*> cases[]{
+        {"redis://u:p@ss@h/0?password=x&ca=y", "redis://u@h/0?ca=y"},
+        {"redis://:secret@h:1,i:2/3", "redis://h:1,i:2/3"},
+        {"redis://h/?password=a&sslpassword=b", "redis://h/"},
+        {"redis://h?a=1&p%61ssword=b&c=2", "redis://h?a=1&c=2"},
+        {"postgresql://u@h/?notify=postgresql%3A%2F%2Fu%3Ap%40h&a=b", "postgresql://u@h/?a=b"},
+        {"redis://u@h?password_file=/etc/pawl/secret",
+         "redis://u@h?password_file=/etc/pawl/secret"},
+        {"sqlite:/a@b:c", "sqlite:/a@b:c"},
+    };
+    for (const auto& [given, handed_on] : cases) {
+        EXPECT_EQ(without_secrets(given), handed_on);
+        EXPECT_TRUE(secrets_in(without_secrets(given)).empty());
+    }
 }
 
 }  // namespace

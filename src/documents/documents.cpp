@@ -4,11 +4,15 @@
 #include "base/text.hpp"
 #include "schedule/dispatcher.hpp"
 #include "time/rfc3339.hpp"
+#include "time/zone.hpp"
 
 namespace pawl::documents {
 namespace {
 
 namespace json = boost::json;
+
+// Between who cancelled a run and why.
+constexpr std::string_view cancel_mark = ": ";
 
 json::value time_of(const std::optional<occurrence>& firing) {
     if (!firing) return nullptr;
@@ -64,6 +68,18 @@ json::object json_of(const run_record& run) {
     return one;
 }
 
+json::object json_of(const run_record& run, const std::vector<run_event>& history) {
+    auto one = json_of(run);
+    const auto callers = callers_of(history);
+    one["asked_by"] = callers.asked_by;
+    one["cancelled_by"] = callers.cancelled_by;
+    one["cancel_reason"] = callers.cancel_reason;
+    json::array events;
+    for (const auto& event : history) events.push_back(json_of(event));
+    one["history"] = std::move(events);
+    return one;
+}
+
 json::object json_of(const run_event& event) {
     return {{"at", time_text(event.at)}, {"kind", event.kind},
             {"text", event.text},        {"node", event.node},
@@ -71,10 +87,12 @@ json::object json_of(const run_event& event) {
 }
 
 json::object json_of(const node_entry& node) {
+    const auto split = time::split_zones(node.version);
     return {{"name", node.name},
             {"id", node.id},
             {"state", state_of(node)},
-            {"version", node.version},
+            {"version", split.version},
+            {"tzdata", split.zones},
             {"address", node.address},
             {"started_at", time_text(node.started_at)},
             {"last_seen", time_text(node.last_seen)},
@@ -94,9 +112,34 @@ json::value json_of(const job_pause* pause) {
     return json::object{{"reason", pause->reason}, {"by", pause->by}, {"at", time_text(pause->at)}};
 }
 
+std::string cancel_words(const std::string& who, const std::string& reason) {
+    return reason.empty() ? who : who + std::string{cancel_mark} + reason;
+}
+
+run_callers callers_of(const std::vector<run_event>& history) {
+    run_callers found;
+    for (const auto& event : history) {
+        if (event.kind == "asked") found.asked_by = event.text;
+        if (event.kind != "cancel_requested") continue;
+        const auto at = event.text.find(cancel_mark);
+        found.cancelled_by = event.text.substr(0, at);
+        if (at != std::string::npos)
+            found.cancel_reason = event.text.substr(at + cancel_mark.size());
+    }
+    return found;
+}
+
 std::string_view state_of(const node_entry& node) {
     if (node.age > schedule::node_silence_max) return "silent";
     return node.draining ? "draining" : "live";
+}
+
+std::vector<std::pair<std::string, std::string>> zones_of(const std::vector<node_entry>& nodes) {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const auto& one : nodes)
+        if (one.age <= schedule::node_silence_max)
+            all.emplace_back(one.name, time::split_zones(one.version).zones);
+    return all;
 }
 
 std::string_view state_of(const record& lock) {
@@ -174,6 +217,12 @@ json::object json_of(const job_entry& job, const job_pause* pause, const run_rec
     return json_of(job, job_terms{job}, pause, last, now);
 }
 
+// As the configuration says it: any, none, or a list of patterns.
+json::value json_of(const base::argument_rule& rule) {
+    if (rule.any || rule.patterns.empty()) return rule.any;
+    return json::array(rule.patterns.begin(), rule.patterns.end());
+}
+
 json::object json_of(const job_entry& job, const job_terms& terms, const job_pause* pause,
                      const run_record* last, std::chrono::system_clock::time_point now) {
     json::object one;
@@ -190,6 +239,7 @@ json::object json_of(const job_entry& job, const job_terms& terms, const job_pau
     }
     one["last_run"] = nullptr;
     if (last != nullptr) one["last_run"] = json_of(*last);
+    one["arguments"] = json_of(terms.arguments);
     one["published_by"] = job.node;
     one["published_at"] = time_text(job.published_at);
     one["definition"] = terms.definition;

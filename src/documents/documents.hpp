@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pawl::documents {
@@ -31,15 +32,30 @@ boost::json::value time_or_null(const std::optional<std::int64_t>& unix_millis);
 
 boost::json::object json_of(const record& lock);
 boost::json::object json_of(const run_record& run);
+// A run with its history, and who asked for it and for its end, as that tells.
+boost::json::object json_of(const run_record& run, const std::vector<run_event>& history);
 boost::json::object json_of(const run_event& event);
 boost::json::object json_of(const node_entry& node);
 boost::json::object json_of(const audit_entry& entry);
 boost::json::value json_of(const job_pause* pause);  // null when there is none
+boost::json::value json_of(const base::argument_rule& rule);
 
 // live, draining or silent.
 std::string_view state_of(const node_entry& node);
+// Agents that are alive, by name, and the version of the time zones that each goes by.
+std::vector<std::pair<std::string, std::string>> zones_of(const std::vector<node_entry>& nodes);
 // held, lingering or free.
 std::string_view state_of(const record& lock);
+
+// Who asked for a run, and who for its end and why; empty where nobody did.
+struct run_callers {
+    std::string asked_by;
+    std::string cancelled_by;
+    std::string cancel_reason;
+};
+run_callers callers_of(const std::vector<run_event>& history);
+// What a request to cancel is written down with.
+std::string cancel_words(const std::string& who, const std::string& reason);
 
 // Who holds a busy key, and for how long, in one line.
 std::string text_of(const busy& other, std::string_view key);

@@ -29,6 +29,17 @@ bool flag_in(const json::object& what, std::string_view name, bool otherwise) {
     return found != nullptr && found->is_bool() ? found->as_bool() : otherwise;
 }
 
+base::argument_rule arguments_in(const json::object& what) {
+    base::argument_rule rule;
+    // A program's own function takes what it is given.
+    rule.any = what.contains("body") || flag_in(what, "arguments", false);
+    const auto* found = what.if_contains("arguments");
+    if (found == nullptr || !found->is_array()) return rule;
+    for (const auto& one : found->as_array())
+        if (one.is_string()) rule.patterns.emplace_back(one.as_string());
+    return rule;
+}
+
 std::optional<schedule::firing_rule> rule_of(const job_entry& job, const json::object& what) {
     const auto when = time::cron::parse(job.schedule);
     const auto where = time::zone::find(job.zone.empty() ? "UTC" : job.zone);
@@ -51,6 +62,7 @@ job_terms::job_terms(const job_entry& job)
       // A program's job has its name as its key, so that locks.run excludes it.
       key_prefix{definition.contains("body") ? "" : "job/"},
       enabled{flag_in(definition, "enabled", true)},
+      arguments{arguments_in(definition)},
       remembers{text_in(definition, "occurrence") != "off"},
       hold{flag_in(definition, "hold", false)},
       ttl{duration_in(definition, "ttl", millis{30'000})},
@@ -82,6 +94,12 @@ std::string unknown_job(std::string_view name, const std::vector<std::string_vie
     const auto meant = base::nearest(name, names);
     return "no agent has published a job '" + base::printable(name) + "': " +
            (meant ? "did you mean '" + base::printable(*meant) + "'?" : std::string{otherwise});
+}
+
+std::string words_of_request(inheritance past, const std::vector<std::string>& arguments) {
+    std::string words = past == inheritance::last_saved ? "resume" : "";
+    if (arguments.empty()) return words;
+    return words + (words.empty() ? "" : ", ") + "arguments " + base::quoted_words(arguments);
 }
 
 json::object dry_run_of(const job_terms& job, const std::vector<std::string>& arguments,

@@ -3,6 +3,7 @@
 // Read once from the JSON that its agent has published, for those who ask about many jobs.
 #pragma once
 
+#include "base/argument_rule.hpp"
 #include "schedule/timetable.hpp"
 
 #include <pawl/spi/journal.hpp>
@@ -34,7 +35,8 @@ struct job_terms {
     // Nothing: it runs when somebody asks for it, is not enabled, or has a schedule that this
     // version does not read.
     std::optional<schedule::firing_rule> rule{};
-    bool remembers = true;  // occurrence is not off
+    base::argument_rule arguments{};  // that people may add
+    bool remembers = true;            // occurrence is not off
     bool hold = false;
     millis ttl{30'000};
     millis at_least{0};
@@ -44,6 +46,9 @@ struct job_terms {
 // "no agent has published a job 'x': …", with the nearest of the names where one is meant.
 std::string unknown_job(std::string_view name, const std::vector<std::string_view>& names,
                         std::string_view otherwise);
+
+// What the audit says of a run that somebody asked for: "resume", and the arguments.
+std::string words_of_request(inheritance past, const std::vector<std::string>& arguments);
 
 // What would run of a job, and what it would be given.
 struct planned_run {

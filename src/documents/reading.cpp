@@ -3,6 +3,7 @@
 #include "documents/documents.hpp"
 #include "schedule/dispatcher.hpp"
 #include "time/rfc3339.hpp"
+#include "time/zone.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -187,6 +188,9 @@ result<node_entry> node_of(const json::value& from, std::int64_t as_of) {
     node.id = read.text("id");
     const auto state = read.text("state");
     node.version = read.text("version");
+    // An earlier agent does not say.
+    if (read.find("tzdata") != nullptr)
+        node.version = time::with_zones(std::move(node.version), read.text("tzdata"));
     node.address = read.text("address");
     node.started_at = read.time("started_at");
     node.last_seen = read.time("last_seen");

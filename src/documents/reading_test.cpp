@@ -75,6 +75,7 @@ TEST(Reading, ANodeKeepsItsStateWhateverTheClocksSay) {
     live.name = "node-a";
     live.last_seen = noon;
     live.running_max = 8;
+    live.version = "0.1.0+tzdata.2026a";
     node_entry draining = live;
     draining.draining = true;
     node_entry silent = live;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <map>
 #include <utility>
 
 namespace pawl::health {
@@ -94,6 +95,25 @@ finding judge_clock(micros offset, micros round_trip, millis max_skew) {
         return {severity::warn, "clock",
                 text + ": leases do not mind, schedules and logs do; set the clocks (chrony)"};
     return {severity::ok, "clock", std::move(text)};
+}
+
+finding judge_zones(const std::vector<std::pair<std::string, std::string>>& agents) {
+    std::map<std::string, std::string> names;  // of agents, by version
+    for (const auto& [name, version] : agents) {
+        if (version.empty()) continue;
+        auto& all = names[version];
+        all += (all.empty() ? "" : ", ") + name;
+    }
+    if (names.empty()) return {severity::ok, "tzdata", "no live agent says which it goes by"};
+    if (names.size() == 1)
+        return {severity::ok, "tzdata", "all live agents go by " + names.begin()->first};
+    std::string text = "agents go by different time zones: ";
+    for (const auto& [version, all] : names)
+        text += (version == names.begin()->first ? "" : "; ") + version + " (" + all + ")";
+    return {severity::warn, "tzdata",
+            text +
+                ": where a zone's rules have changed they disagree about when a job is due; "
+                "update tzdata everywhere, then send the agents SIGHUP"};
 }
 
 finding judge_quarantine(const store_settings& settings, const store_traits& traits) {

@@ -11,6 +11,14 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
+TEST(Doctor, AgentsThatGoByDifferentZonesAreNamed) {
+    EXPECT_EQ(judge_zones({{"a", "2026a"}, {"b", "2026a"}}).level, severity::ok);
+    EXPECT_EQ(judge_zones({{"a", "2026a"}, {"b", ""}}).level, severity::ok);
+    const auto differ = judge_zones({{"a", "2026a"}, {"b", "2025b"}, {"c", "2026a"}});
+    EXPECT_EQ(differ.level, severity::warn);
+    EXPECT_NE(differ.text.find("2025b (b); 2026a (a, c)"), std::string::npos) << differ.text;
+}
+
 TEST(Doctor, RoundTripsAreJudgedByTheTimeout) {
     EXPECT_EQ(judge_round_trips({1ms, 2ms, 3ms}, 2000ms).level, severity::ok);
     EXPECT_EQ(judge_round_trips({1ms, 1ms, 201ms}, 2000ms).level, severity::ok);

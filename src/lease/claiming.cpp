@@ -3,6 +3,7 @@
 #include "base/ensure.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl::leasing {
 namespace {
@@ -18,11 +19,12 @@ constexpr nanos wake_spacing_max = milliseconds{50};
 
 }  // namespace
 
-claiming::claiming(const claim_plan& plan, instant now)
+claiming::claiming(const claim_plan& plan, instant now, claim_attempts so_far)
     : plan_{plan},
       give_up_{now + plan.wait},
       settle_by_{now + (plan.when_down == store_down::retry ? std::max(plan.wait, plan.settle)
-                                                            : plan.settle)} {}
+                                                            : plan.settle)},
+      attempts_{so_far} {}
 
 claiming::step claiming::next(instant now) const {
     switch (state_) {
@@ -36,8 +38,6 @@ claiming::step claiming::next(instant now) const {
             return {now < until_ ? act::pause : act::send, until_};
         case state::withdrawing:
             return {act::withdraw, now};
-        case state::renewing_id:
-            return {act::renew_id, now};
         case state::done:
             return {act::done, now};
     }
@@ -47,8 +47,8 @@ claiming::step claiming::next(instant now) const {
 void claiming::sent(instant now) {
     base::ensure(state_ == state::ready || state_ == state::pausing);
     state_ = state::in_flight;
-    sent_ = now;
-    if (!first_sent_) first_sent_ = now;
+    attempts_.last_sent = now;
+    if (!attempts_.first_sent) attempts_.first_sent = now;
 }
 
 void claiming::answered(result<verdict> answer, instant now, double chance) {
@@ -60,17 +60,29 @@ void claiming::answered(result<verdict> answer, instant now, double chance) {
 }
 
 void claiming::on_grant(grant what, instant now) {
-    // An answer that is so late that no trust is left is worth nothing; nor may the id be used
-    // again, as the store would go on giving the same old grant.
+    // An answer that is so late that no trust is left is worth nothing. Asked for again, the grant
+    // is the same one, with a later end; a new id would find the key held by the old.
     // A store may grant less than was asked, and then there is as much less to trust.
     const auto share = std::min(1.0, std::chrono::duration<double>(what.ttl) / plan_.how.ttl);
     const std::chrono::duration<double, std::nano> useful{plan_.how.trust - plan_.how.stop_margin};
-    if (now >= sent_ + std::chrono::duration_cast<nanos>(useful * share)) {
-        state_ = state::renewing_id;
+    const auto longest = std::chrono::duration_cast<nanos>(useful * share);
+    const auto sent = attempts_.last_sent;
+    const bool useless = now >= sent + longest;
+    // Work that begins with its end in sight may be stopped before it has done anything. Once is
+    // enough: of a store that is always slow no more can be had.
+    const bool hasty = now >= sent + longest / 2 && !std::exchange(asked_for_more_, true);
+    if ((useless || hasty) && (now < settle_by_ || may_wait(now))) {
+        attempts_.unanswered = true;
+        state_ = state::ready;
         return;
     }
-    uncertain_ = false;
-    finish(granted{std::move(what), sent_, *first_sent_});
+    if (useless) {
+        attempts_.unanswered = true;
+        return finish(failure{errc::outcome_unknown,
+                              "the store granted the key too late for the grant to be trusted"});
+    }
+    const bool repeated = std::exchange(attempts_.unanswered, false);
+    finish(granted{std::move(what), sent, *attempts_.first_sent, repeated});
 }
 
 void claiming::on_busy(busy why, instant now, double chance) {
@@ -95,9 +107,9 @@ void claiming::on_busy(busy why, instant now, double chance) {
 }
 
 void claiming::on_failure(failure why, instant now, double chance) {
-    if (why.code == errc::outcome_unknown) uncertain_ = true;
+    if (why.code == errc::outcome_unknown) attempts_.unanswered = true;
     const bool hopeless = why.code != errc::unreachable && why.code != errc::outcome_unknown;
-    const bool patient = plan_.when_down == store_down::retry || uncertain_;
+    const bool patient = plan_.when_down == store_down::retry || attempts_.unanswered;
     if (!hopeless && patient && now < settle_by_) {
         const auto longest = std::min<nanos>(store_backoff_first * (1 << std::min(failures_, 10)),
                                              store_backoff_max);
@@ -106,6 +118,8 @@ void claiming::on_failure(failure why, instant now, double chance) {
         state_ = state::pausing;
         return;
     }
+    // That the last request did not leave says nothing of the one before.
+    if (attempts_.unanswered && why.code == errc::unreachable) why.code = errc::outcome_unknown;
     finish(std::move(why));
 }
 
@@ -115,38 +129,29 @@ void claiming::woken(instant now) {
     // Wake-ups that come hard upon one another are slowed down: a hint is never worth a tight poll.
     const auto spacing =
         std::min<nanos>(wake_spacing_first * (1 << std::min(early_wakes_, 10)), wake_spacing_max);
-    if (now >= sent_ + wake_spacing_max)
+    const auto sent = attempts_.last_sent;
+    if (now >= sent + wake_spacing_max)
         early_wakes_ = 0;
     else
         ++early_wakes_;
-    if (now >= sent_ + spacing || now >= give_up_) {
+    if (now >= sent + spacing || now >= give_up_) {
         // The last look at a busy key is taken at the very end of the wait, and is then final.
         state_ = state::ready;
         return;
     }
-    until_ = std::min(sent_ + spacing, give_up_);
+    until_ = std::min(sent + spacing, give_up_);
     state_ = state::pausing;
 }
 
-void claiming::withdrawn(instant now) {
-    if (state_ == state::withdrawing) {
-        state_ = state::done;
-        return;
-    }
-    base::ensure(state_ == state::renewing_id);
-    uncertain_ = false;
-    first_sent_.reset();
-    if (now < settle_by_ || may_wait(now)) {
-        state_ = state::ready;
-        return;
-    }
-    finish(failure{errc::outcome_unknown,
-                   "the store granted the key too late for the grant to be trusted"});
+void claiming::withdrawn() {
+    base::ensure(state_ == state::withdrawing);
+    attempts_.unanswered = false;
+    state_ = state::done;
 }
 
-void claiming::cancel(instant) {
+void claiming::cancel() {
     if (state_ == state::done || state_ == state::withdrawing) return;
-    uncertain_ = uncertain_ || state_ == state::in_flight || state_ == state::renewing_id;
+    attempts_.unanswered = attempts_.unanswered || state_ == state::in_flight;
     finish(cancelled{});
 }
 
@@ -154,7 +159,9 @@ void claiming::cancel(instant) {
 // a later request under the same id was refused.
 void claiming::finish(claim_outcome outcome) {
     outcome_ = std::move(outcome);
-    state_ = uncertain_ ? state::withdrawing : state::done;
+    const bool withdraws =
+        attempts_.unanswered && plan_.if_unknown == claim_plan::unknown::withdraw;
+    state_ = withdraws ? state::withdrawing : state::done;
 }
 
 nanos claiming::full_jitter(nanos longest, double chance) const {

@@ -1,8 +1,9 @@
 // Asks for a key until it is granted, refused, or no longer wanted (docs/protocol.md, 2, 8 and 12).
 //
 // A machine without I/O: it is handed instants of the lease clock and what the store answered, and
-// says what to do next. After an answer that was lost it sends the same claim again, because only
-// that is safe; and if it gives up with an outcome unknown, it says to withdraw the claim.
+// says what to do next. After an answer that was lost, or came too late, it sends the same claim
+// again, because only that is safe; and if it gives up with an outcome unknown, it says to withdraw
+// the claim, or leaves it to its caller to ask again under the same id.
 #pragma once
 
 #include "lease/rhythm.hpp"
@@ -24,13 +25,23 @@ struct claim_plan {
     store_down when_down = store_down::skip;
     nanos settle{};  // how long to go on asking after an answer was lost
     nanos poll{};    // how long to rely on a push at most, where the store has none; 0: it has
+    // Whether a claim whose outcome is unknown ends with that, or is asked for again later.
+    enum class unknown { withdraw, keep } if_unknown = unknown::withdraw;
+};
+
+// What has been asked for under one claim id so far, by however many machines one after another.
+struct claim_attempts {
+    // When the first request left: the store may count max_lifetime from then.
+    std::optional<instant> first_sent{};
+    instant last_sent{};
+    bool unanswered = false;  // one of them may have been granted, or may be yet
 };
 
 struct granted {
     grant what;
-    instant sent;  // when the request left that this answers: trust is counted from it
-    // When the first request with this id left: the store may count max_lifetime from then.
-    instant first_sent;
+    instant sent;        // when the request left that this answers: trust is counted from it
+    instant first_sent;  // of the claim's attempts
+    bool repeated;       // a copy of the request may still be on its way
 };
 struct cancelled {};
 
@@ -39,7 +50,7 @@ using claim_outcome = std::variant<granted, busy, already_done, failure, cancell
 // Used by one thread at a time.
 class claiming {
 public:
-    claiming(const claim_plan& plan, instant now);
+    claiming(const claim_plan& plan, instant now, claim_attempts so_far = {});
 
     enum class act {
         send,      // the claim, and say so by sent()
@@ -47,8 +58,6 @@ public:
         listen,    // for a change of the key, until `until` at most, and say woken()
         pause,     // until `until`, and say woken()
         withdraw,  // the claim whose outcome is unknown; then the outcome is there
-        renew_id,  // the claim was granted too late to be trusted: withdraw it and go on with a new
-                   // id
         done       // outcome() is there
     };
     struct step {
@@ -60,15 +69,17 @@ public:
     void sent(instant now);
     void answered(result<verdict> answer, instant now, double chance);
     void woken(instant now);
-    void withdrawn(instant now);
-    void cancel(instant now);
+    void withdrawn();
+    void cancel();
 
     const claim_outcome& outcome() const { return *outcome_; }
     // Under which token the key was seen held, for wait_change().
     fence_token seen() const { return seen_; }
+    // For the next machine under the same id, once this one is done.
+    const claim_attempts& attempts() const { return attempts_; }
 
 private:
-    enum class state { ready, in_flight, listening, pausing, withdrawing, renewing_id, done };
+    enum class state { ready, in_flight, listening, pausing, withdrawing, done };
 
     void on_grant(grant what, instant now);
     void on_busy(busy why, instant now, double chance);
@@ -83,14 +94,13 @@ private:
     instant settle_by_;  // for a store that does not answer
     // State
     state state_ = state::ready;
-    instant sent_{};
-    std::optional<instant> first_sent_;  // with this id
+    claim_attempts attempts_;
     instant until_{};
     fence_token seen_{};
     int busy_retries_ = 0;
     int failures_ = 0;
     int early_wakes_ = 0;
-    bool uncertain_ = false;  // a claim with this id may have been granted
+    bool asked_for_more_ = false;  // of a grant that left little time
     std::optional<claim_outcome> outcome_;
 };
 

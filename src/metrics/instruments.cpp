@@ -71,6 +71,10 @@ std::vector<MetricFamily> families_of(const live_values& now) {
                               now.node_heartbeats));
     all.push_back(instants_of("pawl_schedule_next_timestamp_seconds",
                               "When a job is due next, Unix time.", "job", now.next_firings));
+    auto head = single("pawl_audit_head", "The audit's newest entry: its sequence, and its hash.",
+                       MetricType::Gauge, static_cast<double>(now.audit_sequence));
+    head.metric.front().label.push_back({"hash", now.audit_hash});
+    all.push_back(std::move(head));
     all.push_back(single("pawl_http_connections", "Connections that the API has open.",
                          MetricType::Gauge, static_cast<double>(now.connections)));
     all.push_back(count("pawl_http_connections_accepted_total",

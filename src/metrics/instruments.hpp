@@ -40,6 +40,9 @@ struct live_values {
     std::vector<std::pair<std::string, std::int64_t>> next_firings;     // by job, Unix milliseconds
     std::vector<std::pair<std::string, std::int64_t>> node_heartbeats;  // by node, Unix ms
     bool store_up = false;
+    // Of the newest entry of the audit; 0: there is none, or it is not known.
+    std::uint64_t audit_sequence = 0;
+    std::string audit_hash{};
     // Of the server of the API.
     std::uint64_t connections = 0;  // open now
     std::uint64_t accepted = 0, refused = 0, malformed = 0, timed_out = 0;

@@ -64,6 +64,8 @@ TEST(Instruments, WhatIsOnlyKnownNowIsToldInSeconds) {
     now.next_firings = {{"a", 1'795'000'000'250}, {"b", 1'795'000'000'000}};
     now.node_heartbeats = {{"node-a", 1'795'000'000'125}};
     now.store_up = true;
+    now.audit_sequence = 12;
+    now.audit_hash = "ab12";
     now.connections = 3;
     now.refused = 4;
     const auto page = all.text(now);
@@ -72,6 +74,7 @@ TEST(Instruments, WhatIsOnlyKnownNowIsToldInSeconds) {
     EXPECT_EQ(value_of(page, "pawl_node_heartbeat_timestamp_seconds{node=\"node-a\"}"),
               1795000000.125);
     EXPECT_EQ(value_of(page, "pawl_store_up"), 1);
+    EXPECT_EQ(value_of(page, "pawl_audit_head{hash=\"ab12\"}"), 12);
     EXPECT_EQ(value_of(page, "pawl_http_connections"), 3);
     EXPECT_EQ(value_of(page, "pawl_http_connections_refused_total"), 4);
     // They are not remembered.

@@ -17,8 +17,8 @@ public:
     async<verdict> acquire(claim wanted) override {
         return measured(verb::acquire, inner_->acquire(std::move(wanted)), counted_);
     }
-    async<bool> withdraw(std::string key, std::string id) override {
-        return measured(verb::withdraw, inner_->withdraw(std::move(key), std::move(id)), counted_);
+    async<bool> withdraw(withdrawal given_up) override {
+        return measured(verb::withdraw, inner_->withdraw(std::move(given_up)), counted_);
     }
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
         return measured(verb::renew, inner_->renew(leases), counted_);

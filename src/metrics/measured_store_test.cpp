@@ -30,7 +30,8 @@ awaitable<bool> acquire(lease_store& store) {
     co_return answer.has_value();
 }
 awaitable<bool> withdraw(lease_store& store) {
-    auto work = store.withdraw("k", "other");
+    withdrawal given_up{"k", "other"};
+    auto work = store.withdraw(std::move(given_up));
     const auto answer = co_await std::move(work);
     co_return answer.has_value();
 }
@@ -170,8 +171,8 @@ public:
     explicit particular_store(std::shared_ptr<lease_store> inner) : inner_{std::move(inner)} {}
     store_traits traits() const noexcept override { return {true, true, true, 7ms, 3ms}; }
     async<verdict> acquire(claim wanted) override { return inner_->acquire(std::move(wanted)); }
-    async<bool> withdraw(std::string key, std::string id) override {
-        return inner_->withdraw(std::move(key), std::move(id));
+    async<bool> withdraw(withdrawal given_up) override {
+        return inner_->withdraw(std::move(given_up));
     }
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
         return inner_->renew(leases);

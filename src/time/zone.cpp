@@ -2,18 +2,21 @@
 
 #include "base/text.hpp"
 #include "time/zone_calendar.hpp"
+#include "time/zone_file.hpp"
 #include "time/zone_rule.hpp"
 
 #include <date/tz.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pawl::time {
@@ -26,51 +29,42 @@ const calendar& utc() {
     return always;
 }
 
-// No zone has had as many transitions; a database that has is broken.
-constexpr std::size_t most_stretches = 10'000;
-
-calendar read_offsets(const date::time_zone& from) {
-    calendar read{std::string{from.name()}, {}};
-    sys_seconds at{-end_of_times};
-    // The library's own bounds are narrower than ours.
-    date::sys_seconds ask{date::sys_days{date::year::min() / 1 / 1}};
-    for (std::size_t i = 0; i < most_stretches; ++i) {
-        const auto info = from.get_info(ask);
-        if (read.stretches.empty() || read.stretches.back().offset != info.offset)
-            read.stretches.push_back({at, info.offset});
-        if (info.end <= ask || info.end.time_since_epoch() >= end_of_times ||
-            info.end >= date::sys_seconds{date::sys_days{date::year::max() / 1 / 1}})
-            break;
-        ask = info.end;
-        at = sys_seconds{ask.time_since_epoch()};
-    }
-    return read;
-}
-
-// Where the date library looks, too.
-constexpr std::string_view folders[] = {"/usr/share/zoneinfo/", "/usr/share/lib/zoneinfo/"};
 constexpr std::size_t largest_file = 1U << 20;
 // The rules of today will hardly last as long, and the table stays small.
 constexpr year last_year_of_rules{2400};
+constexpr std::string_view version_line = "# version ";
+constexpr std::string_view zones_mark = "+tzdata.";
 
-// The last line of the zone's file, which the date library does not read; empty where there is
-// none.
-std::string rule_text(const std::string& name) {
-    for (const auto folder : folders) {
-        std::ifstream file{std::string{folder} + name, std::ios::binary};
+// Where the C library looks.
+std::vector<std::string> folders() {
+    std::vector<std::string> all{"/usr/share/zoneinfo", "/usr/share/lib/zoneinfo"};
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here changes the environment
+    if (const char* chosen = std::getenv("TZDIR"); chosen != nullptr && *chosen != '\0')
+        all.insert(all.begin(), chosen);
+    return all;
+}
+
+// The first so many bytes of the first such file; nothing where there is none.
+std::optional<std::string> read_file(std::string_view name, std::size_t most) {
+    for (const auto& folder : folders()) {
+        std::ifstream file{folder + "/" + std::string{name}, std::ios::binary};
         if (!file) continue;
-        std::string bytes(largest_file, '\0');
+        std::string bytes(most, '\0');
         file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
         bytes.resize(static_cast<std::size_t>(file.gcount()));
-        // From the second version on, the rule stands between the last two line ends.
-        if (!bytes.starts_with("TZif") || bytes.size() < 5 || bytes[4] < '2' ||
-            bytes.back() != '\n')
-            return {};
-        bytes.pop_back();
-        const auto line = bytes.rfind('\n');
-        return line == std::string::npos ? std::string{} : bytes.substr(line + 1);
+        return bytes;
     }
-    return {};
+    return std::nullopt;
+}
+
+// Names of zones are paths below the folder, and must not lead out of it.
+bool is_zone_name(std::string_view name) {
+    const auto is_letter = [](char one) {
+        return std::isalnum(static_cast<unsigned char>(one)) != 0 || one == '_' || one == '-' ||
+               one == '+' || one == '/';
+    };
+    return !name.empty() && name.front() != '/' && name.find("//") == std::string_view::npos &&
+           std::all_of(name.begin(), name.end(), is_letter);
 }
 
 void follow_the_rule(calendar& table, const zone_rule& rule) {
@@ -84,10 +78,38 @@ void follow_the_rule(calendar& table, const zone_rule& rule) {
                 table.stretches.push_back(next);
 }
 
+// Nothing where the machine has no zone of that name.
+std::unique_ptr<const calendar> read_zone(std::string_view name) {
+    if (!is_zone_name(name)) return nullptr;
+    const auto bytes = read_file(name, largest_file);
+    auto table = bytes ? parse_zone_file(*bytes) : std::nullopt;
+    if (!table) return nullptr;
+    calendar made{std::string{name}, std::move(table->stretches)};
+    if (const auto rule = zone_rule::parse(table->rule)) follow_the_rule(made, *rule);
+    return std::make_unique<const calendar>(std::move(made));
+}
+
+std::string read_version() {
+    const auto bytes = read_file("tzdata.zi", 64).value_or("");
+    if (!bytes.starts_with(version_line)) return {};
+    const auto end = bytes.find('\n');
+    return end == std::string::npos ? std::string{}
+                                    : bytes.substr(version_line.size(), end - version_line.size());
+}
+
+bool same_stretches(const calendar& one, const calendar& other) {
+    return std::equal(one.stretches.begin(), one.stretches.end(), other.stretches.begin(),
+                      other.stretches.end(), [](const stretch& a, const stretch& b) {
+                          return a.begin == b.begin && a.offset == b.offset;
+                      });
+}
+
 // Every zone that was ever asked for; they stay, so that handles are cheap.
 struct registry {
     std::mutex mutex;
     std::map<std::string, std::unique_ptr<const calendar>, std::less<>> zones;
+    std::vector<std::unique_ptr<const calendar>> earlier;  // as they were before a reload
+    std::optional<std::string> version{};
 };
 
 registry& known() {
@@ -100,13 +122,6 @@ bool same_but_for_case(std::string_view one, std::string_view other) {
         return std::tolower(static_cast<unsigned char>(a)) ==
                std::tolower(static_cast<unsigned char>(b));
     });
-}
-
-const date::time_zone* named(const date::tzdb& database, std::string_view name) {
-    const auto& zones = database.zones;
-    const auto found = std::find_if(zones.begin(), zones.end(),
-                                    [&](const auto& one) { return one.name() == name; });
-    return found == zones.end() ? nullptr : &*found;
 }
 
 base::text_fault unknown(const date::tzdb& database, std::string_view name) {
@@ -154,26 +169,43 @@ base::parsed<zone> zone::find(std::string_view name) {
     const std::lock_guard lock{all.mutex};
     if (const auto found = all.zones.find(name); found != all.zones.end())
         return zone{found->second.get()};
-    const date::tzdb* database = nullptr;
+    if (auto read = read_zone(name))
+        return zone{all.zones.emplace(std::string{name}, std::move(read)).first->second.get()};
     try {
-        database = &date::get_tzdb();
+        return unknown(date::get_tzdb(), name);
     } catch (const std::exception&) {
         return base::text_fault{
             0, "this machine has no time zones; install tzdata, or use UTC, which needs none"};
     }
-    try {
-        const auto* found = named(*database, name);
-        if (found == nullptr) return unknown(*database, name);
-        auto offsets = read_offsets(*found);
-        if (const auto rule = zone_rule::parse(rule_text(found->name())))
-            follow_the_rule(offsets, *rule);
-        auto read = std::make_unique<const calendar>(std::move(offsets));
-        return zone{all.zones.emplace(std::string{name}, std::move(read)).first->second.get()};
-    } catch (const std::exception& error) {
-        return base::text_fault{
-            0, "the time zone '" + base::printable(name) +
-                   "' cannot be read from this machine's tzdata: " + base::printable(error.what())};
+}
+
+void zone::reload() {
+    auto& all = known();
+    const std::lock_guard lock{all.mutex};
+    all.version = read_version();
+    for (auto& [name, now] : all.zones) {
+        auto read = read_zone(name);
+        if (!read || same_stretches(*read, *now)) continue;
+        all.earlier.push_back(std::exchange(now, std::move(read)));
     }
+}
+
+std::string zone::database_version() {
+    auto& all = known();
+    const std::lock_guard lock{all.mutex};
+    if (!all.version) all.version = read_version();
+    return *all.version;
+}
+
+std::string with_zones(std::string version, std::string_view zones) {
+    if (!zones.empty()) version.append(zones_mark).append(zones);
+    return version;
+}
+
+zoned_version split_zones(std::string_view text) {
+    const auto at = text.find(zones_mark);
+    if (at == std::string_view::npos) return {std::string{text}, {}};
+    return {std::string{text.substr(0, at)}, std::string{text.substr(at + zones_mark.size())}};
 }
 
 std::string_view zone::name() const noexcept { return offsets_->name; }

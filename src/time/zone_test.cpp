@@ -2,12 +2,19 @@
 
 #include "time/rfc3339.hpp"
 #include "time/zone_calendar.hpp"
+#include "time/zone_file.hpp"
 #include "time/zone_rule.hpp"
 
 #include <date/tz.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+
+#include <unistd.h>
 
 namespace pawl::time {
 namespace {
@@ -43,6 +50,88 @@ TEST(Zone, KnowsItsOffsetAtEveryInstant) {
               std::chrono::minutes{345});
     for (const auto when : {wall_instant::min(), wall_instant::max()})
         EXPECT_EQ(zone{}.offset_at(when), hours{0});
+}
+
+// Goal: a file is read as the date library reads it. Method: each zone of this machine, at both
+// ends of every range that the library knows until its rules begin.
+TEST(Zone, HasTheOffsetsThatTheDateLibraryReads) {
+    using namespace std::chrono;
+    const sys_seconds end = sys_days{year{2037} / 1 / 1};
+    int compared = 0;
+    for (const auto& one : date::get_tzdb().zones) {
+        const auto found = zone::find(one.name());
+        ASSERT_TRUE(found.has_value()) << one.name();
+        for (sys_seconds when = sys_days{year{1850} / 1 / 1}; when < end; ++compared) {
+            const auto info = one.get_info(when);
+            ASSERT_EQ(found->offset_at(when), info.offset) << one.name() << when.time_since_epoch();
+            if (info.end >= end) break;
+            ASSERT_EQ(found->offset_at(info.end - seconds{1}), info.offset) << one.name();
+            when = info.end;
+        }
+    }
+    EXPECT_GT(compared, 10'000);
+}
+
+// Goal: what governments decide while a process lives is heard of. Method: a zone of our own, whose
+// file is replaced.
+TEST(Zone, AReloadReadsWhatHasChangedAndKeepsOldHandlesAsTheyWere) {
+    namespace files = std::filesystem;
+    const auto folder = files::temp_directory_path() / ("pawl-zones-" + std::to_string(getpid()));
+    files::create_directories(folder / "Test");
+    ASSERT_EQ(setenv("TZDIR", folder.c_str(), 1), 0);
+    const auto becomes = [&](const char* like) {
+        files::copy_file(std::string{"/usr/share/zoneinfo/"} + like, folder / "Test/Place",
+                         files::copy_options::overwrite_existing);
+    };
+    const auto when = at("2026-07-01T00:00:00Z");
+    becomes("Asia/Tokyo");
+    const auto before = in("Test/Place");
+    EXPECT_EQ(before.offset_at(when), std::chrono::hours{9});
+    zone::reload();
+    EXPECT_EQ(in("Test/Place"), before);
+    becomes("Europe/Paris");
+    EXPECT_EQ(in("Test/Place"), before);
+    zone::reload();
+    EXPECT_NE(in("Test/Place"), before);
+    EXPECT_EQ(in("Test/Place").offset_at(when), std::chrono::hours{2});
+    EXPECT_EQ(before.offset_at(when), std::chrono::hours{9});
+    // One that is gone, or broken, stays as it was known.
+    files::resize_file(folder / "Test/Place", 50);
+    zone::reload();
+    EXPECT_EQ(in("Test/Place").offset_at(when), std::chrono::hours{2});
+    unsetenv("TZDIR");
+    files::remove_all(folder);
+}
+
+// Goal: no file can lead the reader out of itself. Method: a real one, cut off at every length, and
+// with each of its bytes set to what counts far too much.
+TEST(Zone, AFileThatIsCutOffOrBrokenIsNone) {
+    std::ifstream file{"/usr/share/zoneinfo/Europe/Paris", std::ios::binary};
+    const std::string whole{std::istreambuf_iterator<char>{file}, {}};
+    ASSERT_TRUE(parse_zone_file(whole));
+    for (std::size_t size = 0; size < whole.size(); ++size)
+        EXPECT_FALSE(parse_zone_file(std::string_view{whole}.substr(0, size))) << size;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        auto broken = whole;
+        broken[i] = '\x7f';
+        const auto read = parse_zone_file(broken);
+        EXPECT_TRUE(!read || !read->stretches.empty());
+    }
+}
+
+TEST(Zone, TheDatabaseSaysItsVersion) {
+    if (!std::filesystem::exists("/usr/share/zoneinfo/tzdata.zi")) GTEST_SKIP() << "it does not";
+    EXPECT_TRUE(zone::database_version().starts_with("20")) << zone::database_version();
+}
+
+TEST(Zone, AVersionCarriesThatOfItsZones) {
+    const auto both = with_zones("1.2.3", "2026a");
+    EXPECT_EQ(both, "1.2.3+tzdata.2026a");
+    EXPECT_EQ(split_zones(both).version, "1.2.3");
+    EXPECT_EQ(split_zones(both).zones, "2026a");
+    EXPECT_EQ(with_zones("1.2.3", ""), "1.2.3");
+    EXPECT_EQ(split_zones("1.2.3").version, "1.2.3");
+    EXPECT_EQ(split_zones("1.2.3").zones, "");
 }
 
 TEST(Zone, FollowsItsRuleWhereItsFileEnds) {

@@ -37,7 +37,7 @@ public:
     store_traits traits() const { return store_->traits(); }
 
     result<verdict> acquire(const claim& wanted);
-    result<bool> withdraw(const std::string& key, const std::string& id);
+    result<bool> withdraw(const withdrawal& given_up);
     result<std::vector<renewal>> renew(const std::vector<held>& leases);
     result<bool> release(const std::string& key, fence_token token, farewell how = {});
     result<bool> evict(const std::string& key, fence_token token, millis delay);

@@ -45,7 +45,7 @@ TYPED_TEST_P(StoreLaws, AnEvictedHolderChangesNothing) {
     done.done = firing(-1s);
     EXPECT_FALSE(yes(mine.release("key", token, done)));
     EXPECT_FALSE(yes(mine.evict("key", token, 0ms)));
-    EXPECT_FALSE(yes(mine.withdraw("key", wanted.id)));
+    EXPECT_FALSE(yes(mine.withdraw({"key", wanted.id})));
     EXPECT_EQ(mine.refused(wanted).reason, busy_reason::lingering);
     EXPECT_EQ(mine.show("key").last_done, std::nullopt);
     EXPECT_GT(mine.show("key").remaining, 20s);

@@ -57,11 +57,32 @@ TYPED_TEST_P(StoreLaws, FencesAreSeparateFromLeasesAndFromOtherNamespaces) {
 
 TYPED_TEST_P(StoreLaws, LargeTokensAreComparedExactly) {
     auto mine = this->open();
-    constexpr auto large = (std::uint64_t{1} << 53) - 2;
+    const auto large = number(mine.granted(fresh_claim("key")));
     EXPECT_TRUE(judged(mine, "file", large, fence_rule::reject_not_newer).accepted);
     EXPECT_FALSE(judged(mine, "file", large - 1, fence_rule::reject_older).accepted);
     EXPECT_TRUE(judged(mine, "file", large + 1, fence_rule::reject_not_newer).accepted);
     EXPECT_FALSE(judged(mine, "file", large, fence_rule::reject_older).accepted);
+}
+
+// Goal: a number out of thin air must not close a resource for good. Method: the highest that a
+// token may be, and one of an hour from now; what the store does issue passes afterwards.
+TYPED_TEST_P(StoreLaws, AFenceRefusesATokenThatTheStoreCannotHaveIssued) {
+    auto mine = this->open();
+    const auto token = number(mine.granted(fresh_claim("key")));
+    constexpr auto highest = (std::uint64_t{1} << 53) - 1;
+    constexpr std::uint64_t hour{3'600'000'000};
+    for (const auto invented : {highest, token + hour}) {
+        for (const auto rule : {fence_rule::reject_older, fence_rule::reject_not_newer}) {
+            const auto told = judged(mine, "file", invented, rule);
+            EXPECT_FALSE(told.accepted);
+            EXPECT_TRUE(told.never_issued);
+            EXPECT_LT(number(told.newest), invented);
+        }
+    }
+    EXPECT_TRUE(judged(mine, "file", token, fence_rule::reject_not_newer).accepted);
+    const auto stale = judged(mine, "file", token - 1, fence_rule::reject_older);
+    EXPECT_FALSE(stale.accepted);
+    EXPECT_FALSE(stale.never_issued);
 }
 
 // Goal: the check and the memory are one step. Method: eight threads of two clients race through

@@ -79,4 +79,33 @@ TYPED_TEST_P(StoreLaws, FiringsDueBeforeALossOfDataCountAsDone) {
               0u);
 }
 
+// Goal: a fence that has forgotten what it accepted lets no old holder write. Method: a newer token
+// passes, both are forgotten, and the older one asks first; then what was granted since passes.
+TYPED_TEST_P(StoreLaws, AfterALossOfDataAFenceRefusesTokensFromBeforeIt) {
+    auto careful = this->settings();
+    careful.quarantine = 300ms;
+    fence_token stale{};
+    fence_token newer{};
+    {
+        auto before = this->open(careful);
+        stale = before.granted_in_the_end(fresh_claim("key", 100ms));
+        newer = before.granted_in_the_end(fresh_claim("key", 100ms));
+        const auto let = before.fence("file", newer, fence_rule::reject_older);
+        EXPECT_TRUE(let.has_value() && let->accepted);
+    }
+    this->engine().lose_data();
+    auto after = this->open(careful);
+    EXPECT_TRUE(after.traits().strict_fencing);
+    const auto in_the_end = after.granted_in_the_end(fresh_claim("key", 100ms));
+    for (const auto token : {stale, newer}) {
+        const auto told = after.fence("file", token, fence_rule::reject_older);
+        ASSERT_TRUE(told.has_value()) << told.error().detail;
+        EXPECT_FALSE(told->accepted);
+        EXPECT_FALSE(told->never_issued);
+        EXPECT_GT(told->newest, token);
+    }
+    const auto passed = after.fence("file", in_the_end, fence_rule::reject_older);
+    EXPECT_TRUE(passed.has_value() && passed->accepted);
+}
+
 }  // namespace pawl::conformance

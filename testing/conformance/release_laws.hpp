@@ -109,8 +109,8 @@ TYPED_TEST_P(StoreLaws, AWithdrawnClaimFreesItsKeyAndNeverGetsItsGrantBack) {
     auto other = this->open();
     const auto wanted = fresh_claim("key");
     const auto token = mine.granted(wanted);
-    EXPECT_TRUE(yes(mine.withdraw("key", wanted.id)));
-    EXPECT_FALSE(yes(mine.withdraw("key", wanted.id)));
+    EXPECT_TRUE(yes(mine.withdraw({"key", wanted.id})));
+    EXPECT_FALSE(yes(mine.withdraw({"key", wanted.id})));
     const auto taken = other.granted(fresh_claim("key"));
     EXPECT_GT(taken, token);
     EXPECT_EQ(mine.renew(extending("key", token)), renewal::lost);
@@ -121,10 +121,66 @@ TYPED_TEST_P(StoreLaws, WithdrawingAnotherIdChangesNothing) {
     auto mine = this->open();
     const auto wanted = fresh_claim("key");
     const auto token = mine.granted(wanted);
-    EXPECT_FALSE(yes(mine.withdraw("key", fresh_claim("key").id)));
-    EXPECT_FALSE(yes(mine.withdraw("unknown", wanted.id)));
-    EXPECT_FALSE(yes(mine.withdraw("key", "")));
+    EXPECT_FALSE(yes(mine.withdraw({"key", fresh_claim("key").id})));
+    EXPECT_FALSE(yes(mine.withdraw({"unknown", wanted.id})));
+    EXPECT_FALSE(yes(mine.withdraw({"key", ""})));
     EXPECT_EQ(mine.show("key").holder, token);
+}
+
+// Goal: what was claimed and never begun can still be run. Method: withdraw a granted claim with
+// its occurrence; another claim for the same one is granted, and an earlier one stays done.
+TYPED_TEST_P(StoreLaws, AWithdrawnClaimGivesItsOccurrenceBack) {
+    auto mine = this->open();
+    auto other = this->open();
+    const auto due = firing(-10s);
+    const auto wanted = fresh_firing("job", due);
+    const auto token = mine.granted(wanted);
+    EXPECT_TRUE(yes(mine.withdraw({"job", wanted.id, due})));
+    EXPECT_EQ(other.show("job").last_done, before(due, 1ms));
+    EXPECT_EQ(other.done(fresh_firing("job", before(due, 1s))).last, before(due, 1ms));
+    const auto taken = other.granted(fresh_firing("job", due));
+    EXPECT_GT(taken, token);
+    EXPECT_FALSE(yes(mine.withdraw({"job", wanted.id, due})));
+    EXPECT_EQ(other.show("job").last_done, due);
+    EXPECT_EQ(other.show("job").holder, taken);
+}
+
+// Goal: an outage longer than the lease uses no occurrence up. Method: withdraw after expiry.
+TYPED_TEST_P(StoreLaws, AWithdrawalAfterExpiryGivesTheOccurrenceBack) {
+    auto mine = this->open();
+    auto other = this->open();
+    const auto due = firing(-10s);
+    const auto wanted = fresh_firing("job", due, delivery::at_most_once, 50ms);
+    const auto token = mine.granted(wanted);
+    mine.let_lapse("job", 50ms);
+    EXPECT_FALSE(yes(mine.withdraw({"job", wanted.id, due})));
+    EXPECT_GT(other.granted(fresh_firing("job", due)), token);
+}
+
+// Goal: giving up late takes nothing from whoever came after. Method: three ways in which the mark
+// is not the withdrawn claim's own any more.
+TYPED_TEST_P(StoreLaws, AWithdrawalGivesBackNothingButItsOwnOccurrence) {
+    auto mine = this->open();
+    auto other = this->open();
+    const auto due = firing(-10s);
+    const auto lapsed = fresh_firing("job", due, delivery::at_most_once, 50ms);
+    mine.granted(lapsed);
+    other.let_lapse("job", 50ms);
+    const auto manual = other.granted(fresh_claim("job"));
+    EXPECT_FALSE(yes(mine.withdraw({"job", lapsed.id, due})));
+    EXPECT_EQ(other.show("job").last_done, due);
+    EXPECT_EQ(other.show("job").holder, manual);
+
+    const auto finished = fresh_firing("finished", due);
+    const auto token = mine.granted(finished);
+    EXPECT_TRUE(yes(mine.release("finished", token)));
+    EXPECT_FALSE(yes(mine.withdraw({"finished", finished.id, due})));
+    EXPECT_EQ(mine.show("finished").last_done, due);
+
+    const auto buried = fresh_firing("buried", due);
+    mine.granted(buried);
+    EXPECT_TRUE(yes(mine.withdraw({"buried", buried.id})));
+    EXPECT_EQ(mine.show("buried").last_done, due);
 }
 
 // Goal: giving up late must not hurt whoever came after. Method: withdraw a claim that expired and
@@ -135,7 +191,7 @@ TYPED_TEST_P(StoreLaws, WithdrawingAnExpiredClaimLeavesTheNextHolderAlone) {
     const auto lapsed = fresh_claim("key", 50ms);
     mine.granted(lapsed);
     const auto taken = other.granted_in_the_end(fresh_claim("key"));
-    EXPECT_FALSE(yes(mine.withdraw("key", lapsed.id)));
+    EXPECT_FALSE(yes(mine.withdraw({"key", lapsed.id})));
     EXPECT_EQ(other.show("key").holder, taken);
 }
 

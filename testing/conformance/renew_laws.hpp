@@ -3,7 +3,9 @@
 
 #include "testing/conformance/store_fixture.hpp"
 
+#include <future>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace pawl::conformance {
@@ -135,6 +137,36 @@ TYPED_TEST_P(StoreLaws, AnEmptyBatchIsAnsweredByNothing) {
     const auto answers = mine.renew(std::vector<held>{});
     ASSERT_TRUE(answers.has_value());
     EXPECT_TRUE(answers->empty());
+}
+
+// Goal: one record that is out of reach ends no other lease (rule 11). Method: three leases, the
+// middle one blocked, with a claim of its key under way over the same connections; several beats.
+TYPED_TEST_P(StoreLaws, ARecordOutOfReachIsUnknownForItsOwnLeaseAlone) {
+    if constexpr (!blocks_records<TypeParam>) {
+        GTEST_SKIP() << "no record of this engine is out of reach by itself";
+    } else {
+        auto mine = this->open();
+        auto other = this->open();
+        std::vector<held> all;
+        for (const auto* key : {"a", "b", "c"})
+            all.push_back(lease_of(key, mine.granted(fresh_claim(key, 30s)), 90s));
+        auto blocked = this->engine().block(this->settings().name_space, "b");
+        auto claiming =
+            std::async(std::launch::async, [&] { return mine.acquire(fresh_claim("b")); });
+        for (int beat = 0; beat < 3; ++beat) {
+            const auto got = mine.renew(all);
+            ASSERT_TRUE(got.has_value()) << got.error().detail;
+            EXPECT_EQ(*got, (std::vector{renewal::renewed, renewal::unknown, renewal::renewed}));
+        }
+        EXPECT_GT(other.show("a").remaining, 60s);
+        EXPECT_GT(other.show("c").remaining, 60s);
+        blocked.reset();
+        const auto claimed = claiming.get();
+        EXPECT_TRUE(claimed.has_error() || std::holds_alternative<busy>(*claimed));
+        const auto got = mine.renew(all);
+        ASSERT_TRUE(got.has_value()) << got.error().detail;
+        EXPECT_EQ(*got, (std::vector{renewal::renewed, renewal::renewed, renewal::renewed}));
+    }
 }
 
 }  // namespace pawl::conformance

@@ -41,4 +41,12 @@ concept store_engine =
         { engine.lose_data() };
     };
 
+// A hook more, of an engine where one record can be out of reach while the others are not: a row
+// that another session keeps locked, a value that cannot be read. It is so until the object goes.
+template <class Engine>
+concept blocks_records = requires(Engine engine, const std::string& words) {
+    // The name space and the key of a record that exists.
+    { engine.block(words, words) } -> std::same_as<std::shared_ptr<void>>;
+};
+
 }  // namespace pawl::conformance

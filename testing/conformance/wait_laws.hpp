@@ -43,7 +43,7 @@ TYPED_TEST_P(StoreLaws, AWaiterIsWokenByAnEvictionAndByAWithdrawal) {
     const auto withdrawn = mine.granted(wanted);
     woke = waiter.start_waiting("withdrawn", withdrawn, bound_for(waiter));
     waiter.until_waiters("withdrawn", 1);
-    EXPECT_TRUE(yes(mine.withdraw("withdrawn", wanted.id)));
+    EXPECT_TRUE(yes(mine.withdraw({"withdrawn", wanted.id})));
     EXPECT_EQ(woke.get(), woken(waiter));
 }
 

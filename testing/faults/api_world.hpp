@@ -30,6 +30,7 @@ struct asked {
 
     std::string method, target, body;
     std::string caller = "alice";
+    config::user_role role = config::user_role::admin;
     std::string if_none_match{};
     std::vector<http::field> fields{};  // beside those
     std::stop_token gone{};
@@ -99,7 +100,7 @@ public:
         auto call = std::make_shared<admin::call>();
         call->query = http::parse_query(request->query).value();
         call->who.name = what.caller;
-        call->who.role = config::user_role::admin;
+        call->who.role = what.role;
         const auto found = std::get<http::matched>(router_.find(what.method, request->path));
         call->path = found.values;
         call->request = std::move(request);

@@ -28,9 +28,11 @@ public:
             co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
         co_return answer;
     }
-    async<bool> withdraw(std::string key, std::string id) override {
+    async<bool> withdraw(withdrawal given_up) override {
         if (auto bad = planned()) co_return *bad;
-        co_return co_await inner_->withdraw(std::move(key), std::move(id));
+        if (take_one(faults_->withdrawals_to_fail))
+            co_return failure{errc::outcome_unknown, "no answer, as planned"};
+        co_return co_await inner_->withdraw(std::move(given_up));
     }
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
         if (auto bad = planned()) co_return *bad;
@@ -55,7 +57,10 @@ public:
         co_return co_await inner_->list(std::move(prefix), std::move(after), limit);
     }
     async<void> wait_change(std::string key, fence_token seen) override {
-        return inner_->wait_change(std::move(key), seen);
+        if (faults_->pushes_denied)
+            co_return failure{errc::denied, "no right to listen, as planned"};
+        auto waiting = inner_->wait_change(std::move(key), seen);
+        co_return co_await std::move(waiting);
     }
     async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override {
         if (auto bad = planned()) co_return *bad;

@@ -52,8 +52,8 @@ public:
         if (hooks_->after_renew) hooks_->after_renew(answer);
         co_return answer;
     }
-    async<bool> withdraw(std::string key, std::string id) override {
-        return inner_->withdraw(std::move(key), std::move(id));
+    async<bool> withdraw(withdrawal given_up) override {
+        return inner_->withdraw(std::move(given_up));
     }
     async<std::optional<record>> inspect(std::string key) override {
         auto asking = inner_->inspect(std::move(key));

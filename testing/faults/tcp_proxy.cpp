@@ -11,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -18,6 +19,7 @@
 #include <future>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -65,6 +67,21 @@ struct pair_of_sockets {
     }
 };
 
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+void replace_ports(std::vector<char>& bytes, const std::map<std::uint16_t, std::uint16_t>& ports) {
+    for (auto at = std::find_if(bytes.begin(), bytes.end(), is_digit); at != bytes.end();) {
+        const auto end = std::find_if_not(at, bytes.end(), is_digit);
+        const std::string number{at, end};
+        for (const auto& [real, told] : ports)
+            if (number == std::to_string(real)) {
+                const auto other = std::to_string(told);
+                if (other.size() == number.size()) std::copy(other.begin(), other.end(), at);
+            }
+        at = std::find_if(end, bytes.end(), is_digit);
+    }
+}
+
 }  // namespace
 
 struct tcp_proxy::state : std::enable_shared_from_this<state> {
@@ -109,10 +126,13 @@ struct tcp_proxy::state : std::enable_shared_from_this<state> {
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
         while (!error) {
             const auto size = co_await from.async_read_some(boost::asio::buffer(bytes), token);
-            if (!error)
-                arrived.chunks.push_back(
-                    {clock::now() + latency,
-                     {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)}});
+            if (!error) {
+                std::vector<char> some{bytes.begin(),
+                                       bytes.begin() + static_cast<std::ptrdiff_t>(size)};
+                if (which == direction::to_client && !told_ports.empty())
+                    replace_ports(some, told_ports);
+                arrived.chunks.push_back({clock::now() + latency, std::move(some)});
+            }
             arrived.ended = arrived.ended || error;
             arrived.arrival.cancel();
         }
@@ -180,6 +200,7 @@ struct tcp_proxy::state : std::enable_shared_from_this<state> {
     std::array<boost::asio::steady_timer, 2> gates;
     std::array<bool, 2> stalled{};
     std::chrono::milliseconds latency{0};
+    std::map<std::uint16_t, std::uint16_t> told_ports;
 
     std::mutex mutex;
     std::condition_variable changed;
@@ -241,6 +262,10 @@ void tcp_proxy::resume(direction which) {
 
 void tcp_proxy::delay(std::chrono::milliseconds one_way) {
     state_->do_there([this, one_way] { state_->latency = one_way; });
+}
+
+void tcp_proxy::tell_ports_as(std::map<std::uint16_t, std::uint16_t> ports) {
+    state_->do_there([&] { state_->told_ports = std::move(ports); });
 }
 
 int tcp_proxy::connections() const {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 
 namespace pawl::testing_faults {
@@ -29,6 +30,11 @@ public:
     void resume(direction which);
     // From now on whatever arrives is passed on so much later, in both directions; zero: at once.
     void delay(std::chrono::milliseconds one_way);
+
+    // For servers that tell their clients where the others are: from now on these ports, where one
+    // stands by itself in what the server says, are told as those that they map to. Both have the
+    // same number of digits.
+    void tell_ports_as(std::map<std::uint16_t, std::uint16_t> ports);
 
     // How many connections have been taken so far.
     int connections() const;

@@ -1,8 +1,6 @@
 #include "testing/servers/etcd_server.hpp"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include <array>
 #include <cstdio>
@@ -140,13 +138,35 @@ void etcd_server::restore_backup() {
     start(0);
 }
 
-void etcd_server::freeze(std::size_t member) const {
-    const auto& frozen = members_[member].server;
-    frozen.signal(SIGSTOP);
-    siginfo_t state{};
-    waitid(P_PID, static_cast<id_t>(frozen.pid()), &state, WSTOPPED | WNOWAIT);
+void etcd_server::save_folders() {
+    for (auto& each : members_) each.server.stop();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        const auto copy = folder_.path() / (name_of(i) + ".copy");
+        std::filesystem::remove_all(copy);
+        std::filesystem::copy(folder_.path() / name_of(i), copy,
+                              std::filesystem::copy_options::recursive);
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i) begin(i);
+    wait_until_healthy();
 }
-void etcd_server::thaw(std::size_t member) const { members_[member].server.signal(SIGCONT); }
+
+void etcd_server::restore_folders() {
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        crash(i);
+        const auto data = folder_.path() / name_of(i);
+        std::filesystem::remove_all(data);
+        std::filesystem::copy(folder_.path() / (name_of(i) + ".copy"), data,
+                              std::filesystem::copy_options::recursive);
+        for (const auto& entry : std::filesystem::recursive_directory_iterator{data})
+            hand_over(entry.path(), user_);
+        hand_over(data, user_);
+    }
+    for (std::size_t i = 0; i < members_.size(); ++i) begin(i);
+    wait_until_healthy();
+}
+
+void etcd_server::freeze(std::size_t member) const { members_[member].server.freeze(); }
+void etcd_server::thaw(std::size_t member) const { members_[member].server.thaw(); }
 
 // A certificate that has expired is the server's own business: whether it is up shows in its log.
 bool etcd_server::healthy() const {

@@ -44,6 +44,10 @@ public:
     // A copy of a lone member's data, and its return: all that was written since is forgotten.
     void save_backup() const;
     void restore_backup();
+    // The same with the folders of all members, copied while they are stopped: the cluster keeps
+    // its identity.
+    void save_folders();
+    void restore_folders();
     // Returns when it stands still.
     void freeze(std::size_t member = 0) const;
     void thaw(std::size_t member = 0) const;

@@ -2,8 +2,6 @@
 
 #include <mysql.h>
 
-#include <signal.h>
-
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -43,6 +41,12 @@ std::string run(MYSQL* by, const std::string& sql) {
         check(next > 0);
         if (next < 0) return text;
     }
+}
+
+handle session_of(const std::string& socket) {
+    auto by = connect_to(socket);
+    if (!by) throw std::runtime_error{"cannot connect to the MariaDB of the test"};
+    return by;
 }
 
 const std::vector<std::string> usual_lines{"bind-address=127.0.0.1",
@@ -150,13 +154,17 @@ void mysql_server::lose_data() {
     start();
 }
 
-void mysql_server::freeze() const { server_.signal(SIGSTOP); }
-void mysql_server::thaw() const { server_.signal(SIGCONT); }
+void mysql_server::freeze() const { server_.freeze(); }
+void mysql_server::thaw() const { server_.thaw(); }
 
 std::string mysql_server::ask(const std::string& sql) const {
-    const auto by = connect_to(unix_path());
-    if (!by) throw std::runtime_error{"cannot connect to the MariaDB of the test"};
-    return run(by.get(), sql);
+    return run(session_of(unix_path()).get(), sql);
+}
+
+std::shared_ptr<void> mysql_server::hold(const std::string& sql) const {
+    std::shared_ptr<MYSQL> by{session_of(unix_path())};
+    run(by.get(), sql);
+    return by;
 }
 
 }  // namespace pawl::testing_servers

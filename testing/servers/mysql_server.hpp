@@ -43,6 +43,9 @@ public:
     // Runs statements as an administrator and gives back all rows as text, cells apart by tabs;
     // throws on an error.
     std::string ask(const std::string& sql) const;
+    // Runs them in a session that lasts as long as what is given back, as a transaction does that
+    // keeps rows locked.
+    std::shared_ptr<void> hold(const std::string& sql) const;
     std::int64_t count(const std::string& sql) const { return std::stoll(ask(sql)); }
 
 private:

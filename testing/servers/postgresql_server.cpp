@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,6 +56,22 @@ connection connect_to(const std::string& folder, std::uint16_t port) {
     const auto words = "host=" + folder + " port=" + std::to_string(port) +
                        " user=postgres dbname=postgres connect_timeout=3";
     return {PQconnectdb(words.c_str()), PQfinish};
+}
+
+std::string run(PGconn* by, const std::string& sql) {
+    if (PQstatus(by) != CONNECTION_OK) throw std::runtime_error{PQerrorMessage(by)};
+    PQsetNoticeProcessor(by, [](void*, const char*) {}, nullptr);
+    const answer got{PQexec(by, sql.c_str()), PQclear};
+    const auto status = PQresultStatus(got.get());
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+        throw std::runtime_error{PQresultErrorMessage(got.get())};
+    std::string text;
+    for (int row = 0; row < PQntuples(got.get()); ++row) {
+        if (row > 0) text += '\n';
+        for (int column = 0; column < PQnfields(got.get()); ++column)
+            text.append(column == 0 ? "" : "\t").append(PQgetvalue(got.get(), row, column));
+    }
+    return text;
 }
 
 }  // namespace
@@ -150,9 +165,7 @@ void postgresql_server::immediate() {
 // which the next one does not start. So it is stopped, so that it forks no more, until they are
 // gone.
 void postgresql_server::crash() {
-    server_.signal(SIGSTOP);
-    siginfo_t stopped{};
-    waitid(P_PID, static_cast<id_t>(server_.pid()), &stopped, WSTOPPED | WNOWAIT);
+    server_.freeze();
     for (const auto one : children()) {
         const auto handle = static_cast<int>(syscall(SYS_pidfd_open, one, 0));
         if (handle < 0) continue;  // gone already
@@ -174,13 +187,13 @@ void postgresql_server::lose_data() {
 void postgresql_server::promote() { ask("SELECT pg_promote()"); }
 
 void postgresql_server::freeze() const {
-    server_.signal(SIGSTOP);
-    for (const auto one : children()) ::kill(one, SIGSTOP);
+    server_.freeze();
+    for (const auto one : children()) testing_servers::freeze(one);
 }
 
 void postgresql_server::thaw() const {
     for (const auto one : children()) ::kill(one, SIGCONT);
-    server_.signal(SIGCONT);
+    server_.thaw();
 }
 
 // One process for each connection, and a few of its own.
@@ -194,19 +207,13 @@ std::vector<pid_t> postgresql_server::children() const {
 
 std::string postgresql_server::ask(const std::string& sql) const {
     const auto link = connect_to(socket_folder(), port_);
-    if (PQstatus(link.get()) != CONNECTION_OK) throw std::runtime_error{PQerrorMessage(link.get())};
-    PQsetNoticeProcessor(link.get(), [](void*, const char*) {}, nullptr);
-    const answer got{PQexec(link.get(), sql.c_str()), PQclear};
-    const auto status = PQresultStatus(got.get());
-    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
-        throw std::runtime_error{PQresultErrorMessage(got.get())};
-    std::string text;
-    for (int row = 0; row < PQntuples(got.get()); ++row) {
-        if (row > 0) text += '\n';
-        for (int column = 0; column < PQnfields(got.get()); ++column)
-            text.append(column == 0 ? "" : "\t").append(PQgetvalue(got.get(), row, column));
-    }
-    return text;
+    return run(link.get(), sql);
+}
+
+std::shared_ptr<void> postgresql_server::hold(const std::string& sql) const {
+    std::shared_ptr<PGconn> link{connect_to(socket_folder(), port_)};
+    run(link.get(), sql);
+    return link;
 }
 
 pgbouncer::pgbouncer(std::uint16_t server_port, const std::vector<std::string>& more)

@@ -46,6 +46,9 @@ public:
     // Runs statements as an administrator and gives back what the last one found, a line for each
     // row and a tab between columns; throws on an error.
     std::string ask(const std::string& sql) const;
+    // Runs statements in a session that lasts as long as what is given back, as a transaction does
+    // that keeps rows locked.
+    std::shared_ptr<void> hold(const std::string& sql) const;
 
 private:
     void lay_out();

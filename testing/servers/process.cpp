@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -64,6 +66,22 @@ pid_t spawn(const std::vector<std::string>& words, const std::filesystem::path& 
     if (error != 0)
         throw std::system_error{error, std::generic_category(), "cannot start " + words.front()};
     return pid;
+}
+
+// Stopped, all its threads, or gone.
+bool stands_still(pid_t which) {
+    std::error_code gone;
+    const auto threads = "/proc/" + std::to_string(which) + "/task";
+    for (const auto& thread : std::filesystem::directory_iterator{threads, gone}) {
+        std::ifstream file{thread.path() / "stat"};
+        std::string line;
+        std::getline(file, line);
+        // The name in parentheses may hold anything.
+        const auto named = line.rfind(')');
+        if (named == std::string::npos || named + 2 >= line.size()) continue;
+        if (std::string_view{"TtZX"}.find(line[named + 2]) == std::string_view::npos) return false;
+    }
+    return true;
 }
 
 }  // namespace
@@ -115,6 +133,16 @@ std::uint16_t free_port() {
     }
 }
 
+void freeze(pid_t which) {
+    ::kill(which, SIGSTOP);
+    const auto give_up = lease_clock::now() + patience;
+    while (!stands_still(which)) {
+        if (lease_clock::now() >= give_up)
+            throw std::runtime_error{"process " + std::to_string(which) + " does not stop"};
+        poll(nullptr, 0, probe_pause_ms);
+    }
+}
+
 void run_command(const std::vector<std::string>& words) {
     const temporary_folder folder;
     const auto log = folder.path() / "log";
@@ -160,6 +188,12 @@ bool process::is_running() const {
 void process::signal(int number) const {
     if (pid_ > 0) ::kill(pid_, number);
 }
+
+void process::freeze() const {
+    if (pid_ > 0) testing_servers::freeze(pid_);
+}
+
+void process::thaw() const { signal(SIGCONT); }
 
 bool process::ended_within(std::chrono::milliseconds bound) {
     const auto handle = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));

@@ -36,6 +36,10 @@ void hand_over(const std::filesystem::path& what, const std::string& user);
 // A port of 127.0.0.1 that nobody listens on at this moment.
 std::uint16_t free_port();
 
+// SIGSTOP, and returns when none of its threads runs any more: on a busy machine a signal is on its
+// way for many milliseconds. Throws when that does not come to pass.
+void freeze(pid_t which);
+
 // Runs a command to its end and throws, with its output, unless it succeeds.
 void run_command(const std::vector<std::string>& words);
 
@@ -52,6 +56,8 @@ public:
     bool is_running() const;
     pid_t pid() const noexcept { return pid_; }
     void signal(int number) const;
+    void freeze() const;
+    void thaw() const;
     // Asks it to end, and kills it when it does not; returns when it is gone.
     void stop();
     void kill();

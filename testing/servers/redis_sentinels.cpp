@@ -3,7 +3,6 @@
 #include <pawl/clock.hpp>
 
 #include <poll.h>
-#include <signal.h>
 
 #include <fstream>
 #include <functional>
@@ -157,13 +156,9 @@ void redis_sentinels::fail_over() {
     wait_until_moved_from(old);
 }
 
-void redis_sentinels::freeze_sentinel(std::size_t which) const {
-    sentinels_.at(which).signal(SIGSTOP);
-}
+void redis_sentinels::freeze_sentinel(std::size_t which) const { sentinels_.at(which).freeze(); }
 
-void redis_sentinels::thaw_sentinel(std::size_t which) const {
-    sentinels_.at(which).signal(SIGCONT);
-}
+void redis_sentinels::thaw_sentinel(std::size_t which) const { sentinels_.at(which).thaw(); }
 
 // All have acknowledged all: one that is merely online may still load what it was sent.
 void redis_sentinels::wait_until_followed(std::size_t here) {

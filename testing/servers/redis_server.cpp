@@ -2,8 +2,6 @@
 
 #include <hiredis/hiredis.h>
 
-#include <signal.h>
-
 #include <fstream>
 #include <stdexcept>
 
@@ -100,8 +98,8 @@ void redis_server::lose_data() {
     start();
 }
 
-void redis_server::freeze() const { server_.signal(SIGSTOP); }
-void redis_server::thaw() const { server_.signal(SIGCONT); }
+void redis_server::freeze() const { server_.freeze(); }
+void redis_server::thaw() const { server_.thaw(); }
 
 std::string redis_server::ask(const std::vector<std::string>& words) const {
     return ask_redis(port_, options_.password, words);

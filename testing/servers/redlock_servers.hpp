@@ -36,6 +36,19 @@ public:
         return all;
     }
 
+    // Of all at once.
+    void crash() const {
+        for (const auto& one : servers_) one->crash();
+    }
+    void start() const {
+        for (const auto& one : servers_) one->start();
+    }
+    void freeze() const {
+        for (const auto& one : servers_) one->freeze();
+    }
+    void thaw() const {
+        for (const auto& one : servers_) one->thaw();
+    }
     void restart() const {
         for (const auto& one : servers_) one->restart();
     }

@@ -4,7 +4,6 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -111,8 +110,29 @@ void zookeeper_server::lose_data() {
     start();
 }
 
-void zookeeper_server::freeze() const { server_.signal(SIGSTOP); }
-void zookeeper_server::thaw() const { server_.signal(SIGCONT); }
+void zookeeper_server::copy_data(const std::string& from, const std::string& to) const {
+    std::filesystem::remove_all(folder_.path() / to);
+    std::filesystem::copy(folder_.path() / from, folder_.path() / to,
+                          std::filesystem::copy_options::recursive);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator{folder_.path() / to})
+        hand_over(entry.path(), user_);
+    hand_over(folder_.path() / to, user_);
+}
+
+void zookeeper_server::save_data() {
+    server_.stop();
+    copy_data("data", "copy");
+    start();
+}
+
+void zookeeper_server::restore_data() {
+    server_.kill();
+    copy_data("copy", "data");
+    start();
+}
+
+void zookeeper_server::freeze() const { server_.freeze(); }
+void zookeeper_server::thaw() const { server_.thaw(); }
 
 std::string zookeeper_server::ask(const std::string& word) const {
     const int link = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -194,6 +214,20 @@ zookeeper_server& zookeeper_ensemble::follower() {
         return found != nullptr;
     });
     return *found;
+}
+
+void zookeeper_ensemble::save_data() {
+    for (auto& one : servers_) one->stop();
+    for (auto& one : servers_) one->copy_data("data", "copy");
+    for (auto& one : servers_) one->launch();
+    wait_until_serving();
+}
+
+void zookeeper_ensemble::restore_data() {
+    for (auto& one : servers_) one->crash();
+    for (auto& one : servers_) one->copy_data("copy", "data");
+    for (auto& one : servers_) one->launch();
+    wait_until_serving();
 }
 
 void zookeeper_ensemble::wait_until_serving() {

@@ -36,6 +36,10 @@ public:
     void crash();
     // Starts again with nothing in it.
     void lose_data();
+    // A copy of the data, taken while it is stopped, and its return: all that was written since is
+    // forgotten. For a server of its own.
+    void save_data();
+    void restore_data();
     void freeze() const;
     void thaw() const;
 
@@ -53,6 +57,7 @@ private:
 
     void write_configuration(const std::vector<std::string>& peers);
     void launch();
+    void copy_data(const std::string& from, const std::string& to) const;
 
     zookeeper_options options_;
     std::string user_;
@@ -76,6 +81,9 @@ public:
     zookeeper_server& leader();
     zookeeper_server& follower();
     void wait_until_serving();
+    // Of all servers.
+    void save_data();
+    void restore_data();
 
 private:
     std::vector<std::unique_ptr<zookeeper_server>> servers_;

@@ -310,7 +310,7 @@ void member_process::announce(std::uint32_t slot) {
                  [this, key, id, sent](const std::optional<verdict>& answer) {
                      if (!answer) {
                          scene_.time.after(scene_.latency(), [this, key, id] {
-                             rules::withdraw(scene_.keys[key], id, scene_.now());
+                             rules::withdraw(scene_.keys[key], {key, id}, scene_.now());
                          });
                          machine_.announce_failed({errc::outcome_unknown, "lost"}, clock(),
                                                   chance());
@@ -354,7 +354,8 @@ void member_process::attempt(std::uint32_t which) {
         [this, which, key, id, sent](const std::optional<verdict>& answer) {
             if (!answer) {
                 scene_.time.after(scene_.latency(), [this, key, id] {
-                    if (rules::withdraw(scene_.keys[key], id, scene_.now())) scene_.changed(key);
+                    if (rules::withdraw(scene_.keys[key], {key, id}, scene_.now()).was_holder)
+                        scene_.changed(key);
                 });
                 called_off_.erase(which);
                 const failure lost{errc::outcome_unknown, "lost"};

@@ -90,10 +90,10 @@ verdict simulated_store::acquire(const claim& wanted, nanos callers_wall) {
     return answer;
 }
 
-bool simulated_store::withdraw(const std::string& key, const std::string& id) {
-    judge_.note("withdraw ", id);
-    const bool was = rules::withdraw(keys_[key], id, now());
-    if (was) changed(key);
+bool simulated_store::withdraw(const withdrawal& given_up) {
+    judge_.note("withdraw ", given_up.id);
+    const bool was = rules::withdraw(keys_[given_up.key], given_up, now()).was_holder;
+    if (was) changed(given_up.key);
     return was;
 }
 

@@ -30,7 +30,7 @@ public:
     void lose_data(nanos outage);
 
     verdict acquire(const claim& wanted, nanos callers_wall);
-    bool withdraw(const std::string& key, const std::string& id);
+    bool withdraw(const withdrawal& given_up);
     renewal renew(const held& lease);
     bool release(const std::string& key, fence_token token, const farewell& how);
     // The operator evicts whoever holds the key.

@@ -91,11 +91,9 @@ void worker::drive_claim() {
             case claiming::act::pause:
                 return wake_at(step.until);
             case claiming::act::withdraw:
-                withdraw(id_, 2);
-                claim_->withdrawn(home_.clock());
+                withdraw({plan_.key, id_, firing_}, home_.clock() + plan_.options.ttl);
+                claim_->withdrawn();
                 break;
-            case claiming::act::renew_id:
-                return replace_id();
             case claiming::act::done:
                 return conclude();
         }
@@ -141,25 +139,17 @@ void worker::wake_at(instant until) {
     });
 }
 
-void worker::withdraw(const std::string& id, int attempts) {
+// For as long as the lease that it may have left can last, and once more.
+void worker::withdraw(const withdrawal& given_up, instant until) {
     home_.ask<bool>(
-        [&shared = world_, key = plan_.key, id](simulated_store& store) {
-            const bool was = store.withdraw(key, id);
-            shared.audit(key);
+        [&shared = world_, given_up](simulated_store& store) {
+            const bool was = store.withdraw(given_up);
+            shared.audit(given_up.key);
             return was;
         },
-        [this, id, attempts](const result<bool>& gone) {
-            if (gone.has_error() && attempts > 1) withdraw(id, attempts - 1);
-        });
-}
-
-void worker::replace_id() {
-    home_.ask<bool>(
-        [key = plan_.key, id = id_](simulated_store& store) { return store.withdraw(key, id); },
-        [this](const result<bool>&) {
-            name_claim();
-            claim_->withdrawn(home_.clock());
-            drive_claim();
+        [this, given_up, until](const result<bool>& gone) {
+            if (gone.has_value() || home_.clock() > until) return;
+            home_.after(milliseconds{100}, [this, given_up, until] { withdraw(given_up, until); });
         });
 }
 

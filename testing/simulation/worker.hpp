@@ -36,7 +36,7 @@ private:
     void send_claim();
     void listen(instant until);
     void wake_at(instant until);
-    void withdraw(const std::string& id, int attempts);
+    void withdraw(const withdrawal& given_up, instant until);
     void replace_id();
     void name_claim();
     void conclude();

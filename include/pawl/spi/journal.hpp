@@ -65,8 +65,8 @@ struct run_record {
     delivery mode = delivery::at_most_once;
     std::string trigger;  // schedule, manual, exec, library
     run_status status = run_status::started;
-    std::string reason;  // one line; empty when there is nothing to say
-    std::int64_t started_at = 0;
+    std::string reason;           // one line; empty when there is nothing to say
+    std::int64_t started_at = 0;  // of the latest attempt
     std::optional<std::int64_t> completed_at{};
     std::int64_t last_heartbeat = 0;
     std::optional<int> exit_status{};

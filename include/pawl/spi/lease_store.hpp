@@ -34,6 +34,16 @@ struct claim {
     delivery mode = delivery::at_most_once;
 };
 
+// "I do not want it any more." A class with a constructor for the same reason.
+struct withdrawal {
+    withdrawal(std::string key, std::string id, std::optional<occurrence> firing = {})
+        : key{std::move(key)}, id{std::move(id)}, firing{firing} {}
+
+    std::string key;
+    std::string id;                      // of the claim that is given up
+    std::optional<occurrence> firing{};  // the one it claimed, where its work has not begun
+};
+
 struct grant {
     std::string key;
     fence_token token{};
@@ -61,8 +71,9 @@ struct already_done {
 
 using verdict = std::variant<grant, busy, already_done>;
 
-// `unknown` is what the holder makes of a failure. As an answer only a store of several independent
-// parts gives it (Redlock, a cluster): for those leases whose part did not answer.
+// `unknown` is what the holder makes of a failure. As an answer it is for one lease whose record is
+// out of reach: locked by another session, unreadable, or where a part is down (Redlock, a
+// cluster).
 enum class renewal { renewed, lost, unknown };
 
 // What to do about a lease that ran out before its renewal arrived (rule 3).
@@ -110,11 +121,14 @@ enum class fence_rule {
 struct fence_verdict {
     bool accepted = false;
     fence_token newest{};  // the highest accepted, this one included
+    // Rejected not for its age: it is further ahead than any token that the store can have issued.
+    bool never_issued = false;
 };
 
 struct store_traits {
     bool strict_fencing =
-        false;                  // tokens rise even across the data loss that the engine can suffer
+        false;                  // tokens rise even across the data loss that the engine can suffer;
+                                // of the store's own fence this is said under a quarantine only
     bool notifies = false;      // wait_change is woken by the store; otherwise waiters poll
     bool atomic_batch = false;  // one renew() is one atomic step for all its leases
     millis ttl_min{1};
@@ -133,15 +147,20 @@ public:
 
     virtual store_traits traits() const noexcept = 0;
 
-    // Rules 1, 2, 6, 7.
+    // Rules 1, 2, 6, 7. A claim whose outcome is unknown may be repeated under its id for as long
+    // as it is wanted: while its lease is live it gets the same token, and afterwards a new one
+    // unless the key was granted to another claim meanwhile. The occurrence that it has marked
+    // itself is no reason to refuse it. Releasing and evicting end the id.
     virtual async<verdict> acquire(claim wanted) = 0;
-    // Gives up a claim whose outcome is unknown: frees the key if it was granted under this id, and
-    // leaves a tombstone where the engine can reorder a late claim behind this. True if it was
-    // held.
-    virtual async<bool> withdraw(std::string key, std::string id) = 0;
+    // Gives up a claim whose outcome is unknown: frees the key if it is held under this id, and
+    // leaves a tombstone where the engine can reorder a late claim behind this. If the last grant
+    // of the key was to this id, live or expired, and marked `firing` as done, the mark goes in the
+    // same atomic step: last_done = firing - 1. True if the key was held.
+    virtual async<bool> withdraw(withdrawal given_up) = 0;
     // Rule 3. One answer for each lease, in order; a failure means unknown for all.
     virtual async<std::vector<renewal>> renew(std::span<const held> leases) = 0;
-    // Rule 4. True if this token was the live holder; otherwise nothing has changed but last_done.
+    // Rule 4. True if this token was the live holder; otherwise nothing has changed but last_done,
+    // and that the claim which was granted this token, if it was the last, can not be repeated.
     virtual async<bool> release(std::string key, fence_token token, farewell how) = 0;
     // Rule 5. Burns the token and keeps the key held by nobody for `delay`, at most for what was
     // left. True if this token was the live holder.

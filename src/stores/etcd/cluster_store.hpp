@@ -11,6 +11,7 @@
 #include "stores/etcd/lease_text.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/etcd/watch_board.hpp"
+#include "stores/rules/rules.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -55,10 +56,8 @@ struct snapshot {
     std::optional<marker_text> marker;
     std::optional<wire::KeyValue> lock, pause, record, done;
 
-    // Of a value of this namespace: its own token, or that of its revision.
     fence_token token_of(fence_token own, std::int64_t at) const noexcept {
-        if (number(own) != 0 || !marker) return own;
-        return fence_token{static_cast<std::uint64_t>(marker->born + at)};
+        return marker ? marker->token_of(own, at) : own;
     }
 };
 
@@ -70,7 +69,7 @@ inline std::optional<wire::KeyValue> first_of(const wire::ResponseOp& response) 
 
 inline std::optional<marker_text> marker_of(const wire::ResponseOp& response) {
     const auto found = first_of(response);
-    return found ? parse_marker(found->value()) : std::nullopt;
+    return found ? parse_marker(found->value(), found->mod_revision()) : std::nullopt;
 }
 
 class etcd_store : public lease_store, public std::enable_shared_from_this<etcd_store> {
@@ -99,8 +98,8 @@ public:
     }
 
     async<verdict> acquire(claim wanted) override { return quietly(do_acquire(std::move(wanted))); }
-    async<bool> withdraw(std::string key, std::string id) override {
-        return quietly(do_withdraw(std::move(key), std::move(id)));
+    async<bool> withdraw(withdrawal given_up) override {
+        return quietly(do_withdraw(std::move(given_up)));
     }
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
         return quietly(do_renew(leases));
@@ -137,7 +136,7 @@ private:
     }
 
     async<verdict> do_acquire(claim wanted);
-    async<bool> do_withdraw(std::string key, std::string id);
+    async<bool> do_withdraw(withdrawal given_up);
     async<std::vector<renewal>> do_renew(std::span<const held> leases);
     async<bool> do_release(std::string key, fence_token token, farewell how);
     async<bool> do_evict(std::string key, fence_token token, millis delay);
@@ -153,7 +152,10 @@ private:
     struct attempt;
 
     async<again_or<verdict>> try_acquire(attempt& now);
+    async<again_or<verdict>> wait_out_quarantine(const attempt& now);
     async<again_or<verdict>> refuse_by_time(const attempt& now);
+    micros trusted_from(const marker_text& marker) const;
+    fence_token mint(const attempt& now) const;
     async<again_or<verdict>> explain(attempt& now, const wire::TxnResponse& got);
     async<again_or<verdict>> repeat(attempt& now, const wire::KeyValue& lock);
     async<again_or<verdict>> granted(attempt& now, const wire::TxnResponse& got);
@@ -176,6 +178,7 @@ private:
                                      const snapshot& seen, instant deadline);
     async<again_or<bool>> try_evict(const std::string& key, fence_token token, millis delay,
                                     instant deadline);
+    async<again_or<bool>> take_back(const withdrawal& given_up, instant deadline);
     async<std::int64_t> pause_lease(const farewell& how, millis elapsed, std::int64_t own,
                                     instant deadline);
 
@@ -196,6 +199,7 @@ private:
                               instant deadline);
     static async<void> ask_remaining(std::shared_ptr<etcd_store> self,
                                      std::shared_ptr<lasting> todo, std::size_t index);
+    async<rules::token_range> issued_tokens(const epoch& in, instant deadline);
     const holding* own(const std::string& key, fence_token token) const;
     void remember(const std::string& key, holding what);
     failure unreadable(const std::string& key) const {
@@ -224,7 +228,7 @@ private:
     std::unordered_map<std::string, holding> own_;
     std::size_t remembered_ = 0;
     std::int64_t newest_revision_ = 0;
-    std::int64_t trusted_since_ = 0;  // the birth whose quarantine is over
+    fence_token newest_token_{};  // that was granted here
     etcd_lease withdrawn_lease_;
     instant withdrawn_until_{};
 };

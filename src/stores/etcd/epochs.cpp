@@ -13,6 +13,8 @@ constexpr int rounds_max = 8;
 constexpr millis stretch_min{1000};
 // A record lives for its retention and up to a quarter of it longer.
 constexpr int stretches_in_retention = 8;
+// No cluster makes more than one revision in so many microseconds, whatever its hardware.
+constexpr std::int64_t micros_a_revision = 8;
 
 std::int64_t lease_in(const std::string& text) {
     std::int64_t value = 0;
@@ -23,6 +25,14 @@ std::int64_t lease_in(const std::string& text) {
 std::string text_of(std::int64_t lease) {
     char digits[17];
     return {digits, std::to_chars(digits, digits + sizeof digits, lease, 16).ptr};
+}
+
+// No token that was granted under this marker is above it. Those of layout 1 were born plus
+// revision, and a cluster that has gone back had more revisions than it shows now.
+fence_token highest_under(const marker_text& old, std::int64_t revision, micros now) {
+    if (old.floor) return *old.floor;
+    const auto lost = std::max<std::int64_t>(now.count() - old.born, 0) / micros_a_revision;
+    return old.token_of({}, revision + lost);
 }
 
 }  // namespace
@@ -79,8 +89,10 @@ async<epoch> epochs::load(instant deadline) {
             known_until_ = asked + stretch_;
             co_return *known_;
         }
-        const bool needs_marker = !seen->marker || seen->marker->cluster != seen->cluster;
-        auto making = needs_marker ? make_marker(*seen, deadline) : make_keep(deadline);
+        auto making = !seen->marker || seen->marker->cluster != seen->cluster
+                          ? make_marker(*seen, deadline)
+                      : seen->marker->layout < layout_version ? renew_layout(*seen, deadline)
+                                                              : make_keep(deadline);
         const auto made = co_await std::move(making);
         if (made.has_error()) co_return made.error();
     }
@@ -98,11 +110,12 @@ async<epochs::found> epochs::look(instant deadline) {
         co_return failure{errc::protocol, through_->present_place() + ": half an answer"};
     found seen;
     seen.cluster = got->header().cluster_id();
+    seen.revision = got->header().revision();
     const auto& markers = got->responses(0).response_range();
     if (markers.kvs_size() > 0) {
         const auto& marker = markers.kvs(0);
         seen.marker_revision = marker.mod_revision();
-        seen.marker = parse_marker(marker.value());
+        seen.marker = parse_marker(marker.value(), marker.mod_revision());
         if (is_newer_layout(marker.value()))
             co_return failure{errc::unsupported, through_->present_place() + ": " + names_.marker +
                                                      " was written by a newer pawl than this"};
@@ -114,7 +127,8 @@ async<epochs::found> epochs::look(instant deadline) {
     }
     const auto& keeps = got->responses(1).response_range();
     if (keeps.kvs_size() > 0) seen.keep_lease = lease_in(keeps.kvs(0).value());
-    if (seen.marker && seen.marker->cluster == seen.cluster && seen.keep_lease != 0)
+    const bool is_ours = seen.marker && seen.marker->cluster == seen.cluster;
+    if (is_ours && seen.marker->layout == layout_version && seen.keep_lease != 0)
         seen.whole = epoch{seen.marker_revision, *seen.marker, seen.keep_lease};
     co_return seen;
 }
@@ -124,10 +138,31 @@ async<void> epochs::make_marker(const found& seen, instant deadline) {
     const auto before = seen;
     const auto clock = co_await through_->clock(deadline);
     if (clock.has_error()) co_return clock.error();
-    marker_text born{clock->likely(lease_clock::now()).count(), before.cluster};
-    if (before.marker) born.born = std::max(born.born, before.marker->born + 1);
+    const auto now = clock->likely(lease_clock::now());
+    marker_text fresh;
+    fresh.cluster = before.cluster;
+    fresh.born = now.count();
+    fresh.floor = before.seen;
+    if (before.marker) {
+        fresh.born = std::max(fresh.born, before.marker->born + 1);
+        fresh.floor = std::max(*fresh.floor, highest_under(*before.marker, before.revision, now));
+    }
+    fresh.proved = fresh.born;
+    co_return co_await put_marker(before.marker_revision, fresh, deadline);
+}
+
+// A pawl that writes the layout before this finds its marker changed, and grants nothing any more:
+// its tokens would fall behind ours.
+async<void> epochs::renew_layout(const found& seen, instant deadline) {
+    auto same = *seen.marker;
+    same.floor.reset();
+    co_return co_await put_marker(seen.marker_revision, same, deadline);
+}
+
+// Unless another was faster.
+async<void> epochs::put_marker(std::int64_t before, marker_text what, instant deadline) {
     transaction make;
-    make.if_changed_at(names_.marker, before.marker_revision).put(names_.marker, encode(born));
+    make.if_changed_at(names_.marker, before).put(names_.marker, encode(what));
     const auto made = co_await through_->ask<wire::TxnResponse>(method::txn, make.request(),
                                                                 effect::none, deadline);
     if (made.has_error()) co_return made.error();
@@ -152,14 +187,22 @@ async<void> epochs::make_keep(instant deadline) {
     co_return result<void>{};
 }
 
-async<void> epochs::begin_anew(epoch old, instant deadline) {
+async<void> epochs::begin_anew(epoch old, fence_token highest, instant deadline) {
     const auto self = shared_from_this();
     forget();
     found seen;
     seen.marker_revision = old.marker_revision;
     seen.marker = old.marker;
     seen.cluster = old.marker.cluster;
+    seen.seen = highest;
     co_return co_await make_marker(seen, deadline);
+}
+
+async<void> epochs::prove(epoch in, micros at_least, instant deadline) {
+    const auto self = shared_from_this();
+    forget();
+    in.marker.proved = at_least.count();
+    co_return co_await put_marker(in.marker_revision, in.marker, deadline);
 }
 
 }  // namespace pawl::etcd

@@ -27,23 +27,30 @@ public:
     async<epoch> current(instant deadline);
     // To be read anew: something about it has changed.
     void forget() { known_.reset(); }
-    // The cluster has gone back in time under us: another epoch begins.
-    async<void> begin_anew(epoch old, instant deadline);
+    // The cluster has gone back in time under us: another epoch begins, whose tokens are above
+    // those that we have seen.
+    async<void> begin_anew(epoch old, fence_token seen, instant deadline);
+    // Writes down that a node's clock has come so far since the birth.
+    async<void> prove(epoch in, micros at_least, instant deadline);
     // How long records may be written under one epoch.
     millis stretch() const noexcept { return stretch_; }
 
 private:
     struct found {
         std::optional<epoch> whole;
+        std::int64_t revision = 0;         // of the look
         std::int64_t marker_revision = 0;  // 0: there is none
         std::optional<marker_text> marker;
         std::uint64_t cluster = 0;
+        fence_token seen{};           // the highest token that is known to have been granted
         std::int64_t keep_lease = 0;  // 0: there is none
     };
 
     async<epoch> load(instant deadline);
     async<found> look(instant deadline);
     async<void> make_marker(const found& seen, instant deadline);
+    async<void> renew_layout(const found& seen, instant deadline);
+    async<void> put_marker(std::int64_t before, marker_text what, instant deadline);
     async<void> make_keep(instant deadline);
 
     const std::shared_ptr<client> through_;

@@ -105,7 +105,7 @@ TEST_F(EtcdWithLogins, TheDocumentedRoleMayDoEverything) {
     linger.at_least = 1ms;
     linger.done = once.firing;
     EXPECT_TRUE(*mine.release("key", next, linger));
-    EXPECT_FALSE(*mine.withdraw("key", "some-id"));
+    EXPECT_FALSE(*mine.withdraw({"key", "some-id"}));
     EXPECT_EQ(mine.all("", 10).size(), 1u);
     EXPECT_TRUE(mine.fence("resource", next, fence_rule::reject_older)->accepted);
 }
@@ -184,7 +184,7 @@ TEST(EtcdRefusal, AnEtcdThatIsTooOldIsUnsupported) {
 
 TEST(EtcdRefusal, DataOfANewerPawlOrOfAnotherProgramIsLeftAlone) {
     etcd_server server;
-    server.ask({"put", "pawl/marker", "2 something new"});
+    server.ask({"put", "pawl/marker", "3 something new"});
     expect_refusal(on_port(server.port()), errc::unsupported, "newer pawl");
     server.ask({"put", "pawl/marker", "hello"});
     expect_refusal(on_port(server.port()), errc::rejected, "another program");
@@ -343,7 +343,7 @@ TEST_F(EtcdWithLogins, AnExaminationSeesWhatMayNotBeRead) {
 
 TEST(EtcdExamination, SeesEndpointsThatAreDownAndForeignData) {
     etcd_server server;
-    server.ask({"put", "pawl/marker", "2 something new"});
+    server.ask({"put", "pawl/marker", "3 something new"});
     auto settings = on_port(server.port());
     settings.endpoints.push_back({"127.0.0.1", testing_servers::free_port()});
     const auto seen = examined(settings);

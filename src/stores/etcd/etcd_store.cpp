@@ -4,7 +4,6 @@
 #include "base/text.hpp"
 #include "stores/etcd/cluster_store.hpp"
 #include "stores/etcd/examine.hpp"
-#include "stores/rules/rules.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -73,6 +72,16 @@ void etcd_store::remember(const std::string& key, holding what) {
 
 // ---- The guard
 
+// Tokens of a layout before this one may be ahead of the clock.
+async<rules::token_range> etcd_store::issued_tokens(const epoch& in, instant deadline) {
+    const auto clock = co_await client_->clock(deadline);
+    if (clock.has_error()) co_return clock.error();
+    const micros floor{static_cast<std::int64_t>(number(*in.marker.floor))};
+    const auto now = std::max(clock->latest(lease_clock::now()), floor);
+    const auto& common = settings_->common;
+    co_return rules::issued_tokens(common.quarantine, micros{in.marker.born}, now, common.max_skew);
+}
+
 async<fence_verdict> etcd_store::do_fence(std::string resource, fence_token token,
                                           fence_rule rule) {
     const auto self = shared_from_this();
@@ -81,22 +90,36 @@ async<fence_verdict> etcd_store::do_fence(std::string resource, fence_token toke
     const auto value = encode_fence(token);
     bool known = true;
     for (int round = 0; round < rounds_max; ++round) {
+        const auto in = co_await epochs_->current(deadline);
+        if (in.has_error()) co_return in.error();
+        const auto issued = co_await issued_tokens(*in, deadline);
+        if (issued.has_error()) co_return issued.error();
         transaction raise;
-        if (known)
+        if (token < issued->oldest || token > issued->newest)
+            raise.if_created_at(names_.marker, -1);  // only looks
+        else if (known)
             raise.if_below(name, value);
         else
             raise.if_created_at(name, 0);
-        raise.put(name, value).otherwise_get(name);
+        // The birth that the token was judged by is still that of the data.
+        raise.if_changed_at(names_.marker, in->marker_revision);
+        raise.put(name, value).otherwise_get(name).otherwise_get(names_.marker);
         const auto got = co_await run(raise, effect::possible, deadline);
         if (got.has_error()) co_return got.error();
         if (got->succeeded()) co_return fence_verdict{true, token};
-        const auto found = got->responses_size() == 1 ? first_of(got->responses(0)) : std::nullopt;
+        if (got->responses_size() != 2) co_return unreadable(name);
+        const auto marker = first_of(got->responses(1));
+        if (!marker || marker->mod_revision() != in->marker_revision) {
+            epochs_->forget();
+            continue;
+        }
+        const auto found = first_of(got->responses(0));
+        auto newest = found ? parse_fence(found->value()).value_or(fence_token{}) : fence_token{};
+        if (found && number(newest) == 0) co_return unreadable(name);
+        const auto before = newest;
+        const auto judged = rules::check_fence(newest, token, rule, *issued);
+        if (newest == before) co_return judged;
         known = found.has_value();
-        if (!known) continue;
-        auto newest = parse_fence(found->value()).value_or(fence_token{});
-        if (number(newest) == 0) co_return unreadable(name);
-        if (number(token) > number(newest)) continue;
-        co_return rules::check_fence(newest, token, rule);
     }
     co_return contended();
 }

@@ -116,7 +116,7 @@ void judge_marker(const result<wire::TxnResponse>& got, const std::string& name,
         into.push_back({severity::ok, "schema", "nothing was ever granted in this namespace"});
         return;
     }
-    const auto marker = parse_marker(found.kvs(0).value());
+    const auto marker = parse_marker(found.kvs(0).value(), found.kvs(0).mod_revision());
     if (is_newer_layout(found.kvs(0).value()))
         into.push_back({severity::fail, "schema",
                         name + " was written by a newer pawl than this: update this one"});
@@ -128,7 +128,8 @@ void judge_marker(const result<wire::TxnResponse>& got, const std::string& name,
                         "this cluster was restored from a backup: the next claim begins a new "
                         "epoch, above every token of the old"});
     else
-        into.push_back({severity::ok, "schema", "the layout has version 1"});
+        into.push_back(
+            {severity::ok, "schema", "the layout has version " + std::to_string(marker->layout)});
     if (!settings.common.quarantine)
         into.push_back({severity::ok, "quarantine",
                         "off: a quorum forgets nothing; after restoring a backup give "

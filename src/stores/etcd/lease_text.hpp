@@ -11,8 +11,9 @@
 
 namespace pawl::etcd {
 
-// The layout that this pawl reads and writes; the marker and every value begin with it.
-constexpr int layout_version = 1;
+// The layout that this pawl writes; the marker and every value begin with it. It reads 1 as well,
+// where values name no token of their own.
+constexpr int layout_version = 2;
 
 // Where everything of a namespace lies.
 struct key_names {
@@ -36,21 +37,32 @@ struct key_names {
     std::string keep;       // which etcd lease the records are attached to at present
 };
 
-// The namespace's marker. Tokens are `born` plus etcd's revision: revisions begin again at 1 in a
-// cluster that lost its data, and then there is another marker, born later.
+// The namespace's marker: since when its data has been whole. A cluster that lost its data has
+// none, and then another is made.
 struct marker_text {
-    std::int64_t born = 0;      // Unix microseconds
+    std::int64_t born = 0;      // Unix microseconds, on the clock of a node
     std::uint64_t cluster = 0;  // the cluster that it was made in: a restored backup is another
+    std::int64_t proved = 0;    // a node's clock has shown at least this since the birth
+    // No token that was granted before is above it. Empty: born plus the marker's revision, which
+    // is not known before it is written.
+    std::optional<fence_token> floor{};
+    int layout = layout_version;
+
+    // Of a value: its own token; one of layout 1 that names none has born plus its revision.
+    fence_token token_of(fence_token own, std::int64_t revision) const noexcept {
+        if (number(own) != 0) return own;
+        return fence_token{static_cast<std::uint64_t>(born + revision)};
+    }
 };
 std::string encode(const marker_text& value);
-// Empty when it is none of ours.
-std::optional<marker_text> parse_marker(std::string_view text);
+// What was written in that revision. Empty when it is none of ours.
+std::optional<marker_text> parse_marker(std::string_view text, std::int64_t revision);
 // True for the marker of a pawl that is newer than this.
 bool is_newer_layout(std::string_view text);
 
-// What holds a key. A token of 0 is that of the revision in which the value was created.
+// What holds a key. A token of 0, in layout 1 only, is that of the revision that created it.
 struct lock_text {
-    std::string id;  // of the claim
+    std::string id;  // of the claim, as encode_id() writes it; empty: none
     fence_token token{};
     std::int64_t acquired = 0;  // Unix milliseconds
     std::string owner;
@@ -58,16 +70,20 @@ struct lock_text {
 std::string encode(const lock_text& value);
 std::optional<lock_text> parse_lock(std::string_view text);
 
-// What is known of a key that was held. A token of 0 is that of the revision in which the value was
-// written, and then the lease may lapse and be carried on; an ended one names its token.
+// What is known of a key that was held. A token of 0, in layout 1 only, is that of the revision
+// that wrote it. While it is `granted` the lease may lapse and be carried on.
 struct record_text {
     enum class state { granted, ended, evicted };
     state how = state::granted;
     fence_token token{};
     std::int64_t acquired = 0;
     std::string owner;
+    std::string id{};  // of the claim while it is granted, as encode_id() writes it; empty: none
 };
 std::string encode(const record_text& value);
+// Sorts above all records of this layout and the one before whose tokens are lower, and below all
+// others: etcd compares them.
+std::string bound_of_records(fence_token token);
 std::optional<record_text> parse_record(std::string_view text);
 
 // Numbers whose texts sort as they do, so that etcd can compare them.

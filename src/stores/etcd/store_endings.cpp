@@ -95,19 +95,24 @@ async<etcd_store::again_or<bool>> etcd_store::end_any(const std::string& key, fe
     co_return true;
 }
 
-// The work is done whether or not the lease outlived it: the token proves who says so.
+// The work is done whether or not the lease outlived it: the token proves who says so. And the
+// claim that was granted this token cannot be repeated any more.
 async<etcd_store::again_or<bool>> etcd_store::end_lapsed(const std::string& key, fence_token token,
                                                          const farewell& how, const snapshot& seen,
                                                          instant deadline) {
     const auto last = seen.record ? parse_record(seen.record->value()) : std::nullopt;
     const auto last_revision = seen.record ? seen.record->mod_revision() : 0;
-    if (!how.done || !last || seen.token_of(last->token, last_revision) != token) co_return false;
+    if (!last || seen.token_of(last->token, last_revision) != token) co_return false;
+    const bool ends = last->how == record_text::state::granted;
+    if (!ends && !how.done) co_return false;
     const auto in = co_await epochs_->current(deadline);
     if (in.has_error()) co_return in.error();
-    transaction raise;
-    raise.if_changed_at(names_.record + key, last_revision);
-    raise.nested(raise_done(names_, key, *in, *how.done));
-    const auto got = co_await run(raise, effect::possible, deadline);
+    transaction end;
+    end.if_changed_at(names_.record + key, last_revision).if_created_at(names_.lock + key, 0);
+    const record_text ended{record_text::state::ended, token, last->acquired, last->owner};
+    if (ends) end.put(names_.record + key, encode(ended), in->keep_lease);
+    if (how.done) end.nested(raise_done(names_, key, *in, *how.done));
+    const auto got = co_await run(end, effect::possible, deadline);
     if (got.has_error()) co_return got.error();
     if (!got->succeeded()) co_return std::nullopt;
     co_return false;
@@ -148,9 +153,10 @@ async<etcd_store::again_or<bool>> etcd_store::try_evict(const std::string& key, 
         if (lease.has_error()) co_return lease.error();
         pause = lease->id;
     }
-    // The record's revision, above every token so far, burns the token of the evicted.
+    // One above the token of the evicted, which was the highest, burns that.
+    const fence_token burnt{number(token) + 1};
     const ending end{seen->lock->create_revision(),
-                     {record_text::state::evicted, {}, text->acquired, text->owner},
+                     {record_text::state::evicted, burnt, text->acquired, text->owner},
                      pause,
                      std::nullopt};
     const auto asked = end_transaction(names_, key, *in, end);
@@ -162,38 +168,72 @@ async<etcd_store::again_or<bool>> etcd_store::try_evict(const std::string& key, 
     co_return true;
 }
 
-async<bool> etcd_store::do_withdraw(std::string key, std::string id) {
+async<bool> etcd_store::do_withdraw(withdrawal given_up) {
     const auto self = shared_from_this();
     const auto deadline = client_->deadline();
-    const auto in = co_await epochs_->current(deadline);
-    if (in.has_error()) co_return in.error();
     if (lease_clock::now() >= withdrawn_until_) {
         const auto lease = co_await leases_->grant(withdrawn_seconds, deadline);
         if (lease.has_error()) co_return lease.error();
         withdrawn_lease_ = *lease;
         withdrawn_until_ = lease_clock::now() + withdrawn_stretch;
     }
-    // From here on it is refused; whether it was granted before is seen in the same step.
+    // From here on it is refused, however late it arrives.
     transaction kill;
-    kill.put(names_.withdrawn + encode_id(id), key, withdrawn_lease_.id);
-    kill.get(names_.lock + key);
-    const auto got = co_await run(kill, effect::possible, deadline);
+    kill.put(names_.withdrawn + encode_id(given_up.id), given_up.key, withdrawn_lease_.id);
+    const auto killed = co_await run(kill, effect::possible, deadline);
+    if (killed.has_error()) co_return killed.error();
+    for (int round = 0; round < rounds_max; ++round) {
+        const auto answer = co_await take_back(given_up, deadline);
+        if (answer.has_error()) {
+            if (is_lease_missing(answer.error())) continue;
+            co_return answer.error();
+        }
+        if (answer->has_value()) co_return **answer;
+        const auto cancelled = co_await is_cancelled();
+        if (cancelled || lease_clock::now() >= deadline) break;
+    }
+    co_return contended();
+}
+
+// Rule 2: where the key was last granted to this claim it is freed, and the occurrence that the
+// grant marked is to be run yet, in one step.
+async<etcd_store::again_or<bool>> etcd_store::take_back(const withdrawal& given_up,
+                                                        instant deadline) {
+    const auto& key = given_up.key;
+    const auto id = encode_id(given_up.id);
+    const auto seen = co_await look(key, deadline);
+    if (seen.has_error()) co_return seen.error();
+    const auto text = seen->lock ? parse_lock(seen->lock->value()) : std::nullopt;
+    if (seen->lock && !text) co_return unreadable(names_.lock + key);
+    const auto last = seen->record ? parse_record(seen->record->value()) : std::nullopt;
+    const bool held = text && text->id == id;
+    const bool expired =
+        !seen->lock && last && last->how == record_text::state::granted && last->id == id;
+    if (!held && !expired) co_return false;
+    const auto in = co_await epochs_->current(deadline);
+    if (in.has_error()) co_return in.error();
+    const auto at = held ? seen->lock->create_revision() : seen->record->mod_revision();
+    const auto token = seen->token_of(held ? text->token : last->token, at);
+    transaction back;
+    back.if_changed_at(names_.record + key, seen->record ? seen->record->mod_revision() : 0);
+    back.if_created_at(names_.lock + key, held ? at : 0);
+    if (held) back.remove(names_.lock + key);
+    const record_text ended{record_text::state::ended, token,
+                            held ? text->acquired : last->acquired,
+                            held ? text->owner : last->owner};
+    back.put(names_.record + key, encode(ended), in->keep_lease);
+    if (given_up.firing && seen->done && parse_done(seen->done->value()) == given_up.firing) {
+        back.if_changed_at(names_.done + key, seen->done->mod_revision());
+        // Occurrences of a key only move forward, so nothing earlier comes back with it.
+        const occurrence before{number(*given_up.firing) - 1};
+        back.put(names_.done + key, encode_done(before), in->keep_lease);
+    }
+    const auto got = co_await run(back, effect::possible, deadline);
     if (got.has_error()) co_return got.error();
-    const auto lock = got->responses_size() == 2 ? first_of(got->responses(1)) : std::nullopt;
-    const auto text = lock ? parse_lock(lock->value()) : std::nullopt;
-    if (!text || text->id != encode_id(id)) co_return false;
-    const auto token =
-        number(text->token) != 0 ? text->token : in->token_at(lock->create_revision());
-    const ending end{lock->create_revision(),
-                     {record_text::state::ended, token, text->acquired, text->owner},
-                     0,
-                     std::nullopt};
-    const auto asked = end_transaction(names_, key, *in, end);
-    const auto ended = co_await run(asked, effect::possible, deadline);
-    if (ended.has_error()) co_return ended.error();
-    if (const auto* mine = own(key, token); mine != nullptr) own_.erase(key);
-    if (ended->succeeded()) leases_->revoke(lock->lease());
-    co_return ended->succeeded();
+    if (!got->succeeded()) co_return std::nullopt;
+    if (own(key, token) != nullptr) own_.erase(key);
+    if (held) leases_->revoke(seen->lock->lease());
+    co_return held;
 }
 
 }  // namespace pawl::etcd

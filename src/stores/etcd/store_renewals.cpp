@@ -86,6 +86,7 @@ async<std::vector<renewal>> etcd_store::do_renew(std::span<const held> leases) {
     const auto seconds = co_await together.ended(deadline);
     if (seconds.has_error()) co_return seconds.error();
     std::size_t next = 0;
+    std::optional<failure> why;
     for (std::size_t i = 0; i < leases.size(); ++i) {
         auto& one = all[i];
         if (one.lease != 0) one.seconds = (*seconds)[next++];
@@ -99,9 +100,12 @@ async<std::vector<renewal>> etcd_store::do_renew(std::span<const held> leases) {
             continue;
         }
         const auto slow = co_await renew_slowly(leases[i], one, deadline);
-        if (slow.has_error()) co_return failure{errc::outcome_unknown, slow.error().detail};
-        answers.push_back(*slow);
+        if (slow.has_error()) why = failure{errc::outcome_unknown, slow.error().detail};
+        answers.push_back(slow.has_error() ? renewal::unknown : *slow);
     }
+    // Rule 11: what cannot be renewed is unknown for itself alone.
+    const auto unknown = std::count(answers.begin(), answers.end(), renewal::unknown);
+    if (why && unknown == std::ssize(answers)) co_return std::move(*why);
     co_return answers;
 }
 
@@ -196,9 +200,7 @@ async<renewal> etcd_store::carry_on(const held& lease, const due&, millis ttl, i
         co_return renewal::lost;
     const auto fresh = co_await leases_->grant(seconds_for(ttl), deadline);
     if (fresh.has_error()) co_return fresh.error();
-    const auto* mine = own(lease.key, lease.token);
-    lock_text again{mine != nullptr ? mine->id : std::string{}, lease.token, last->acquired,
-                    last->owner};
+    const lock_text again{last->id, lease.token, last->acquired, last->owner};
     transaction take;
     take.if_created_at(names_.lock + lease.key, 0).if_created_at(names_.pause + lease.key, 0);
     take.if_changed_at(names_.record + lease.key, seen->record->mod_revision());

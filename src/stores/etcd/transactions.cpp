@@ -36,6 +36,12 @@ transaction& transaction::if_below(std::string key, std::string value) {
     return *this;
 }
 
+transaction& transaction::if_equal(std::string key, std::string value) {
+    add_condition(std::move(key), wire::Compare::EQUAL, wire::Compare::VALUE)
+        .set_value(std::move(value));
+    return *this;
+}
+
 transaction& transaction::if_exists(std::string key) {
     add_condition(std::move(key), wire::Compare::GREATER, wire::Compare::CREATE)
         .set_create_revision(0);
@@ -92,23 +98,31 @@ transaction& transaction::otherwise(transaction inner) {
 }
 
 transaction acquire_transaction(const key_names& names, const claim& wanted, const epoch& in,
-                                std::int64_t lease, std::int64_t acquired, done_guess guess) {
+                                const grant_terms& terms) {
     const auto lock = names.lock + wanted.key, pause = names.pause + wanted.key,
-               done = names.done + wanted.key, withdrawn = names.withdrawn + encode_id(wanted.id);
+               done = names.done + wanted.key, record = names.record + wanted.key,
+               id = encode_id(wanted.id), withdrawn = names.withdrawn + id;
     transaction all;
     all.if_changed_at(names.marker, in.marker_revision);
+    if (terms.record == any_record)
+        all.if_below(record, bound_of_records(terms.token));
+    else
+        all.if_changed_at(record, terms.record);
     all.if_created_at(lock, 0).if_created_at(pause, 0).if_created_at(withdrawn, 0);
-    if (wanted.firing && guess == done_guess::missing) all.if_created_at(done, 0);
-    if (wanted.firing && guess == done_guess::exists)
+    if (wanted.firing && terms.guess == done_guess::missing) all.if_created_at(done, 0);
+    if (wanted.firing && terms.guess == done_guess::exists)
         all.if_below(done, encode_done(*wanted.firing));
-    all.put(lock, encode(lock_text{wanted.id, {}, acquired, wanted.owner}), lease);
-    all.put(names.record + wanted.key,
-            encode(record_text{record_text::state::granted, {}, acquired, wanted.owner}),
+    if (wanted.firing && terms.guess == done_guess::own)
+        all.if_equal(done, encode_done(*wanted.firing));
+    all.put(lock, encode(lock_text{id, terms.token, terms.acquired, wanted.owner}), terms.lease);
+    all.put(record,
+            encode(record_text{record_text::state::granted, terms.token, terms.acquired,
+                               wanted.owner, id}),
             in.keep_lease);
     if (wanted.firing && wanted.mode == delivery::at_most_once)
         all.put(done, encode_done(*wanted.firing), in.keep_lease);
     all.otherwise_get(lock).otherwise_get(pause).otherwise_get(withdrawn);
-    all.otherwise_get(done).otherwise_get(names.marker);
+    all.otherwise_get(done).otherwise_get(record).otherwise_get(names.marker);
     return all;
 }
 

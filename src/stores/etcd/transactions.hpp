@@ -21,6 +21,7 @@ public:
     transaction& if_changed_at(std::string key, std::int64_t revision);
     transaction& if_attached_to(std::string key, std::int64_t lease);
     transaction& if_below(std::string key, std::string value);  // never holds for a missing key
+    transaction& if_equal(std::string key, std::string value);
     transaction& if_exists(std::string key);
 
     // What happens then.
@@ -48,19 +49,30 @@ struct epoch {
     std::int64_t marker_revision = 0;
     marker_text marker;
     std::int64_t keep_lease = 0;
-
-    fence_token token_at(std::int64_t revision) const noexcept {
-        return fence_token{static_cast<std::uint64_t>(marker.born + revision)};
-    }
 };
 
 // What is known of the key's last occurrence before a claim of a firing asks.
-enum class done_guess { exists, missing };
+enum class done_guess {
+    exists,
+    missing,
+    own  // marked by this very claim, whose lease has expired since
+};
+
+constexpr std::int64_t any_record = -1;
+
+struct grant_terms {
+    fence_token token{};
+    std::int64_t lease = 0;
+    std::int64_t acquired = 0;
+    // The revision of the record that the grant demands, 0 for none; or any with a lower token.
+    std::int64_t record = any_record;
+    done_guess guess = done_guess::exists;
+};
 
 // Rules 1, 2 and 6: grants unless the answer, which then shows the lock, the pause, the withdrawal,
-// what is done and the marker, in this order, says why not.
+// what is done, the record and the marker, in this order, says why not.
 transaction acquire_transaction(const key_names& names, const claim& wanted, const epoch& in,
-                                std::int64_t lease, std::int64_t acquired, done_guess guess);
+                                const grant_terms& terms);
 
 struct ending {
     std::int64_t created = 0;  // the revision of the lock

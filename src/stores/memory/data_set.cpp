@@ -45,12 +45,13 @@ verdict data_set::acquire(const claim& wanted, millis max_skew, millis retention
     return answer;
 }
 
-bool data_set::withdraw(const std::string& key, const std::string& id) {
+bool data_set::withdraw(const withdrawal& given_up) {
     const std::lock_guard lock{mutex_};
-    auto* known = find(key);
-    if (known == nullptr || !rules::withdraw(*known, id, now())) return false;
-    ring(key);
-    return true;
+    auto* known = find(given_up.key);
+    if (known == nullptr) return false;
+    const auto effect = rules::withdraw(*known, given_up, now());
+    if (effect.was_holder) ring(given_up.key);
+    return effect.was_holder;
 }
 
 renewal data_set::renew(const held& lease) {
@@ -106,9 +107,12 @@ page data_set::list(const std::string& prefix, const std::string& after, std::si
     return found;
 }
 
-fence_verdict data_set::fence(const std::string& resource, fence_token token, fence_rule rule) {
+fence_verdict data_set::fence(const std::string& resource, fence_token token, fence_rule rule,
+                              const store_settings& settings) {
     const std::lock_guard lock{mutex_};
-    return rules::check_fence(fences_[resource], token, rule);
+    const auto issued =
+        rules::issued_tokens(settings.quarantine, born_.wall, now().wall, settings.max_skew);
+    return rules::check_fence(fences_[resource], token, rule, issued);
 }
 
 void data_set::ring(const std::string& key) {

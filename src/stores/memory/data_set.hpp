@@ -29,13 +29,14 @@ public:
     static rules::store_time now();
 
     verdict acquire(const claim& wanted, millis max_skew, millis retention);
-    bool withdraw(const std::string& key, const std::string& id);
+    bool withdraw(const withdrawal& given_up);
     renewal renew(const held& lease);
     bool release(const std::string& key, fence_token token, const farewell& how);
     bool evict(const std::string& key, fence_token token, millis delay);
     std::optional<record> inspect(const std::string& key);
     page list(const std::string& prefix, const std::string& after, std::size_t limit);
-    fence_verdict fence(const std::string& resource, fence_token token, fence_rule rule);
+    fence_verdict fence(const std::string& resource, fence_token token, fence_rule rule,
+                        const store_settings& settings);
 
     // Removes its waiter when it goes.
     class waiting {

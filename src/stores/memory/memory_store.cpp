@@ -46,9 +46,9 @@ public:
         co_return data_->acquire(wanted, settings_.max_skew, settings_.retention);
     }
 
-    async<bool> withdraw(std::string key, std::string id) override {
+    async<bool> withdraw(withdrawal given_up) override {
         const auto self = shared_from_this();
-        co_return data_->withdraw(key, id);
+        co_return data_->withdraw(given_up);
     }
 
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
@@ -101,7 +101,7 @@ public:
 
     async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override {
         const auto self = shared_from_this();
-        co_return data_->fence(resource, token, rule);
+        co_return data_->fence(resource, token, rule, settings_);
     }
 
 private:

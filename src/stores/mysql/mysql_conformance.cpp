@@ -25,6 +25,11 @@ public:
     }
     void restart() { server_.restart(); }
     void lose_data() { server_.lose_data(); }
+    std::shared_ptr<void> block(const std::string& name_space, const std::string& key) {
+        return server_.hold(
+            "START TRANSACTION; SELECT 1 FROM pawl.pawl_lease WHERE name_space = '" + name_space +
+            "' AND lock_key = '" + key + "' FOR UPDATE");
+    }
 
 private:
     mysql_server server_;

@@ -70,7 +70,7 @@ TEST_F(MysqlRefusal, TheDocumentedUserMayDoEverything) {
         EXPECT_EQ(mine.wait_change("key", token, 5s), conformance::wait_end::changed);
         const auto wanted = fresh_claim("key", 1s);
         mine.granted_in_the_end(wanted);
-        EXPECT_TRUE(*mine.withdraw("key", wanted.id));
+        EXPECT_TRUE(*mine.withdraw({"key", wanted.id}));
         auto once = fresh_claim("key", 1s);
         once.firing = conformance::firing(0s);
         token = mine.granted_in_the_end(once);

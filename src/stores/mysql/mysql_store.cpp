@@ -27,6 +27,10 @@ using rules::micros;
 // Leases renewed by one statement: their rows stay locked for about 2 ms.
 constexpr std::size_t renew_batch_max = 256;
 constexpr std::size_t keys_per_look = 256;
+// How often a row that was locked is tried again, and the first pause as a part of the timeout;
+// each is three times as long as the one before.
+constexpr int second_looks = 3;
+constexpr int first_pause_part = 128;
 // A refusal is read after the fact, when the key may have become free: then it is claimed again.
 constexpr int claims_max = 8;
 constexpr std::uint64_t grants_per_sweep = 64;
@@ -97,11 +101,13 @@ public:
     ~mysql_store() override { pool_->close_from_anywhere(); }
 
     store_traits traits() const noexcept override {
-        return {.strict_fencing = true, .notifies = true, .atomic_batch = false};
+        return {.strict_fencing = settings_->common.quarantine.has_value(),
+                .notifies = true,
+                .atomic_batch = false};
     }
 
     async<verdict> acquire(claim wanted) override;
-    async<bool> withdraw(std::string key, std::string id) override;
+    async<bool> withdraw(withdrawal given_up) override;
     async<std::vector<renewal>> renew(std::span<const held> leases) override;
     async<bool> release(std::string key, fence_token token, farewell how) override;
     async<bool> evict(std::string key, fence_token token, millis delay) override;
@@ -116,8 +122,13 @@ private:
     std::string firing_text(const claim& wanted, const std::string& mark) const;
     async<verdict> explain_refused(const claim& wanted, const std::string& mark);
     result<verdict> read_refusal(const claim& wanted, const answer& row) const;
+    using places = std::vector<std::size_t>;
+    async<places> renew_alike(std::span<const held> leases, std::span<const std::size_t> which,
+                              std::vector<renewal>& answers);
     async<bool> renew_batch(std::span<const held> leases, std::span<const std::size_t> which,
                             std::vector<renewal>& answers);
+    async<places> look_again(std::span<const held> leases, places locked,
+                             std::vector<renewal>& answers);
     void count_grant();
     static awaitable<void> sweep(std::shared_ptr<mysql_store> self);
     static awaitable<void> look(std::shared_ptr<mysql_store> self);
@@ -125,6 +136,11 @@ private:
 
     failure unexpected(std::string_view what) const {
         return {errc::protocol, place_ + ": an unexpected answer to " + std::string{what}};
+    }
+    failure no_marker() const {
+        return {
+            errc::rejected,
+            place_ + ": pawl_marker has no row: the tables were emptied by hand; drop them all"};
     }
 
     // Constant after construction
@@ -209,10 +225,7 @@ async<verdict> mysql_store::explain_refused(const claim& wanted, const std::stri
         {{"space", space_}, {"key", literal(wanted.key)}, {"mark", mark}});
     auto got = co_await pool_->ask(std::move(text));
     if (got.has_error()) co_return got.error();
-    if (got->answers.size() != 1 || !got->answers[0].next())
-        co_return failure{errc::rejected, place_ +
-                                              ": pawl_marker has no row: the tables were emptied "
-                                              "by hand; drop them all"};
+    if (got->answers.size() != 1 || !got->answers[0].next()) co_return no_marker();
     co_return read_refusal(wanted, got->answers[0]);
 }
 
@@ -235,15 +248,18 @@ result<verdict> mysql_store::read_refusal(const claim& wanted, const answer& row
     return verdict{grant{wanted.key, mine ? holder : fence_token{}, wanted.ttl}};
 }
 
-async<bool> mysql_store::withdraw(std::string key, std::string id) {
+async<bool> mysql_store::withdraw(withdrawal given_up) {
     const auto self = shared_from_this();
+    const auto& [key, id, firing] = given_up;
     if (id.empty()) co_return false;
     const auto hex = hexadecimal(id);
+    const auto due = firing ? std::to_string(number(*firing)) : std::string{"NULL"};
     auto text = statements::all().withdraw.with({{"space", space_},
                                                  {"key", literal(key)},
                                                  {"id", literal(id)},
                                                  {"mark", "'," + hex + ",'"},
-                                                 {"entry", "'," + hex + "'"}});
+                                                 {"entry", "'," + hex + "'"},
+                                                 {"due", due}});
     const auto got = co_await pool_->ask(std::move(text));
     if (got.has_error()) co_return got.error();
     if (got->answers.size() != 1) co_return unexpected("a withdrawal");
@@ -258,27 +274,82 @@ async<std::vector<renewal>> mysql_store::renew(std::span<const held> leases) {
         if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
             co_return std::move(*refused);
     std::vector<renewal> answers(leases.size(), renewal::lost);
-    std::map<terms, std::vector<std::size_t>> alike;
+    std::map<terms, places> alike;
     for (std::size_t i = 0; i < leases.size(); ++i)
         if (number(leases[i].token) != 0) alike[terms{leases[i]}].push_back(i);
+    places locked;
     for (const auto& [unused, all] : alike) {
-        for (std::span<const std::size_t> rest{all}; !rest.empty();) {
-            // A key stands in the text three times, in hexadecimal.
-            constexpr std::size_t bytes_per_key = 3 * (2 * key_bytes_max + 8);
-            const auto fitting =
-                std::max<std::size_t>(1, pool_->facts().packet_max / bytes_per_key / 2);
-            const auto batch = rest.first(std::min({rest.size(), renew_batch_max, fitting}));
-            const auto done = co_await renew_batch(leases, batch, answers);
-            if (done.has_error()) co_return done.error();
-            const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-            if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-                co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
-            rest = rest.subspan(batch.size());
-        }
+        const auto passed_by = co_await renew_alike(leases, all, answers);
+        if (passed_by.has_error()) co_return passed_by.error();
+        locked.insert(locked.end(), passed_by->begin(), passed_by->end());
+    }
+    if (!locked.empty()) {
+        auto still = co_await look_again(leases, std::move(locked), answers);
+        if (still.has_error()) co_return still.error();
+        for (const auto i : *still) answers[i] = renewal::unknown;
     }
     co_return answers;
 }
 
+// Those whose row another session keeps locked, which are left as they are. A part in which there
+// is such a row is halved until it stands alone.
+async<mysql_store::places> mysql_store::renew_alike(std::span<const held> leases,
+                                                    std::span<const std::size_t> which,
+                                                    std::vector<renewal>& answers) {
+    // A key stands in the text three times, in hexadecimal.
+    constexpr std::size_t bytes_per_key = 3 * (2 * key_bytes_max + 8);
+    const auto fitting = std::max<std::size_t>(1, pool_->facts().packet_max / bytes_per_key / 2);
+    const auto largest = std::min(renew_batch_max, fitting);
+    std::vector<std::span<const std::size_t>> parts;
+    for (; which.size() > largest; which = which.subspan(largest))
+        parts.push_back(which.first(largest));
+    parts.push_back(which);
+    places locked;
+    while (!parts.empty()) {
+        const auto part = parts.back();
+        parts.pop_back();
+        const auto done = co_await renew_batch(leases, part, answers);
+        if (done.has_error()) co_return done.error();
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+            co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
+        if (*done) continue;
+        if (part.size() == 1) {
+            locked.push_back(part.front());
+        } else {
+            parts.push_back(part.subspan(part.size() / 2));
+            parts.push_back(part.first(part.size() / 2));
+        }
+    }
+    co_return locked;
+}
+
+// Most locks last for a moment, as those of claims that are refused. Those that are still locked
+// after the last look.
+async<mysql_store::places> mysql_store::look_again(std::span<const held> leases, places locked,
+                                                   std::vector<renewal>& answers) {
+    auto pause = settings_->common.timeout / first_pause_part;
+    for (int times = 0; times < second_looks; ++times, pause *= 3) {
+        boost::asio::steady_timer sleep{loop_.get_executor(), pause};
+        boost::system::error_code ended;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
+        co_await sleep.async_wait(token);
+        places still;
+        for (const auto i : locked) {
+            const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+            if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+                co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
+            const auto done = co_await renew_batch(leases, std::span{&i, 1}, answers);
+            if (done.has_error()) co_return done.error();
+            if (!*done) still.push_back(i);
+        }
+        locked = std::move(still);
+        if (locked.empty()) break;
+    }
+    co_return locked;
+}
+
+// False, and nothing has changed, where another session keeps one of the rows locked.
 async<bool> mysql_store::renew_batch(std::span<const held> leases,
                                      std::span<const std::size_t> which,
                                      std::vector<renewal>& answers) {
@@ -297,10 +368,11 @@ async<bool> mysql_store::renew_batch(std::span<const held> leases,
                                               {"pairs", pairs},
                                               {"until", until},
                                               {"extend", same.extends ? "1" : "0"}});
-    auto got = co_await pool_->ask(std::move(text));
+    auto got = co_await pool_->ask(std::move(text), when_locked::tell);
     if (got.has_error()) co_return got.error();
-    if (got->answers.size() != 3) co_return unexpected("a renewal");
-    // The rules once more, on the rows as the statement left them.
+    if (got->locked) co_return false;
+    if (got->answers.size() != 5) co_return unexpected("a renewal");
+    // The rules once more, on the rows as the statement found them.
     std::map<std::string, fence_token, std::less<>> renewed;
     auto& rows = got->answers[2];
     while (rows.next()) {
@@ -308,7 +380,7 @@ async<bool> mysql_store::renew_batch(std::span<const held> leases,
         auto wanted = now + micros{same.ttl}.count();
         if (same.max_lifetime.count() > 0)
             wanted = std::min(wanted, rows.integer(3) + micros{same.max_lifetime}.count());
-        if (wanted > now && until_at >= wanted)
+        if (wanted > now && (same.extends || until_at > now))
             renewed.emplace(rows.text(1), token_of(rows.integer(2)));
     }
     for (const auto i : which) {
@@ -340,8 +412,7 @@ async<bool> mysql_store::release(std::string key, fence_token token, farewell ho
     const auto got = co_await pool_->ask(std::move(text));
     if (got.has_error()) co_return got.error();
     if (got->answers.size() != 1) co_return unexpected("a release");
-    const auto& told = got->answers[0];
-    co_return how.done ? told.insert_id == 1 : told.affected == 1;
+    co_return got->answers[0].insert_id == 1;
 }
 
 async<bool> mysql_store::evict(std::string key, fence_token token, millis delay) {
@@ -359,14 +430,32 @@ async<bool> mysql_store::evict(std::string key, fence_token token, millis delay)
 
 async<fence_verdict> mysql_store::fence(std::string resource, fence_token token, fence_rule rule) {
     const auto self = shared_from_this();
-    auto text = statements::all().fence.with(
-        {{"space", space_}, {"resource", literal(resource)}, {"token", text_of(token)}});
+    const auto& common = settings_->common;
+    const auto name = literal(resource);
+    auto text = statements::all().fence.with({{"space", space_},
+                                              {"resource", name},
+                                              {"token", text_of(token)},
+                                              {"skew_us", micros_text(common.max_skew)},
+                                              {"quarantined", common.quarantine ? "1" : "0"}});
     const auto got = co_await pool_->ask(std::move(text));
     if (got.has_error()) co_return got.error();
     if (got->answers.size() != 1) co_return unexpected("a fence");
-    const fence_token newest{got->answers[0].insert_id};
-    const bool raised = got->answers[0].affected > 0 && number(token) != 0;
-    co_return fence_verdict{rule == fence_rule::reject_older ? token == newest : raised, newest};
+    const auto& told = got->answers[0];
+    const fence_token newest{told.insert_id};
+    if (told.affected > 0 || number(newest) != 0)
+        co_return fence_verdict{rule == fence_rule::reject_older
+                                    ? token == newest
+                                    : told.affected > 0 && number(token) != 0,
+                                newest};
+    auto why = statements::all().fence_refusal.with({{"space", space_}, {"resource", name}});
+    auto looked = co_await pool_->ask(std::move(why));
+    if (looked.has_error()) co_return looked.error();
+    if (looked->answers.size() != 1 || !looked->answers[0].next()) co_return no_marker();
+    const auto& row = looked->answers[0];
+    auto known = row.is_null(2) ? fence_token{} : token_of(row.integer(2));
+    const auto issued = rules::issued_tokens(common.quarantine, micros{row.integer(1)},
+                                             micros{row.integer(0)}, common.max_skew);
+    co_return rules::check_fence(known, token, rule, issued);
 }
 
 // ---- Records

@@ -119,6 +119,11 @@ TEST_F(MysqlStore, ABatchFitsIntoTheServersPacket) {
 
 // ---- Claims on their way
 
+std::int64_t inserts_of(const mysql_server& server) {
+    const auto text = server.ask("SHOW GLOBAL STATUS LIKE 'Com_insert'");
+    return std::stoll(text.substr(text.find('\t') + 1));
+}
+
 // Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
 // until its claimer has withdrawn it over another connection.
 TEST_F(MysqlStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
@@ -126,20 +131,35 @@ TEST_F(MysqlStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     auto mine = open(at(proxy.port(), 300ms));
     auto direct = open(here());
     mine.granted(fresh_claim("warm"));
-    const auto inserts = [&] {
-        const auto text = server().ask("SHOW GLOBAL STATUS LIKE 'Com_insert'");
-        return std::stoll(text.substr(text.find('\t') + 1));
-    };
     proxy.stall(direction::to_server);
     const auto wanted = fresh_claim("key", 60s);
     expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
-    EXPECT_FALSE(*direct.withdraw("key", wanted.id));
-    const auto before = inserts();
+    EXPECT_FALSE(*direct.withdraw({"key", wanted.id}));
+    const auto before = inserts_of(server());
     proxy.resume(direction::to_server);
-    until([&] { return inserts() > before; });
+    until([&] { return inserts_of(server()) > before; });
     EXPECT_FALSE(direct.inspect("key")->has_value());
     EXPECT_EQ(direct.refused(wanted).reason, busy_reason::lingering);
     EXPECT_GT(number(direct.granted(fresh_claim("key"))), 0u);
+}
+
+// Goal: a claim that was sent twice leaves nothing behind, though its first copy arrives last.
+// Method: that copy is held back until the second was granted, released and withdrawn.
+TEST_F(MysqlStore, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
+    tcp_proxy proxy{server().port()};
+    auto mine = open(at(proxy.port(), 300ms));
+    auto direct = open(here());
+    mine.granted(fresh_claim("warm"));
+    proxy.stall(direction::to_server);
+    const auto wanted = fresh_claim("key", 60s);
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
+    EXPECT_TRUE(*direct.release("key", direct.granted(wanted)));
+    EXPECT_FALSE(*direct.withdraw({"key", wanted.id}));
+    const auto before = inserts_of(server());
+    proxy.resume(direction::to_server);
+    until([&] { return inserts_of(server()) > before; });
+    EXPECT_EQ(number(direct.show("key").holder), 0u);
+    EXPECT_EQ(direct.refused(wanted).reason, busy_reason::lingering);
 }
 
 // Nine withdrawals push the first out: the memory of the dead is bounded.
@@ -148,7 +168,7 @@ TEST_F(MysqlStore, TheLastEightWithdrawnClaimsAreRemembered) {
     std::vector<claim> dead;
     for (int i = 0; i < 9; ++i) {
         dead.push_back(fresh_claim("key"));
-        EXPECT_FALSE(*mine.withdraw("key", dead.back().id));
+        EXPECT_FALSE(*mine.withdraw({"key", dead.back().id}));
     }
     for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
     EXPECT_GT(number(mine.granted(dead[0])), 0u);
@@ -175,7 +195,7 @@ TEST_F(MysqlStore, AConnectionCutMidRequestIsAnUnknownOutcomeThatTheSameClaimRes
         if (repeats) {
             EXPECT_EQ(mine.granted(wanted), held);
         } else {
-            EXPECT_TRUE(*mine.withdraw(wanted.key, wanted.id));
+            EXPECT_TRUE(*mine.withdraw({wanted.key, wanted.id}));
             EXPECT_GT(direct.granted(fresh_claim(wanted.key)), held);
         }
     }
@@ -517,18 +537,50 @@ TEST_F(MysqlStore, WaitingForAServerThatIsGoneFailsWithinTheTimeout) {
 
 // ---- Quarantine
 
-// Goal: a restart that may have lost the last second is a loss of data, marker or not.
+// Goal: a restart that may have lost commits is a loss of data, marker or not. Method: a server
+// that syncs no commit; and one that syncs its own log but not the binary one, by which it decides
+// after a crash what was committed.
 TEST_F(MysqlStore, ARestartWithUnsyncedCommitsIsQuarantined) {
-    mysql_server_options lazily;
+    mysql_server_options lazily, halfway;
     lazily.synced = false;
-    mysql_server own{lazily};
+    halfway.more = {"log_bin=binlog", "sync_binlog=0", "server_id=3"};
+    for (const auto& options : {lazily, halfway}) {
+        mysql_server own{options};
+        auto careful = at(own.port());
+        careful.common.quarantine = 1500ms;
+        EXPECT_GT(number(open(careful).granted_in_the_end(fresh_claim("key", 1s))), 0u);
+        own.restart();
+        auto mine = open(careful);
+        EXPECT_EQ(mine.refused(fresh_claim("other", 1s)).reason, busy_reason::quarantined);
+        EXPECT_GT(number(mine.granted_in_the_end(fresh_claim("other", 1s))), 0u);
+    }
+}
+
+TEST_F(MysqlStore, FencingIsStrictOnlyUnderQuarantine) {
+    auto settings = here();
+    EXPECT_FALSE(open(settings).traits().strict_fencing);
+    settings.common.quarantine = 1s;
+    EXPECT_TRUE(open(settings).traits().strict_fencing);
+}
+
+// Goal: where each commit is synced to both logs, a crash is no loss.
+TEST_F(MysqlStore, ACrashWithASyncedBinaryLogIsNotQuarantined) {
+    mysql_server_options options;
+    options.more = {"log_bin=binlog", "sync_binlog=1", "server_id=3"};
+    mysql_server own{options};
     auto careful = at(own.port());
-    careful.common.quarantine = 1500ms;
-    EXPECT_GT(number(open(careful).granted_in_the_end(fresh_claim("key", 1s))), 0u);
-    own.restart();
-    auto mine = open(careful);
-    EXPECT_EQ(mine.refused(fresh_claim("other", 1s)).reason, busy_reason::quarantined);
-    EXPECT_GT(number(mine.granted_in_the_end(fresh_claim("other", 1s))), 0u);
+    careful.common.quarantine = 1s;
+    fence_token held{};
+    {
+        auto before = open(careful);
+        before.granted_in_the_end(fresh_claim("other", 1s));
+        held = before.granted(fresh_claim("key", 1s));
+    }
+    own.crash();
+    own.start();
+    auto after = open(careful);
+    EXPECT_EQ(after.show("key").last_token, held);
+    EXPECT_GT(number(after.granted(fresh_claim("next", 1s))), 0u);
 }
 
 // Goal: a promoted replica may lack the newest grants. Method: the same data under another

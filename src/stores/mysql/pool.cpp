@@ -51,9 +51,9 @@ pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings,
 
 // ---- Asking
 
-boost::asio::awaitable<outcome> pool::ask(std::string sql) {
-    auto begin = [this](auto&& handler, std::string&& text) {
-        submit(std::move(text), std::forward<decltype(handler)>(handler));
+boost::asio::awaitable<outcome> pool::ask(std::string sql, when_locked locked) {
+    auto begin = [this, locked](auto&& handler, std::string&& text) {
+        submit(std::move(text), locked, std::forward<decltype(handler)>(handler));
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(outcome)>(
         begin, boost::asio::use_awaitable, std::move(sql));
@@ -70,7 +70,7 @@ std::optional<failure> pool::refuse() const {
     return std::nullopt;
 }
 
-void pool::enqueue(std::string sql, std::shared_ptr<asker> who) {
+void pool::enqueue(std::string sql, when_locked locked, std::shared_ptr<asker> who) {
     if (auto refused = refuse()) {
         // Posted: an answer must not come before the question has been asked.
         boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
@@ -81,6 +81,7 @@ void pool::enqueue(std::string sql, std::shared_ptr<asker> who) {
     auto& added = requests_.emplace_back();
     added.sql = std::move(sql);
     added.who = std::move(who);
+    added.locked = locked;
     added.deadline = lease_clock::now() + settings_->common.timeout;
     arm(added.deadline);
     // The connection whose answer led to this question is free for it.
@@ -259,16 +260,28 @@ boost::asio::awaitable<bool> pool::execute(std::shared_ptr<link> line) {
     co_return over == verdict_on::connection_stands && !line->was_aborted();
 }
 
+boost::asio::awaitable<bool> pool::roll_back(std::shared_ptr<link> line) {
+    const std::string undo{"ROLLBACK"};
+    const auto undone = co_await line->ask(undo);
+    co_return !undone.error;
+}
+
 boost::asio::awaitable<pool::verdict_on> pool::settle(std::shared_ptr<link> line, request& one,
                                                       const server_error& error) {
     const bool in_time = lease_clock::now() < one.deadline;
     ++one.attempts;
+    if (is_locked(error) && one.locked == when_locked::tell) {
+        const bool undone = co_await roll_back(line);
+        response told;
+        told.locked = true;
+        deliver(one.who, std::move(told));
+        co_return undone ? verdict_on::connection_stands : verdict_on::connection_is_over;
+    }
     if (is_conflict(error) && in_time) {
         // A lock that was waited for too long ends its statement only, a deadlock all of them.
         if (is_transaction(one.sql)) {
-            const std::string undo{"ROLLBACK"};
-            const auto undone = co_await line->ask(undo);
-            if (undone.error) {
+            const bool undone = co_await roll_back(line);
+            if (!undone) {
                 requests_.push_front(std::move(one));
                 co_return verdict_on::connection_is_over;
             }

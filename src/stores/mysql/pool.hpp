@@ -33,9 +33,16 @@ namespace pawl::mysql {
 // The most statements that may wait for a connection; the next is refused as `unreachable`.
 constexpr std::size_t requests_max = std::size_t{64} * 1024;
 
+// What to do when another session keeps a row locked that a text wants.
+enum class when_locked {
+    ask_again,  // until the deadline
+    tell        // for a text that does not wait for locks
+};
+
 struct response {
     std::vector<answer> answers;
     std::optional<finding> tls;  // of the connection that answered, unless it has none
+    bool locked = false;         // when_locked::tell: a row was, and nothing has changed
 };
 using outcome = result<response>;
 
@@ -52,7 +59,8 @@ public:
     // Runs a text of one or more statements on one connection, within the store's timeout. A
     // failure is `unreachable` when it surely had no effect, else `outcome_unknown`; a transaction
     // that lost against another is begun again. Cancellable: the answer is then thrown away.
-    boost::asio::awaitable<outcome> ask(std::string sql);
+    boost::asio::awaitable<outcome> ask(std::string sql,
+                                        when_locked locked = when_locked::ask_again);
 
     // What the server said last; until then how many bytes a text may have usually.
     const session_facts& facts() const noexcept { return facts_; }
@@ -78,13 +86,14 @@ private:
         std::string sql;
         std::shared_ptr<asker> who;  // shared with the cancellation slot
         instant deadline;
+        when_locked locked = when_locked::ask_again;
         std::uint32_t attempts = 0;
     };
     enum class verdict_on { connection_stands, connection_is_over };
 
     template <class Handler>
-    void submit(std::string sql, Handler&& handler);
-    void enqueue(std::string sql, std::shared_ptr<asker> who);
+    void submit(std::string sql, when_locked locked, Handler&& handler);
+    void enqueue(std::string sql, when_locked locked, std::shared_ptr<asker> who);
     std::optional<failure> refuse() const;
     void deliver(const std::shared_ptr<asker>& who, outcome got);
     void give_up(std::weak_ptr<asker> who);
@@ -97,6 +106,7 @@ private:
     boost::asio::awaitable<bool> execute(std::shared_ptr<link> line);
     boost::asio::awaitable<verdict_on> settle(std::shared_ptr<link> line, request& one,
                                               const server_error& error);
+    static boost::asio::awaitable<bool> roll_back(std::shared_ptr<link> line);
     boost::asio::awaitable<void> pause(std::uint32_t attempts);
     boost::asio::awaitable<void> idle(const link* line);
     bool is_spare(const link& line) const;
@@ -150,10 +160,11 @@ private:
 };
 
 template <class Handler>
-void pool::submit(std::string sql, Handler&& handler) {
-    enqueue(std::move(sql), net::make_asker<outcome>(
-                                std::forward<Handler>(handler),
-                                [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
+void pool::submit(std::string sql, when_locked locked, Handler&& handler) {
+    enqueue(
+        std::move(sql), locked,
+        net::make_asker<outcome>(std::forward<Handler>(handler),
+                                 [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
 }
 
 }  // namespace pawl::mysql

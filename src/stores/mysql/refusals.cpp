@@ -102,6 +102,10 @@ bool is_conflict(const server_error& error) noexcept {
     return error.number == 1205 || error.number == 1213;
 }
 
+bool is_locked(const server_error& error) noexcept {
+    return error.number == 1205 || error.number == 3572;
+}
+
 bool is_missing_table(const server_error& error) noexcept { return error.number == 1146; }
 
 bool is_read_only(const server_error& error) noexcept {

@@ -17,6 +17,9 @@ struct server_error {
 bool is_of_client(const server_error& error) noexcept;
 // The transaction lost against another and had no effect: the same statement may be sent again.
 bool is_conflict(const server_error& error) noexcept;
+// Another session keeps a row locked: for too long (both), or at all, for a text that said NOWAIT
+// (MySQL has a number of its own for it).
+bool is_locked(const server_error& error) noexcept;
 bool is_missing_table(const server_error& error) noexcept;
 // The server became one that cannot be written, as after a failover: another connection may do
 // better.

@@ -1,3 +1,7 @@
--- space key token until -> affected 1: the token was the live holder's.
-UPDATE pawl_lease SET holder = 0, claim_id = '', until_at = {until}
-WHERE name_space = {space} AND lock_key = {key} AND holder = {token} AND until_at > {now}
+-- space key token until -> insert id 1: the token was the live holder's.
+-- Also after its lease has run out, a claim that was released is never granted again (rule 2).
+UPDATE pawl_lease SET
+  until_at = IF(until_at > {now}, {until} + LAST_INSERT_ID(1) - 1, until_at),
+  holder   = 0,
+  claim_id = ''
+WHERE name_space = {space} AND lock_key = {key} AND holder = {token}

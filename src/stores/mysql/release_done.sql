@@ -2,7 +2,7 @@
 -- The work is done whether or not the lease outlived it: the token proves who says so (rule 6).
 UPDATE pawl_lease SET
   last_done = IF(last_token = {token} AND (last_done IS NULL OR last_done < {done}), {done}, last_done),
-  claim_id  = IF(holder = {token} AND until_at > {now}, '', claim_id),
-  until_at  = IF(holder = {token} AND until_at > {now}, {until}, until_at),
-  holder    = IF(holder = {token} AND claim_id = '', LAST_INSERT_ID(1) - 1, holder)
+  until_at  = IF(holder = {token} AND until_at > {now}, {until} + LAST_INSERT_ID(1) - 1, until_at),
+  claim_id  = IF(holder = {token}, '', claim_id),
+  holder    = IF(holder = {token}, 0, holder)
 WHERE name_space = {space} AND lock_key = {key} AND (holder = {token} OR last_token = {token})

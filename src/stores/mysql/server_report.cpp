@@ -50,7 +50,8 @@ finding judge_persistence(const facts& variables) {
         return {
             severity::warn, "persistence",
             "sync_binlog=" + sync +
-                ": after a crash replicas may know less, or more, than the primary; set it to 1"};
+                ": a crash that cuts off the binary log rolls the newest grants back; set it to 1, "
+                "or use quarantine="};
     return {severity::ok, "persistence", "each commit is on the disk before it is answered"};
 }
 

@@ -4,6 +4,7 @@
 #include "acquire_sql.hpp"
 #include "base/ensure.hpp"
 #include "evict_sql.hpp"
+#include "fence_refusal_sql.hpp"
 #include "fence_sql.hpp"
 #include "held_sql.hpp"
 #include "layout_sql.hpp"
@@ -105,10 +106,11 @@ const statements& statements::all() {
         statement{embedded::renew_sql},        statement{embedded::release_sql},
         statement{embedded::release_done_sql}, statement{embedded::evict_sql},
         statement{embedded::list_sql},         statement{embedded::held_sql},
-        statement{embedded::fence_sql},        statement{embedded::sweep_sql},
-        statement{embedded::purge_sql},        statement{embedded::session_sql},
-        statement{embedded::schema_sql},       statement{embedded::layout_sql},
-        statement{embedded::whole_sql},        statement{embedded::report_sql}};
+        statement{embedded::fence_sql},        statement{embedded::fence_refusal_sql},
+        statement{embedded::sweep_sql},        statement{embedded::purge_sql},
+        statement{embedded::session_sql},      statement{embedded::schema_sql},
+        statement{embedded::layout_sql},       statement{embedded::whole_sql},
+        statement{embedded::report_sql}};
     return them;
 }
 

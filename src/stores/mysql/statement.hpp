@@ -44,7 +44,7 @@ private:
 // All of them, parsed once.
 struct statements {
     statement acquire, acquire_firing, refusal, withdraw, renew, release, release_done, evict, list,
-        held, fence, sweep, purge, session, schema, layout, whole, report;
+        held, fence, fence_refusal, sweep, purge, session, schema, layout, whole, report;
 
     static const statements& all();
 };

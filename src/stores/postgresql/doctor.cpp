@@ -47,9 +47,9 @@ finding persistence_of(const rows& facts) {
                 "full_page_writes is off: a crash may corrupt pages; set full_page_writes=on"};
     const auto commit = text_at(facts, synchronous_commit);
     if (commit == "off")
-        return {severity::warn, "persistence",
-                "synchronous_commit is off: a crash forgets the last grants; set it to on for the "
-                "user of pawl"};
+        return {severity::ok, "persistence",
+                "fsync and full_page_writes are on, synchronous_commit is off, and grants switch "
+                "it on for themselves"};
     return {severity::ok, "persistence",
             "fsync and full_page_writes are on, synchronous_commit is " + commit};
 }
@@ -62,7 +62,7 @@ finding replication_of(const rows& facts) {
     if (count == 0) return {severity::ok, "replication", "no standby is connected"};
     const auto seen = std::to_string(count) + (count == 1 ? " standby" : " standbys");
     const auto commit = text_at(facts, synchronous_commit);
-    if (text_at(facts, synchronous_standbys).empty() || commit == "local" || commit == "off")
+    if (text_at(facts, synchronous_standbys).empty() || commit == "local")
         return {severity::warn, "replication",
                 seen +
                     " replicate asynchronously: a failover may forget grants; set "

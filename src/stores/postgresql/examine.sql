@@ -10,7 +10,7 @@ SELECT current_setting('server_version') AS version,
        (SELECT sum(numbackends)::bigint FROM pg_stat_database) AS connections,
        current_setting('max_connections')::bigint AS connections_max,
        (SELECT count(*) FROM pg_proc AS p WHERE p.pronamespace = 'pawl'::regnamespace
-          AND NOT has_function_privilege(p.oid, 'EXECUTE') AND p.proname LIKE '%\_v1') AS forbidden,
+          AND NOT has_function_privilege(p.oid, 'EXECUTE') AND p.proname ~ '_v[0-9]+$') AS forbidden,
        pawl.layout() AS layout,
        age((SELECT datfrozenxid FROM pg_database WHERE datname = current_database()))::bigint AS age,
        current_setting('default_transaction_isolation') AS isolation,

@@ -20,10 +20,10 @@ failure explain(const wire& on, const reply& got) {
 }
 
 // Text format: the simple protocol has no other.
-std::int64_t first_number(const reply& got) {
+std::int64_t number_in(const reply& got, int column) {
     std::int64_t value = 0;
-    if (got.got.count() != 1) return value;
-    const auto text = got.got.bytes(0, 0);
+    if (got.got.count() != 1 || got.got.columns() <= column) return value;
+    const auto text = got.got.bytes(0, column);
     std::from_chars(text.data(), text.data() + text.size(), value);
     return value;
 }
@@ -41,6 +41,12 @@ result<void> judge(const wire& on, const std::string& schema, const layout_plan&
                                           " of pawl: choose another with schema="};
 }
 
+// Whether what lies there has all that this pawl calls.
+std::string has_newest(const std::string& schema, const layout_plan& plan) {
+    return "(to_regprocedure('" + schema + "." + std::string{plan.newest} +
+           "') IS NOT NULL)::integer";
+}
+
 async<void> install(std::shared_ptr<wire> on, std::string schema, layout_plan plan) {
     // Explicit, because the default of the database may be another.
     auto begin = wire::query(on,
@@ -54,12 +60,11 @@ async<void> install(std::shared_ptr<wire> on, std::string schema, layout_plan pl
         static_cast<void>(co_await std::move(undo));
         co_return explain(*on, *locked);
     }
-    auto looking = wire::query(on, "SELECT (to_regprocedure('" + schema + "." +
-                                       std::string{plan.function} + "()') IS NOT NULL)::integer");
+    auto looking = wire::query(on, "SELECT " + has_newest(schema, plan));
     const auto asked = co_await std::move(looking);
     if (asked.has_error()) co_return asked.error();
     auto made = asked;
-    if (asked->sqlstate.empty() && first_number(*asked) == 0) {
+    if (asked->sqlstate.empty() && number_in(*asked, 0) == 0) {
         auto making = wire::query(on, with_schema(plan.script, schema));
         made = co_await std::move(making);
         if (made.has_error()) co_return made.error();
@@ -75,11 +80,12 @@ async<void> install(std::shared_ptr<wire> on, std::string schema, layout_plan pl
     if (made->sqlstate.empty()) co_return result<void>{};
     auto why = explain(*on, *made);
     if (why.code == errc::denied)
-        why = failure{errc::denied, on->place() + ": there is no schema " + schema + " with a " +
-                                        std::string{plan.noun} +
-                                        " yet, and this user may not make it: " + made->message +
-                                        " (an administrator runs " + std::string{plan.installed} +
-                                        " once, see docs/stores/postgresql.md)"};
+        why = failure{errc::denied,
+                      on->place() + ": there is no schema " + schema + " with the " +
+                          std::string{plan.noun} +
+                          " of this pawl yet, and this user may not make it: " + made->message +
+                          " (an administrator runs " + std::string{plan.installed} +
+                          " once, see docs/stores/postgresql.md)"};
     co_return why;
 }
 
@@ -100,7 +106,12 @@ std::string with_schema(std::string_view rest, const std::string& schema) {
 }
 
 const layout_plan& store_layout() {
-    static const layout_plan plan{embedded::schema_sql, "postgresql.sql", "layout", "layout", 1};
+    static const layout_plan plan{embedded::schema_sql,
+                                  "postgresql.sql",
+                                  "layout",
+                                  "fence_v2(text,bytea,bigint,boolean,boolean,bigint)",
+                                  "layout",
+                                  1};
     return plan;
 }
 
@@ -109,11 +120,14 @@ std::string layout_script(const std::string& schema) {
 }
 
 async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema, layout_plan plan) {
-    const auto question = "SELECT " + schema + "." + std::string{plan.function} + "()";
+    const auto question =
+        "SELECT " + schema + "." + std::string{plan.function} + "(), " + has_newest(schema, plan);
     auto looking = wire::query(on, question);
     auto asked = co_await std::move(looking);
     if (asked.has_error()) co_return asked.error();
-    if (misses_schema(asked->sqlstate)) {
+    const bool is_older =
+        asked->sqlstate.empty() && number_in(*asked, 0) <= plan.known && number_in(*asked, 1) == 0;
+    if (misses_schema(asked->sqlstate) || is_older) {
         auto making = install(on, schema, plan);
         const auto made = co_await std::move(making);
         if (made.has_error()) co_return made.error();
@@ -122,7 +136,7 @@ async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema, layout_p
         if (asked.has_error()) co_return asked.error();
     }
     if (!asked->sqlstate.empty()) co_return explain(*on, *asked);
-    co_return judge(*on, schema, plan, first_number(*asked));
+    co_return judge(*on, schema, plan, number_in(*asked, 0));
 }
 
 }  // namespace pawl::postgresql

@@ -14,6 +14,7 @@ struct layout_plan {
     std::string_view script;     // for the schema pawl
     std::string_view installed;  // the file of the script, for administrators
     std::string_view function;   // tells the version of what lies there
+    std::string_view newest;     // the one that came last, with the types of its arguments
     std::string_view noun;
     std::int64_t known = 0;  // a higher version was made by a newer pawl
 };

@@ -22,6 +22,10 @@ public:
     }
     void restart() { server_.restart(); }
     void lose_data() { server_.lose_data(); }
+    std::shared_ptr<void> block(const std::string& name_space, const std::string& key) {
+        return server_.hold("BEGIN; SELECT * FROM pawl.lease WHERE name_space = '" + name_space +
+                            "' AND key = '" + key + "' FOR UPDATE");
+    }
 
 private:
     testing_servers::postgresql_server server_;

@@ -4,9 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
 #include <atomic>
 #include <future>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -41,7 +42,7 @@ TEST(PostgresqlFault, ALostAnswerIsAnUnknownOutcomeThatTheSameClaimResolves) {
     const auto held = open(on_port(server.port())).show("key").holder;
     EXPECT_GT(number(held), 0u);
     EXPECT_EQ(mine.granted(wanted), held);
-    EXPECT_TRUE(yes(mine.withdraw("key", wanted.id)));
+    EXPECT_TRUE(yes(mine.withdraw({"key", wanted.id})));
     EXPECT_EQ(number(mine.show("key").holder), 0u);
 }
 
@@ -57,13 +58,32 @@ TEST(PostgresqlFault, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     proxy.stall(direction::to_server);
     const auto wanted = fresh_claim("key", 60s);
     expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 1s");
-    EXPECT_FALSE(yes(direct.withdraw("key", wanted.id)));
+    EXPECT_FALSE(yes(direct.withdraw({"key", wanted.id})));
     proxy.resume(direction::to_server);
     // The session ends once it has read what was held back.
     until([&] { return sessions(server) == 1; });
     EXPECT_FALSE(direct.inspect("key")->has_value());
     direct.refused(wanted);
     EXPECT_GT(number(direct.granted(fresh_claim("key"))), 0u);
+}
+
+// Goal: a claim that was sent twice leaves nothing behind, though its first copy arrives last.
+// Method: that copy is held back until the second was granted, released and withdrawn.
+TEST(PostgresqlFault, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
+    postgresql_server server;
+    tcp_proxy proxy{server.port()};
+    auto mine = open(on_port(proxy.port(), 1s));
+    auto direct = open(on_port(server.port()));
+    mine.granted(fresh_claim("warm"));
+    proxy.stall(direction::to_server);
+    const auto wanted = fresh_claim("key", 60s);
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 1s");
+    EXPECT_TRUE(yes(direct.release("key", direct.granted(wanted))));
+    EXPECT_FALSE(yes(direct.withdraw({"key", wanted.id})));
+    proxy.resume(direction::to_server);
+    until([&] { return sessions(server) == 1; });
+    EXPECT_EQ(number(direct.show("key").holder), 0u);
+    direct.refused(wanted);
 }
 
 // Nine withdrawals push the first out: the memory of the dead is bounded.
@@ -73,7 +93,7 @@ TEST(PostgresqlFault, TheLastEightWithdrawnClaimsAreRemembered) {
     std::vector<claim> dead;
     for (int i = 0; i < 9; ++i) {
         dead.push_back(fresh_claim("key"));
-        EXPECT_FALSE(yes(mine.withdraw("key", dead.back().id)));
+        EXPECT_FALSE(yes(mine.withdraw({"key", dead.back().id})));
     }
     for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
     EXPECT_GT(number(mine.granted(dead[0])), 0u);
@@ -124,7 +144,7 @@ TEST(PostgresqlFault, ASessionEndedInMidFlightIsAnUnknownOutcome) {
     postgresql_server server;
     auto mine = open(on_port(server.port(), 10s));
     yes(mine.release("key", mine.granted(fresh_claim("key"))));
-    std::optional<row_lock> others{server};
+    auto others = lock_rows(server);
     const auto wanted = fresh_claim("key", 60s);
     auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
     until([&] {
@@ -137,6 +157,38 @@ TEST(PostgresqlFault, ASessionEndedInMidFlightIsAnUnknownOutcome) {
     expect_failure(answer.get(), errc::outcome_unknown, "terminating connection");
     others.reset();
     EXPECT_GT(number(mine.granted(wanted)), 0u);
+}
+
+// Goal: a session of the server that crashes takes nothing with it that was promised: the server
+// then begins anew without a word, and no quarantine could see it. Method: commits that wait for
+// nothing, and a log that is written as late as can be; one session is killed right after.
+TEST(PostgresqlFault, ACrashedSessionTakesNoGrantWithItWhereCommitsNeedNotWait) {
+    postgresql_options lazily;
+    lazily.more = {"synchronous_commit=off", "wal_writer_delay=10s"};
+    postgresql_server server{lazily};
+    auto mine = open(on_port(server.port(), 10s));
+    const auto evicted = mine.granted(fresh_claim("evicted", 60s));
+    const auto renewed = mine.granted(fresh_claim("renewed", 2s));
+    const auto job = mine.granted(fresh_claim("job", 60s));
+    // Wakes the process that writes the log, which then sleeps for its ten seconds.
+    server.ask("CREATE TABLE public.anything ()");
+    const auto due = conformance::firing(-1min);
+    EXPECT_TRUE(yes(mine.evict("evicted", evicted, 0ms)));
+    EXPECT_EQ(mine.renew(conformance::lease_of("renewed", renewed, 60s)), renewal::renewed);
+    EXPECT_TRUE(yes(mine.release("job", job, farewell{0ms, due})));
+    EXPECT_TRUE(mine.fence("resource", renewed, fence_rule::reject_older)->accepted);
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    const auto session =
+        server.ask("SELECT min(pid) FROM pg_stat_activity WHERE application_name = 'pawl'");
+    ::kill(std::stoi(session), SIGKILL);
+    until([&] { return mine.inspect("key").has_value(); });
+    EXPECT_EQ(mine.show("key").holder, token);
+    EXPECT_GT(mine.show("renewed").remaining, 20s);
+    EXPECT_EQ(number(mine.show("evicted").holder), 0u);
+    EXPECT_GT(mine.show("evicted").last_token, evicted);
+    EXPECT_EQ(mine.show("job").last_done, due);
+    EXPECT_FALSE(mine.fence("resource", fence_token{number(renewed) - 1}, fence_rule::reject_older)
+                     ->accepted);
 }
 
 // ---- Servers that go and come back
@@ -182,7 +234,7 @@ struct load {
     void give_up(client& through, const claim& wanted) {
         const auto until_when = lease_clock::now() + 20s;
         while (lease_clock::now() < until_when) {
-            const auto gone = through.withdraw(wanted.key, wanted.id);
+            const auto gone = through.withdraw({wanted.key, wanted.id});
             if (gone.has_value()) return;
             note(gone.error());
         }

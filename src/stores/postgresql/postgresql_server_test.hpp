@@ -60,20 +60,9 @@ inline int sessions(const testing_servers::postgresql_server& server) {
         server.ask("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pawl'"));
 }
 
-// A transaction of somebody else that has locked every lease.
-class row_lock {
-public:
-    explicit row_lock(const testing_servers::postgresql_server& server)
-        : session_{PQconnectdb(("host=" + server.socket_folder() + " port=" +
-                                std::to_string(server.port()) + " user=postgres dbname=postgres")
-                                   .c_str()),
-                   PQfinish} {
-        const rows locked{PQexec(session_.get(), "BEGIN; SELECT * FROM pawl.lease FOR UPDATE")};
-        EXPECT_GT(locked.count(), 0);
-    }
-
-private:
-    std::unique_ptr<PGconn, void (*)(PGconn*)> session_;
-};
+// A transaction of another session, which has locked every lease until this goes.
+inline std::shared_ptr<void> lock_rows(const testing_servers::postgresql_server& server) {
+    return server.hold("BEGIN; SELECT * FROM pawl.lease FOR UPDATE");
+}
 
 }  // namespace pawl::postgresql

@@ -17,12 +17,16 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace pawl::postgresql {
 namespace {
 
 // Leases renewed by one statement: their rows are locked until it ends, for about 10 ms.
 constexpr std::size_t renew_batch_max = 1024;
+
+// A renewal waits for locked rows for this part of the timeout, and does without them then.
+constexpr std::int64_t lock_patience_part = 8;
 
 // Who acquires looks for records to forget, so many at a time and not more often than this.
 constexpr std::int32_t purge_batch_max = 1000;
@@ -34,7 +38,12 @@ constexpr millis silent_wait_max{45'000};
 // What acquire_v1 answers.
 enum verdict_kind : std::int64_t { granted, held_by_other, lingering, quarantined, early, done };
 
-std::int64_t signed_number(fence_token token) { return static_cast<std::int64_t>(number(token)); }
+// What is beyond the server's numbers was never issued, and still is not then.
+std::int64_t signed_number(fence_token token) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(std::min(number(token), static_cast<std::uint64_t>(most)));
+}
+
 fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::uint64_t>(value)}; }
 
 // The smallest string above all that start with `prefix`, or nothing when there is none.
@@ -58,6 +67,11 @@ record record_in(const rows& got, int row) {
     return one;
 }
 
+std::shared_ptr<const postgresql_settings> one_connection(postgresql_settings settings) {
+    settings.connections = 1;
+    return std::make_shared<const postgresql_settings>(std::move(settings));
+}
+
 class postgresql_store : public lease_store, public std::enable_shared_from_this<postgresql_store> {
 public:
     postgresql_store(net::loop& where, postgresql_settings settings)
@@ -65,11 +79,13 @@ public:
           space_{settings_->common.name_space},
           executor_{where.get_executor()},
           pool_{pool::make(where, settings_)},
+          renewals_{pool::make(where, one_connection(*settings_))},
           listener_{listener::make(where, settings_, pool_)},
           text_{std::make_shared<const statements>(settings_->schema)} {}
 
     ~postgresql_store() override {
         pool_->close_from_anywhere();
+        renewals_->close_from_anywhere();
         listener_->close_from_anywhere();
     }
 
@@ -80,7 +96,7 @@ public:
     }
 
     async<verdict> acquire(claim wanted) override;
-    async<bool> withdraw(std::string key, std::string id) override;
+    async<bool> withdraw(withdrawal given_up) override;
     async<std::vector<renewal>> renew(std::span<const held> leases) override;
     async<bool> release(std::string key, fence_token token, farewell how) override;
     async<bool> evict(std::string key, fence_token token, millis delay) override;
@@ -114,6 +130,9 @@ private:
     const std::string space_;
     const net::loop::executor_type executor_;
     const std::shared_ptr<pool> pool_;
+    // Apart from the others, because a claim that waits for a row's lock holds up what was sent
+    // behind it.
+    const std::shared_ptr<pool> renewals_;
     const std::shared_ptr<listener> listener_;
     const std::shared_ptr<const statements> text_;
 
@@ -164,10 +183,11 @@ result<verdict> postgresql_store::read_verdict(const claim& wanted, const rows& 
                         millis{got.integer(0, 2)}, reasons[static_cast<std::size_t>(kind)]}};
 }
 
-async<bool> postgresql_store::withdraw(std::string key, std::string id) {
+async<bool> postgresql_store::withdraw(withdrawal given_up) {
     const auto self = shared_from_this();
     auto asked = call(text_->withdraw);
-    asked.add_bytes(key).add_bytes(id);
+    asked.add_bytes(given_up.key).add_bytes(given_up.id);
+    asked.add_or_null(given_up.firing ? std::optional{number(*given_up.firing)} : std::nullopt);
     auto asking = ask_for_flag(std::move(asked));
     co_return co_await std::move(asking);
 }
@@ -208,15 +228,20 @@ async<bool> postgresql_store::renew_batch(std::span<const held> leases,
     }
     auto asked = call(text_->renew);
     asked.add(keys).add(tokens).add(ttls).add(lifetimes).add_flags(may_lapse);
-    auto asking = pool_->ask(std::move(asked));
+    asked.add(std::max<std::int64_t>(settings_->common.timeout.count() / lock_patience_part, 1));
+    auto asking = renewals_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
-    if (got->count() != 1 || got->columns() != 1) co_return unexpected("renew_v1");
+    if (got->count() != 1 || got->columns() != 2) co_return unexpected("renew_v2");
     const auto first = answers.size();
     answers.resize(first + leases.size(), renewal::lost);
-    for (const auto place : got->integers(0, 0))
-        if (place >= 1 && place <= static_cast<std::int64_t>(leases.size()))
-            answers[first + static_cast<std::size_t>(place) - 1] = renewal::renewed;
+    const auto note = [&](int column, renewal what) {
+        for (const auto place : got->integers(0, column))
+            if (place >= 1 && place <= static_cast<std::int64_t>(leases.size()))
+                answers[first + static_cast<std::size_t>(place) - 1] = what;
+    };
+    note(0, renewal::renewed);
+    note(1, renewal::unknown);
     co_return true;
 }
 
@@ -328,11 +353,13 @@ async<fence_verdict> postgresql_store::fence(std::string resource, fence_token t
     auto asked = call(text_->fence);
     asked.add_bytes(resource).add(signed_number(token));
     asked.add_flag(rule == fence_rule::reject_not_newer);
+    asked.add_flag(settings_->common.quarantine.has_value());
+    asked.add(std::int64_t{settings_->common.max_skew.count()});
     auto asking = pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
-    if (got->count() != 1 || got->columns() != 2) co_return unexpected("fence_v1");
-    co_return fence_verdict{got->flag(0, 0), token_of(got->integer(0, 1))};
+    if (got->count() != 1 || got->columns() != 3) co_return unexpected("fence_v2");
+    co_return fence_verdict{got->flag(0, 0), token_of(got->integer(0, 1)), got->flag(0, 2)};
 }
 
 async<examination> postgresql_store::examine() {

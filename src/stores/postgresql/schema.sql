@@ -1,5 +1,7 @@
 -- Layout 1 of a pawl store: tables, and one function for each verb. pawl runs this by itself when it
 -- may; an administrator runs it with `psql -1 -v ON_ERROR_STOP=1 -f postgresql.sql` when it may not.
+-- It may be run again, and is what an administrator runs before a newer pawl starts: functions that
+-- agents of an older pawl call stay.
 -- The word pawl is the name of the schema: replace it for another (schema=NAME in the URL).
 -- Keys, owners and claim ids are bytes, so that the encoding of the database does not matter.
 DO $$
@@ -87,6 +89,18 @@ BEGIN
 END
 $$;
 
+-- A process of the server that crashes takes with it what other sessions have committed and nobody has
+-- written yet, and the server seems to have been up all the time. So what must not be forgotten waits
+-- for the disk, also where synchronous_commit is off. Lasts until the transaction ends.
+CREATE OR REPLACE FUNCTION pawl.sync_commit() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION pawl.announce(space text, changed bytea) RETURNS void
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
   SELECT pg_notify('pawl_' || left(encode(sha256(space::bytea), 'hex'), 16), encode(changed, 'hex'))
@@ -132,6 +146,7 @@ DECLARE
   is_dead boolean;
 BEGIN
   PERFORM pawl.expect_read_committed();
+  PERFORM pawl.sync_commit();
   kind := 0;
   remaining := ttl;
   holder_name := '';
@@ -190,8 +205,10 @@ BEGIN
       END IF;
     END IF;
 
-    -- Rule 6.
-    IF due IS NOT NULL THEN
+    -- Rule 6. What this very claim has marked does not count against it: it asks again because an
+    -- answer was lost, and any end of its lease but expiry would have taken its id away (rule 2).
+    IF due IS NOT NULL AND NOT (NOT is_new AND it.holder <> 0 AND it.claim_id = id
+                                AND coalesce(it.last_done = due, false)) THEN
       IF it.last_done >= due THEN
         kind := 5;
         token := it.last_done;
@@ -240,14 +257,18 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION pawl.withdraw_v1(space text, given_up bytea, id bytea) RETURNS boolean
+-- due: the occurrence that is given back, if this claim was the last to be granted and marked it.
+CREATE OR REPLACE FUNCTION pawl.withdraw_v2(space text, given_up bytea, id bytea, due bigint)
+RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   here     timestamptz;
   it    pawl.lease;
+  was_last boolean;
   was_held boolean;
 BEGIN
   PERFORM pawl.expect_read_committed();
+  PERFORM pawl.sync_commit();
   -- The claim may still be on its way, over a connection that we believe dead: its id is remembered,
   -- if need be in a record that was never granted.
   INSERT INTO pawl.lease
@@ -262,14 +283,16 @@ BEGIN
     RETURN false;
   END IF;
   here := clock_timestamp();
-  was_held := it.holder <> 0 AND it.claim_id = id AND here < it.until;
-  IF id = ANY (it.withdrawn) AND NOT was_held THEN
+  was_last := it.holder <> 0 AND it.claim_id = id;
+  was_held := was_last AND here < it.until;
+  IF id = ANY (it.withdrawn) AND NOT was_last THEN
     RETURN false;
   END IF;
   UPDATE pawl.lease AS l
-  SET holder = CASE WHEN was_held THEN 0 ELSE l.holder END,
+  SET holder = CASE WHEN was_last THEN 0 ELSE l.holder END,
       until = CASE WHEN was_held THEN here ELSE l.until END,
-      claim_id = CASE WHEN was_held THEN '' ELSE l.claim_id END,
+      last_done = CASE WHEN was_last AND l.last_done = due THEN due - 1 ELSE l.last_done END,
+      claim_id = CASE WHEN was_last THEN '' ELSE l.claim_id END,
       waited = l.waited AND NOT was_held,
       withdrawn = (ARRAY[id] || array_remove(l.withdrawn, id))[1:8]
   WHERE l.name_space = space AND l.key = given_up;
@@ -280,18 +303,25 @@ BEGIN
 END
 $$;
 
--- The places in the arrays of those that were renewed, from 1. One by one in the order of their keys,
--- so that two batches never wait for each other in a circle.
-CREATE OR REPLACE FUNCTION pawl.renew_v1(
-  space text, keys bytea[], tokens bigint[], ttls bigint[], lifetimes bigint[], lapsed boolean[])
-RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+-- For agents that do not know withdraw_v2.
+CREATE OR REPLACE FUNCTION pawl.withdraw_v1(space text, given_up bytea, id bytea) RETURNS boolean
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT pawl.withdraw_v2(space, given_up, id, NULL)
+$$;
+
+-- The places in the arrays, from 1, of those that were renewed, and of those whose row another session
+-- keeps locked. One by one in the order of their keys, so that two batches never wait for each other
+-- in a circle.
+CREATE OR REPLACE FUNCTION pawl.renew_rows(
+  space text, keys bytea[], tokens bigint[], ttls bigint[], lifetimes bigint[], lapsed boolean[],
+  skip_locked boolean, OUT renewed bigint[], OUT locked bigint[])
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  one     record;
-  here    timestamptz;
-  renewed bigint[] := '{}';
+  one  record;
+  here timestamptz;
 BEGIN
-  PERFORM pawl.expect_read_committed();
+  renewed := '{}';
+  locked := '{}';
   FOR one IN
     SELECT k.key, k.token, k.ttl * interval '1 millisecond' AS term,
            CASE WHEN k.lifetime > 0 THEN k.lifetime * interval '1 millisecond' END AS lifetime,
@@ -300,6 +330,19 @@ BEGIN
          WITH ORDINALITY AS k (key, token, ttl, lifetime, may_lapse, place)
     ORDER BY k.key, k.place
   LOOP
+    IF skip_locked THEN
+      PERFORM FROM pawl.lease AS l
+      WHERE l.name_space = space AND l.key = one.key AND l.holder = one.token AND l.holder <> 0
+      FOR NO KEY UPDATE SKIP LOCKED;
+      IF NOT FOUND THEN
+        PERFORM FROM pawl.lease AS l
+        WHERE l.name_space = space AND l.key = one.key AND l.holder = one.token AND l.holder <> 0;
+        IF FOUND THEN
+          locked := locked || one.place;
+        END IF;
+        CONTINUE;
+      END IF;
+    END IF;
     here := clock_timestamp();
     UPDATE pawl.lease AS l
     SET until = greatest(l.until, least(here + one.term, l.acquired + one.lifetime))
@@ -310,7 +353,40 @@ BEGIN
       renewed := renewed || one.place;
     END IF;
   END LOOP;
-  RETURN renewed;
+END
+$$;
+
+-- Rule 11: one row that another session keeps locked must not let the other leases of the batch run
+-- out. A lock is waited for up to `patience` milliseconds, as others take them for a moment all the
+-- time; if one lasts, all is begun again and such rows are passed by.
+CREATE OR REPLACE FUNCTION pawl.renew_v2(
+  space text, keys bytea[], tokens bigint[], ttls bigint[], lifetimes bigint[], lapsed boolean[],
+  patience bigint, OUT renewed bigint[], OUT locked bigint[])
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pawl.expect_read_committed();
+  PERFORM pawl.sync_commit();
+  PERFORM set_config('lock_timeout', patience::text, true);
+  BEGIN
+    SELECT * INTO renewed, locked
+    FROM pawl.renew_rows(space, keys, tokens, ttls, lifetimes, lapsed, false);
+  EXCEPTION WHEN lock_not_available THEN
+    SELECT * INTO renewed, locked
+    FROM pawl.renew_rows(space, keys, tokens, ttls, lifetimes, lapsed, true);
+  END;
+END
+$$;
+
+-- For agents that do not know renew_v2.
+CREATE OR REPLACE FUNCTION pawl.renew_v1(
+  space text, keys bytea[], tokens bigint[], ttls bigint[], lifetimes bigint[], lapsed boolean[])
+RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pawl.expect_read_committed();
+  PERFORM pawl.sync_commit();
+  RETURN (SELECT r.renewed
+          FROM pawl.renew_rows(space, keys, tokens, ttls, lifetimes, lapsed, false) AS r);
 END
 $$;
 
@@ -321,6 +397,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 DECLARE
   here     timestamptz := clock_timestamp();
   it    pawl.lease;
+  was_last boolean;
   was_held boolean;
   raises   boolean;
 BEGIN
@@ -338,17 +415,22 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
+  IF done IS NOT NULL THEN
+    PERFORM pawl.sync_commit();
+  END IF;
   here := clock_timestamp();
-  was_held := it.holder = token AND it.holder <> 0 AND here < it.until;
+  was_last := it.holder = token AND it.holder <> 0;
+  was_held := was_last AND here < it.until;
   -- The work is done whether or not the lease outlived it: the token proves who says so.
   raises := done IS NOT NULL AND it.last_token = token AND coalesce(it.last_done < done, true);
-  IF NOT was_held AND NOT raises THEN
+  IF NOT was_last AND NOT raises THEN
     RETURN false;
   END IF;
+  -- Also after its lease has run out, a claim that was released is never granted again.
   UPDATE pawl.lease AS l
   SET last_done = CASE WHEN raises THEN done ELSE l.last_done END,
-      holder = CASE WHEN was_held THEN 0 ELSE l.holder END,
-      claim_id = CASE WHEN was_held THEN '' ELSE l.claim_id END,
+      holder = CASE WHEN was_last THEN 0 ELSE l.holder END,
+      claim_id = CASE WHEN was_last THEN '' ELSE l.claim_id END,
       waited = l.waited AND NOT was_held,
       until = CASE WHEN was_held AND at_least IS NOT NULL
                    THEN greatest(here, l.acquired + at_least * interval '1 millisecond')
@@ -370,6 +452,7 @@ DECLARE
   it pawl.lease;
 BEGIN
   PERFORM pawl.expect_read_committed();
+  PERFORM pawl.sync_commit();
   SELECT * INTO it FROM pawl.lease AS l WHERE l.name_space = space AND l.key = held FOR UPDATE;
   here := clock_timestamp();
   IF NOT FOUND OR it.holder <> token OR it.holder = 0 OR here >= it.until THEN
@@ -433,21 +516,47 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 
   FROM pawl.lease AS l WHERE l.name_space = space AND l.key = wanted AND l.last_token > 0
 $$;
 
--- Rule 15.
-CREATE OR REPLACE FUNCTION pawl.fence_v1(
-  space text, guarded bytea, token bigint, only_newer boolean, OUT accepted boolean, OUT newest bigint)
+-- Rule 15. With a quarantine a token from before the data were whole is too old, as a newer one may
+-- have been forgotten. One that is further ahead of the clock than skew (milliseconds; NULL: any) was
+-- never issued, and must not close the resource for all that will be.
+CREATE OR REPLACE FUNCTION pawl.fence_v2(
+  space text, guarded bytea, token bigint, only_newer boolean, quarantined boolean, skew bigint,
+  OUT accepted boolean, OUT newest bigint, OUT never_issued boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  oldest bigint := 0;
 BEGIN
   PERFORM pawl.expect_read_committed();
-  INSERT INTO pawl.fence AS f VALUES (space, guarded, token)
-  ON CONFLICT (name_space, resource) DO UPDATE SET newest = excluded.newest
-  WHERE excluded.newest > f.newest OR (excluded.newest = f.newest AND NOT only_newer)
-  RETURNING f.newest INTO newest;
-  accepted := FOUND;
+  PERFORM pawl.sync_commit();
+  never_issued := coalesce(token > pawl.micros(clock_timestamp()) + skew * 1000, false);
+  accepted := false;
+  IF never_issued THEN
+    SELECT f.newest INTO newest FROM pawl.fence AS f WHERE f.name_space = space AND f.resource = guarded;
+    newest := coalesce(newest, 0);
+    RETURN;
+  END IF;
+  IF quarantined THEN
+    oldest := pawl.micros(pawl.whole_since());
+  END IF;
+  IF token >= oldest THEN
+    INSERT INTO pawl.fence AS f VALUES (space, guarded, token)
+    ON CONFLICT (name_space, resource) DO UPDATE SET newest = excluded.newest
+    WHERE excluded.newest > f.newest OR (excluded.newest = f.newest AND NOT only_newer)
+    RETURNING f.newest INTO newest;
+    accepted := FOUND;
+  END IF;
   IF NOT accepted THEN
     SELECT f.newest INTO newest FROM pawl.fence AS f WHERE f.name_space = space AND f.resource = guarded;
+    newest := greatest(newest, oldest);
   END IF;
 END
+$$;
+
+-- For agents, and transactions, that do not know fence_v2.
+CREATE OR REPLACE FUNCTION pawl.fence_v1(
+  space text, guarded bytea, token bigint, only_newer boolean, OUT accepted boolean, OUT newest bigint)
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT f.accepted, f.newest FROM pawl.fence_v2(space, guarded, token, only_newer, false, NULL) AS f
 $$;
 
 -- Forgets, among the next `count` records, those whose last use is longer ago than the retention;
@@ -510,3 +619,18 @@ WHERE l.holder <> 0 AND l.until > clock_timestamp();
 
 -- PUBLIC may call new functions by default.
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
+
+-- Users who could call the verbs before these came can call these.
+DO $$
+DECLARE
+  who text;
+BEGIN
+  FOR who IN
+    SELECT DISTINCT a.grantee::regrole::text
+    FROM pg_proc AS p, aclexplode(p.proacl) AS a
+    WHERE p.oid = 'pawl.layout()'::regprocedure AND a.grantee NOT IN (0, p.proowner)
+  LOOP
+    EXECUTE 'GRANT EXECUTE ON FUNCTION pawl.withdraw_v2, pawl.renew_v2, pawl.fence_v2 TO ' || who;
+  END LOOP;
+END
+$$;

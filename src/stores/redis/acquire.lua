@@ -1,26 +1,10 @@
--- KEYS lock [marker] [index: in a cluster only]; ARGV id owner ttl_ms ttl_and_retention_ms [due_ms|'' once|again max_skew_ms [quarantine_ms run_id synced|uncertain]]; reply token, or {0 held|1 lingering|2 quarantined|3 early, holder, remaining_ms, owner}, or {4 done, last_done_ms}
+-- KEYS lock [marker history] [index: in a cluster only]; ARGV id owner ttl_ms ttl_and_retention_ms [due_ms|'' once|again max_skew_ms [quarantine_ms seen|new run_id synced|uncertain]]; reply token, or {0 held|1 lingering|2 quarantined|3 early, holder, remaining_ms, owner}, or {4 done, last_done_ms}
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local due = tonumber(ARGV[5])
 
--- Rule 7. The marker says since when this data has been whole, and in which life of the server.
 if ARGV[8] then
-  local marker = redis.call('GET', KEYS[2])
-  local born, run, since = string.match(marker or '', '^(%d+) (%w+) (%d+)$')
-  if run ~= ARGV[9] then
-    -- Another life: what was granted before it may be forgotten, unless every write was synced. A
-    -- replica that was promoted has lived longer, so for it the quarantine begins when first seen.
-    local promoted = marker and not string.find(redis.call('INFO', 'replication'), 'second_repl_offset:-1', 1, true)
-    if promoted or not marker or ARGV[10] ~= 'synced' then
-      local up = tonumber(string.match(redis.call('INFO', 'server'), 'uptime_in_seconds:(%d+)'))
-      -- The second of the start and that of the moment are taken as they began, so this may be one too many; and a node of a
-      -- cluster serves nobody for its first two seconds: only then its data begins.
-      up = math.max(0, up - (string.find(KEYS[2], '{', 1, true) and 3 or 1))
-      since = promoted and now or now - up * 1000000
-      born = math.max(tonumber(born or '0'), math.floor(since / 1000))
-    end
-    redis.call('SET', KEYS[2], string.format('%d %s %d', born, ARGV[9], since))
-  end
+  local since, born = whole_since(now, KEYS[2], KEYS[3], ARGV[10], ARGV[11], ARGV[9])
   local left = since + ARGV[8] * 1000 - now
   if left > 0 then return {2, 0, math.ceil(left / 1000), ''} end
   -- A claim for no time only makes sure that there is a marker.
@@ -33,7 +17,7 @@ end
 -- A record: 1 HOLDER UNTIL LAST ACQUIRED WATCHED DONE WITHDRAWN ID OWNER, the first four numbers of
 -- 16 digits, so that they stand at 3, 20, 37 and 54, the mark of the waiters at 71, DONE at 73.
 local packed = redis.call('GET', KEYS[1])
-local last, watched, done, withdrawn = 0, '-', '-', '-'
+local last, watched, done, withdrawn, repeated = 0, '-', '-', '-', false
 if packed then
   local till = tonumber(string.sub(packed, 20, 35))
   if string.sub(packed, 73, 76) ~= '- - ' then
@@ -54,10 +38,13 @@ if packed then
     return holder
   end
   last, watched = tonumber(string.sub(packed, 37, 52)), string.sub(packed, 71, 71)
+  -- Rule 2: its own lease has lapsed, and nobody was granted the key since: what it marked is its own.
+  repeated = due and done == ARGV[5] and tonumber(string.sub(packed, 3, 18)) ~= 0
+    and string.match(packed, '^%S+ %S+ (%S+) ', 73) == ARGV[1]
 end
 
 -- Rule 6.
-if due then
+if due and not repeated then
   if done ~= '-' and tonumber(done) >= due then return {4, tonumber(done)} end
   local ahead = due * 1000 - now - ARGV[7] * 1000
   if ahead > 0 then return {3, 0, math.ceil(ahead / 1000), ''} end

@@ -106,6 +106,10 @@ void findings::judge_persistence() {
         add(severity::warn, "persistence",
             "no AOF: a restart forgets leases; appendonly yes with appendfsync always, or "
             "quarantine=");
+    else if (when == "always" && setting("no-appendfsync-on-rewrite") == "yes")
+        add(severity::warn, "persistence",
+            "AOF, appendfsync always, but not while it is rewritten: a crash then forgets writes; "
+            "no-appendfsync-on-rewrite no, or quarantine=");
     else if (when == "always")
         add(severity::ok, "persistence", "AOF, appendfsync always");
     else
@@ -224,7 +228,7 @@ struct questions {
     }
 };
 
-constexpr std::array<std::string_view, 4> configuration{"append*", "min-replicas-*", "maxclients",
+constexpr std::array<std::string_view, 4> configuration{"*append*", "min-replicas-*", "maxclients",
                                                         "maxmemory*"};
 
 questions first_questions(const redis_settings& settings) {

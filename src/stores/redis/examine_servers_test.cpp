@@ -55,6 +55,15 @@ TEST(Examination, AHealthyServerIsOkThroughout) {
         EXPECT_EQ(one.level, severity::ok) << one.check << ": " << one.text;
 }
 
+// What is written while the file is rewritten waits for the system to sync it.
+TEST(Examination, AnAlwaysThatARewriteSuspendsIsAWarning) {
+    auto said = healthy();
+    said.settings["no-appendfsync-on-rewrite"] = "yes";
+    EXPECT_EQ(level_of(said, careful(), "persistence"), severity::warn);
+    said.settings["no-appendfsync-on-rewrite"] = "no";
+    EXPECT_EQ(level_of(said, careful(), "persistence"), severity::ok);
+}
+
 // Goal: each fault is seen, and under its own heading. Method: one change to a healthy server each.
 TEST(Examination, EveryFaultIsFound) {
     const struct {

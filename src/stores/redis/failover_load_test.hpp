@@ -106,7 +106,7 @@ private:
             if (got.has_error()) {
                 note(got.error());
                 if (got.error().code == errc::outcome_unknown)
-                    static_cast<void>(mine.withdraw(key, wanted.id));
+                    static_cast<void>(mine.withdraw({key, wanted.id}));
                 mine.pass(5ms);
                 continue;
             }

@@ -105,7 +105,7 @@ TEST(RedisRefusal, TheDocumentedUserMayDoEverything) {
         farewell linger;
         linger.at_least = 1ms;
         EXPECT_TRUE(*mine.release("key", next, linger));
-        EXPECT_FALSE(*mine.withdraw("key", "some-id"));
+        EXPECT_FALSE(*mine.withdraw({"key", "some-id"}));
         EXPECT_EQ(mine.all("", 10).size(), 1u);
         EXPECT_TRUE(mine.fence("resource", next, fence_rule::reject_older)->accepted);
     }

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "stores/redis/examine_servers.hpp"
 #include "stores/redis/lease_text.hpp"
+#include "stores/redis/pages.hpp"
 #include "stores/redis/refusals.hpp"
 #include "stores/redis/servers.hpp"
 #include "stores/redis/slots.hpp"
@@ -29,14 +30,6 @@ constexpr millis retention_short = std::chrono::hours{24};
 // What acquire.lua answers when it does not grant.
 enum refusal_kind : std::int64_t { held_by_other, lingering, quarantined, early, done_already };
 
-// The smallest string above all that start with `prefix`, or nothing when there is none.
-std::optional<std::string> end_of_prefix(std::string prefix) {
-    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
-    if (prefix.empty()) return std::nullopt;
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
-}
-
 fence_token token_of(const reply& value) {
     return fence_token{static_cast<std::uint64_t>(value.number)};
 }
@@ -57,10 +50,11 @@ struct names {
           fence{space + ":fence:"},
           channel{space + ":changed:"},
           index{space + ":locks"},
-          marker{space + ":marker"} {}
+          marker{space + ":marker"},
+          history{space + ":history"} {}
 
     std::string lock, fence, channel;  // each to be followed by a key
-    std::string index, marker;
+    std::string index, marker, history;
 };
 
 std::vector<names> names_for(const redis_settings& settings) {
@@ -74,36 +68,14 @@ std::vector<names> names_for(const redis_settings& settings) {
     return all;
 }
 
-// Moves records, whose last ones are the smallest, in byte order to `merged`. False when a shard
-// must be read further first.
-bool merge_pages(std::vector<page>& read, std::size_t limit, page& merged) {
-    for (;;) {
-        page* smallest = nullptr;
-        for (auto& one : read) {
-            if (one.records.empty()) {
-                if (!one.next.empty()) return false;
-                continue;
-            }
-            if (smallest == nullptr || one.records.back().key < smallest->records.back().key)
-                smallest = &one;
-        }
-        if (smallest == nullptr) return true;
-        if (merged.records.size() == limit) {
-            merged.next = merged.records.back().key;
-            return true;
-        }
-        merged.records.push_back(std::move(smallest->records.back()));
-        smallest->records.pop_back();
-    }
-}
-
 class redis_store : public lease_store, public std::enable_shared_from_this<redis_store> {
 public:
     redis_store(net::loop& where, redis_settings settings)
         : settings_{std::make_shared<const redis_settings>(std::move(settings))},
           names_{names_for(*settings_)},
           retention_{settings_->common.retention.count()},
-          servers_{servers::make(where, settings_)} {}
+          servers_{servers::make(where, settings_)},
+          met_(names_.size(), false) {}
 
     ~redis_store() override { servers_->close_from_anywhere(); }
 
@@ -114,7 +86,7 @@ public:
     }
 
     async<verdict> acquire(claim wanted) override;
-    async<bool> withdraw(std::string key, std::string id) override;
+    async<bool> withdraw(withdrawal given_up) override;
     async<std::vector<renewal>> renew(std::span<const held> leases) override;
     async<bool> release(std::string key, fence_token token, farewell how) override;
     async<bool> evict(std::string key, fence_token token, millis delay) override;
@@ -139,7 +111,8 @@ private:
     async<bool> run_for_flag(const script_call& call, std::size_t shard);
     script_call acquire_call(const claim& wanted, const spot& at) const;
     script_call acquire_alone(const claim& wanted, const spot& at) const;
-    void add_claim(script_call& call, const claim& wanted) const;
+    void add_claim(script_call& call, const claim& wanted, std::size_t shard) const;
+    script_call fence_call(const std::string& resource, fence_token token, fence_rule rule) const;
     result<verdict> read_verdict(const claim& wanted, const reply& got) const;
     boost::asio::awaitable<void> mark_shards();
     async<verdict> acquire_listed(claim wanted);
@@ -173,9 +146,10 @@ private:
     const std::shared_ptr<servers> servers_;
 
     // On the loop only
-    bool marked_ = false;   // every shard of the cluster has been given its marker
-    instant whole_from_{};  // until then the cluster is quarantined as a whole
-    std::string scratch_;   // the command being encoded; copied before anybody else encodes
+    std::vector<bool> met_;  // the shards whose data this client has met, under a quarantine
+    bool marked_ = false;    // every shard of the cluster has been given its marker
+    instant whole_from_{};   // until then the cluster is quarantined as a whole
+    std::string scratch_;    // the command being encoded; copied before anybody else encodes
 };
 
 async<bool> redis_store::run_for_flag(const script_call& call, std::size_t shard) {
@@ -187,7 +161,7 @@ async<bool> redis_store::run_for_flag(const script_call& call, std::size_t shard
 
 // ---- Claims
 
-void redis_store::add_claim(script_call& call, const claim& wanted) const {
+void redis_store::add_claim(script_call& call, const claim& wanted, std::size_t shard) const {
     const auto& quarantine = settings_->common.quarantine;
     call.add(encode_id(wanted.id)).add(wanted.owner);
     call.add(wanted.ttl.count()).add(wanted.ttl.count() + retention_);
@@ -199,19 +173,19 @@ void redis_store::add_claim(script_call& call, const claim& wanted) const {
         call.add(wanted.mode == delivery::at_most_once ? "once" : "again");
         call.add(settings_->common.max_skew.count());
     }
-    if (quarantine) call.add(quarantine->count()).name_life();
+    if (quarantine) call.add(quarantine->count()).add(met_[shard] ? "seen" : "new").name_life();
     call.confirm_by(settings_->replicas);
 }
 
 script_call redis_store::acquire_call(const claim& wanted, const spot& at) const {
     const bool marked = settings_->common.quarantine.has_value();
     const bool sharded = servers_->is_cluster();
-    script_call call{scripts::all().acquire, 1u + (marked ? 1u : 0u) + (sharded ? 1u : 0u)};
+    script_call call{scripts::all().acquire, 1u + (marked ? 2u : 0u) + (sharded ? 1u : 0u)};
     call.add(at.in.lock, wanted.key);
-    if (marked) call.add(at.in.marker);
+    if (marked) call.add(at.in.marker).add(at.in.history);
     // What a script touches must be declared, or a cluster cannot tell where it may run.
     if (sharded) call.add(at.in.index);
-    add_claim(call, wanted);
+    add_claim(call, wanted, at.shard);
     return call;
 }
 
@@ -224,9 +198,9 @@ boost::asio::awaitable<void> redis_store::mark_shards() {
     const claim nothing{"", "", "", millis{0}};
     std::vector<sharded_call> calls;
     for (std::size_t shard = 0; shard < cluster_shards; ++shard) {
-        script_call call{scripts::all().acquire, 2};
-        call.add(names_[shard].lock).add(names_[shard].marker);
-        add_claim(call, nothing);
+        script_call call{scripts::all().acquire, 3};
+        call.add(names_[shard].lock).add(names_[shard].marker).add(names_[shard].history);
+        add_claim(call, nothing, shard);
         call.confirm_by(0);
         calls.push_back({std::move(call), shard});
     }
@@ -242,7 +216,7 @@ boost::asio::awaitable<void> redis_store::mark_shards() {
 script_call redis_store::acquire_alone(const claim& wanted, const spot& at) const {
     script_call call{scripts::all().acquire, 1};
     call.add(at.in.lock, wanted.key);
-    add_claim(call, wanted);
+    add_claim(call, wanted, at.shard);
     return call;
 }
 
@@ -290,6 +264,7 @@ async<verdict> redis_store::acquire_with_care(claim wanted) {
     const auto call = acquire_call(wanted, at);
     const auto got = co_await servers_->run(call, at.shard);
     if (got.has_error()) co_return got.error();
+    met_[at.shard] = true;
     if (settings_->replicas == 0) co_return read_verdict(wanted, *got);
     if (got->elements.size() != 2) co_return unexpected("acquire");
     auto answer = read_verdict(wanted, got->elements[0]);
@@ -305,7 +280,8 @@ async<verdict> redis_store::acquire_with_care(claim wanted) {
 
 // A grant that may be forgotten is none.
 async<verdict> redis_store::give_back(claim wanted, failure why) {
-    const auto returned = co_await withdraw(wanted.key, wanted.id);
+    withdrawal given_up{wanted.key, wanted.id, wanted.firing};
+    const auto returned = co_await withdraw(std::move(given_up));
     if (returned.has_error()) co_return why;
     co_return failure{errc::rejected, why.detail + ": the grant was given back"};
 }
@@ -324,11 +300,15 @@ result<verdict> redis_store::read_verdict(const claim& wanted, const reply& got)
                         reasons[static_cast<std::size_t>(kind)]}};
 }
 
-async<bool> redis_store::withdraw(std::string key, std::string id) {
+async<bool> redis_store::withdraw(withdrawal given_up) {
     const auto self = shared_from_this();
-    const auto at = spot_of(key);
+    const auto at = spot_of(given_up.key);
     script_call call{scripts::all().withdraw, 1};
-    call.add(at.in.lock, key).add(encode_id(id)).add(retention_).add(at.in.channel, key);
+    call.add(at.in.lock, given_up.key)
+        .add(encode_id(given_up.id))
+        .add(retention_)
+        .add(at.in.channel, given_up.key);
+    if (given_up.firing) call.add(number(*given_up.firing));
     co_return co_await run_for_flag(call, at.shard);
 }
 
@@ -651,20 +631,33 @@ async<void> redis_store::hear_change(std::string key, fence_token seen) {
     co_return co_await waiting.rung();
 }
 
+script_call redis_store::fence_call(const std::string& resource, fence_token token,
+                                    fence_rule rule) const {
+    const auto at = spot_of(resource);
+    const bool marked = settings_->common.quarantine.has_value();
+    script_call call{scripts::all().fence, marked ? 3u : 1u};
+    call.add(at.in.fence, resource);
+    if (marked) call.add(at.in.marker).add(at.in.history);
+    call.add(digits_of(token)).add(rule == fence_rule::reject_older ? "older" : "not_newer");
+    call.add(settings_->common.max_skew.count());
+    if (marked) call.add(met_[at.shard] ? "seen" : "new").name_life();
+    call.confirm_by(settings_->replicas);
+    return call;
+}
+
 async<fence_verdict> redis_store::fence(std::string resource, fence_token token, fence_rule rule) {
     const auto self = shared_from_this();
-    const auto at = spot_of(resource);
-    script_call call{scripts::all().fence, 1};
-    call.add(at.in.fence, resource).add(digits_of(token));
-    call.add(rule == fence_rule::reject_older ? "older" : "not_newer");
-    call.confirm_by(settings_->replicas);
-    const auto got = co_await servers_->run(call, at.shard);
+    const auto shard = spot_of(resource).shard;
+    const auto call = fence_call(resource, token, rule);
+    const auto got = co_await servers_->run(call, shard);
     if (got.has_error()) co_return got.error();
+    if (settings_->common.quarantine) met_[shard] = true;
     const bool confirmed = settings_->replicas > 0;
     if (confirmed && got->elements.size() != 2) co_return unexpected("fence");
     const auto& said = confirmed ? got->elements[0] : *got;
     if (said.elements.size() != 2 || !said.elements[1].is_integer()) co_return unexpected("fence");
-    const fence_verdict answer{said.elements[0].number == 1, token_of(said.elements[1])};
+    const auto kind = said.elements[0].number;
+    const fence_verdict answer{kind == 1, token_of(said.elements[1]), kind == 2};
     if (confirmed && answer.accepted && got->elements[1].number < settings_->replicas)
         co_return unconfirmed(servers_->place(), got->elements[1].number, *settings_);
     co_return answer;

@@ -247,12 +247,42 @@ TEST(RedisStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     proxy.stall(direction::to_server);
     const auto wanted = fresh_claim("key", 60s);
     expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer");
-    EXPECT_FALSE(*direct.withdraw("key", wanted.id));
+    EXPECT_FALSE(*direct.withdraw({"key", wanted.id}));
     const auto before = calls();
     proxy.resume(direction::to_server);
     until([&] { return calls() > before; });
     EXPECT_FALSE(direct.inspect("key")->has_value());
     EXPECT_GT(number(direct.granted(fresh_claim("key"))), 0u);
+}
+
+// Goal: a claim that was sent twice must not hold the key for nobody. Method: its claimer releases
+// it, withdraws it, and then its other copy arrives; also where no record was left.
+TEST(RedisStore, AWithdrawalBehindTheReleaseKeepsALateCopyOut) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    for (const bool forgotten : {false, true}) {
+        const auto sent_twice = fresh_claim("key", 60s);
+        EXPECT_TRUE(*mine.release("key", mine.granted(sent_twice)));
+        if (forgotten) server.ask({"DEL", "pawl:lock:key"});
+        EXPECT_FALSE(*mine.withdraw({"key", sent_twice.id}));
+        EXPECT_EQ(number(mine.refused(sent_twice).holder), 0u);
+        EXPECT_TRUE(*mine.release("key", mine.granted(fresh_claim("key"))));
+    }
+}
+
+// Goal: a grant that counts for nothing uses no occurrence up. Method: a replica is to confirm it,
+// and there is none.
+TEST(RedisStore, AGrantWithoutItsReplicasGivesTheOccurrenceBack) {
+    redis_server server;
+    auto confirmed = on_port(server.port());
+    confirmed.replicas = 1;
+    auto mine = open(confirmed);
+    const auto due = conformance::firing(-10s);
+    for (int i = 0; i < 2; ++i)
+        expect_failure(mine.acquire(conformance::fresh_firing("job", due)), errc::rejected,
+                       "given back");
+    auto other = open(on_port(server.port()));
+    EXPECT_GT(number(other.granted(conformance::fresh_firing("job", due))), 0u);
 }
 
 // Nine withdrawals push the first out: the memory of the dead is bounded.
@@ -262,7 +292,7 @@ TEST(RedisStore, TheLastEightWithdrawnClaimsAreRemembered) {
     std::vector<claim> dead;
     for (int i = 0; i < 9; ++i) {
         dead.push_back(fresh_claim("key"));
-        EXPECT_FALSE(*mine.withdraw("key", dead.back().id));
+        EXPECT_FALSE(*mine.withdraw({"key", dead.back().id}));
     }
     for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
     EXPECT_GT(number(mine.granted(dead[0])), 0u);
@@ -343,6 +373,79 @@ TEST(RedisStore, APromotedReplicaIsQuarantined) {
     const auto told = mine.refused(fresh_claim("other", 1s));
     EXPECT_EQ(told.reason, busy_reason::quarantined);
     EXPECT_GT(number(mine.granted_in_the_end(fresh_claim("other", 1s))), 0u);
+}
+
+void follow(const redis_server& replica, const redis_server& primary) {
+    replica.ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
+    until([&] {
+        const auto info = replica.ask({"INFO", "replication"});
+        return info.find("master_link_status:up") != std::string::npos;
+    });
+}
+
+// Goal: a master that becomes one again has kept its run id, and may lack what it granted before.
+// Method: there and back, while nobody claims in between.
+TEST(RedisStore, AFailoverThereAndBackIsQuarantined) {
+    redis_server first, second;
+    EXPECT_GT(number(open(careful(first)).granted_in_the_end(fresh_claim("key", 1s))), 0u);
+    follow(second, first);
+    // The first replica begins a backlog under another replication id, and nothing is lost.
+    EXPECT_GT(number(open(careful(first)).granted(fresh_claim("calm", 1s))), 0u);
+    until(
+        [&] { return second.ask({"GET", "pawl:history"}) == first.ask({"GET", "pawl:history"}); });
+    const auto marker = first.ask({"GET", "pawl:marker"});
+    second.ask({"REPLICAOF", "NO", "ONE"});
+    follow(first, second);
+    first.ask({"REPLICAOF", "NO", "ONE"});
+    EXPECT_EQ(first.ask({"GET", "pawl:marker"}), marker);
+    auto mine = open(careful(first));
+    EXPECT_EQ(mine.refused(fresh_claim("other", 1s)).reason, busy_reason::quarantined);
+    EXPECT_GT(number(mine.granted_in_the_end(fresh_claim("other", 1s))), 0u);
+}
+
+// Goal: `always` that stands still while a rewrite runs is not always.
+TEST(RedisStore, WritesThatARewriteLeavesUnsyncedAreNotSynced) {
+    auto mostly = synced();
+    mostly.more = {"no-appendfsync-on-rewrite yes"};
+    redis_server server{mostly};
+    EXPECT_GT(number(open(careful(server)).granted_in_the_end(fresh_claim("key", 1s))), 0u);
+    server.restart();
+    EXPECT_EQ(open(careful(server)).refused(fresh_claim("other", 1s)).reason,
+              busy_reason::quarantined);
+}
+
+// Goal: data that goes in the middle of a server's life is lost as well, and its uptime says
+// nothing of it. Method: FLUSHALL under a client that has met the data.
+TEST(RedisStore, AFlushUnderAClientThatKnewTheDataIsQuarantined) {
+    redis_server server;
+    auto mine = open(careful(server));
+    const auto token = mine.granted_in_the_end(fresh_claim("key", 1s));
+    EXPECT_TRUE(mine.fence("file", token, fence_rule::reject_older)->accepted);
+    mine.pass(1200ms);
+    server.ask({"FLUSHALL"});
+    EXPECT_FALSE(mine.fence("file", token, fence_rule::reject_older)->accepted);
+    EXPECT_EQ(mine.refused(fresh_claim("other", 1s)).reason, busy_reason::quarantined);
+    EXPECT_GT(number(mine.granted_in_the_end(fresh_claim("other", 1s))), 0u);
+}
+
+// Goal: a wall clock that is set forward ends no quarantine. Method: the marker is of a life that
+// began after the start that the uptime speaks of.
+TEST(RedisStore, AnUptimeFromBeforeTheLastLifeIsNotBelieved) {
+    redis_server server;
+    EXPECT_GT(number(open(careful(server)).granted_in_the_end(fresh_claim("key", 1s))), 0u);
+    const auto now = std::chrono::floor<std::chrono::microseconds>(
+        std::chrono::system_clock::now().time_since_epoch());
+    server.ask({"SET", "pawl:marker", "0 anotherlife " + std::to_string(now.count())});
+    EXPECT_EQ(open(careful(server)).refused(fresh_claim("other", 1s)).reason,
+              busy_reason::quarantined);
+}
+
+// A marker of the version before has no replication id beside it.
+TEST(RedisStore, AMarkerOfThePreviousVersionIsBelieved) {
+    redis_server server;
+    EXPECT_GT(number(open(careful(server)).granted_in_the_end(fresh_claim("key", 1s))), 0u);
+    server.ask({"DEL", "pawl:history"});
+    EXPECT_GT(number(open(careful(server)).granted(fresh_claim("other", 1s))), 0u);
 }
 
 TEST(RedisStore, FencingIsStrictOnlyUnderQuarantine) {

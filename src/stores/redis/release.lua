@@ -5,7 +5,8 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local till = tonumber(string.sub(packed, 20, 35))
 if not till then return redis.error_reply('PAWL cannot read the record ' .. KEYS[1]) end
-local held = string.sub(packed, 1, 18) == '1 ' .. ARGV[1] and now < till
+local granted = string.sub(packed, 1, 18) == '1 ' .. ARGV[1]
+local held = granted and now < till
 
 local last, acquired, done, rest, raised
 if ARGV[2] then
@@ -13,7 +14,11 @@ if ARGV[2] then
   -- The work is done whether or not the lease outlived it: the token proves who says so.
   raised = ARGV[3] ~= '' and last == ARGV[1] and (done == '-' or tonumber(done) < tonumber(ARGV[3]))
 end
-if not held and not raised then return 0 end
+if not held and not raised then
+  -- Rule 2: a release ends the claim, also after its lease lapsed, so that no late copy of it is granted.
+  if granted then redis.call('SETRANGE', KEYS[1], 2, '0000000000000000') end
+  return 0
+end
 
 if string.sub(packed, 71, 71) == 'w' then
   -- Before the change, because Redis does not take it back should this fail; waiters see it after.
@@ -28,8 +33,8 @@ if not ARGV[2] then
   return 1
 end
 local holder = tonumber(string.sub(packed, 3, 18))
+if granted then holder = 0 end
 if held then
-  holder = 0
   if ARGV[2] ~= 'until_expiry' then till = math.max(now, acquired + ARGV[2] * 1000) end
 end
 if raised then done = ARGV[3] end

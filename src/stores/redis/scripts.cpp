@@ -10,6 +10,7 @@
 #include "release_lua.hpp"
 #include "renew_lua.hpp"
 #include "watch_lua.hpp"
+#include "whole_since_lua.hpp"
 #include "withdraw_lua.hpp"
 
 #include <openssl/evp.h>
@@ -38,8 +39,14 @@ std::string sha1(std::string_view text) {
 
 script::script(std::string_view text) : text{text}, digest{sha1(text)} {}
 
+std::string behind_whole_since(std::string_view script) {
+    return std::string{embedded::whole_since_lua}.append(script);
+}
+
 scripts::scripts()
-    : acquire{embedded::acquire_lua},
+    : acquire_text_{behind_whole_since(embedded::acquire_lua)},
+      fence_text_{behind_whole_since(embedded::fence_lua)},
+      acquire{acquire_text_},
       withdraw{embedded::withdraw_lua},
       renew{embedded::renew_lua},
       release{embedded::release_lua},
@@ -47,7 +54,7 @@ scripts::scripts()
       inspect{embedded::inspect_lua},
       list{embedded::list_lua},
       watch{embedded::watch_lua},
-      fence{embedded::fence_lua} {}
+      fence{fence_text_} {}
 
 const scripts& scripts::all() {
     static const scripts known;

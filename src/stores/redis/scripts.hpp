@@ -16,14 +16,22 @@ struct script {
     std::string digest;  // by which the server knows it: SHA-1 in hexadecimal
 };
 
-// Computed once for the process.
-struct scripts {
-    static const scripts& all();
+// Puts the function that judges a quarantine (rule 7) before a script.
+std::string behind_whole_since(std::string_view script);
 
-    script acquire, withdraw, renew, release, evict, inspect, list, watch, fence;
+// Computed once for the process.
+class scripts {
+public:
+    static const scripts& all();
 
 private:
     scripts();
+
+    // The scripts are views of these.
+    const std::string acquire_text_, fence_text_;
+
+public:
+    const script acquire, withdraw, renew, release, evict, inspect, list, watch, fence;
 };
 
 // The life of a server that a claim is meant for.

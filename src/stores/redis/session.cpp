@@ -129,13 +129,15 @@ std::optional<failure> judge(const greeting& asked, const replies& got, const st
 
 // Missing the right to read the configuration only means that nothing is known to be synced.
 durability durability_of(const reply& configuration) {
-    bool appends = false, always = false;
+    bool appends = false, always = false, paused_by_rewrites = false;
     const auto& parts = configuration.elements;
     for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
         if (parts[i].text == "appendonly") appends = parts[i + 1].text == "yes";
         if (parts[i].text == "appendfsync") always = parts[i + 1].text == "always";
+        if (parts[i].text == "no-appendfsync-on-rewrite")
+            paused_by_rewrites = parts[i + 1].text == "yes";
     }
-    return appends && always ? durability::synced : durability::uncertain;
+    return appends && always && !paused_by_rewrites ? durability::synced : durability::uncertain;
 }
 
 async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
@@ -144,7 +146,7 @@ async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
     const auto place = place_of(*settings);
     std::string questions;
     command_writer{questions, 2}.add("INFO").add("server");
-    command_writer{questions, 3}.add("CONFIG").add("GET").add("append*");
+    command_writer{questions, 3}.add("CONFIG").add("GET").add("*append*");
     const auto told = co_await exchange(stream, parser, questions, 2, place);
     if (told.has_error()) co_return told.error();
     const auto& server = told->front();

@@ -1,4 +1,4 @@
--- KEYS lock; ARGV id retention_ms channel; reply 1 if the key was held under this claim, else 0
+-- KEYS lock; ARGV id retention_ms channel [due_ms]; reply 1 if the key was held under this claim, else 0
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local packed = redis.call('GET', KEYS[1]) or string.format('1 %016d %016d %016d %016d - - - - ', 0, 0, 0, 0)
@@ -13,10 +13,13 @@ if withdrawn ~= '-' then
     if other == ARGV[1] then known = true elseif #ids < 8 then ids[#ids + 1] = other end
   end
 end
-local held = holder ~= 0 and id == ARGV[1] and now < till
-if known and not held then return 0 end
-local mark = watched
-if held then
+-- The last grant was its own, live or lapsed.
+local granted = holder ~= 0 and id == ARGV[1]
+if known and not granted then return 0 end
+local held, mark = granted and now < till, watched
+if granted then
+  -- Rule 2: its work never began. Occurrences of a key only move forward, so nothing earlier comes back.
+  if ARGV[4] and done == ARGV[4] then done = string.format('%d', ARGV[4] - 1) end
   holder, id, till, mark = 0, '-', 0, '-'
   if watched == 'w' then redis.call('PUBLISH', ARGV[3], '') end
 end

@@ -133,6 +133,8 @@ void acquisition::withdraw(const order& what) {
     redis::script_call call{vote_scripts::all().withdraw, 1};
     call.add(among_->lock_prefix, wanted_.key).add(id_).add(attempt_);
     call.add(remember ? "remember" : "").add(among_->settings().retention.count());
+    // What this attempt confirmed in vain has marked the occurrence there.
+    if (wanted_.firing && wanted_.mode == delivery::at_most_once) call.add(number(*wanted_.firing));
     auto& whom = *among_->at(what.node);
     const auto until = lease_clock::now() + longest_delay(wanted_);
     if (remember) return whom.owe(std::move(call), until);

@@ -17,7 +17,7 @@ namespace {
 // half a second is far from both, and far from what a sound clock does.
 constexpr std::int64_t clocks_apart_us = 500'000;
 
-constexpr std::array<std::string_view, 4> configuration{"append*", "min-replicas-*", "maxclients",
+constexpr std::array<std::string_view, 4> configuration{"*append*", "min-replicas-*", "maxclients",
                                                         "maxmemory*"};
 // INFO, TIME, the configuration, ACL WHOAMI and the marker.
 constexpr std::size_t questions = configuration.size() + 4;

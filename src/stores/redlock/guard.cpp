@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "stores/redlock/lock_text.hpp"
 #include "stores/redlock/vote_scripts.hpp"
+#include "stores/rules/rules.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/redirect_error.hpp>
@@ -17,6 +18,9 @@ namespace {
 
 constexpr std::chrono::microseconds pause_min{500};
 constexpr std::chrono::microseconds pause_max{20'000};
+
+// What redlock_prepare.lua answers.
+enum answer_kind : std::int64_t { outvoted, promise, quarantined, forgotten };
 
 // What one node accepted last.
 struct accepted {
@@ -35,11 +39,17 @@ struct ballot {
 };
 
 struct preparation {
-    bool promised = false;     // by a majority
-    std::int64_t highest = 0;  // the latest round that was promised to somebody else
-    millis quarantined{0};     // how long a node in quarantine says nothing yet
+    bool promised = false;      // by a majority
+    std::int64_t highest = 0;   // the latest round that was promised to somebody else
+    millis quarantined{0};      // how long a node in quarantine says nothing yet
+    std::size_t forgetful = 0;  // nodes that lost their data after the token was minted
+    fence_token reborn{};       // the first token that one of those may judge again
     accepted state;
 };
+
+bool is_promise(const std::optional<node_answer>& got) {
+    return got && got->has_value() && (*got)->elements.size() == 6;
+}
 
 preparation read_promises(const round& votes, std::size_t majority) {
     preparation seen;
@@ -48,10 +58,16 @@ preparation read_promises(const round& votes, std::size_t majority) {
         if (!got || got->has_error()) continue;
         const auto& parts = (*got)->elements;
         if (parts.size() < 2 || !parts[0].is_integer()) continue;
-        if (parts[0].number == 0) seen.highest = std::max(seen.highest, parts[1].number);
-        if (parts[0].number == 2)
+        const auto kind = parts[0].number;
+        if (kind == outvoted) seen.highest = std::max(seen.highest, parts[1].number);
+        if (kind == quarantined)
             seen.quarantined = std::max(seen.quarantined, millis{parts[1].number});
-        if (parts[0].number != 1 || parts.size() != 5) continue;
+        if (kind == forgotten) {
+            const fence_token birth{static_cast<std::uint64_t>(parts[1].number)};
+            seen.reborn = seen.forgetful == 0 ? birth : std::min(seen.reborn, birth);
+            ++seen.forgetful;
+        }
+        if (!is_promise(got)) continue;
         ++promises;
         const bool later = std::pair{parts[1].number, parts[2].text} >
                            std::pair{seen.state.round, seen.state.from};
@@ -64,10 +80,17 @@ preparation read_promises(const round& votes, std::size_t majority) {
 }
 
 std::size_t count_promises(const round& votes) {
-    std::size_t promises = 0;
-    for (const auto& got : votes.answers())
-        if (got && got->has_value() && (*got)->elements.size() == 5) ++promises;
-    return promises;
+    const auto& all = votes.answers();
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_promise));
+}
+
+// Any node's clock may have minted the token; who has not answered may be the one that is ahead.
+bool may_be_issued(const round& votes, fence_token token, millis max_skew) {
+    return std::any_of(votes.answers().begin(), votes.answers().end(), [&](const auto& got) {
+        if (!is_promise(got)) return false;
+        const std::chrono::microseconds now{(*got)->elements[5].number};
+        return token <= rules::issued_tokens(std::nullopt, {}, now, max_skew).newest;
+    });
 }
 
 std::size_t count_accepted(const round& votes) {
@@ -79,20 +102,22 @@ std::size_t count_accepted(const round& votes) {
 
 boost::asio::awaitable<std::shared_ptr<round>> prepare(std::shared_ptr<quorum> among,
                                                        std::string resource, ballot mine,
-                                                       instant deadline) {
+                                                       fence_token token, instant deadline) {
     const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
-        auto promise = [among, resource, mine](const std::string& life) {
+        auto promise = [among, resource, mine, token](const std::string& life) {
             redis::script_call call{vote_scripts::all().prepare, 2};
             call.add(among->marker).add(among->fence_prefix, resource).add(life);
-            return call.add(mine.round).add(mine.who);
+            return call.add(mine.round).add(mine.who).add(digits_of(token));
         };
         whom.ask_for(std::move(promise), deadline, std::move(taker));
     };
     auto votes = among->ask(tell);
     const auto majority = among->majority();
-    const round::judge enough = [majority](const round& all) {
+    const round::judge enough = [majority, token,
+                                 max_skew = among->settings().max_skew](const round& all) {
         const auto yes = count_promises(all);
-        return yes >= majority || (all.healthy() >= majority && yes + all.missing() < majority);
+        if (yes >= majority) return may_be_issued(all, token, max_skew);
+        return (all.healthy() >= majority && yes + all.missing() < majority);
     };
     co_await votes->until(enough);
     co_return votes;
@@ -135,6 +160,13 @@ boost::asio::awaitable<bool> pause(std::shared_ptr<quorum> among, int tries,
     co_return !ended;
 }
 
+failure too_forgetful(const quorum& among) {
+    return {errc::unreachable,
+            among.at(0)->place() + ": fewer than " + std::to_string(among.majority()) + " of " +
+                std::to_string(among.size()) +
+                " nodes answer that have kept their data since the token was minted"};
+}
+
 failure in_quarantine(const quorum& among, millis left) {
     return {errc::rejected,
             among.at(0)->place() + ": fewer than " + std::to_string(among.majority()) + " of " +
@@ -153,12 +185,14 @@ async<fence_verdict> check_fence(std::shared_ptr<quorum> among, std::string reso
     ballot mine{time::wall_now().time_since_epoch().count(), me};
     bool may_have_counted = false;
     for (int tries = 0;; ++tries) {
-        auto preparing = prepare(among, resource, mine, deadline);
+        auto preparing = prepare(among, resource, mine, token, deadline);
         const auto promises = co_await std::move(preparing);
         if (promises->healthy() < among->majority() || promises->was_cancelled())
             co_return among->minority(*promises,
                                       may_have_counted ? errc::outcome_unknown : errc::unreachable);
         auto seen = read_promises(*promises, among->majority());
+        if (seen.promised && !may_be_issued(*promises, token, among->settings().max_skew))
+            co_return fence_verdict{false, seen.state.newest, true};
         if (seen.promised) {
             // Our own, of an earlier ballot that was interrupted, is no other's.
             const bool ours = seen.state.writer == me;
@@ -174,6 +208,10 @@ async<fence_verdict> check_fence(std::shared_ptr<quorum> among, std::string reso
                 co_return fence_verdict{passes, newest};
             if (votes->healthy() < among->majority() || votes->was_cancelled())
                 co_return among->minority(*votes, errc::outcome_unknown);
+        } else if (seen.forgetful > among->size() - among->majority()) {
+            co_return fence_verdict{false, seen.reborn};
+        } else if (seen.forgetful > 0 && seen.highest == 0 && seen.quarantined.count() == 0) {
+            co_return too_forgetful(*among);
         } else if (seen.quarantined.count() > 0 && seen.highest == 0) {
             co_return in_quarantine(*among, seen.quarantined);
         }

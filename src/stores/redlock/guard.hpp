@@ -7,6 +7,10 @@
 // Any two majorities share a node, so a check that was accepted is seen by each that begins later:
 // an older token is then refused by every majority. Refusals are written back as well, so that
 // nobody is refused because of a token that a later check does not see.
+//
+// A node that lost its data has forgotten what it accepted, so under a quarantine it has no say
+// about tokens that were minted before its data was born: a majority of those that remember must
+// judge.
 #pragma once
 
 #include "stores/redlock/quorum.hpp"

@@ -62,7 +62,16 @@ std::string node::life() const {
     if (!quarantine) return {};
     const auto& facts = link_->facts();
     return std::to_string(quarantine->count()) + ' ' + facts.run_id +
-           (facts.writes == redis::durability::synced ? " synced" : " uncertain");
+           (facts.writes == redis::durability::synced ? " synced" : " uncertain") +
+           (met_ ? " seen" : " new");
+}
+
+answer_taker node::vowed(answer_taker taker) {
+    if (met_ || !settings_->common.quarantine) return taker;
+    return [self = shared_from_this(), taker = std::move(taker)](node_answer got) {
+        if (got.has_value()) self->met_ = true;
+        taker(std::move(got));
+    };
 }
 
 void node::ask_when_connected(const vow& what, instant deadline, answer_taker taker) {
@@ -71,7 +80,7 @@ void node::ask_when_connected(const vow& what, instant deadline, answer_taker ta
     send(ping, 1, deadline,
          [self = shared_from_this(), what, deadline, taker = std::move(taker)](node_answer got) {
              if (got.has_error()) return taker(std::move(got));
-             self->ask(what(self->life()), deadline, taker);
+             self->ask(what(self->life()), deadline, self->vowed(taker));
          });
 }
 

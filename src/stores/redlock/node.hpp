@@ -53,7 +53,7 @@ public:
     template <class Vow>
     void ask_for(Vow what, instant deadline, answer_taker taker) {
         if (!settings_->common.quarantine || link_->is_connected())
-            return ask(what(life()), deadline, std::move(taker));
+            return ask(what(life()), deadline, vowed(std::move(taker)));
         ask_when_connected(vow{std::move(what)}, deadline, std::move(taker));
     }
     // Commands as they are.
@@ -84,6 +84,8 @@ private:
         instant until;
     };
 
+    // The taker, by way of which the node is known to have met the data that the vow was about.
+    answer_taker vowed(answer_taker taker);
     void send(std::string_view commands, std::size_t count, instant deadline, answer_taker taker);
     void ask_when_connected(const vow& what, instant deadline, answer_taker taker);
     void heard(redis::answer got, const answer_taker& taker);
@@ -107,6 +109,7 @@ private:
     // On the loop only
     std::optional<failure> why_down_;
     instant wanted_until_{};
+    bool met_ = false;  // it has made a promise, or refused one, so its data has a marker
     bool trying_ = false;
     bool settling_ = false;
     bool closed_ = false;

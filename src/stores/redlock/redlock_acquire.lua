@@ -11,7 +11,7 @@ end
 -- A record: 1 HOLDER UNTIL LAST ACQUIRED PHASE WATCHED DONE WITHDRAWN ID ATTEMPT OWNER; the first four numbers of 16 digits, so that
 -- they stand at 3, 20, 37 and 54, PHASE at 71 (p: promised, c: confirmed, -: nobody's), WATCHED at 73, DONE at 75.
 local packed = redis.call('GET', KEYS[2])
-local last, watched, done, withdrawn = 0, '-', '-', '-'
+local last, watched, done, withdrawn, repeated = 0, '-', '-', '-', false
 if packed then
   local till = tonumber(string.sub(packed, 20, 35))
   local id, attempt, owner
@@ -39,10 +39,12 @@ if packed then
     if phase == 'c' then return {5, holder} end
     return holder
   end
+  -- Rule 2: its own lease has lapsed, and nobody was granted the key here since: what it marked is its own.
+  repeated = due and done == ARGV[7] and id == ARGV[2] and string.sub(packed, 71, 71) ~= '-'
 end
 
 -- Rule 6: asked here, marked when confirmed.
-if due then
+if due and not repeated then
   if done ~= '-' and tonumber(done) >= due then return {4, tonumber(done)} end
   local ahead = due * 1000 - now - ARGV[8] * 1000
   if ahead > 0 then return {3, math.ceil(ahead / 1000), 0, 0, '', ''} end

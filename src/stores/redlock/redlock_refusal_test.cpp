@@ -72,7 +72,7 @@ TEST(RedlockRefusal, WithoutAMajorityEachNodesReasonIsOnOneLine) {
                    errc::unreachable, words);
     EXPECT_TRUE(mine.release("key", fence_token{1}).has_error());
     EXPECT_TRUE(mine.evict("key", fence_token{1}, 0ms).has_error());
-    EXPECT_TRUE(mine.withdraw("key", "id").has_error());
+    EXPECT_TRUE(mine.withdraw({"key", "id"}).has_error());
     EXPECT_TRUE(
         mine.renew(std::vector<held>{conformance::lease_of("key", fence_token{1})}).has_error());
     EXPECT_EQ(mine.wait_change("key", fence_token{1}, 5s), conformance::wait_end::failed);
@@ -160,7 +160,7 @@ TEST(RedlockRefusal, TheDocumentedUserMayDoEverything) {
     EXPECT_EQ(woke.get(), conformance::wait_end::changed);
     const auto next = mine.granted_in_the_end(fresh_claim("key", 1s));
     EXPECT_TRUE(conformance::yes(mine.release("key", next)));
-    EXPECT_FALSE(conformance::yes(mine.withdraw("key", "some-id")));
+    EXPECT_FALSE(conformance::yes(mine.withdraw({"key", "some-id"})));
     EXPECT_EQ(mine.all("", 10).size(), 1u);
     EXPECT_TRUE(mine.fence("resource", next, fence_rule::reject_older).value().accepted);
 }

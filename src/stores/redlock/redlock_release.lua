@@ -26,7 +26,9 @@ end
 -- The work is done whether or not the lease outlived it: the token proves who says so.
 local raised = ARGV[4] ~= '' and last == ARGV[1] and (done == '-' or tonumber(done) < tonumber(ARGV[4]))
 if raised then done = ARGV[4] end
-if not held and not burns and not raised then return 0 end
+-- A release ends the claim, also after its lease lapsed, so that no late copy of it is granted (rule 2).
+local ends = mine or burns
+if not ends and not raised then return 0 end
 
 if held then
   if watched == 'w' then
@@ -40,7 +42,7 @@ if held then
   end
 end
 local holder = string.sub(packed, 3, 18)
-if held or burns then holder, phase = '0000000000000000', '-' end
+if ends then holder, phase = '0000000000000000', '-' end
 redis.call('SET', KEYS[1], '1 ' .. holder .. ' ' .. string.format('%016d', till) .. ' ' .. last .. ' ' .. string.sub(packed, 54, 70) ..
   phase .. ' ' .. watched .. ' ' .. done .. ' ' .. rest, 'PX', math.ceil(math.max(till - now, 0) / 1000) + ARGV[5])
 return held and 1 or 0

@@ -58,7 +58,7 @@ public:
     }
 
     async<verdict> acquire(claim wanted) override;
-    async<bool> withdraw(std::string key, std::string id) override;
+    async<bool> withdraw(withdrawal given_up) override;
     async<std::vector<renewal>> renew(std::span<const held> leases) override;
     async<bool> release(std::string key, fence_token token, farewell how) override;
     async<bool> evict(std::string key, fence_token token, millis delay) override;
@@ -137,14 +137,15 @@ boost::asio::awaitable<bool> redlock_store::pause_before_retry(int tries, instan
     co_return !ended;
 }
 
-async<bool> redlock_store::withdraw(std::string key, std::string id) {
+async<bool> redlock_store::withdraw(withdrawal given_up) {
     const auto self = shared_from_this();
-    const auto word = redis::encode_id(id);
+    const auto word = redis::encode_id(given_up.id);
     const auto deadline = among_->deadline();
     const auto call = [&] {
         redis::script_call one{vote_scripts::all().withdraw, 1};
-        one.add(among_->lock_prefix, key).add(word).add("").add("remember");
+        one.add(among_->lock_prefix, given_up.key).add(word).add("").add("remember");
         one.add(settings().retention.count());
+        if (given_up.firing) one.add(number(*given_up.firing));
         return one;
     };
     const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
@@ -155,7 +156,7 @@ async<bool> redlock_store::withdraw(std::string key, std::string id) {
     votes->then([among = among_, until, again = call()](std::size_t which, const node_answer& got) {
         if (got.has_error()) among->at(which)->owe(again, until);
     });
-    holdings_.forget_claim(key, word);
+    holdings_.forget_claim(given_up.key, word);
     const auto majority = among_->majority();
     const round::judge enough = [majority](const round& all) { return all.healthy() >= majority; };
     co_await votes->until(enough);

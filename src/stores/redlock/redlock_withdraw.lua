@@ -1,4 +1,4 @@
--- KEYS lock; ARGV id attempt|'' remember|'' retention_ms; reply 1 if the key was held under this claim, else 0
+-- KEYS lock; ARGV id attempt|'' remember|'' retention_ms [due_ms]; reply 1 if the key was held under this claim, else 0
 -- Frees what a claim, or one attempt at it, was promised or holds. What may still be on its way, over
 -- a connection that we believe dead, is remembered, so that it comes too late.
 local clock = redis.call('TIME')
@@ -12,7 +12,9 @@ local till, last = tonumber(string.sub(packed, 20, 35)), tonumber(string.sub(pac
 local done, withdrawn, id, attempt, owner = string.match(packed, '^(%S+) (%S+) (%S+) (%S+) (.*)$', 75)
 if not till or not done then return redis.error_reply('PAWL cannot read the record ' .. KEYS[1]) end
 local phase, watched = string.sub(packed, 71, 71), string.sub(packed, 73, 73)
-local held = phase ~= '-' and now < till and id == ARGV[1] and (ARGV[2] == '' or attempt == ARGV[2])
+-- The last promise or grant was its own, live or lapsed.
+local granted = phase ~= '-' and id == ARGV[1] and (ARGV[2] == '' or attempt == ARGV[2])
+local held = granted and now < till
 
 local known = false
 if ARGV[3] ~= '' then
@@ -25,17 +27,19 @@ if ARGV[3] ~= '' then
   end
   withdrawn = table.concat(ids, ',')
 end
-if not held and (known or ARGV[3] == '') then return 0 end
+if not granted and (known or ARGV[3] == '') then return 0 end
 
 local holder = string.sub(packed, 3, 18)
-if held then
+if granted then
+  -- Rule 2: its work never began. Occurrences of a key only move forward, so nothing earlier comes back.
+  if ARGV[5] and done == ARGV[5] then done = string.format('%d', ARGV[5] - 1) end
   if watched == 'w' then
     local space, key = string.match(KEYS[1], '^([^:]+):redlock:(.*)$')
     redis.call('PUBLISH', space .. ':redlock-changed:' .. key, '')
   end
   if last == 0 and withdrawn == '-' then
     redis.call('DEL', KEYS[1])
-    return 1
+    return held and 1 or 0
   end
   holder, till, phase, watched, id, attempt = string.format('%016d', 0), 0, '-', '-', '-', '-'
 end

@@ -16,7 +16,7 @@ namespace pawl::redlock {
 namespace {
 
 std::string behind_the_vow(std::string_view body) {
-    return std::string{embedded::redlock_vow_lua}.append(body);
+    return redis::behind_whole_since(std::string{embedded::redlock_vow_lua}.append(body));
 }
 
 }  // namespace

@@ -35,7 +35,11 @@ verdict acquire(lease_state& state, const claim& wanted, const store_time& now, 
         state.until = std::max(state.until, now.elapsed + wanted.ttl);
         return grant{wanted.key, state.holder, wanted.ttl};
     }
-    if (wanted.firing) {
+    // Rule 2: an answer that was lost is asked for again, and what it marked is its own. Anybody
+    // else's grant, and any end but expiry, has replaced the id.
+    const bool repeated = number(state.holder) != 0 && state.claim_id == wanted.id &&
+                          state.last_done == wanted.firing;
+    if (wanted.firing && !repeated) {
         if (state.last_done && number(*state.last_done) >= number(*wanted.firing))
             return already_done{*state.last_done};
         const micros due{millis{number(*wanted.firing)}};
@@ -56,10 +60,14 @@ verdict acquire(lease_state& state, const claim& wanted, const store_time& now, 
     return grant{wanted.key, state.holder, wanted.ttl};
 }
 
-bool withdraw(lease_state& state, const std::string& claim_id, const store_time& now) {
-    if (!state.held(now) || state.claim_id != claim_id) return false;
-    leave_to_nobody(state, now.elapsed);
-    return true;
+end_effect withdraw(lease_state& state, const withdrawal& given_up, const store_time& now) {
+    if (number(state.holder) == 0 || state.claim_id != given_up.id) return {};
+    const bool held = state.live(now);
+    // Occurrences of a key only move forward, so nothing earlier comes back with it.
+    if (given_up.firing && state.last_done == given_up.firing)
+        state.last_done = occurrence{number(*given_up.firing) - 1};
+    leave_to_nobody(state, std::min(state.until, now.elapsed));
+    return {held, true};
 }
 
 bool renew(lease_state& state, const held& lease, const store_time& now) {
@@ -80,22 +88,26 @@ bool evict(lease_state& state, fence_token token, millis delay, const store_time
     return true;
 }
 
-release_effect release(lease_state& state, fence_token token, const farewell& how,
-                       const store_time& now) {
-    release_effect effect;
+end_effect release(lease_state& state, fence_token token, const farewell& how,
+                   const store_time& now) {
+    end_effect effect;
     // The work is done whether or not the lease outlived it: the token proves who says so.
     if (how.done && token == state.last_token &&
         (!state.last_done || number(*state.last_done) < number(*how.done))) {
         state.last_done = how.done;
         effect.changed = true;
     }
-    if (!state.held(now) || state.holder != token) return effect;
+    if (number(state.holder) == 0 || state.holder != token) return effect;
+    effect.changed = true;
+    if (!state.live(now)) {
+        leave_to_nobody(state, state.until);
+        return effect;
+    }
     const auto until = how.at_least == farewell::until_expiry
                            ? state.until
                            : std::max<micros>(now.elapsed, state.acquired + how.at_least);
     leave_to_nobody(state, until);
     effect.was_holder = true;
-    effect.changed = true;
     return effect;
 }
 
@@ -111,7 +123,21 @@ record describe(const std::string& key, const lease_state& state, const store_ti
     return seen;
 }
 
-fence_verdict check_fence(fence_token& newest, fence_token token, fence_rule rule) {
+token_range issued_tokens(std::optional<millis> quarantine, micros born_wall, micros now_wall,
+                          millis max_skew) {
+    const auto count = [](micros time) {
+        return static_cast<std::uint64_t>(std::max(time, micros{0}).count());
+    };
+    token_range issued;
+    if (quarantine) issued.oldest = fence_token{count(born_wall)};
+    issued.newest = fence_token{count(now_wall + max_skew)};
+    return issued;
+}
+
+fence_verdict check_fence(fence_token& newest, fence_token token, fence_rule rule,
+                          const token_range& issued) {
+    if (token > issued.newest) return {false, newest, true};
+    if (token < issued.oldest) return {false, std::max(newest, issued.oldest)};
     const bool accepted = rule == fence_rule::reject_older ? number(token) >= number(newest)
                                                            : number(token) > number(newest);
     if (accepted) newest = token;

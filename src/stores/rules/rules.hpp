@@ -9,6 +9,8 @@
 #include <pawl/spi/store_settings.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -26,8 +28,8 @@ struct store_time {
 
 // Everything a store remembers of one key.
 struct lease_state {
-    fence_token holder{};  // 0: held by nobody
-    std::string claim_id;  // of the holder
+    fence_token holder{};  // 0: held by nobody; an expired one stays until the next
+    std::string claim_id;  // of the holder: empty once its lease was ended, not merely expired
     std::string owner;
     micros acquired{0};       // `elapsed` at the grant
     micros acquired_wall{0};  // `wall` at the grant
@@ -42,22 +44,38 @@ struct lease_state {
 // Rules 1, 2 and 6. `state` changes only where a grant is the verdict.
 verdict acquire(lease_state& state, const claim& wanted, const store_time& now, millis max_skew);
 
+// What the end of a lease did.
+struct end_effect {
+    bool was_holder = false;
+    bool changed = false;  // last_done, or whether the claim can be repeated, also without a holder
+};
+end_effect withdraw(lease_state& state, const withdrawal& given_up, const store_time& now);
+end_effect release(lease_state& state, fence_token token, const farewell& how,
+                   const store_time& now);
+
 // Each returns whether `state` changed.
-bool withdraw(lease_state& state, const std::string& claim_id, const store_time& now);
 bool renew(lease_state& state, const held& lease, const store_time& now);
 bool evict(lease_state& state, fence_token token, millis delay, const store_time& now);
 
-struct release_effect {
-    bool was_holder = false;
-    bool changed = false;  // last_done may rise although the lease is no longer held
-};
-release_effect release(lease_state& state, fence_token token, const farewell& how,
-                       const store_time& now);
-
 record describe(const std::string& key, const lease_state& state, const store_time& now);
 
+// Rule 15: the tokens that a live holder can carry. Older ones are from before a loss of data,
+// which may have taken the memory of a newer one with it; none above `newest` can have been issued
+// yet.
+struct token_range {
+    fence_token oldest{};
+    fence_token newest{std::numeric_limits<std::uint64_t>::max()};
+};
+
+// For tokens that count microseconds of the store's clock. The start of the range goes with the
+// quarantine. Tokens may be ahead of the clock after it stepped back, or where another node's clock
+// minted them: as far as an occurrence may be.
+token_range issued_tokens(std::optional<millis> quarantine, micros born_wall, micros now_wall,
+                          millis max_skew);
+
 // Rule 15. `newest` is 0 for a resource never seen, and is raised when the token is accepted.
-fence_verdict check_fence(fence_token& newest, fence_token token, fence_rule rule);
+fence_verdict check_fence(fence_token& newest, fence_token token, fence_rule rule,
+                          const token_range& issued = {});
 
 // Rule 7: what is left of the quarantine, for a store whose marker says it was born at `born` with
 // nothing in it. Zero or less: over.

@@ -106,6 +106,25 @@ TEST(Rules, AnOccurrenceFarAheadOfTheStoresClockIsTooEarly) {
     EXPECT_TRUE(std::holds_alternative<grant>(acquire(state, wanted, at(1s), skew)));
 }
 
+// The start goes with the quarantine; the end does not.
+TEST(Rules, AFenceTakesOnlyTokensThatCanHaveBeenIssuedSinceTheBirthOfTheStore) {
+    const auto issued = issued_tokens(1min, 1000s, 2000s, skew);
+    fence_token newest{};
+    EXPECT_FALSE(
+        check_fence(newest, fence_token{999'999'999}, fence_rule::reject_older, issued).accepted);
+    EXPECT_EQ(newest, fence_token{});
+    EXPECT_TRUE(
+        check_fence(newest, fence_token{1'000'000'000}, fence_rule::reject_older, issued).accepted);
+    EXPECT_TRUE(
+        check_fence(newest, fence_token{2'060'000'000}, fence_rule::reject_older, issued).accepted);
+    const auto ahead =
+        check_fence(newest, fence_token{2'060'000'001}, fence_rule::reject_older, issued);
+    EXPECT_FALSE(ahead.accepted);
+    EXPECT_TRUE(ahead.never_issued);
+    EXPECT_EQ(newest, fence_token{2'060'000'000});
+    EXPECT_EQ(issued_tokens(std::nullopt, 1000s, 2000s, skew).oldest, fence_token{});
+}
+
 TEST(Rules, QuarantineLastsFromTheBirthOfTheStore) {
     EXPECT_EQ(quarantine_left(1min, 10s, at(30s)), 40s);
     EXPECT_LE(quarantine_left(1min, 10s, at(70s)), 0s);

@@ -57,6 +57,13 @@ failure database::overdue() const {
                                    ": its disk is slow, or a process holds its lock"};
 }
 
+failure database::shared_by_machines() const {
+    return {errc::unsupported,
+            "the store " + path_ +
+                " is used by another machine too, whose clock this one cannot compare with its "
+                "own: use a local disk for each, or a store with a server"};
+}
+
 // REQUIRES: writers_ and readers_ are held, or nobody else knows this object.
 std::optional<failure> database::reopen(instant deadline) {
     session_.reset();
@@ -107,6 +114,10 @@ result<T> database::write(synchronous durability, instant deadline, Step step) {
         table.roll_back();
         return fault;
     }
+    if (table.saw_another_machine()) {
+        table.roll_back();
+        return shared_by_machines();
+    }
     if (did.left == effect::nothing) {
         table.roll_back();
         return std::move(did.answer);
@@ -133,6 +144,7 @@ result<T> database::read(instant deadline, Step step) {
     table.begin_reading();
     auto answer = step(table, now_here());
     if (table.fault() != SQLITE_OK) return table.by().refused(table.fault());
+    if (table.saw_another_machine()) return shared_by_machines();
     return answer;
 }
 
@@ -178,14 +190,24 @@ result<verdict> database::acquire(const claim& wanted, instant deadline) {
     return write<verdict>(synchronous::full, deadline, step);
 }
 
-result<bool> database::withdraw(const std::string& key, const std::string& id, instant deadline) {
+database::outcome<bool> database::end(lease_table& table, const std::string& key,
+                                      const lease_table::ending& known, rules::end_effect did,
+                                      const rules::store_time& now) {
+    if (!did.changed) return {did.was_holder};
+    table.end(key, known.state, now);
+    const bool wake = did.was_holder && known.has_waiters;
+    return {did.was_holder, wake ? effect::wake_waiters : effect::written};
+}
+
+result<bool> database::withdraw(const withdrawal& given_up, instant deadline) {
     const auto step = [&](lease_table& table, const rules::store_time& now) -> outcome<bool> {
-        auto known = table.find_held(key, now);
-        if (!known || !rules::withdraw(known->state, id, now)) return {false};
-        table.end(key, known->state, now);
-        return {true, known->has_waiters ? effect::wake_waiters : effect::written};
+        auto known = table.find_held(given_up.key, now);
+        if (!known) return {false};
+        const auto did = rules::withdraw(known->state, given_up, now);
+        return end(table, given_up.key, *known, did, now);
     };
-    return write<bool>(synchronous::normal, deadline, step);
+    // A grant that marked its occurrence is on the disk, so what takes the mark away has to be.
+    return write<bool>(given_up.firing ? synchronous::full : synchronous::normal, deadline, step);
 }
 
 result<std::vector<renewal>> database::renew(std::span<const held> leases, instant deadline) {
@@ -213,10 +235,7 @@ result<bool> database::release(const std::string& key, fence_token token, const 
         auto known = table.find_held(key, now);
         if (!known) return {false};
         const auto did = rules::release(known->state, token, how, now);
-        if (!did.changed) return {did.was_holder};
-        table.end(key, known->state, now);
-        const bool wake = did.was_holder && known->has_waiters;
-        return {did.was_holder, wake ? effect::wake_waiters : effect::written};
+        return end(table, key, *known, did, now);
     };
     // A loss of power ends all leases by itself, so only what outlives them must be on the disk.
     const bool outlives = how.done || how.at_least.count() > 0;
@@ -265,10 +284,14 @@ result<page> database::list(const std::string& prefix, const std::string& after,
 
 result<fence_verdict> database::fence(const std::string& resource, fence_token token,
                                       fence_rule rule, instant deadline) {
-    const auto step = [&](lease_table& table, const rules::store_time&) -> outcome<fence_verdict> {
+    const auto& common = settings_.common;
+    const auto step = [&](lease_table& table,
+                          const rules::store_time& now) -> outcome<fence_verdict> {
         auto newest = table.newest(resource);
         const auto before = newest;
-        const auto judged = rules::check_fence(newest, token, rule);
+        const auto issued = rules::issued_tokens(common.quarantine, session_->file.born.wall,
+                                                 now.wall, common.max_skew);
+        const auto judged = rules::check_fence(newest, token, rule, issued);
         if (newest == before) return {judged};
         table.put_newest(resource, newest);
         return {judged, effect::written};

@@ -38,7 +38,7 @@ public:
     synchronous durability() const noexcept { return settings_.durability; }
 
     result<verdict> acquire(const claim& wanted, instant deadline);
-    result<bool> withdraw(const std::string& key, const std::string& id, instant deadline);
+    result<bool> withdraw(const withdrawal& given_up, instant deadline);
     result<std::vector<renewal>> renew(std::span<const held> leases, instant deadline);
     result<bool> release(const std::string& key, fence_token token, const farewell& how,
                          instant deadline);
@@ -88,6 +88,10 @@ private:
     std::optional<failure> follow(instant deadline);
     std::optional<failure> reopen(instant deadline);
     failure overdue() const;
+    failure shared_by_machines() const;
+    static outcome<bool> end(lease_table& table, const std::string& key,
+                             const lease_table::ending& known, rules::end_effect did,
+                             const rules::store_time& now);
     struct considered {
         rules::lease_state state;
         bool is_known = false;

@@ -30,34 +30,8 @@ constexpr std::int64_t records_per_sweep = 128;
 std::int64_t signed_number(fence_token token) { return static_cast<std::int64_t>(number(token)); }
 fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::uint64_t>(value)}; }
 
-// A row of another boot is over, as nobody who held it can be alive; only a key that lingers goes
-// on doing so, for what is left by the wall clock.
-void outlive_boot(rules::lease_state& state, rules::micros until_wall,
-                  const rules::store_time& now) {
-    const auto left = until_wall - now.wall;
-    const bool lingers = number(state.holder) == 0 && left.count() > 0;
-    state.until = lingers ? now.elapsed + std::min<rules::micros>(left, ttl_max) : now.elapsed;
-    state.acquired = now.elapsed;
-    state.holder = fence_token{};
-    state.claim_id.clear();
-}
-
-// The columns of a record from `first` on, in the order of find_lease.sql.
-rules::lease_state state_from(const statement& row, int first, std::int64_t boot,
-                              const rules::store_time& now) {
-    rules::lease_state state;
-    state.holder = token_of(row.integer(first));
-    state.claim_id = row.text(first + 1);
-    state.owner = row.text(first + 2);
-    state.acquired = rules::micros{row.integer(first + 4)};
-    state.acquired_wall = rules::micros{row.integer(first + 5)};
-    state.until = rules::micros{row.integer(first + 6)};
-    state.last_token = token_of(row.integer(first + 8));
-    if (const auto done = row.optional_integer(first + 9)) state.last_done = occurrence{*done};
-    if (row.integer(first + 3) != boot)
-        outlive_boot(state, rules::micros{row.integer(first + 7)}, now);
-    return state;
-}
+// How far the wall clocks of two machines may be apart.
+constexpr rules::micros clocks_apart = std::chrono::minutes{1};
 
 std::optional<std::int64_t> done_of(const rules::lease_state& state) {
     if (!state.last_done) return std::nullopt;
@@ -95,8 +69,44 @@ lease_table::lease_table(connection& on, std::string name_space, std::int64_t bo
       remove_waiter_{on, embedded::remove_waiter_sql},
       purge_waiters_{on, embedded::purge_waiters_sql} {}
 
+// A row of another boot is over, as nobody who held it can be alive; only a key that lingers goes
+// on doing so, for what is left by the wall clock. But the boot has to be an earlier one: a boot
+// that came to this file later than ours, or that acquired a live lease after ours had begun, is
+// another machine's, and its holder may well be alive.
+void lease_table::outlive_boot(rules::lease_state& state, const origin& of,
+                               const rules::store_time& now) {
+    if (of.boot == boot_) return;
+    const auto began = now.wall - now.elapsed;
+    const bool may_be_live = of.until_wall + clocks_apart > now.wall;
+    if (of.boot > boot_ || (of.acquired_wall > began && may_be_live)) saw_another_machine_ = true;
+    const auto left = of.until_wall - now.wall;
+    const bool lingers = number(state.holder) == 0 && left.count() > 0;
+    state.until = lingers ? now.elapsed + std::min<rules::micros>(left, ttl_max) : now.elapsed;
+    state.acquired = now.elapsed;
+    state.holder = fence_token{};
+    state.claim_id.clear();
+}
+
+// The columns of a record from `first` on, in the order of find_lease.sql.
+rules::lease_state lease_table::state_from(const statement& row, int first,
+                                           const rules::store_time& now) {
+    rules::lease_state state;
+    state.holder = token_of(row.integer(first));
+    state.claim_id = row.text(first + 1);
+    state.owner = row.text(first + 2);
+    state.acquired = rules::micros{row.integer(first + 4)};
+    state.acquired_wall = rules::micros{row.integer(first + 5)};
+    state.until = rules::micros{row.integer(first + 6)};
+    state.last_token = token_of(row.integer(first + 8));
+    if (const auto done = row.optional_integer(first + 9)) state.last_done = occurrence{*done};
+    outlive_boot(
+        state, {row.integer(first + 3), state.acquired_wall, rules::micros{row.integer(first + 7)}},
+        now);
+    return state;
+}
+
 int lease_table::begin() {
-    fault_ = SQLITE_OK;
+    begin_reading();
     return begin_.run() ? SQLITE_OK : begin_.code();
 }
 
@@ -126,7 +136,7 @@ std::optional<rules::lease_state> lease_table::find(const std::string& key,
                                                     const rules::store_time& now) {
     std::optional<rules::lease_state> found;
     find_lease_.start(name_space_, key);
-    if (row(find_lease_)) found = state_from(find_lease_, 0, boot_, now);
+    if (row(find_lease_)) found = state_from(find_lease_, 0, now);
     find_lease_.reset();
     return found;
 }
@@ -169,8 +179,10 @@ std::optional<lease_table::ending> lease_table::find_held(const std::string& key
         state.until = rules::micros{find_held_.integer(4)};
         state.last_token = token_of(find_held_.integer(6));
         if (const auto done = find_held_.optional_integer(7)) state.last_done = occurrence{*done};
-        if (find_held_.integer(2) != boot_)
-            outlive_boot(state, rules::micros{find_held_.integer(5)}, now);
+        outlive_boot(state,
+                     {find_held_.integer(2), rules::micros{find_held_.integer(9)},
+                      rules::micros{find_held_.integer(5)}},
+                     now);
         found->has_waiters = find_held_.integer(8) != 0;
     }
     find_held_.reset();
@@ -210,7 +222,7 @@ std::vector<record> lease_table::list(const std::string& first, std::size_t limi
     list_leases_.start(name_space_, first, static_cast<std::int64_t>(limit), boot_,
                        now.elapsed.count());
     while (row(list_leases_)) {
-        const auto state = state_from(list_leases_, 1, boot_, now);
+        const auto state = state_from(list_leases_, 1, now);
         found.push_back(rules::describe(list_leases_.text(0), state, now));
         found.back().waiters = static_cast<std::uint32_t>(list_leases_.integer(11));
     }

@@ -26,8 +26,14 @@ public:
     int commit();
     void roll_back();
     // For a read outside a transaction.
-    void begin_reading() { fault_ = SQLITE_OK; }
+    void begin_reading() {
+        fault_ = SQLITE_OK;
+        saw_another_machine_ = false;
+    }
     int fault() const noexcept { return fault_; }
+    // A row since begin() was written by another machine: the clocks of two machines, by which
+    // leases end, have nothing to do with each other.
+    bool saw_another_machine() const noexcept { return saw_another_machine_; }
 
     std::optional<rules::lease_state> find(const std::string& key, const rules::store_time& now);
     // What a key that has no record starts from.
@@ -59,6 +65,13 @@ public:
     void purge_waiters(const rules::store_time& now);
 
 private:
+    struct origin {
+        std::int64_t boot = 0;
+        rules::micros acquired_wall{};
+        rules::micros until_wall{};
+    };
+    void outlive_boot(rules::lease_state& state, const origin& of, const rules::store_time& now);
+    rules::lease_state state_from(const statement& row, int first, const rules::store_time& now);
     bool row(statement& of);
     bool write_lease(statement& how, const std::string& key, const rules::lease_state& state,
                      const rules::store_time& now);
@@ -69,6 +82,7 @@ private:
     const std::string name_space_;
     const std::int64_t boot_;
     int fault_ = SQLITE_OK;
+    bool saw_another_machine_ = false;
     std::string sweep_from_;
 
     statement begin_, commit_, roll_back_;

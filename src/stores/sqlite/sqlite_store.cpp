@@ -38,9 +38,9 @@ public:
         co_return co_await loop_.run_blocking(std::move(job));
     }
 
-    async<bool> withdraw(std::string key, std::string id) override {
-        auto job = [data = data_, key = std::move(key), id = std::move(id), until = deadline()] {
-            return data->withdraw(key, id, until);
+    async<bool> withdraw(withdrawal given_up) override {
+        auto job = [data = data_, given_up = std::move(given_up), until = deadline()] {
+            return data->withdraw(given_up, until);
         };
         co_return co_await loop_.run_blocking(std::move(job));
     }

@@ -1,7 +1,5 @@
 #include "stores/sqlite/store_file.hpp"
 
-#include "time/clocks.hpp"
-
 #include "schema_sql.hpp"
 
 #include <fcntl.h>
@@ -22,8 +20,18 @@ constexpr std::int64_t application_id = 0x7061776c;  // "pawl"
 constexpr std::int64_t layout = 1;
 constexpr mode_t file_mode = 0660;
 
-// Of statfs(2): NFS, CIFS and SMB2, where neither SQLite's locks nor its shared memory hold.
-constexpr unsigned long network_filesystems[] = {0x6969, 0xff534d42, 0xfe534d42};
+struct file_system {
+    unsigned long type;
+    std::string_view name;
+};
+
+// Where neither SQLite's locks nor its shared memory hold between machines. What lies behind FUSE
+// nobody can tell.
+constexpr file_system shared_file_systems[] = {
+    {0x6969, "NFS"},        {0xff534d42, "CIFS"},  {0xfe534d42, "SMB"}, {0x517b, "SMB"},
+    {0x00c36400, "CephFS"}, {0x65735546, "FUSE"},  {0x01021997, "9p"},  {0x0bd00bd0, "Lustre"},
+    {0x01161970, "GFS2"},   {0x7461636f, "OCFS2"}, {0x5346414f, "AFS"}, {0x6b414653, "AFS"},
+};
 
 failure system_failure(errc otherwise, const std::string& what, int error) {
     auto code = otherwise;
@@ -55,13 +63,12 @@ std::optional<failure> check_file(const std::string& path) {
         return failure{errc::protocol, "the store " + path + " is no file: give the path of one"};
     struct statfs where{};
     if (::statfs(path.c_str(), &where) != 0) return std::nullopt;
-    for (const auto network : network_filesystems) {
-        if (static_cast<unsigned long>(where.f_type) == network)
-            return failure{errc::unsupported,
-                           "the store " + path +
-                               " is on a network file system, where locks of SQLite do not hold: "
-                               "use a local disk, or a store with a server"};
-    }
+    const auto shared = shared_file_system(static_cast<unsigned long>(where.f_type));
+    if (!shared.empty())
+        return failure{errc::unsupported,
+                       "the store " + path + " is on " + std::string{shared} +
+                           ", where locks of SQLite do not hold between machines: use a local "
+                           "disk, or a store with a server"};
     return std::nullopt;
 }
 
@@ -156,15 +163,15 @@ std::optional<failure> prepare_layout(connection& on, const std::string& path) {
 }
 
 // Numbers the running boot, and marks when the file was born if nobody has.
-std::optional<failure> introduce(connection& on, store_file& file) {
+std::optional<failure> introduce(connection& on, store_file& file, const std::string& boot_id) {
     if (const int code = on.run("BEGIN IMMEDIATE"); code != SQLITE_OK) return on.refused(code);
     const auto now = now_here();
     statement name{on, "INSERT INTO pawl_boot (boot_id) VALUES (?1) ON CONFLICT DO NOTHING"};
     statement ask{on, "SELECT boot FROM pawl_boot WHERE boot_id = ?1"};
     statement mark{on, "INSERT INTO pawl_marker VALUES (1, ?1, ?2, ?3) ON CONFLICT DO NOTHING"};
     statement read{on, "SELECT boot, born, born_wall FROM pawl_marker"};
-    bool worked = name.run(time::boot_id());
-    ask.start(time::boot_id());
+    bool worked = name.run(boot_id);
+    ask.start(boot_id);
     worked = worked && ask.next();
     if (worked) file.boot = ask.integer(0);
     ask.reset();
@@ -197,8 +204,19 @@ rules::store_time now_here() {
 
 std::string wake_path_of(const std::string& path) { return path + "-wake"; }
 
+std::string_view shared_file_system(unsigned long type) {
+    for (const auto& known : shared_file_systems)
+        if (known.type == type) return known.name;
+    return {};
+}
+
 result<store_file> open_store_file(const std::string& path, synchronous durability,
-                                   instant deadline) {
+                                   instant deadline, const std::string& boot_id) {
+    if (boot_id.empty())
+        return failure{errc::unsupported,
+                       "the store " + path +
+                           " cannot tell the leases of this boot from those of another: "
+                           "/proc/sys/kernel/random/boot_id cannot be read"};
     // Closing the new file would drop the locks that another connection of this process took on it
     // in the meantime, as POSIX has it.
     static std::mutex one_at_a_time;
@@ -212,7 +230,7 @@ result<store_file> open_store_file(const std::string& path, synchronous durabili
     if (const int code = file.writer->commit_with(durability); code != SQLITE_OK)
         return file.writer->refused(code);
     if (auto fault = prepare_layout(*file.writer, path)) return std::move(*fault);
-    if (auto fault = introduce(*file.writer, file)) return std::move(*fault);
+    if (auto fault = introduce(*file.writer, file, boot_id)) return std::move(*fault);
     auto reader = connection::open(path, deadline);
     if (reader.has_error()) return reader.error();
     file.reader = std::move(*reader);

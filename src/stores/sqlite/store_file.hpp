@@ -3,6 +3,7 @@
 
 #include "stores/rules/rules.hpp"
 #include "stores/sqlite/connection.hpp"
+#include "time/clocks.hpp"
 
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace pawl::sqlite {
 
@@ -37,9 +39,14 @@ struct store_file {
     rules::store_time born;  // when the file was made; of another boot: before anything of this one
 };
 
-// Makes the file with mode 0660 (less the umask) if there is none; its folder must exist.
+// The name of a file system on which machines can share a file, or which may hide one; empty for
+// others. Of statfs(2).
+std::string_view shared_file_system(unsigned long type);
+
+// Makes the file with mode 0660 (less the umask) if there is none; its folder must exist. `boot_id`
+// names the running boot.
 result<store_file> open_store_file(const std::string& path, synchronous durability,
-                                   instant deadline);
+                                   instant deadline, const std::string& boot_id = time::boot_id());
 
 // Where waiters are woken: a file beside the store's.
 std::string wake_path_of(const std::string& path);

@@ -2,10 +2,13 @@
 
 #include "stores/sqlite/test_folder.hpp"
 
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <sstream>
 
 namespace pawl::sqlite {
@@ -130,6 +133,36 @@ TEST(StoreFile, WhatMayNotBeWrittenIsDenied) {
         EXPECT_EQ(refusal_of(path).code, errc::denied);
     }
     ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+}
+
+// Goal: no lock is trusted where another machine may not see it. Method: what statfs(2) says of the
+// file systems that machines share, by the kernel's own names where it has them.
+TEST(StoreFile, FileSystemsThatMachinesShareAreKnown) {
+    constexpr unsigned long lustre = 0x0bd00bd0, gfs2 = 0x01161970;
+    using types = std::initializer_list<unsigned long>;
+    for (const auto type :
+         types{NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CEPH_SUPER_MAGIC, FUSE_SUPER_MAGIC, V9FS_MAGIC,
+               OCFS2_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC})
+        EXPECT_NE(shared_file_system(type), "") << type;
+    EXPECT_EQ(shared_file_system(CIFS_SUPER_MAGIC), "CIFS");
+    EXPECT_EQ(shared_file_system(SMB2_SUPER_MAGIC), "SMB");
+    EXPECT_EQ(shared_file_system(lustre), "Lustre");
+    EXPECT_EQ(shared_file_system(gfs2), "GFS2");
+    for (const auto type : types{EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC, TMPFS_MAGIC,
+                                 OVERLAYFS_SUPER_MAGIC})
+        EXPECT_EQ(shared_file_system(type), "") << type;
+}
+
+// Goal: without a name for the boot, leases of all boots and machines would look alike. Method:
+// open a file as where the kernel tells none.
+TEST(StoreFile, ABootWithoutANameIsUnsupported) {
+    const test_folder folder;
+    const auto opened =
+        open_store_file(folder / "pawl.db", synchronous::normal, lease_clock::now() + 5s, "");
+    ASSERT_TRUE(opened.has_error());
+    EXPECT_EQ(opened.error().code, errc::unsupported);
+    EXPECT_NE(opened.error().detail.find("boot_id"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(folder / "pawl.db"));
 }
 
 // Goal: claims are nobody else's business. Method: the modes of all files that a store makes.

@@ -6,11 +6,27 @@
 namespace pawl::zookeeper {
 namespace {
 
-// In the namespace's own znode: what a newer pawl may change.
-constexpr std::string_view layout_text = "pawl 1";
+// In the namespace's own znode: the layout, and since when the data has been whole, where that is
+// later than when the znode was made.
+constexpr std::string_view layout_text = "pawl 2";
+constexpr std::string_view layout_before = "pawl 1";
 
 // What a session is opened with when no lease asks for more.
 constexpr millis plain_ttl{10'000};
+
+// Others may be making the same at the same time; each round one of them gets on.
+constexpr int rounds_max = 8;
+
+// Empty: not of this layout.
+std::optional<std::int64_t> birth_in(std::string_view text, std::int64_t created) {
+    if (text == layout_text) return created;
+    if (!text.starts_with(layout_text) || text[layout_text.size()] != ' ') return std::nullopt;
+    text.remove_prefix(layout_text.size() + 1);
+    std::int64_t born = 0;
+    const auto* end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, born).ptr != end || text.empty()) return std::nullopt;
+    return born;
+}
 
 // Few classes, so that leases of about the same length share a session: 4, 6, 8, 12, 16 s, …
 millis class_of(millis least) {
@@ -86,28 +102,65 @@ async<std::shared_ptr<session>> ensemble::prepared(std::shared_ptr<session> one,
 // ---- The namespace
 
 async<bool> ensemble::prepare(session& through, instant until) {
-    for (int attempt = 0; attempt < 2; ++attempt) {
+    for (int attempt = 0; attempt < rounds_max; ++attempt) {
         request ask{request::kind::get, paths_.root()};
         const auto root = co_await through.ask(std::move(ask), until);
         if (root.has_error()) co_return root.error();
-        if (root->done()) {
-            if (root->text != layout_text)
-                co_return failure{
-                    root->text.starts_with("pawl ") ? errc::unsupported : errc::rejected,
-                    place_ + ": " + paths_.root() +
-                        (root->text.starts_with("pawl ")
-                             ? " was made by a newer pawl"
-                             : " is not pawl's: choose another namespace=")};
-            // The first time, or the data is another's than before.
-            if (born_ != root->stat.created || born_zxid_ != root->stat.created_zxid) ++generation_;
-            born_ = root->stat.created;
-            born_zxid_ = root->stat.created_zxid;
-            co_return true;
+        if (!root->done()) {
+            const auto made = co_await create_root(through, until);
+            if (made.has_error()) co_return made.error();
+            continue;
         }
-        const auto made = co_await create_root(through, until);
-        if (made.has_error()) co_return made.error();
+        const auto born = birth_in(root->text, root->stat.created);
+        if (!born && root->text != layout_before)
+            co_return failure{root->text.starts_with("pawl ") ? errc::unsupported : errc::rejected,
+                              place_ + ": " + paths_.root() +
+                                  (root->text.starts_with("pawl ")
+                                       ? " was made by a newer pawl"
+                                       : " is not pawl's: choose another namespace=")};
+        // The first time, or the data is another's than before.
+        if (created_ != root->stat.created || created_zxid_ != root->stat.created_zxid) {
+            ++generation_;
+            newest_zxid_ = 0;
+        }
+        created_ = root->stat.created;
+        created_zxid_ = root->stat.created_zxid;
+        born_ = born.value_or(created_);
+        floor_ = token_at(root->stat.modified_zxid);
+        const auto back = co_await has_gone_back(through, until);
+        if (back.has_error()) co_return back.error();
+        if (born && !*back) co_return true;
+        // Another layout than before; or what was granted since a backup was made is forgotten.
+        auto text = std::string{layout_text};
+        if (*back) text += " " + std::to_string(clock_);
+        request write{request::kind::set, paths_.root(), std::move(text), root->stat.version};
+        const auto written = co_await through.ask(std::move(write), until);
+        // Whoever may only read sees it as it is.
+        if (written.has_error() && written.error().code == errc::denied) co_return true;
+        if (written.has_error()) co_return written.error();
+        ++generation_;
     }
     co_return failure{errc::unreachable, place_ + ": " + paths_.root() + " comes and goes"};
+}
+
+// Whether this is the tree that we have written to, but of an earlier time, and nobody has said so
+// yet: a backup of it.
+async<bool> ensemble::has_gone_back(session& through, instant until) {
+    const auto before = newest_zxid_;
+    const bool is_known = born_ > clock_;
+    if (before == 0) co_return false;
+    request ask{request::kind::set, paths_.clock()};
+    const auto written = co_await through.ask(std::move(ask), until);
+    if (written.has_error() && written.error().code == errc::denied) co_return false;
+    if (written.has_error()) co_return written.error();
+    if (!written->done()) co_return false;
+    const bool back = written->stat.modified_zxid <= before;
+    if (back) {
+        newest_zxid_ = 0;
+        ++generation_;
+    }
+    note_clock(written->stat);
+    co_return back && !is_known;
 }
 
 async<bool> ensemble::create_root(session& through, instant until) {
@@ -155,13 +208,16 @@ async<std::int64_t> ensemble::read_clock(session& through, instant until) {
     if (written.has_error()) co_return written.error();
     if (!written->done())
         co_return failure{errc::unreachable, place_ + ": " + paths_.clock() + " is gone"};
-    note_clock(written->stat.modified);
+    note_clock(written->stat);
     co_return written->stat.modified;
 }
 
-void ensemble::note_clock(std::int64_t read) {
-    clock_ = read;
+// Zxids of one session's writes rise, and those of all sessions while the ensemble keeps its data;
+// two sessions may hear of theirs in another order than they were written.
+void ensemble::note_clock(const node_stat& written) {
+    clock_ = written.modified;
     clock_read_ = lease_clock::now();
+    newest_zxid_ = std::max(newest_zxid_, written.modified_zxid);
 }
 
 std::int64_t ensemble::estimate_clock() const {
@@ -173,8 +229,7 @@ std::int64_t ensemble::estimate_clock() const {
 result<view> ensemble::understand(const std::string& key, const answer& record) const {
     view seen;
     if (!record.done()) return seen;
-    auto parsed =
-        parse_record(record.text, token_at(record.stat.modified_zxid), record.stat.modified);
+    auto parsed = parse_record(record.text, stamp_of(record.stat));
     if (!parsed)
         return failure{errc::rejected, place_ + ": cannot read the record " +
                                            paths_.record_of(key) +

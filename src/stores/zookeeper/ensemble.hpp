@@ -45,14 +45,12 @@ public:
     // Any that stands.
     async<std::shared_ptr<session>> any_session(instant until);
 
-    // Tokens are the zxid of the write that granted, counted on from when the namespace was born,
-    // in microseconds: an ensemble that lost its data begins again with zxid 1, but not with the
-    // year. A zxid has the leader's epoch in its upper half, so each election moves tokens on by
-    // 2^32: room for 1.6 million elections below 2^53.
-    fence_token token_at(std::int64_t zxid) const {
-        return fence_token{static_cast<std::uint64_t>(born_ * 1000 + (zxid - born_zxid_))};
+    write_stamp stamp_of(const node_stat& stat) const {
+        return {token_at(stat.modified_zxid), stat.modified};
     }
-    // Unix milliseconds on the leader's clock.
+    // Tokens of layout 1 were no higher.
+    fence_token floor() const noexcept { return floor_; }
+    // Since when the data has been whole: Unix milliseconds on the leader's clock.
     std::int64_t born() const noexcept { return born_; }
     // Changes whenever what was read before may not be true any more.
     std::uint64_t generation() const noexcept { return generation_; }
@@ -62,7 +60,7 @@ public:
     async<std::int64_t> read_clock(session& through, instant until);
     std::int64_t estimate_clock() const;
     bool has_clock() const noexcept { return clock_ != 0; }
-    void note_clock(std::int64_t read);
+    void note_clock(const node_stat& written);
 
     // As this server has it; or, after a sync, not older than when it was asked.
     enum class freshness { as_it_is, synced };
@@ -81,6 +79,11 @@ private:
     async<std::shared_ptr<session>> prepared(std::shared_ptr<session> one, instant until);
     async<bool> prepare(session& through, instant until);
     async<bool> create_root(session& through, instant until);
+    async<bool> has_gone_back(session& through, instant until);
+    // Of layout 1: the zxid of the write that granted, counted on from the namespace's creation.
+    fence_token token_at(std::int64_t zxid) const {
+        return fence_token{static_cast<std::uint64_t>(created_ * 1000 + (zxid - created_zxid_))};
+    }
 
     net::loop& loop_;
     const std::shared_ptr<const zookeeper_settings> settings_;
@@ -88,8 +91,11 @@ private:
     const layout paths_;
     std::vector<std::shared_ptr<session>> sessions_;
     std::vector<std::weak_ptr<session>> prepared_;
+    std::int64_t created_ = 0;
+    std::int64_t created_zxid_ = 0;
     std::int64_t born_ = 0;
-    std::int64_t born_zxid_ = 0;
+    fence_token floor_{};
+    std::int64_t newest_zxid_ = 0;  // of our own writes
     std::uint64_t generation_ = 0;
     std::int64_t clock_ = 0;
     instant clock_read_{};

@@ -4,6 +4,7 @@
 
 #include "base/duration.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 namespace pawl::zookeeper {
@@ -18,16 +19,6 @@ long number_of(const std::string& text) {
     long value = 0;
     std::istringstream{text} >> value;
     return value;
-}
-
-// The value of a line "name=value" or "name value".
-std::string value_of(const std::string& text, std::string_view name) {
-    std::istringstream lines{text};
-    for (std::string line; std::getline(lines, line);)
-        if (line.starts_with(name) && line.size() > name.size() &&
-            (line[name.size()] == '=' || line[name.size()] == '\t'))
-            return line.substr(name.size() + 1);
-    return {};
 }
 
 struct survey {
@@ -114,10 +105,14 @@ finding about_sessions(const session& through, const std::string& configuration)
     const millis bound{longest.empty() ? 0 : number_of(longest)};
     if (bound.count() == 0)
         return {severity::ok, "limits",
-                "a session of " + granted + " was granted; longer ones up to maxSessionTimeout"};
+                "a session of " + granted +
+                    " was granted; longer ones up to maxSessionTimeout. No server tells its "
+                    "tickTime (`conf`): pawl counts on 2000 or less"};
+    const millis tick{number_of(value_of(configuration, "tickTime"))};
+    const auto usable = longest_ttl(bound, std::max(tick, usual_tick));
     const auto text = "sessions of up to " + base::format_duration(bound) +
-                      " carry leases of up to " + base::format_duration(longest_ttl(bound));
-    if (longest_ttl(bound) < usual_ttl)
+                      " carry leases of up to " + base::format_duration(usable);
+    if (usable < usual_ttl)
         return {severity::warn, "limits",
                 text + "; right is maxSessionTimeout=40000 or more, or longer TTLs are cut"};
     return {severity::ok, "limits", text};

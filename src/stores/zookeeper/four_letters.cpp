@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <memory>
+#include <sstream>
 
 namespace pawl::zookeeper {
 namespace {
@@ -134,6 +136,26 @@ async<server_report> ask_srvr(net::loop::executor_type executor, server whom, in
     const auto said = co_await ask_word(executor, whom, "srvr", until, &may_answer_srvr);
     if (said.has_error()) co_return said.error();
     co_return read_srvr(whom, *said);
+}
+
+std::string value_of(const std::string& text, std::string_view name) {
+    std::istringstream lines{text};
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with(name) && line.size() > name.size() &&
+            (line[name.size()] == '=' || line[name.size()] == '\t'))
+            return line.substr(name.size() + 1);
+    return {};
+}
+
+async<millis> ask_tick(net::loop::executor_type executor, server whom, instant until) {
+    const auto said = co_await ask_word(executor, whom, "conf", until);
+    if (said.has_error()) co_return said.error();
+    const auto value = value_of(*said, "tickTime");
+    millis::rep tick = 0;
+    std::from_chars(value.data(), value.data() + value.size(), tick);
+    if (tick <= 0)
+        co_return failure{errc::unsupported, place_of(whom) + " does not tell its tickTime"};
+    co_return millis{tick};
 }
 
 }  // namespace pawl::zookeeper

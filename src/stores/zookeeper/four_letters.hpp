@@ -39,4 +39,9 @@ struct server_report {
 result<server_report> read_srvr(const server& whom, std::string_view text);
 async<server_report> ask_srvr(net::loop::executor_type executor, server whom, instant until);
 
+// Its tickTime; `unsupported` where `conf` is not allowed.
+async<millis> ask_tick(net::loop::executor_type executor, server whom, instant until);
+// The value of a line "name=value" or "name value"; empty without one.
+std::string value_of(const std::string& text, std::string_view name);
+
 }  // namespace pawl::zookeeper

@@ -2,12 +2,14 @@
 
 #include "stores/zookeeper/znode_names.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace pawl::zookeeper {
 namespace {
 
-constexpr std::string_view layout_version = "1";
+constexpr std::string_view layout_version = "2";
+constexpr std::string_view layout_before = "1";
 constexpr std::string_view nothing = "-";
 constexpr std::string_view by_this_write = "=";
 
@@ -53,6 +55,7 @@ public:
     }
     std::string_view rest() const { return rest_; }
     bool good() const { return good_; }
+    bool implies() const { return rest_.starts_with(by_this_write); }
 
 private:
     std::string_view rest_;
@@ -83,24 +86,32 @@ std::string text_of(const lease_record& record) {
 
 std::string text_of_grant(const lease_record& record) {
     const std::string own{by_this_write};
-    return line(record, own, own, own);
+    return line(record, own, own, std::to_string(number(record.last_token)));
 }
 
-std::optional<lease_record> parse_record(std::string_view text, fence_token token,
-                                         std::int64_t millis) {
+fence_token mint(fence_token last, std::int64_t millis) {
+    const auto clock = static_cast<std::uint64_t>(std::max<std::int64_t>(millis, 0)) * 1000;
+    return fence_token{std::max(number(last) + 1, clock)};
+}
+
+std::optional<lease_record> parse_record(std::string_view text, const write_stamp& written) {
     line_reader words{text};
-    if (words.word() != layout_version) return std::nullopt;
-    const auto own = static_cast<std::int64_t>(number(token));
+    const auto version = words.word();
+    if (version != layout_version && version != layout_before) return std::nullopt;
+    const auto by_zxid = static_cast<std::int64_t>(number(written.by_zxid));
     const auto as_token = [](std::int64_t value) {
         return fence_token{static_cast<std::uint64_t>(value)};
     };
     lease_record record;
     record.lease = words.word();
     if (record.lease == nothing) record.lease.clear();
-    record.token = as_token(words.number(own));
-    record.acquired = words.number(millis);
+    const bool granted = words.implies();
+    record.token = as_token(words.number(by_zxid));
+    record.acquired = words.number(written.millis);
     record.lingers_until = words.number(0);
-    record.last_token = as_token(words.number(own));
+    record.last_token = as_token(words.number(by_zxid));
+    if (granted && version == layout_version)
+        record.token = record.last_token = mint(record.last_token, written.millis);
     const auto before_done = words;
     if (words.word() != nothing) {
         words = before_done;

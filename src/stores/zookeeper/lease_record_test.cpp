@@ -34,31 +34,44 @@ TEST(LeaseRecord, EveryRecordComesBack) {
             auto record = full();
             record.claim_id = id;
             record.owner = owner;
-            const auto parsed = parse_record(text_of(record), fence_token{1}, 2);
+            const auto parsed = parse_record(text_of(record), write_stamp{fence_token{1}, 2});
             ASSERT_TRUE(parsed) << text_of(record);
             expect_same(*parsed, record);
         }
-    const auto nobody = parse_record(text_of(lease_record{}), fence_token{1}, 2);
+    const auto nobody = parse_record(text_of(lease_record{}), write_stamp{fence_token{1}, 2});
     ASSERT_TRUE(nobody);
     expect_same(*nobody, lease_record{});
 }
 
-// A grant cannot know its own zxid: whoever reads it takes that from the znode.
+// A grant cannot know its own time: whoever reads it takes that from the znode.
 TEST(LeaseRecord, AGrantTakesItsTokenAndTimeFromTheWrite) {
-    const auto text = text_of_grant(full());
-    EXPECT_EQ(text.substr(0, 32), "1 lease-0123456789abcdef = = 0 =");
-    const auto parsed = parse_record(text, fence_token{77}, 88);
-    ASSERT_TRUE(parsed);
-    EXPECT_EQ(parsed->token, fence_token{77});
-    EXPECT_EQ(parsed->last_token, fence_token{77});
-    EXPECT_EQ(parsed->acquired, 88);
+    auto granted = full();
+    granted.last_token = fence_token{1000};
+    const auto text = text_of_grant(granted);
+    EXPECT_EQ(text.substr(0, 35), "2 lease-0123456789abcdef = = 0 1000");
+    const auto later = parse_record(text, write_stamp{fence_token{77}, 88});
+    ASSERT_TRUE(later);
+    EXPECT_EQ(later->token, fence_token{88'000});
+    EXPECT_EQ(later->last_token, fence_token{88'000});
+    EXPECT_EQ(later->acquired, 88);
+    const auto clock_behind = parse_record(text, write_stamp{fence_token{77}, 1});
+    ASSERT_TRUE(clock_behind);
+    EXPECT_EQ(clock_behind->token, fence_token{1001});
+}
+
+TEST(LeaseRecord, AGrantOfTheLayoutBeforeTakesItsTokenFromTheZxid) {
+    const auto read = parse_record("1 lease-5 = = 0 = - id me", write_stamp{fence_token{77}, 88});
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->token, fence_token{77});
+    EXPECT_EQ(read->last_token, fence_token{77});
+    EXPECT_EQ(read->acquired, 88);
 }
 
 TEST(LeaseRecord, WhatNobodyWritesIsRefused) {
     for (const auto* text :
-         {"", "1", "not ours", "2 - 0 0 0 0 - - x", "1 - x 0 0 0 - - x", "1 - 0 0 0 0 y - x",
+         {"", "1", "not ours", "3 - 0 0 0 0 - - x", "1 - x 0 0 0 - - x", "1 - 0 0 0 0 y - x",
           "1 - 0 0 0 0 -", "1 a/b 0 0 0 0 - - x", "1 - 0 0 0 0 - %zz x"})
-        EXPECT_FALSE(parse_record(text, fence_token{1}, 2)) << text;
+        EXPECT_FALSE(parse_record(text, write_stamp{fence_token{1}, 2})) << text;
 }
 
 }  // namespace

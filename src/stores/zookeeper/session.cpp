@@ -19,7 +19,6 @@ constexpr millis backoff_min{10};
 constexpr millis backoff_max{1000};
 constexpr millis beat_max{5000};
 constexpr millis beat_min{50};
-constexpr millis lag_max{1000};
 constexpr std::size_t requests_max = std::size_t{64} * 1024;
 
 // Whether another attempt may end better without anybody doing something about it.
@@ -41,15 +40,15 @@ std::string place_of(const zookeeper_settings& settings) {
     return text;
 }
 
-// A fifth of the timeout, and up to a second, is for what the leader has not heard yet.
-millis longest_ttl(millis session_timeout) {
+// A fifth of the timeout, and up to half a tick, is for what the leader has not heard yet.
+millis longest_ttl(millis session_timeout, millis tick) {
     const auto fifth = session_timeout / 5;
-    return session_timeout - fifth - std::min(fifth, lag_max);
+    return session_timeout - fifth - std::min(fifth, tick / 2);
 }
 
 millis least_timeout(millis ttl) {
     // What the short ones are divided by is more, what the long ones lose is the same for all.
-    auto timeout = std::min((ttl + lag_max) * 5 / 4, ttl * 5 / 3);
+    auto timeout = std::min((ttl + usual_tick / 2) * 5 / 4, ttl * 5 / 3);
     while (longest_ttl(timeout) < ttl) ++timeout;
     return timeout;
 }
@@ -150,28 +149,27 @@ void session::give_up(std::weak_ptr<asker> who) {
 
 namespace {
 
-// Gathers the answers of several requests for one handler.
-class gathering {
-public:
-    gathering(std::size_t count, std::shared_ptr<asker> who)
-        : answers{count}, left{count}, who{std::move(who)} {}
+// The answers of several requests for one handler, in the order of the requests.
+struct gathering {
     std::vector<std::optional<result<answer>>> answers;
     std::size_t left;
-    std::shared_ptr<asker> who;
 };
 
+// The gatherers alone own who waits: its coroutine owns the gathering, and the two must not keep
+// each other when the loop ends under them.
 class gatherer final : public asker {
 public:
-    gatherer(std::shared_ptr<gathering> into, std::size_t place)
-        : into_{std::move(into)}, place_{place} {}
+    gatherer(std::shared_ptr<gathering> into, std::shared_ptr<asker> who, std::size_t place)
+        : into_{std::move(into)}, who_{std::move(who)}, place_{place} {}
     void take(result<answer> got) override {
         into_->answers[place_] = std::move(got);
-        if (--into_->left == 0) into_->who->take(answer{});
+        if (--into_->left == 0) who_->take(answer{});
     }
 
 private:
-    std::shared_ptr<gathering> into_;
-    std::size_t place_;
+    const std::shared_ptr<gathering> into_;
+    const std::shared_ptr<asker> who_;
+    const std::size_t place_;
 };
 
 class nobody final : public asker {
@@ -184,14 +182,15 @@ public:
 async<std::vector<answer>> session::ask_all(std::vector<request> wanted, instant until) {
     std::vector<answer> answers;
     if (wanted.empty()) co_return answers;
-    std::shared_ptr<gathering> all;
+    const auto all = std::make_shared<gathering>();
+    all->answers.resize(wanted.size());
+    all->left = wanted.size();
     auto begin = [this, &wanted, &all, until](auto&& handler) {
         auto who = net::make_asker<result<answer>>(
             std::forward<decltype(handler)>(handler),
             [this](std::weak_ptr<asker> gone) { give_up(std::move(gone)); });
-        all = std::make_shared<gathering>(wanted.size(), std::move(who));
         for (std::size_t i = 0; i < wanted.size(); ++i)
-            enqueue(std::move(wanted[i]), until, std::make_shared<gatherer>(all, i));
+            enqueue(std::move(wanted[i]), until, std::make_shared<gatherer>(all, who, i));
     };
     const auto ended = co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
                                                             void(result<answer>)>(
@@ -242,6 +241,11 @@ async<std::vector<server>> session::find_servers(std::shared_ptr<session> self) 
             if (!worst || may_pass(*worst)) worst = report.error();
         } else if (report->state == readiness::serving || report->state == readiness::silent_word) {
             order.push_back(all[place]);
+            // A shorter one keeps two fifths whatever the tick is.
+            if (self->timeout_ / 5 > usual_tick / 2) {
+                const auto told = co_await ask_tick(self->executor_, all[place], until);
+                if (told.has_value()) self->tick_ = std::max(self->tick_, *told);
+            }
             break;
         } else if (!worst) {
             const bool read_only = report->state == readiness::read_only;
@@ -365,6 +369,7 @@ void session::fall() {
     state_ = state::connecting;
     beat_at_ = instant::max();
     const auto now = lease_clock::now();
+    fell_at_ = now;
     nudge_at_ = now + next_backoff();
     connect_by_ = now + settings_->common.timeout;
     arm(std::min(nudge_at_, connect_by_));
@@ -439,7 +444,7 @@ void session::wake_watches() {
 // ---- Time
 
 millis session::beat_every() const {
-    const auto slack = granted_ - longest_ttl(granted_);
+    const auto slack = std::min(granted_, timeout_) - usable_ttl();
     return std::clamp(slack / 3, beat_min, beat_max);
 }
 
@@ -481,6 +486,10 @@ void session::look_at_time() {
     expire(now);
     // Whoever does not answer in time is not waited for, but another server may be well.
     if (unanswered && state_ == state::connected && handle_) handle_->shake();
+    // A server whose data is older than what this session has seen never takes it back; another
+    // session it does take.
+    if (state_ == state::connecting && id_ != 0 && fell_at_ + granted_ <= now)
+        die({errc::unreachable, place_ + ": no connection for longer than the session's timeout"});
     if (state_ == state::connecting && connect_by_ <= now) {
         connect_by_ = instant::max();
         if (id_ == 0) {

@@ -26,8 +26,12 @@
 
 namespace pawl::zookeeper {
 
-// The longest lease that a session of that timeout can carry, and the least timeout for a lease.
-millis longest_ttl(millis session_timeout);
+// What a server's tickTime is taken for where the server does not tell.
+constexpr millis usual_tick{2000};
+
+// The longest lease that a session of that timeout can carry, and the least timeout for a lease. A
+// leader hears of a follower's sessions twice in a tick.
+millis longest_ttl(millis session_timeout, millis tick = usual_tick);
 millis least_timeout(millis ttl);
 
 using asker = net::asker<result<answer>>;
@@ -64,7 +68,8 @@ public:
     millis asked_timeout() const noexcept { return timeout_; }
     // Those that the server granted; known once it has been ready.
     millis granted_timeout() const noexcept { return granted_; }
-    millis usable_ttl() const noexcept { return longest_ttl(granted_); }
+    // Of what it was made for, even where the server grants more.
+    millis usable_ttl() const noexcept { return longest_ttl(std::min(granted_, timeout_), tick_); }
     std::int64_t id() const noexcept { return id_; }
 
     // How long the session is needed even when nobody uses it any more: it carries leases.
@@ -160,6 +165,7 @@ private:
     std::set<std::pair<instant, std::uint64_t>> deadlines_;
     std::multimap<std::string, watch*, std::less<>> watches_;
     millis granted_{0};
+    millis tick_ = usual_tick;  // the longest of the servers that tell theirs, and no shorter
     std::int64_t id_ = 0;
     int leases_ = 0;
     instant carries_until_{};
@@ -168,6 +174,7 @@ private:
     instant connect_by_ = instant::max();
     instant beat_at_ = instant::max();
     instant nudge_at_ = instant::max();
+    instant fell_at_{};  // when the connection was lost
     instant not_before_{};
     std::uint32_t attempts_failed_ = 0;
     std::optional<failure> last_failure_;

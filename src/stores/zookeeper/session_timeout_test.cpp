@@ -27,6 +27,17 @@ TEST(SessionTimeout, TheLeastTimeoutCarriesTheLease) {
     }
 }
 
+// Goal: a session outlives its lease though its leader hears of it late. Method: the share kept for
+// that holds half a tick beside the heartbeat, which takes a third of the share, for the shortest
+// sessions that a server grants by default.
+TEST(SessionTimeout, ALongTickIsLeftOutOfTheLease) {
+    for (const millis tick : {200ms, 2000ms, 6000ms, 20'000ms})
+        for (millis timeout = 2 * tick; timeout <= 20 * tick; timeout += tick) {
+            const auto share = timeout - longest_ttl(timeout, tick);
+            EXPECT_GE(share * 2 / 3, tick / 2) << tick.count() << " " << timeout.count();
+        }
+}
+
 TEST(Refusals, TellWhatTheCallerCanDo) {
     const struct {
         int code;

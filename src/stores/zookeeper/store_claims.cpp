@@ -122,6 +122,7 @@ tree_store::attempt<verdict> tree_store::try_claim(const session_ptr& where, con
     next.claim_id = wanted.id;
     next.owner = wanted.owner;
     next.last_done = state.last_done;
+    next.last_token = std::max(seen.record.last_token, tree_->floor());
     co_return co_await grant_new(where, wanted, seen, next, until);
 }
 
@@ -165,12 +166,13 @@ tree_store::attempt<verdict> tree_store::grant_new(const session_ptr& where, con
         }
         co_return std::optional<verdict>{};
     }
-    tree_->note_clock(done->stat.modified);
-    mine.record.token = mine.record.last_token = tree_->token_at(done->stat.modified_zxid);
+    tree_->note_clock(done->stat);
+    mine.record.token = mint(mine.record.last_token, done->stat.modified);
+    mine.record.last_token = mine.record.token;
     mine.record.acquired = done->stat.modified;
     mine.version = done->stat.version;
     watched_.erase(wanted.key);
-    lease_book::move(*mine.end, lease_clock::now() + wanted.ttl);
+    lease_book::move(*mine.end, mine.acquired + wanted.ttl);
     const auto token = mine.record.token;
     book_->hold(wanted.key, std::move(mine));
     co_return std::optional<verdict>{grant{wanted.key, token, wanted.ttl}};
@@ -231,8 +233,7 @@ async<bool> tree_store::sweep_some(session& through, instant until) {
     for (std::size_t i = 0; i < paths.size(); ++i) {
         const auto& one = (*seen)[i];
         if (!one.done() || one.stat.children > 0 || one.stat.modified >= oldest) continue;
-        auto parsed =
-            parse_record(one.text, tree_->token_at(one.stat.modified_zxid), one.stat.modified);
+        auto parsed = parse_record(one.text, tree_->stamp_of(one.stat));
         if (!parsed || parsed->lingers_until >= oldest) continue;
         if (parsed->lease.empty()) {
             writes.emplace_back(request::kind::remove, paths[i], "", one.stat.version);

@@ -126,9 +126,10 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
             }
             asked.emplace_back(std::move(steps));
         }
+        // The lease may have begun anew at any moment since.
+        const auto sent = lease_clock::now();
         const auto got = co_await where->ask_all(std::move(asked), until);
         if (got.has_error()) co_return got.error();
-        const auto now = lease_clock::now();
         std::vector<std::vector<renewing>> again;
         for (std::size_t b = 0; b < batches.size(); ++b) {
             if (!(*got)[b].done()) {
@@ -138,7 +139,7 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
             for (auto& one : batches[b]) {
                 answers[one.place] = renewal::renewed;
                 if (one.extends && !one.end->struck)
-                    lease_book::move(*one.end, std::max(one.end->until, now + one.ttl));
+                    lease_book::move(*one.end, std::max(one.end->until, sent + one.ttl));
             }
         }
         batches.clear();
@@ -244,10 +245,11 @@ tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
     steps.emplace_back(kind::check, tree_->paths().record_of(key), "", seen.version);
     steps.emplace_back(kind::set, path, std::to_string(ttl.count()));
     request ask{std::move(steps)};
+    const auto sent = lease_clock::now();
     const auto done = co_await where->ask(std::move(ask), until);
     if (done.has_error()) co_return done.error();
     if (!done->done()) co_return std::optional<bool>{};
-    lease_book::move(*mine.end, lease_clock::now() + ttl);
+    lease_book::move(*mine.end, sent + ttl);
     book_->hold(key, std::move(mine));
     co_return std::optional<bool>{true};
 }
@@ -270,6 +272,7 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
     steps.emplace_back(kind::create_ephemeral, path, std::to_string(ttl.count()));
     mine.end = book_->expect(where, key, path, until + ttl);
     request ask{std::move(steps)};
+    const auto sent = lease_clock::now();
     const auto done = co_await where->ask(std::move(ask), until);
     if (done.has_error()) {
         if (done.error().code != errc::outcome_unknown) book_->strike(mine.end);
@@ -279,10 +282,10 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
         book_->strike(mine.end);
         co_return std::optional<bool>{};
     }
-    tree_->note_clock(done->stat.modified);
+    tree_->note_clock(done->stat);
     if (seen.alive) book_->strike(old_path);
     mine.version = done->stat.version;
-    lease_book::move(*mine.end, lease_clock::now() + ttl);
+    lease_book::move(*mine.end, sent + ttl);
     book_->hold(key, std::move(mine));
     co_return std::optional<bool>{true};
 }
@@ -332,7 +335,7 @@ tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence
     const auto done = co_await where->ask(std::move(ask), until);
     if (done.has_error()) co_return done.error();
     if (!done->done()) co_return std::optional<bool>{};
-    tree_->note_clock(done->stat.modified);
+    tree_->note_clock(done->stat);
     if (const auto* still = book_->find(key); still != nullptr && still->path() == path)
         book_->forget(key);
     last.seen.version = done->stat.version;
@@ -341,12 +344,13 @@ tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence
     co_return std::optional<bool>{true};
 }
 
-async<bool> tree_store::withdraw(std::string key, std::string id) {
+async<bool> tree_store::withdraw(withdrawal given_up) {
     const auto self = shared_from_this();
     const decision decide = [&](rules::lease_state& state, const rules::store_time& now) {
-        const bool held = rules::withdraw(state, id, now);
-        return effect{held, held};
+        const auto did = rules::withdraw(state, given_up, now);
+        return effect{did.changed, did.was_holder};
     };
+    auto key = given_up.key;
     co_return co_await change(std::move(key), clock_need::estimate, absence::tombstone, decide);
 }
 
@@ -409,7 +413,7 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
     const auto done = co_await through.ask(std::move(ask), until);
     if (done.has_error()) co_return done.error();
     if (!done->done()) co_return std::optional<bool>{};
-    tree_->note_clock(done->stat.modified);
+    tree_->note_clock(done->stat);
     if (ends) {
         const auto* known = book_->find(key);
         if (known != nullptr && known->path() == path)

@@ -164,11 +164,26 @@ async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
 
 // ---- The guard of resources
 
+// Tokens of a layout before this one may be ahead of the clock.
+async<rules::token_range> tree_store::issued_tokens(session& through, instant until) {
+    if (!tree_->has_clock()) {
+        const auto read = co_await tree_->read_clock(through, until);
+        if (read.has_error()) co_return read.error();
+    }
+    const rules::micros clock{millis{tree_->estimate_clock()}};
+    const rules::micros floor{static_cast<std::int64_t>(number(tree_->floor()))};
+    const auto& common = settings_->common;
+    co_return rules::issued_tokens(common.quarantine, millis{tree_->born()}, std::max(clock, floor),
+                                   common.max_skew);
+}
+
 async<fence_verdict> tree_store::fence(std::string resource, fence_token token, fence_rule rule) {
     const auto self = shared_from_this();
     const auto until = deadline();
     const auto through = co_await tree_->any_session(until);
     if (through.has_error()) co_return through.error();
+    const auto issued = co_await issued_tokens(**through, until);
+    if (issued.has_error()) co_return issued.error();
     const auto path = tree_->paths().fence_of(resource);
     for (int attempts = 0; attempts == 0 || lease_clock::now() < until; ++attempts) {
         std::vector<request> asked;
@@ -184,7 +199,7 @@ async<fence_verdict> tree_store::fence(std::string resource, fence_token token, 
                                                   base::printable(path) +
                                                   ": another program or a newer pawl wrote it"};
         fence_token newest{value};
-        const auto verdict = rules::check_fence(newest, token, rule);
+        const auto verdict = rules::check_fence(newest, token, rule, *issued);
         // It only rises, so a server that lags behind refuses too little at worst.
         if (!verdict.accepted) co_return verdict;
         const auto text = std::to_string(number(newest));

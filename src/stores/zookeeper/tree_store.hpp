@@ -29,13 +29,14 @@ public:
     tree_store(net::loop& where, zookeeper_settings settings);
     ~tree_store() override;
 
-    // The zxid rises across everything that an ensemble survives.
+    // A record's version guards its token, and the leader's clock is above all tokens that an
+    // ensemble can forget.
     store_traits traits() const noexcept override {
         return {.strict_fencing = true, .notifies = true, .atomic_batch = false};
     }
 
     async<verdict> acquire(claim wanted) override;
-    async<bool> withdraw(std::string key, std::string id) override;
+    async<bool> withdraw(withdrawal given_up) override;
     async<std::vector<renewal>> renew(std::span<const held> leases) override;
     async<bool> release(std::string key, fence_token token, farewell how) override;
     async<bool> evict(std::string key, fence_token token, millis delay) override;
@@ -104,6 +105,7 @@ private:
                                             const std::string& after, instant until);
     async<std::vector<record>> records_of(session& through, std::vector<std::string> keys,
                                           instant until);
+    async<rules::token_range> issued_tokens(session& through, instant until);
     std::optional<record> describe(const std::string& key, const view& seen,
                                    std::int64_t now) const;
 

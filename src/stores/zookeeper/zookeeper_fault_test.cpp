@@ -1,4 +1,5 @@
 // Servers that are hurt, wrong or missing, and the ensemble that loses its leader.
+#include "stores/zookeeper/session.hpp"
 #include "stores/zookeeper/tree_under_test.hpp"
 #include "testing/faults/canned_server.hpp"
 #include "testing/faults/tcp_proxy.hpp"
@@ -72,6 +73,19 @@ TEST_F(ShortSessions, AGrantSaysTheTimeThatTheServersSessionsCarry) {
     EXPECT_EQ(mine.renew(lease_of("key", won.token, won.ttl)), renewal::renewed);
     expect_failure(mine.renew(std::vector<held>{lease_of("key", won.token, 30s)}), errc::rejected,
                    "maxSessionTimeout");
+}
+
+// Goal: a leader that hears of sessions late ends none before its lease. Method: a server with a
+// long tick grants a shorter lease than one with the usual.
+TEST(LongTicks, AGrantIsShortenedByWhatTheLeaderHearsLate) {
+    zookeeper_options with;
+    with.tick = 6s;
+    with.session_min = 12s;
+    with.session_max = 12s;
+    zookeeper_server server{with};
+    const auto answer = open(on_port(server.port(), 5s)).acquire(fresh_claim("key", 30s));
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(std::get<grant>(*answer).ttl, longest_ttl(12s, 6s));
 }
 
 // Goal: a process that is frozen past its session's timeout finds its lease lost, and works on.
@@ -179,7 +193,7 @@ public:
             const auto wanted = fresh_claim("key", 20s);
             const auto got = through.acquire(wanted);
             if (got.has_error()) {
-                static_cast<void>(through.withdraw("key", wanted.id));
+                static_cast<void>(through.withdraw({"key", wanted.id}));
                 continue;
             }
             if (const auto* other = std::get_if<busy>(&*got)) {
@@ -257,6 +271,56 @@ TEST(ZookeeperEnsemble, LeadersGoAndQuorumsBreakAndNobodyIsTwo) {
     callers.clear();
     EXPECT_EQ(count.overlaps, 0);
     EXPECT_EQ(count.fallen, 0);
+}
+
+// ---- A backup that is put back
+
+template <class Servers>
+void expect_rising_tokens_across_a_restore(Servers& servers, const zookeeper_settings& settings) {
+    open(settings).granted(fresh_claim("first", 2s));
+    servers.save_data();
+    fence_token last{};
+    auto before = open(settings);
+    for (int i = 0; i < 10; ++i) {
+        last = before.granted_in_the_end(fresh_claim("key", 2s));
+        EXPECT_TRUE(conformance::yes(before.release("key", last)));
+    }
+    servers.restore_data();
+    // Who saw nothing of the time between, and who did and finds zxids fallen.
+    auto fresh = open(settings);
+    EXPECT_FALSE(fresh.inspect("key")->has_value());
+    const auto next = fresh.granted_in_the_end(fresh_claim("key", 2s));
+    EXPECT_GT(next, last);
+    EXPECT_TRUE(conformance::yes(fresh.release("key", next)));
+    fence_token later{};
+    until(
+        [&] {
+            const auto got = before.acquire(fresh_claim("key", 2s));
+            if (got.has_error()) return false;
+            const auto* won = std::get_if<grant>(&*got);
+            if (won != nullptr) later = won->token;
+            return won != nullptr;
+        },
+        60s);
+    EXPECT_GT(later, next);
+}
+
+// Goal: a backup hands no token out twice, and clients of before go on with it. Method: the folder
+// is put back, and a client that knows nothing and one that was there ask.
+TEST(ZookeeperFaults, AFolderThatWasPutBackHandsNoTokenOutAgain) {
+    zookeeper_server server;
+    auto settings = on_port(server.port());
+    expect_rising_tokens_across_a_restore(server, settings);
+    // The one that was there has told all others since when the data is whole.
+    bare_tree tree{server.port()};
+    EXPECT_TRUE(tree.get("/pawl").starts_with("pawl 2 1")) << tree.get("/pawl");
+    settings.common.quarantine = 1h;
+    EXPECT_EQ(open(settings).refused(fresh_claim("other", 2s)).reason, busy_reason::quarantined);
+}
+
+TEST(ZookeeperEnsemble, FoldersThatWerePutBackHandNoTokenOutAgain) {
+    zookeeper_ensemble servers;
+    expect_rising_tokens_across_a_restore(servers, on(servers, 10s));
 }
 
 TEST(ZookeeperEnsemble, AServerWithoutItsQuorumRefusesInOneLine) {

@@ -29,6 +29,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     AFiringIsResumedByOneOfManyWhoRace, AStaleRunnerIsRefusedInEveryVerbAndChangesNothing,
     ARunThatIsOverOrAbandonedTakesNoMore, EachEndIsWrittenDownWithItsReason, AnAbandonedRunHasNoEnd,
     ARepeatedFinishIsTrueAndChangesNothing, AnEndThatIsNoneIsRejected,
+    ARunThatNeverStartedIsTakenOverAsAFirstAttempt,
     TheNextAttemptIsCountedOnceHoweverOftenItIsAsked, HistoryIsInOrderAndARepeatedNoteIsAddedOnce,
     OfManyEventsTheFirstAndTheNewestAreKept, ACancelIsToldToTheRunnerAndStandsOnTheBoard,
     ACancelOfAnAbandonedRunIsToldToWhoeverTakesItUp,

@@ -138,7 +138,7 @@ void try_every_verb(journal_client& mine) {
     EXPECT_TRUE(mine.get(mine->skip(fresh_firing_run("job", 2, 7), "late")));
     EXPECT_TRUE(mine.get(mine->find_run(first.id)));
     EXPECT_TRUE(mine.get(mine->find_firing("job", 0, occurrence{2})));
-    EXPECT_EQ(mine.all({}, 1).size(), 2u);
+    EXPECT_EQ(mine.all({.job = "job"}, 1).size(), 2u);
     EXPECT_EQ(mine.kinds_of_events(first.id).size(), 8u);
     EXPECT_EQ(mine.output_of(first.id), "words");
     EXPECT_EQ(mine.get(mine->prune("job", 0, 0ms, 1)), 1u);

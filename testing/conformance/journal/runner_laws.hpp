@@ -133,23 +133,51 @@ TYPED_TEST_P(JournalLaws, AnEndThatIsNoneIsRejected) {
     auto mine = this->open();
     const auto start = fresh_run("report", 7);
     mine.begin(start);
-    for (const auto status : {run_status::started, run_status::skipped}) {
-        EXPECT_EQ(mine.refusal(mine->finish(mark_of(start), ended(status))).code, errc::rejected);
-        EXPECT_EQ(mine.refusal(mine->judge(mark_of(start), ended(status))).code, errc::rejected);
-    }
+    const auto mark = mark_of(start);
+    EXPECT_EQ(mine.refusal(mine->finish(mark, ended(run_status::started))).code, errc::rejected);
+    EXPECT_EQ(mine.refusal(mine->judge(mark, ended(run_status::started))).code, errc::rejected);
+    // Only its own runner knows that it never started.
+    EXPECT_EQ(mine.refusal(mine->judge(mark, ended(run_status::skipped))).code, errc::rejected);
     EXPECT_EQ(mine.show(start.id).status, run_status::started);
 }
 
+// Goal: an occurrence whose work never started is run by another node. Method: its row, ended as
+// skipped by its own runner, is begun by an at-most-once run with a newer token.
+TYPED_TEST_P(JournalLaws, ARunThatNeverStartedIsTakenOverAsAFirstAttempt) {
+    auto mine = this->open();
+    const auto start = fresh_firing_run("report", 1, 7);
+    mine.begin(start);
+    EXPECT_TRUE(mine.get(mine->finish(mark_of(start), ended(run_status::skipped, "too late"))));
+    auto run = mine.show(start.id);
+    EXPECT_EQ(run.status, run_status::skipped);
+    EXPECT_EQ(run.reason, "too late");
+    EXPECT_TRUE(run.completed_at);
+    mine.begin(fresh_firing_run("report", 1, 6), begin_outcome::superseded);
+    const auto answer = mine.begin(fresh_firing_run("report", 1, 8));
+    EXPECT_EQ(answer.id, start.id);
+    EXPECT_EQ(answer.attempt, 1);
+    EXPECT_FALSE(mine.get(mine->finish(mark_of(start), ended(run_status::lost))));
+    EXPECT_TRUE(mine.get(mine->finish(mark_of(start.id, 8), ended(run_status::completed))));
+    run = mine.show(start.id);
+    EXPECT_EQ(run.status, run_status::completed);
+    EXPECT_EQ(run.reason, "");
+}
+
+// A further attempt also has a beginning of its own, so that what it took is told without what lay
+// before it.
 TYPED_TEST_P(JournalLaws, TheNextAttemptIsCountedOnceHoweverOftenItIsAsked) {
     auto mine = this->open();
     const auto start = fresh_run("report", 7);
     mine.begin(start);
+    const auto began = mine.show(start.id).started_at;
+    mine.until_later_than(began);
     auto other = this->open();
     for (auto* client : {&mine, &other, &mine})
         EXPECT_TRUE(
             client->get((*client)->next_attempt(mark_of(start), failed_attempt(1, "exit 1"))));
     auto run = mine.show(start.id);
     EXPECT_EQ(run.attempt, 2);
+    EXPECT_GT(run.started_at, began);
     EXPECT_EQ(run.reason, "exit 1");
     EXPECT_EQ(run.exit_status, 1);
     EXPECT_EQ(run.status, run_status::started);

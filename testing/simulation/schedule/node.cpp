@@ -50,16 +50,18 @@ void node::set_clock(nanos error) {
 void node::step_clock(nanos by) {
     home_.judge.note(name(), "'s clock steps by ", by.count() / 1'000'000'000, " s");
     home_.judge.happened(by < nanos{0} ? fact::steps_back : fact::steps_forward);
+    home_.judge.on_clock_step();
     const auto so_far = wall() - home_.plan.start - home_.time.now();
     set_clock(so_far + by);
 }
 
 bool node::reachable() const { return home_.store.up && home_.time.now() >= cut_until_; }
+bool node::hears() const { return reachable() && home_.time.now() >= deaf_until_; }
 
 void node::report_health() {
     const auto off = now() - (home_.plan.start + floor<microseconds>(home_.time.now()));
     const bool right = off < home_.plan.clock_tolerated() && off > -home_.plan.clock_tolerated();
-    home_.judge.on_health(index_, alive_ && ready_ && !draining_ && right && reachable() &&
+    home_.judge.on_health(index_, alive_ && ready_ && !draining_ && right && hears() &&
                                       home_.time.now() >= frozen_until_);
 }
 
@@ -78,12 +80,13 @@ void node::freeze(nanos how_long) {
     });
 }
 
-void node::cut(nanos how_long) {
-    home_.judge.note(name(), " is cut off");
+void node::cut(nanos how_long, direction which) {
+    home_.judge.note(name(), which == direction::both ? " is cut off" : " hears no answers");
     home_.judge.happened(fact::cuts);
-    cut_until_ = std::max(cut_until_, home_.time.now() + how_long);
+    auto& until = which == direction::both ? cut_until_ : deaf_until_;
+    until = std::max(until, home_.time.now() + how_long);
     report_health();
-    home_.time.at(cut_until_, [this] { report_health(); });
+    home_.time.at(until, [this] { report_health(); });
 }
 
 void node::crash(nanos down) {
@@ -91,6 +94,7 @@ void node::crash(nanos down) {
     home_.judge.note(name(), " crashes");
     home_.judge.happened(fact::crashes);
     lose_runs();
+    home_.judge.on_death(index_);
     ++life_;
     alive_ = ready_ = draining_ = false;
     waiting_.clear();
@@ -120,6 +124,7 @@ void node::deploy() {
         // Last words and releases have left by then.
         after(seconds{5}, [this] {
             lose_runs();
+            home_.judge.on_death(index_);
             ++life_;
             alive_ = ready_ = draining_ = false;
             waiting_.clear();
@@ -155,7 +160,7 @@ void node::ask(std::function<std::function<void()>()> serve, std::function<void(
         auto heard = serve();
         home_.time.after(way(), [this, life, lost, heard = std::move(heard)] {
             if (life != life_) return;
-            if (reachable())
+            if (hears())
                 enter(heard);
             else
                 lost();
@@ -201,6 +206,7 @@ void node::find_positions() {
         if (home_.plan.bug == plant::position_forgotten) position = now();
         table_->add(static_cast<schedule::entry_id>(job), plan.when, position, now());
     }
+    caught_up_until_ = now();
     first_due_ = table_->next_due();
     last_wall_ = now();
     last_seen_ = clock();

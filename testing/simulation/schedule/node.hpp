@@ -45,7 +45,9 @@ public:
     // What may happen to it
     void crash(nanos down);
     void freeze(nanos how_long);
-    void cut(nanos how_long);
+    // Off the network, or only from what comes back: then requests take effect unanswered.
+    enum class direction { both, answers };
+    void cut(nanos how_long, direction which);
     // Runs end, or are told to; then the next version starts.
     void deploy();
     void step_clock(nanos by);
@@ -66,6 +68,14 @@ private:
         std::string key;
         schedule::lane decisions;
         std::uint64_t wakes = 0;  // the last timer that counts
+        // A claim whose outcome is unknown: asked for again, or withdrawn before anything else.
+        struct unresolved_claim {
+            std::string id;
+            occurrence firing{};
+            nanos until{};
+        };
+        std::optional<unresolved_claim> unresolved{};
+        bool withdrawing = false;
     };
     // A claim on its way, sent again under the same id until it is answered.
     struct errand {
@@ -75,7 +85,7 @@ private:
         nanos sent{};
         nanos first_sent{};
         nanos patient_until{};
-        bool over = false;
+        bool unanswered = false;  // a request under this id may have been granted
     };
     // A command and its guard, which outlive a process that freezes, and no crash.
     struct run {
@@ -96,6 +106,7 @@ private:
     void after(nanos delay, std::function<void()> what);
     void ask(std::function<std::function<void()>()> serve, std::function<void()> unknown);
     bool reachable() const;
+    bool hears() const;
     instant clock() const;
     wall_instant wall() const;
     wall_instant now() const { return wall() - offset_; }
@@ -114,11 +125,19 @@ private:
     // From a wish to a run that is over
     void drive(const std::shared_ptr<track>& which);
     void claim_for(const std::shared_ptr<track>& which, millis patience);
+    bool catches_up(const track& which) const;
+    bool has_been_skipped(const errand& what) const;
+    void leave_skipped(const std::shared_ptr<errand>& what);
     void send(const std::shared_ptr<errand>& what);
     void answered(const std::shared_ptr<errand>& what, const verdict& answer);
+    void run_unless_skipped(const std::shared_ptr<errand>& what, fence_token token);
     void listen(const std::shared_ptr<errand>& what, millis remaining);
     void settle_busy(const std::shared_ptr<errand>& what, const busy& other);
     void unanswered(const std::shared_ptr<errand>& what);
+    void keep(const std::shared_ptr<errand>& what);
+    void withdraw(const std::shared_ptr<track>& which, std::function<void(bool)> then);
+    void withdraw_unwanted(const std::shared_ptr<track>& which);
+    std::string fresh_id();
     void perform(const std::shared_ptr<errand>& what, fence_token token);
     void begun(const std::shared_ptr<run>& one, const beginning& told);
     void renew(const std::shared_ptr<run>& one);
@@ -138,6 +157,7 @@ private:
     double drift_ = 0;
     nanos frozen_until_{};
     nanos cut_until_{};
+    nanos deaf_until_{};
     // The process
     std::uint64_t life_ = 0;
     bool alive_ = false;
@@ -153,6 +173,7 @@ private:
     std::uint64_t looks_ = 0;                // the last timer of keep_time() that counts
     std::optional<wall_instant> first_due_;  // for the bug that looks at it for ever
     wall_instant last_wall_{};
+    wall_instant caught_up_until_{};
     instant last_seen_{};
     struct jump {
         wall_instant from;

@@ -67,12 +67,17 @@ job_plan draw_job(dice& random, const time::zone& where, bool is_long, std::size
 }  // namespace
 
 std::string_view name_of(plant bug) {
-    constexpr std::array names{"none",         "occurrence_unsent",  "used_up_by_grant",
-                               "busy_ends_it", "position_forgotten", "put_back_ignored",
-                               "ahead_kept",   "no_early_guard",     "unguarded",
-                               "skips_untold", "misses_untold",      "pause_unheard",
-                               "orphans_left", "look_again_at_once"};
+    constexpr std::array names{
+        "none",           "occurrence_unsent",  "withdrawn_used_up", "used_up_by_grant",
+        "busy_ends_it",   "position_forgotten", "put_back_ignored",  "ahead_kept",
+        "no_early_guard", "unguarded",          "skips_untold",      "misses_untold",
+        "pause_unheard",  "orphans_left",       "skipped_revived",   "look_again_at_once"};
     return names[static_cast<std::size_t>(bug)];
+}
+
+bool gives_way(const schedule::lane_rules& rules) {
+    return rules.when_running == schedule::overlap::skip &&
+           rules.mode == schedule::remembering::at_most_once;
 }
 
 nanos world_plan::clock_tolerated() const { return has_journal ? seconds{2} : seconds{30}; }

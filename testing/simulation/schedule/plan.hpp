@@ -18,9 +18,10 @@ using schedule::wall_instant;
 // A rule that is broken on purpose: the simulation must find out.
 enum class plant {
     none,
-    occurrence_unsent,   // claims carry no occurrence: the lease alone excludes
-    used_up_by_grant,    // an at-least-once firing counts as done when it is granted
-    busy_ends_it,        // an at-least-once firing that finds its key busy is let go of
+    occurrence_unsent,  // claims carry no occurrence: the lease alone excludes
+    withdrawn_used_up,  // a claim that is given up leaves its occurrence marked, and takes a new id
+    used_up_by_grant,   // an at-least-once firing counts as done when it is granted
+    busy_ends_it,       // an at-least-once firing that finds its key busy is let go of
     position_forgotten,  // a node that starts begins now, whatever was due before
     put_back_ignored,    // a clock that is put back is not noticed
     ahead_kept,          // firings of a clock that ran ahead stay when it is put back
@@ -30,9 +31,13 @@ enum class plant {
     misses_untold,       // nobody says what an outage has cost
     pause_unheard,       // nodes do not look at the board for pauses
     orphans_left,        // nor for runs whose node is gone
+    skipped_revived,     // what others have skipped is run by whoever comes later
     look_again_at_once   // the timer is set to what was due first, not to what is due next
 };
 std::string_view name_of(plant bug);
+
+// Does not wait in line for a busy key: what one node has skipped is skipped for all.
+bool gives_way(const schedule::lane_rules& rules);
 
 struct job_plan {
     job_plan(std::string name, schedule::firing_rule when)

@@ -4,6 +4,7 @@
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl::simulation::schedules {
 namespace {
@@ -18,6 +19,10 @@ constexpr int looks_beside = 300;
 constexpr int steps_at_once = 1000;
 // A wait for a busy key that was under way when the job was paused ends within this.
 constexpr nanos pause_heard_after = schedule::busy_retry_longest + seconds{10};
+// Longer than a node leaves a partition to others, and than a claim is on its way.
+constexpr nanos skip_heard_after = std::chrono::minutes{2};
+constexpr nanos clock_heard_after = std::chrono::hours{2};
+constexpr nanos time_to_ask = seconds{5};
 constexpr nanos for_ever = nanos::max();
 
 std::string text_of(occurrence firing) {
@@ -28,8 +33,8 @@ std::string text_of(occurrence firing) {
 
 std::string_view name_of(law which) {
     constexpr std::array<std::string_view, laws> names{
-        "runs_once", "one_at_a_time", "none_forgotten", "on_time",
-        "completed", "not_early",     "paused_rests",   "no_spin"};
+        "runs_once", "one_at_a_time", "none_forgotten", "on_time", "completed",
+        "not_early", "paused_rests",  "skipped_rests",  "no_spin"};
     return names[static_cast<std::size_t>(which)];
 }
 
@@ -81,20 +86,49 @@ void referee::on_grant(const std::string& key, std::optional<occurrence> firing)
         broken(law::not_early, key + " was granted for " + text_of(*firing));
 }
 
+void referee::on_granted(const std::string& key, occurrence firing, std::size_t node, bool lives,
+                         bool hears) {
+    auto& history = keys_[key].firings[number(firing)];
+    if (history.grants == 1) history.unheard = !hears;
+    history.granted_to = node;
+    history.lost = history.lost || !lives;
+}
+
+void referee::on_death(std::size_t node) {
+    for (auto& [key, seen] : keys_)
+        for (auto& [firing, history] : seen.firings)
+            if (history.grants > 0 && history.begins == 0 && history.granted_to == node)
+                history.lost = true;
+}
+
+void referee::on_too_late(const std::string& key, occurrence firing) {
+    keys_[key].firings[number(firing)].lost = true;
+}
+
 void referee::on_free(const std::string& key) {
     auto& seen = keys_[key];
     if (!seen.holdings.empty() && seen.holdings.back().to == for_ever)
         seen.holdings.back().to = time_.now();
 }
 
+void referee::on_remembered(const std::string& key, occurrence firing) {
+    auto& first = keys_[key].remembered;
+    if (!first || number(firing) < number(*first)) first = firing;
+}
+
 void referee::on_begin(const std::string& key, occurrence firing, std::size_t job,
                        std::size_t node) {
     happened(fact::runs);
-    note("begin ", key, " ", text_of(firing));
+    note("begin ", key, " ", text_of(firing), " on node ", node);
     auto& seen = keys_[key];
     auto& history = seen.firings[number(firing)];
     history.node = node;
     if (++history.begins > 1) happened(fact::taken_up);
+    const bool was_skipped = history.begins == 1 && history.skipped &&
+                             time_.now() - history.skipped_at > skip_heard_after;
+    if (was_skipped && plan_.has_journal && gives_way(plan_.jobs[job].rules) &&
+        time_.now() - stepped_at_ > clock_heard_after)
+        broken(law::skipped_rests, key + " began " + text_of(firing) + ", which was skipped");
     if (history.begins > 1 && plan_.jobs[job].rules.mode == schedule::remembering::at_most_once)
         broken(law::runs_once, key + " began " + text_of(firing) + " again");
     if (++seen.running > 1) broken(law::one_at_a_time, key + " runs twice");
@@ -121,7 +155,8 @@ void referee::on_end(const std::string& key, occurrence firing, bool completed) 
 void referee::on_skip(const std::string& key, occurrence firing, schedule::skip_reason why) {
     using schedule::skip_reason;
     note("skipped ", key, " ", text_of(firing), ": ", schedule::text_of(why));
-    keys_[key].firings[number(firing)].skipped = true;
+    auto& history = keys_[key].firings[number(firing)];
+    if (!std::exchange(history.skipped, true)) history.skipped_at = time_.now();
     if (why == skip_reason::overlap) happened(fact::skipped_overlap);
     if (why == skip_reason::too_late) {
         happened(fact::skipped_late);
@@ -209,20 +244,31 @@ bool referee::paused_within(std::size_t job, std::size_t node, nanos from, nanos
     });
 }
 
-// Whether a later firing was granted before the node that had begun this one could ask again: only
-// a journal remembers those.
+// Whether a later firing was granted before the node that had begun this one could ask again, or
+// while it was away: only a journal remembers those.
 bool referee::overtaken(const key_history& seen, occurrence firing) const {
-    const auto& history = seen.firings.at(number(firing));
+    const auto found = seen.firings.find(number(firing));
+    if (found == seen.firings.end()) return false;
+    const auto& history = found->second;
     auto back = for_ever;
     for (const auto& one : healthy_[history.node])
         if (one.to > history.broken_at)
             back = std::min(back, std::max(one.from, history.broken_at));
-    const auto asks_again = back == for_ever ? back : back + seconds{5};
-    return std::any_of(
-        seen.firings.upper_bound(number(firing)), seen.firings.end(), [&](const auto& later) {
-            return later.second.grants > 0 && later.second.first_grant > history.first_grant &&
-                   later.second.first_grant < asks_again;
-        });
+    const auto asks_again = back == for_ever ? back : back + time_to_ask;
+    // It asked, found the key busy with another firing, and was not there when that ended.
+    const auto missed_its_turn = [&](nanos when) {
+        const auto& all = healthy_[history.node];
+        return held_within(seen, firing, asks_again, asks_again) &&
+               std::none_of(all.begin(), all.end(), [&](const interval& one) {
+                   return one.from <= when - time_to_ask && one.to >= when;
+               });
+    };
+    return std::any_of(seen.firings.upper_bound(number(firing)), seen.firings.end(),
+                       [&](const auto& later) {
+                           const auto when = later.second.first_grant;
+                           return later.second.grants > 0 && when > history.first_grant &&
+                                  (when < asks_again || missed_its_turn(when));
+                       });
 }
 
 // Whether one before this firing had begun by then, and was not over.
@@ -249,13 +295,13 @@ void referee::check_firing(std::size_t job, const std::string& key, occurrence f
     const auto found = seen.firings.find(number(firing));
     const auto history = found == seen.firings.end() ? firing_history{} : found->second;
     const bool told = history.skipped || missed_[job].contains(number(firing));
-    const bool begun = history.grants > 0;
+    // A grant that nobody acts upon is no beginning, unless who was granted it could not.
+    const bool begun = history.begins > 0 || history.lost;
 
-    // Without a journal nobody knows since when there is a schedule, until it has run.
+    // Without a journal nobody knows since when there is a schedule, until the store knows of a
+    // run.
     const bool known =
-        plan_.has_journal ||
-        std::any_of(seen.firings.begin(), seen.firings.lower_bound(number(firing)),
-                    [](const auto& earlier) { return earlier.second.completed.has_value(); });
+        plan_.has_journal || (seen.remembered && number(*seen.remembered) < number(firing));
     // With a journal it is taken up again. Without one a node that starts knows only what is due
     // now, and says what it has missed.
     const bool missed = missed_[job].contains(number(firing));
@@ -285,7 +331,7 @@ void referee::check_firing(std::size_t job, const std::string& key, occurrence f
     if (needed && tells && !begun && !told)
         broken(law::none_forgotten,
                key + " did not run " + text_of(firing) + ", and nobody says so");
-    if (prompt && (!begun || history.first_grant > at + patience))
+    if (prompt && !history.unheard && (!begun || history.first_grant > at + patience))
         broken(law::on_time, key + " did not run " + text_of(firing) + " in time");
 }
 

@@ -25,9 +25,10 @@ enum class law {
     completed,       // an at-least-once firing that began is completed in the end, or told of
     not_early,       // nothing is granted long before it is due
     paused_rests,    // a paused job begins nothing
+    skipped_rests,   // a firing that was told as skipped long ago does not begin
     no_spin          // nobody looks at its timetable more often than there is something to see
 };
-constexpr std::size_t laws = 8;
+constexpr std::size_t laws = 9;
 std::string_view name_of(law which);
 
 // What must have happened in some seed, or it has not been tested.
@@ -67,13 +68,24 @@ public:
     const std::optional<std::string>& verdict() const { return verdict_; }
 
     void on_grant(const std::string& key, std::optional<occurrence> firing);
+    // To whom: a grant that comes to a node which has died is lost with it, and one that is not
+    // heard of keeps the others from running it.
+    void on_granted(const std::string& key, occurrence firing, std::size_t node, bool lives,
+                    bool hears);
+    // What was granted to a node and had not begun when it died, or when its lease ended.
+    void on_death(std::size_t node);
+    void on_too_late(const std::string& key, occurrence firing);
     void on_free(const std::string& key);
+    // By the store, as done: this is the last one.
+    void on_remembered(const std::string& key, occurrence firing);
     void on_begin(const std::string& key, occurrence firing, std::size_t job, std::size_t node);
     void on_end(const std::string& key, occurrence firing, bool completed);
     void on_skip(const std::string& key, occurrence firing, schedule::skip_reason why);
     void on_missed(std::size_t job, wall_instant latest, std::uint64_t count);
     void on_health(std::size_t node, bool healthy);
     void on_pause(std::size_t job, bool paused);
+    // A wall clock that is wrong makes what is late look as if it were on time.
+    void on_clock_step() { stepped_at_ = time_.now(); }
     // A node looks at its timetable. False: it has done so far too often.
     bool on_look(std::size_t node);
     // A lane is asked what to do next. False: that has gone on without end, in one instant.
@@ -107,7 +119,11 @@ private:
         std::size_t node = 0;  // where it began last
         std::optional<nanos> completed{};
         bool skipped = false;  // for whatever reason
+        nanos skipped_at{};    // the first time
         bool late = false;     // because it was too late
+        std::size_t granted_to = 0;
+        bool unheard = false;  // the first grant's answer was lost
+        bool lost = false;     // granted to a node that died, or lost the lease, before it began
     };
     struct holding {
         nanos from;
@@ -118,6 +134,7 @@ private:
         std::map<std::int64_t, firing_history> firings;
         std::vector<holding> holdings;
         int running = 0;
+        std::optional<occurrence> remembered{};  // the first one that was
     };
     struct looks {
         nanos since{};
@@ -143,6 +160,7 @@ private:
     std::vector<std::vector<interval>> healthy_;        // for each node
     std::vector<std::vector<interval>> paused_;         // for each job
     std::vector<looks> looks_;
+    nanos stepped_at_{};
     std::array<std::optional<std::string>, laws> first_{};
     std::optional<std::string> verdict_;
     std::deque<std::string> trace_;

@@ -66,9 +66,11 @@ void strike(world& all) {
         victim.crash(draw_outage(all));
     } else if (chance < 0.4) {
         victim.freeze(draw_outage(all));
-    } else if (chance < 0.55) {
-        victim.cut(draw_outage(all));
-    } else if (chance < 0.65) {
+    } else if (chance < 0.5) {
+        victim.cut(draw_outage(all), node::direction::both);
+    } else if (chance < 0.6) {
+        victim.cut(draw_outage(all), node::direction::answers);
+    } else if (chance < 0.68) {
         take_store_down(all);
     } else if (chance < 0.8) {
         disturb_clock(all, victim);

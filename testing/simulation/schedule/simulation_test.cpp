@@ -81,6 +81,7 @@ TEST_P(PlantedScheduleBug, IsFound) {
 
 INSTANTIATE_TEST_SUITE_P(Simulation, PlantedScheduleBug,
                          testing::Values(planting{plant::occurrence_unsent, law::runs_once},
+                                         planting{plant::withdrawn_used_up, law::none_forgotten},
                                          planting{plant::used_up_by_grant, law::completed},
                                          planting{plant::busy_ends_it, law::completed},
                                          planting{plant::position_forgotten, law::none_forgotten},
@@ -92,6 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Simulation, PlantedScheduleBug,
                                          planting{plant::misses_untold, law::none_forgotten},
                                          planting{plant::pause_unheard, law::paused_rests},
                                          planting{plant::orphans_left, law::completed},
+                                         planting{plant::skipped_revived, law::skipped_rests},
                                          planting{plant::look_again_at_once, law::no_spin}),
                          [](const auto& one) { return std::string{name_of(one.param.bug)}; });
 

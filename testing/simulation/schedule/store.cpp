@@ -21,11 +21,12 @@ verdict shared_store::acquire(const claim& wanted) {
     auto answer = rules::acquire(state, wanted, now(), skew);
     if (std::holds_alternative<grant>(answer) && state.holder != before.holder)
         judge_.on_grant(wanted.key, wanted.firing);
+    if (state.last_done) judge_.on_remembered(wanted.key, *state.last_done);
     return answer;
 }
 
-void shared_store::withdraw(const std::string& key, const std::string& id) {
-    if (rules::withdraw(keys_[key], id, now())) changed(key);
+void shared_store::withdraw(const withdrawal& given_up) {
+    if (rules::withdraw(keys_[given_up.key], given_up, now()).was_holder) changed(given_up.key);
 }
 
 bool shared_store::renew(const std::string& key, fence_token token, millis ttl) {
@@ -39,7 +40,10 @@ bool shared_store::renew(const std::string& key, fence_token token, millis ttl) 
 void shared_store::release(const std::string& key, fence_token token,
                            std::optional<occurrence> done) {
     const farewell how{millis{0}, done};
-    if (rules::release(keys_[key], token, how, now()).was_holder) changed(key);
+    auto& state = keys_[key];
+    const bool was_holder = rules::release(state, token, how, now()).was_holder;
+    if (state.last_done) judge_.on_remembered(key, *state.last_done);
+    if (was_holder) changed(key);
 }
 
 std::optional<occurrence> shared_store::last_done(const std::string& key) const {

@@ -46,7 +46,7 @@ public:
 
     // Leases
     verdict acquire(const claim& wanted);
-    void withdraw(const std::string& key, const std::string& id);
+    void withdraw(const withdrawal& given_up);
     bool renew(const std::string& key, fence_token token, millis ttl);
     void release(const std::string& key, fence_token token, std::optional<occurrence> done);
     std::optional<occurrence> last_done(const std::string& key) const;

@@ -1,0 +1,39 @@
+#include "base/argument_rule.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pawl::base {
+namespace {
+
+using words = std::vector<std::string>;
+
+// What nobody has allowed is refused: an argument may be an option that runs another command.
+TEST(ArgumentRule, NoneIsAllowedUnlessTheConfigurationSaysSo) {
+    EXPECT_EQ(argument_fault({}, "backup", {}), std::nullopt);
+    EXPECT_EQ(argument_fault({}, "backup", {"--checkpoint-action=exec=sh"}),
+              "no arguments are allowed for job 'backup' (arguments = false in its configuration)");
+    EXPECT_EQ(argument_fault({.any = true}, "backup", {"-x", ""}), std::nullopt);
+}
+
+// Each has to match as a whole, so that an allowed one is no cover for another.
+TEST(ArgumentRule, EachArgumentMatchesAPatternAsAWhole) {
+    const argument_rule rule{.patterns = {"--day=[0-9]*", "full", "/srv/*.csv"}};
+    for (const auto& fine : words{"--day=7", "full", "/srv/a/b.csv"})
+        EXPECT_EQ(argument_fault(rule, "j", {fine}), std::nullopt) << fine;
+    for (const auto& bad : words{"--day=", "--day", "fuller", " full", "", "-full", "/etc/a.csv"})
+        EXPECT_TRUE(argument_fault(rule, "j", {"full", bad})) << bad;
+    EXPECT_TRUE(argument_fault(rule, "j", {std::string{"full\0x", 6}}));
+    EXPECT_EQ(argument_fault(rule, "j", {"full", "\x1b[2J"}),
+              "argument '?[2J' is not allowed for job 'j'; expected '--day=[0-9]*' or 'full' or "
+              "'/srv/*.csv'");
+}
+
+// What is written down of them can be read back, and takes no terminal over.
+TEST(ArgumentRule, ArgumentsAreShownAsAShellWouldTakeThem) {
+    EXPECT_EQ(quoted_words({}), "");
+    EXPECT_EQ(quoted_words({"--day=7", "", "it's two words", "\x1b[2J"}),
+              "'--day=7' '' 'it'\\''s two words' '?[2J'");
+}
+
+}  // namespace
+}  // namespace pawl::base

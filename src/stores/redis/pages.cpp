@@ -1,0 +1,35 @@
+#include "stores/redis/pages.hpp"
+
+#include <utility>
+
+namespace pawl::redis {
+
+std::optional<std::string> end_of_prefix(std::string prefix) {
+    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+    if (prefix.empty()) return std::nullopt;
+    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+    return prefix;
+}
+
+bool merge_pages(std::vector<page>& read, std::size_t limit, page& merged) {
+    for (;;) {
+        page* smallest = nullptr;
+        for (auto& one : read) {
+            if (one.records.empty()) {
+                if (!one.next.empty()) return false;
+                continue;
+            }
+            if (smallest == nullptr || one.records.back().key < smallest->records.back().key)
+                smallest = &one;
+        }
+        if (smallest == nullptr) return true;
+        if (merged.records.size() == limit) {
+            merged.next = merged.records.back().key;
+            return true;
+        }
+        merged.records.push_back(std::move(smallest->records.back()));
+        smallest->records.pop_back();
+    }
+}
+
+}  // namespace pawl::redis
