@@ -2,6 +2,7 @@
 
 #include "agent/plans.hpp"
 #include "time/clocks.hpp"
+#include "time/zone.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -72,12 +73,25 @@ private:
     std::shared_ptr<schedule::dispatch_observer> other_;
 };
 
+std::shared_ptr<const command_surroundings> surroundings_of(const agent_parts& parts) {
+    auto around =
+        std::make_shared<command_surroundings>(parts.core->loop(), *parts.guards, parts.stores);
+    around->inspect = [store = parts.core->running()->shared_store()](std::string key) {
+        return store->inspect(std::move(key));
+    };
+    around->check_fence = [store = parts.core->running()->shared_store()](
+                              std::string resource, fence_token token, fence_rule rule) {
+        return store->fence(std::move(resource), token, rule);
+    };
+    return around;
+}
+
 }  // namespace
 
 agent::agent(agent_parts made_of)
     : parts_{std::move(made_of)},
       loop_{parts_.core->loop()},
-      around_{std::make_shared<command_surroundings>(loop_, *parts_.guards, parts_.stores)},
+      around_{surroundings_of(parts_)},
       notice_{std::make_shared<const systemd_notice>()},
       configured_{parts_.configured} {}
 
@@ -116,6 +130,10 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
     boost::asio::co_spawn(me.loop_.get_executor(), watch_file(self), boost::asio::detached);
     boost::asio::co_spawn(me.loop_.get_executor(), systemd_notice::keep_alive(me.notice_, me.loop_),
                           boost::asio::detached);
+    if (me.parts_.guards->folder().empty())
+        me.say(tone::warn,
+               "no folder for sockets can be made in RUNTIME_DIRECTORY, TMPDIR or "
+               "/tmp: commands cannot save checkpoints");
     me.say(tone::info, "node '" + me.configured_.agent.name + "' begins with " +
                            std::to_string(me.configured_.jobs.size()) + " jobs");
     auto running = schedule::dispatcher::run(me.dispatcher_, me.stop_.get_token(),
@@ -174,6 +192,7 @@ condition agent::look() const {
     seen.draining = stop_.stop_requested();
     if (!dispatcher_) return seen;
     seen.ready = dispatcher_->is_ready();
+    seen.knows_pauses = dispatcher_->knows_pauses();
     seen.running = dispatcher_->running();
     for (const auto& job : configured_.jobs)
         if (const auto next = dispatcher_->next_firing(job.name))
@@ -194,7 +213,12 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
     me.notice_->reloading(time::monotonic_now());
     do {
         me.reload_again_ = false;
-        auto reading = me.loop_.run_blocking(me.parts_.read_again);
+        // Who names a zone in the file has it as tzdata says by now.
+        const auto read_again = [read = me.parts_.read_again] {
+            time::zone::reload();
+            return read();
+        };
+        auto reading = me.loop_.run_blocking(read_again);
         auto read = co_await std::move(reading);
         auto faults = config::describe(read);
         if (read.usable()) {

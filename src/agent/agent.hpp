@@ -40,6 +40,7 @@ struct agent_parts {
 // How it stands at one moment.
 struct condition {
     bool ready = false;
+    bool knows_pauses = true;
     bool draining = false;
     std::size_t running = 0;
     std::size_t running_max = 0;

@@ -20,6 +20,7 @@ inline config::job_settings job_of(std::vector<std::string> command) {
     job.name = "trial";
     job.command = std::move(command);
     job.grace = millis{30'000};
+    job.arguments.any = true;
     return job;
 }
 
@@ -87,6 +88,11 @@ public:
     void surround_with(addresses stores, millis lock_delay) {
         auto other = std::make_shared<command_surroundings>(*loop_, launcher_, std::move(stores));
         other->lock_delay = lock_delay;
+        around_ = std::move(other);
+    }
+    void check_fences_by(decltype(run_verbs::check_fence) check) {
+        auto other = std::make_shared<command_surroundings>(*loop_, launcher_, addresses{});
+        other->check_fence = std::move(check);
         around_ = std::move(other);
     }
     const exec::launcher& guards() const { return launcher_; }

@@ -3,6 +3,8 @@
 #include "base/ensure.hpp"
 #include "base/text.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <fcntl.h>
@@ -135,13 +137,28 @@ command_body::command_body(std::shared_ptr<const command_surroundings> around,
 
 awaitable<body_result> command_body::run(run_order order) {
     if (stopped_) co_return never_began();
+    // Whoever asked may have gone by an older configuration, or by none.
+    if (auto fault = base::argument_fault(job_->arguments, job_->name, order.arguments))
+        co_return failed(std::move(*fault));
+    run_verbs verbs{order.save, around_->check_fence};
+    who_ = {order.run_id, order.token};
+    key_ = order.key;
     auto finding_out = resolve(around_, job_, std::move(order));
     resolved_command wanted = co_await std::move(finding_out);
     if (stopped_) co_return never_began();
     if (wanted.has_error()) co_return failed(wanted.error());
+    open_socket(std::move(verbs), *wanted);
     auto running = run_command(std::move(*wanted));
     body_result how = co_await std::move(running);
     co_return how;
+}
+
+void command_body::open_socket(run_verbs verbs, exec::command& wanted) {
+    std::optional<uid_t> user;
+    if (wanted.user) user = wanted.user->user;
+    socket_ = run_socket::open(around_->loop.get_executor(), around_->guards.folder(), who_,
+                               std::move(verbs), user);
+    set_variable(wanted.environment, "PAWL_RUN_SOCKET", socket_ ? socket_->path() : "");
 }
 
 awaitable<body_result> command_body::run_command(exec::command wanted) {
@@ -170,6 +187,7 @@ awaitable<body_result> command_body::run_command(exec::command wanted) {
     const exec::exit_status status = co_await std::move(waiting);
     auto finishing = output_.finish();
     co_await std::move(finishing);
+    socket_.reset();
     co_return ended(status);
 }
 
@@ -194,6 +212,17 @@ void command_body::stop(stop_cause why) {
     // Also when it was told before: a lease that is lost leaves less time than a cancellation. The
     // guard keeps to the earliest.
     if (child_) child_->stop(grace_for(why));
+    if (child_ && why == stop_cause::lost && around_->inspect)
+        boost::asio::co_spawn(around_->loop.get_executor(), hurry(shared_from_this()),
+                              boost::asio::detached);
+}
+
+awaitable<void> command_body::hurry(std::shared_ptr<command_body> self) {
+    auto& me = *self;
+    auto asking = grace_after_loss(me.around_->inspect, me.key_, me.who_.token,
+                                   me.grace_for(stop_cause::lost));
+    const millis grace = co_await std::move(asking);
+    me.child_->stop(grace);
 }
 
 millis command_body::grace_for(stop_cause why) const {

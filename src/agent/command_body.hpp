@@ -5,7 +5,9 @@
 #pragma once
 
 #include "agent/environment.hpp"
+#include "agent/lost_grace.hpp"
 #include "agent/output_collector.hpp"
+#include "agent/run_socket.hpp"
 #include "agent/user_directory.hpp"
 #include "config/settings.hpp"
 #include "exec/child.hpp"
@@ -31,9 +33,12 @@ struct command_surroundings {
     const exec::launcher& guards;
     user_directory users;
     addresses stores;
-    // A job whose lease was lost has this long at most, whatever its grace: an evicted key stays
-    // held by nobody for as long.
-    millis lock_delay{10'000};
+    // Of the store; empty: what it says of a key that was lost is not known.
+    lease_reader inspect{};
+    // By which a run checks fences; empty: it cannot.
+    decltype(run_verbs::check_fence) check_fence{};
+    // A job whose lease was lost has this long at most, whatever its grace.
+    millis lock_delay = forced_release_grace_max;
 };
 
 // The command with everything found out that can be without running it; else why it cannot run, in
@@ -43,7 +48,8 @@ boost::asio::awaitable<resolved_command> resolve(std::shared_ptr<const command_s
                                                  std::shared_ptr<const config::job_settings> job,
                                                  schedule::run_order order);
 
-class command_body final : public schedule::body {
+class command_body final : public schedule::body,
+                           public std::enable_shared_from_this<command_body> {
 public:
     command_body(std::shared_ptr<const command_surroundings> around,
                  std::shared_ptr<const config::job_settings> job, schedule::output_sink sink);
@@ -53,7 +59,10 @@ public:
     void stop(schedule::stop_cause why) override;
 
 private:
+    void open_socket(run_verbs verbs, exec::command& wanted);
     boost::asio::awaitable<schedule::body_result> run_command(exec::command wanted);
+    // Cuts the grace of a command whose lease was lost to what the store says.
+    static boost::asio::awaitable<void> hurry(std::shared_ptr<command_body> self);
     int make_child();
     schedule::body_result ended(const exec::exit_status& status) const;
     schedule::body_result never_began() const;
@@ -64,8 +73,11 @@ private:
     std::shared_ptr<const config::job_settings> job_;
 
     output_collector output_;
+    run_mark who_;     // from when it runs
+    std::string key_;  // of its lease
     exec::limits limits_{};
     std::optional<schedule::stop_cause> stopped_;  // the first cause
+    std::unique_ptr<run_socket> socket_;  // null before it runs, and where none can be made
     // From when it is given to its guard. Not before: each has descriptors, which may run out.
     std::optional<exec::child> child_;
 };

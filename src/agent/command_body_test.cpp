@@ -73,6 +73,20 @@ TEST(CommandBody, ArgumentsOfTheRunAreAppendedAndStdinIsEmpty) {
     EXPECT_EQ(ended.output, "own first two words\n");
 }
 
+// Whoever writes a trigger past the API and the command line still has to do with the job.
+TEST(CommandBody, ArgumentsThatTheJobDoesNotAllowRunNothing) {
+    body_trial house;
+    auto job = shell("echo ran");
+    job.arguments = {.patterns = {"--day=*"}};
+    EXPECT_EQ(house.run(job, order_of({"--day=1"})).output, "ran\n");
+    const auto refused = house.run(job, order_of({"--day=1", "--checkpoint-action=exec=sh"}));
+    EXPECT_FALSE(refused.how.succeeded);
+    EXPECT_EQ(refused.how.reason,
+              "argument '--checkpoint-action=exec=sh' is not allowed for job 'trial'; expected "
+              "'--day=*'");
+    EXPECT_EQ(refused.output, "");
+}
+
 // The variables of the run arrive, with the job's env and secrets, and with both URLs.
 TEST(CommandBody, TheCommandSeesItsRunAndItsVariables) {
     body_trial house;
@@ -82,6 +96,7 @@ TEST(CommandBody, TheCommandSeesItsRunAndItsVariables) {
         "echo $PAWL_STORE $PAWL_JOURNAL");
     job.env = {{"MODE", "full"}};
     job.secrets = {{"SECRET", "hunter2"}};
+    job.store_access = true;
     EXPECT_EQ(house.run(job).output,
               "trial job/trial 42 full hunter2\nsqlite:/tmp/leases.db sqlite:/tmp/runs.db\n");
 }

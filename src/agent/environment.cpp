@@ -1,6 +1,7 @@
 #include "agent/environment.hpp"
 
 #include "base/text.hpp"
+#include "base/url.hpp"
 #include "time/rfc3339.hpp"
 
 #include <unistd.h>
@@ -19,9 +20,15 @@ using std::string_view;
 using variables = std::map<std::string, std::string, std::less<>>;
 
 // What the service manager, or whoever holds a token, has told the agent and nobody else.
-constexpr std::array<string_view, 6> private_names{"NOTIFY_SOCKET",         "CREDENTIALS_DIRECTORY",
-                                                   "JOURNAL_STREAM",        "MEMORY_PRESSURE_WATCH",
-                                                   "MEMORY_PRESSURE_WRITE", "PAWL_TOKEN"};
+constexpr std::array<string_view, 9> private_names{"NOTIFY_SOCKET",
+                                                   "CREDENTIALS_DIRECTORY",
+                                                   "JOURNAL_STREAM",
+                                                   "MEMORY_PRESSURE_WATCH",
+                                                   "MEMORY_PRESSURE_WRITE",
+                                                   "PAWL_TOKEN",
+                                                   "PAWL_STORE",
+                                                   "PAWL_JOURNAL",
+                                                   "PAWL_RUN_SOCKET"};
 constexpr std::array<string_view, 2> private_prefixes{"WATCHDOG_", "LISTEN_"};
 
 // As a login would set it.
@@ -92,6 +99,10 @@ std::string absolute_url(const std::string& url) {
     return url;
 }
 
+std::string url_for_command(const std::string& url) {
+    return base::without_secrets(absolute_url(url));
+}
+
 std::vector<std::string> environment_of(const config::job_settings& job,
                                         const schedule::run_order& order, const exec::account& who,
                                         ground from, const addresses& where) {
@@ -99,8 +110,10 @@ std::vector<std::string> environment_of(const config::job_settings& job,
     for (const auto& one : job.env) all[one.name] = one.value;
     for (const auto& one : job.secrets) all[one.name] = one.value;
     add_run(all, order);
-    if (!where.store.empty()) all["PAWL_STORE"] = absolute_url(where.store);
-    if (!where.journal.empty()) all["PAWL_JOURNAL"] = absolute_url(where.journal);
+    if (job.store_access) {
+        all["PAWL_STORE"] = url_for_command(where.store);
+        all["PAWL_JOURNAL"] = url_for_command(where.journal);
+    }
     std::vector<std::string> texts;
     texts.reserve(all.size());
     for (const auto& [name, value] : all) texts.push_back(name + '=' + value);

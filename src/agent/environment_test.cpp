@@ -39,14 +39,16 @@ TEST(Environment, TellsTheCommandOfItsRun) {
     order.trigger = "schedule";
     order.owner = "node-a:1";
     order.node = "node-a";
-    const auto all =
-        environment_of({}, order, {}, ground::clean, {"redis://r/1", "postgresql://p/pawl"});
+    config::job_settings job;
+    job.store_access = true;
+    const auto all = environment_of(job, order, {}, ground::clean,
+                                    {"redis://u:hunter2@r/1", "postgresql://p/pawl?password=x"});
     for (const char* expected :
          {"PAWL_RUN_ID=run-7", "PAWL_JOB=report", "PAWL_KEY=job/report/3",
           "PAWL_IDEMPOTENCY_KEY=report/3/1792490400000", "PAWL_CHECKPOINT=row 17\nof 40",
           "PAWL_PARTITION=3", "PAWL_PARTITION_COUNT=8", "PAWL_FENCE_TOKEN=9",
           "PAWL_OCCURRENCE=2026-10-20T10:00:00.250Z", "PAWL_ATTEMPT=2", "PAWL_TRIGGER=schedule",
-          "PAWL_OWNER=node-a:1", "PAWL_NODE=node-a", "PAWL_STORE=redis://r/1",
+          "PAWL_OWNER=node-a:1", "PAWL_NODE=node-a", "PAWL_STORE=redis://u@r/1",
           "PAWL_JOURNAL=postgresql://p/pawl"})
         EXPECT_THAT(all, Contains(expected).Times(1));
 }
@@ -56,7 +58,22 @@ TEST(Environment, WhatTheRunDoesNotHaveIsEmpty) {
     const auto all = environment_of({}, {}, {}, ground::clean, {});
     for (const char* expected : {"PAWL_OCCURRENCE=", "PAWL_FENCE_TOKEN=", "PAWL_CHECKPOINT="})
         EXPECT_THAT(all, Contains(expected).Times(1));
-    EXPECT_THAT(all, Not(Contains(StartsWith("PAWL_STORE"))));
+}
+
+// Whoever has the store's address and password has every lease, and by the agent's journal every
+// job: neither the agent's own variables nor its configuration hand them to a command unasked.
+TEST(Environment, TheStoreIsNotHandedOverUnasked) {
+    setenv("PAWL_STORE", "redis://u:hunter2@r/1", 1);
+    setenv("PAWL_JOURNAL", "postgresql://u:hunter2@p/pawl", 1);
+    const addresses where{"redis://u:hunter2@r/1", "postgresql://u:hunter2@p/pawl"};
+    for (const auto from : {ground::clean, ground::inherited}) {
+        const auto all = environment_of({}, {}, {}, from, where);
+        EXPECT_THAT(all, Not(Contains(StartsWith("PAWL_STORE"))));
+        EXPECT_THAT(all, Not(Contains(StartsWith("PAWL_JOURNAL"))));
+        EXPECT_THAT(all, Not(Contains(HasSubstr("hunter2"))));
+    }
+    unsetenv("PAWL_STORE");
+    unsetenv("PAWL_JOURNAL");
 }
 
 // What the service manager has told the agent, and its token, are the agent's alone.

@@ -68,6 +68,10 @@ json::object describe(const config::job_settings& job) {
     json::array command;
     for (const auto& word : job.command) command.emplace_back(word);
     what["command"] = std::move(command);
+    what["arguments"] = job.arguments.any;
+    if (!job.arguments.patterns.empty())
+        what["arguments"] =
+            json::array(job.arguments.patterns.begin(), job.arguments.patterns.end());
     what["env"] = names_of(job);
     if (!job.working_directory.empty()) what["working_directory"] = job.working_directory;
     if (!job.user.empty()) what["user"] = job.user;

@@ -1,6 +1,7 @@
 #include "exec/child.hpp"
 
 #include "base/ensure.hpp"
+#include "exec/pidfd.hpp"
 #include "exec/terminal.hpp"
 #include "exec/wire.hpp"
 #include "net/boot_timer.hpp"
@@ -9,12 +10,15 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cerrno>
@@ -35,6 +39,7 @@ struct child::state : std::enable_shared_from_this<state> {
     instant kill_at = instant::max();
     pid_t pid = 0;
     pid_t guard = 0;
+    std::array<descriptor, lives_in_report> lives;  // pidfds of the command and of the guard
     bool over = false;
     bool expired = false;  // kill_at came before the guard had answered
     // Whether it is a job of somebody's terminal, and whether it has the terminal at the moment.
@@ -54,6 +59,7 @@ struct child::state : std::enable_shared_from_this<state> {
     void tell_what_is_due();
     void finish();
     void strike();
+    awaitable<void> bury();
     void give_back_terminal();
     void pause_with_it(int signal);
     static awaitable<void> watch(std::shared_ptr<state> self);
@@ -63,6 +69,16 @@ namespace {
 
 std::int64_t since_boot(instant when) {
     return std::chrono::nanoseconds{when.time_since_epoch()}.count();
+}
+
+// Between two looks at whether what was killed is dead.
+constexpr millis bury_interval{5};
+
+// Where the kernel gave no pidfd, nothing else is known.
+bool lives_on(const descriptor& pidfd) {
+    if (!pidfd.is_open()) return true;
+    pollfd source{pidfd.get(), POLLIN, 0};
+    return poll(&source, 1, 0) == 0;
 }
 
 exit_status to_status(const report& news) {
@@ -79,6 +95,8 @@ exit_status to_status(const report& news) {
 }  // namespace
 
 std::optional<spawn_fault> child::state::start(const command& wanted, const limits& until) {
+    if (lease_clock::now() >= std::min(until.stop_at, until.kill_at))
+        return spawn_fault{stage::guard, ETIMEDOUT};
     for (const int stream : wanted.streams) {
         if (fcntl(stream, F_GETFD) < 0) return spawn_fault{stage::guard, errno};
     }
@@ -111,7 +129,10 @@ awaitable<std::optional<report>> child::state::next_report() {
     for (;;) {
         if (!socket.is_open()) co_return std::nullopt;
         report news{};
-        const arrival came = receive(socket.native_handle(), news);
+        std::array<descriptor, lives_in_report> beside;
+        const arrival came = receive(socket.native_handle(), news, beside);
+        if (came == arrival::message && news.kind == report_kind::running)
+            lives = std::move(beside);
         if (came == arrival::message) co_return news;
         if (came == arrival::closed) co_return std::nullopt;
         boost::system::error_code error;
@@ -160,6 +181,8 @@ void child::state::tell_what_is_due() {
 void child::state::finish() {
     if (over) return;
     over = true;
+    if (guard > 0) from.remove_guard(guard);
+    for (descriptor& one : lives) one.close();
     boost::system::error_code ignored;
     socket.close(ignored);
     watchdog.wake();
@@ -182,11 +205,25 @@ void child::state::pause_with_it(int signal) {
     if (give_terminal(pid)) now_at = placement::foreground;
 }
 
-// For a guard that is dead or frozen. A frozen one has not waited for the command, so that the
-// command's number is still its own.
+// For a guard that is dead or frozen. While the guard is there, the command's number is its own:
+// the guard waits for the command last, and only once we have hung up. Without the guard it is as
+// long as the command lives; what else there is of the group is the launcher's to kill.
 void child::state::strike() {
-    if (pid > 0) kill(-pid, SIGKILL);
-    if (guard > 0) kill(guard, SIGCONT);
+    if (pid > 0 && (lives_on(lives[1]) || lives_on(lives[0]))) kill(-pid, SIGKILL);
+    if (lives[1].is_open()) signal_pidfd(lives[1], SIGCONT);
+}
+
+// Guard and launcher are dead, so that all that they watched over has become ours, or does when its
+// own parent dies.
+awaitable<void> child::state::bury() {
+    if (guard > 0) from.remove_guard(guard);
+    boost::asio::steady_timer pause{socket.get_executor()};
+    while (from.strike_at_orphans()) {
+        pause.expires_after(bury_interval);
+        boost::system::error_code ended;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
+        co_await pause.async_wait(token);
+    }
 }
 
 awaitable<void> child::state::watch(std::shared_ptr<state> self) {
@@ -230,10 +267,16 @@ awaitable<std::optional<spawn_fault>> child::spawn(command wanted, limits until)
     if (first && first->kind == report_kind::running) {
         me->pid = first->pid;
         me->guard = first->guard;
+        me->from.add_guard(me->guard);
         co_return std::nullopt;
     }
+    // It may have begun to run before its guard was killed.
+    if (!first && !me->over && !me->expired && !me->from.is_alive()) {
+        auto burying = me->bury();
+        co_await std::move(burying);
+    }
     me->finish();
-    if (!first) co_return spawn_fault{stage::guard, me->expired ? ETIMEDOUT : ECHILD};
+    if (!first) co_return spawn_fault{stage::guard, me->expired ? ETIME : ECHILD};
     co_return spawn_fault{static_cast<stage>(first->where), first->status};
 }
 
@@ -252,7 +295,10 @@ awaitable<exit_status> child::wait() {
         signal(SIGCONT);
     }
     // With a launcher alive, the end of the socket says that it has killed what the guard left.
-    if (!me->over && !me->from.is_alive()) me->strike();
+    if (!me->over && !me->from.is_alive()) {
+        auto burying = me->bury();
+        co_await std::move(burying);
+    }
     me->finish();
     exit_status status;
     status.signal = SIGKILL;

@@ -31,12 +31,6 @@ using testing::HasSubstr;
 // "not later than kill_at", is judged by what commands wrote and not by when we looked.
 constexpr millis slack = 500ms;
 
-limits killed_after(millis lifetime) {
-    limits until;
-    until.stop_at = until.kill_at = lease_clock::now() + lifetime;
-    return until;
-}
-
 // Runs a script whose stdout is a file, and returns what it wrote.
 std::string output_of(trial& house, command wanted) {
     const scratch_folder folder;
@@ -100,7 +94,8 @@ TEST(Child, StartsNothingAfterTheDeadline) {
     trial house;
     const auto fault = house.fault_of(shell("touch " + folder.file("ran")), killed_after(0ms));
     ASSERT_TRUE(fault);
-    EXPECT_EQ(fault->error, ETIMEDOUT);
+    EXPECT_TRUE(fault->came_too_late());
+    EXPECT_FALSE(fault->was_cut_short());
     EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
 }
 
@@ -195,7 +190,7 @@ TEST(Child, TooLongACommandIsOneClearLine) {
 TEST(Child, TermComesAtStopAt) {
     trial house;
     limits until;
-    until.stop_at = lease_clock::now() + 100ms;
+    until.stop_at = lease_clock::now() + 1s;
     until.kill_at = until.stop_at + 30s;
     const exit_status status =
         house.run(shell("trap 'exit 42' TERM; while :; do sleep 0.01; done"), until);
@@ -209,8 +204,8 @@ TEST(Child, KillComesAtKillAtForWhoIgnoresTerm) {
     const scratch_folder folder;
     trial house;
     limits until;
-    until.stop_at = lease_clock::now() + 100ms;
-    until.kill_at = lease_clock::now() + 300ms;
+    until.stop_at = lease_clock::now() + 1s;
+    until.kill_at = lease_clock::now() + 1500ms;
     const exit_status status = house.run(scribe(folder.file("log"), {"--ignore-term"}), until);
     EXPECT_EQ(status.signal, SIGKILL);
     const auto entries = entries_of(folder.file("log"));
@@ -225,14 +220,14 @@ TEST(Child, ExtendMovesTheDeadlineAndManyDoNotBlock) {
     trial house;
     const instant began = lease_clock::now();
     const exit_status status =
-        house.run(shell("sleep 0.5; exit 9"), killed_after(300ms), [](child& running) {
+        house.run(shell("sleep 1.5; exit 9"), killed_after(1s), [](child& running) {
             for (int turn = 0; turn < 20'000; ++turn) {
                 const instant later = lease_clock::now() + 30s + millis{turn};
                 running.extend(later, later);
             }
         });
     EXPECT_EQ(status.code, 9);
-    EXPECT_GE(lease_clock::now() - began, 500ms);
+    EXPECT_GE(lease_clock::now() - began, 1500ms);
 }
 
 // A deadline may come nearer too, as when the lease was lost.

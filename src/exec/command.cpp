@@ -108,6 +108,12 @@ int spawn_fault::as_shell() const noexcept {
     return where == stage::execute && error == ENOENT ? 127 : 126;
 }
 
+bool spawn_fault::came_too_late() const noexcept {
+    return where == stage::guard && error == ETIMEDOUT;
+}
+
+bool spawn_fault::was_cut_short() const noexcept { return where == stage::guard && error == ETIME; }
+
 std::string spawn_fault::describe(const command& wanted) const {
     const std::string name =
         "'" + base::printable(wanted.arguments.empty() ? "" : wanted.arguments[0]) + "'";
@@ -119,7 +125,8 @@ std::string spawn_fault::describe(const command& wanted) const {
     const bool privilege = error == EPERM || error == EACCES;
     switch (where) {
         case stage::guard:
-            if (error == ETIMEDOUT) return start + "its deadline had passed before it began";
+            if (came_too_late()) return start + "its deadline had passed before it began";
+            if (was_cut_short()) return start + "its deadline passed while it was being started";
             return start + "its guard did not start: " +
                    (error == ECHILD ? "the process that starts guards is gone" : reason(error));
         case stage::user:

@@ -91,6 +91,10 @@ struct spawn_fault {
     int as_shell() const noexcept;
     // One line for people.
     std::string describe(const command& wanted) const;
+    // Its deadline had passed already: nothing of it ran.
+    bool came_too_late() const noexcept;
+    // Its deadline came before its guard said that it runs: it may have run for a moment.
+    bool was_cut_short() const noexcept;
 };
 
 // The form in which a command travels to its guard; its streams travel beside it.

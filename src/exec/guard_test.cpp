@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <set>
+#include <thread>
 
 namespace pawl::exec {
 namespace {
@@ -87,7 +90,7 @@ TEST(Guard, NeverLetsTheGraceOutlastTheDeadline) {
     const std::string log = folder.file("log");
     limits until;
     until.grace = 60s;
-    until.kill_at = lease_clock::now() + 1s;
+    until.kill_at = lease_clock::now() + 2s;
     until.stop_at = until.kill_at;
     const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
@@ -104,8 +107,8 @@ TEST(Guard, KeepsTheDeadlineWhenPawlIsFrozen) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
     limits until;
-    until.stop_at = lease_clock::now() + 400ms;
-    until.kill_at = lease_clock::now() + 600ms;
+    until.stop_at = lease_clock::now() + 1s;
+    until.kill_at = lease_clock::now() + 1400ms;
     const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
     kill(-holder, SIGSTOP);
@@ -127,7 +130,7 @@ TEST(Guard, ReachesProcessesDeepInOtherSessions) {
                               " & setsid sh -c \"" + one + " & setsid " + one +
                               "; wait\"; wait'; wait";
     limits until;
-    until.kill_at = until.stop_at = lease_clock::now() + 1s;
+    until.kill_at = until.stop_at = lease_clock::now() + 2s;
     trial house;
     const exit_status status = house.run(shell(chain), until);
     EXPECT_EQ(status.signal, SIGKILL);
@@ -153,22 +156,83 @@ TEST(Guard, ItsOwnDeathEndsTheWholeTree) {
     EXPECT_FALSE(any_runs(writers_of(log)));
 }
 
-// Guard and launcher killed together, as by `killall -9`: the command's group still dies.
-TEST(Guard, ItsDeathWithTheLaunchersEndsTheGroup) {
+// Guard and launcher killed together, as by `killall -9`: what they leave, also in a session of its
+// own, is dead before pawl is told so and lets go of the lease. In either order.
+TEST(Guard, AfterItsDeathAndTheLaunchersAllAreDeadBeforeItIsTold) {
+    for (const bool launcher_first : {true, false}) {
+        const scratch_folder folder;
+        const std::string log = folder.file("log");
+        trial house;
+        const std::string one = std::string{SCRIBE} + " " + log + " --ignore-term";
+        const auto script = "trap '' TERM; " + one + " & setsid " + one + " & setsid sh -c '" +
+                            one + " & wait' & wait";
+        const exit_status status = house.run(shell(script), {}, [&](child& running) {
+            EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 3; }));
+            const pid_t launcher = house.from().pid();
+            kill(launcher_first ? launcher : running.guard_pid(), SIGKILL);
+            kill(launcher_first ? running.guard_pid() : launcher, SIGKILL);
+        });
+        EXPECT_EQ(status.cause, ending::guard_lost);
+        EXPECT_FALSE(any_runs(writers_of(log))) << launcher_first;
+    }
+}
+
+// The launcher has no descriptor left to look for orphans with when a guard is killed. That says
+// nothing about them: pawl is told once they could be looked for, and are dead.
+TEST(Guard, WhatCannotBeListedCountsAsAlive) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
     trial house;
-    const std::string one = std::string{SCRIBE} + " " + log + " --ignore-term";
-    const exit_status status =
-        house.run(shell(one + " & " + one + " & wait"), {}, [&](child& running) {
-            EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
-            kill(house.from().pid(), SIGKILL);
-            EXPECT_TRUE(eventually([&] { return !house.from().is_alive(); }));
-            kill(running.guard_pid(), SIGKILL);
-        });
+    std::thread mender;
+    const auto script = "setsid " + std::string{SCRIBE} + " " + log + " --ignore-term & wait";
+    std::atomic<bool> mended = false;
+    const exit_status status = house.run(shell(script), {}, [&](child& running) {
+        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 1; }));
+        const pid_t launcher = house.from().pid();
+        const rlimit none{4, 1024};
+        const rlimit enough{1024, 1024};
+        EXPECT_EQ(prlimit(launcher, RLIMIT_NOFILE, &none, nullptr), 0);
+        kill(running.guard_pid(), SIGKILL);
+        mender = std::thread{[&, launcher, enough] {
+            // The orphan goes on writing while nobody can find it.
+            const auto before = entries_of(log).size();
+            EXPECT_TRUE(eventually([&] { return entries_of(log).size() > before + 10; }));
+            mended = true;
+            EXPECT_EQ(prlimit(launcher, RLIMIT_NOFILE, &enough, nullptr), 0);
+        }};
+    });
+    EXPECT_TRUE(mended);
+    mender.join();
     EXPECT_EQ(status.cause, ending::guard_lost);
-    const auto writers = writers_of(log);
-    EXPECT_TRUE(eventually([&] { return !any_runs(writers); }));
+    EXPECT_FALSE(any_runs(writers_of(log)));
+}
+
+// The command's number is its group's: as long as somebody may strike at the group, it must not
+// pass to a stranger. So the command stays unreaped while what it has left lives, and until pawl
+// has heard of its end.
+TEST(Guard, TheCommandIsReapedLast) {
+    const scratch_folder folder;
+    const std::string log = folder.file("log");
+    trial house;
+    limits until;
+    until.grace = 30s;
+    // Not before it ignores what the guard will tell it.
+    const auto script = std::string{SCRIBE} + " " + log + " --ignore-term & until [ -s " + log +
+                        " ]; do sleep 0.01; done; exit 3";
+    std::atomic<bool> kept = false;
+    const exit_status status = house.run(shell(script), until, [&](child& running) {
+        const auto stat = "/proc/" + std::to_string(running.pid()) + "/stat";
+        EXPECT_TRUE(eventually([&] {
+            return writers_of(log).size() == 1 &&
+                   crash::text_of(stat).find(") Z ") != std::string::npos;
+        }));
+        const auto writers = writers_of(log);
+        kept = getpgid(*writers.begin()) == running.pid() && any_runs(writers);
+        running.extend(instant::max(), lease_clock::now());
+    });
+    EXPECT_TRUE(kept);
+    EXPECT_EQ(status.code, 3);
+    EXPECT_FALSE(any_runs(writers_of(log)));
 }
 
 // The guard frozen: pawl strikes at the deadline itself.
@@ -177,12 +241,28 @@ TEST(Guard, FrozenItIsRelievedByPawl) {
     const std::string log = folder.file("log");
     trial house;
     limits until;
-    until.stop_at = until.kill_at = lease_clock::now() + 400ms;
+    until.stop_at = until.kill_at = lease_clock::now() + 1s;
     const exit_status status =
         house.run(scribe(log, {"--ignore-term"}), until,
                   [&](child& running) { kill(running.guard_pid(), SIGSTOP); });
     EXPECT_EQ(status.signal, SIGKILL);
     EXPECT_LE(last_entry(log), until.kill_at + 50ms);
+}
+
+// The launcher frozen beyond the deadline: nobody can say in time whether the command runs, and it
+// does not begin when the launcher goes on.
+TEST(Guard, AStartThatIsNotAnsweredByItsDeadlineIsCutShort) {
+    const scratch_folder folder;
+    trial house;
+    kill(house.from().pid(), SIGSTOP);
+    const auto fault = house.fault_of(shell("touch " + folder.file("ran")), killed_after(50ms));
+    kill(house.from().pid(), SIGCONT);
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->was_cut_short());
+    EXPECT_FALSE(fault->came_too_late());
+    // Its guard is forked before this one's.
+    EXPECT_EQ(house.run(shell("true")).as_shell(), 0);
+    EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
 }
 
 // The launcher killed: what runs goes on under its guard, and the next command says why it cannot.
@@ -215,7 +295,7 @@ TEST(Guard, IgnoresTheSignalsThatEndOthers) {
 TEST(Guard, WatchesACommandThatClosesItsStreams) {
     trial house;
     limits until;
-    until.stop_at = until.kill_at = lease_clock::now() + 300ms;
+    until.stop_at = until.kill_at = lease_clock::now() + 1s;
     const exit_status status =
         house.run(shell("exec <&- >&- 2>&-; trap '' TERM; while :; do :; done"), until);
     EXPECT_EQ(status.signal, SIGKILL);

@@ -2,6 +2,7 @@
 
 #include "exec/become.hpp"
 #include "exec/offspring.hpp"
+#include "exec/pidfd.hpp"
 #include "exec/wire.hpp"
 #include "time/boot_alarm.hpp"
 
@@ -23,6 +24,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -71,7 +73,7 @@ public:
             // Before new orders: an order that prolongs a deadline which has passed comes too late.
             watch_the_clock();
             if (sources[2].revents != 0) hear_from_command();
-            if (sources[1].revents != 0) {
+            if (sources[1].revents != 0 || unsure_) {
                 drain(children_ended_.get());
                 wait_for_children();
             }
@@ -167,38 +169,77 @@ private:
         news.kind = report_kind::running;
         news.pid = command_;
         news.guard = getpid();
-        tell(news);
+        const descriptor command_life = open_pidfd(command_);
+        const descriptor guard_life = open_pidfd(getpid());
+        const std::array<int, lives_in_report> lives{command_life.get(), guard_life.get()};
+        const bool both = command_life.is_open() && guard_life.is_open();
+        tell(news, both ? std::span<const int>{lives} : std::span<const int>{});
     }
 
+    // The command is waited for last: its number, which is its group's too, can be a stranger's
+    // from then on.
     void wait_for_children() {
-        for (;;) {
-            int status = 0;
-            const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED);
-            if (pid < 0 && errno == EINTR) continue;
-            if (pid < 0) {
-                if (phase_ != phase::waiting) all_dead();
-                return;
-            }
-            if (pid == 0) break;
-            child_changed(pid, status);
+        if (phase_ == phase::waiting) return;
+        unsure_ = false;
+        for (auto left = remains::some; left != remains::living;) {
+            look_at_command();
+            left = reap_others();
+            if (left == remains::none && command_ended_) all_dead();
+            if (left == remains::none) break;
         }
         // Somebody died, so somebody may have become our child.
-        if (phase_ == phase::running && command_reaped_) {
+        if (phase_ == phase::running && command_ended_) {
             stop(ending::by_itself, lease_clock::now() + grace_);
         }
         if (phase_ == phase::stopping) ask_to_end();
         if (phase_ == phase::killing) strike();
     }
 
-    void child_changed(pid_t pid, int status) {
-        if (WIFSTOPPED(status)) {
-            if (pid == command_) report_pause(WSTOPSIG(status));
+    // Without reaping it.
+    void look_at_command() {
+        const auto id = static_cast<id_t>(command_);
+        siginfo_t news{};
+        if (waitid(P_PID, id, &news, WSTOPPED | WNOHANG) == 0 && news.si_pid == command_)
+            report_pause(news.si_status);
+        news = {};
+        if (command_ended_ || waitid(P_PID, id, &news, WEXITED | WNOWAIT | WNOHANG) != 0 ||
+            news.si_pid != command_)
             return;
+        command_ended_ = true;
+        status_ = news.si_code == CLD_EXITED ? W_EXITCODE(news.si_status, 0)
+                                             : W_EXITCODE(0, news.si_status);
+    }
+
+    // What is left beside the command: nothing; the living; or some that were dead, so that others
+    // may have become our children since.
+    enum class remains { none, living, some };
+
+    remains reap_others() {
+        const auto children = offspring();
+        if (!children) return reap_blindly();
+        auto left = remains::none;
+        for (const pid_t pid : *children) {
+            if (pid == command_) continue;
+            if (left == remains::none) left = remains::living;
+            if (waitpid(pid, nullptr, WNOHANG) != pid) continue;
+            asked_.erase(std::remove(asked_.begin(), asked_.end(), pid), asked_.end());
+            left = remains::some;
         }
-        asked_.erase(std::remove(asked_.begin(), asked_.end(), pid), asked_.end());
-        if (pid != command_) return;
+        return left;
+    }
+
+    // An unreadable list says nothing: it is read again soon. Once there is nothing left to do but
+    // to kill, and the group has been struck, only the kernel's word is waited for that no child is
+    // left; that costs the group's number.
+    remains reap_blindly() {
+        unsure_ = true;
+        if (phase_ != phase::killing || !command_ended_) return remains::living;
+        if (!command_reaped_) kill(-command_, SIGKILL);
         command_reaped_ = true;
-        status_ = status;
+        while (waitpid(-1, nullptr, WNOHANG) > 0) {
+        }
+        return waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD ? remains::none
+                                                                    : remains::living;
     }
 
     void report_pause(int signal) {
@@ -251,9 +292,7 @@ private:
 
     void strike() {
         const auto children = offspring();
-        // Once the command has been waited for, its number may be a stranger's: then its group is
-        // only a last resort.
-        if (!command_reaped_ || !children) kill(-command_, SIGKILL);
+        if (!command_reaped_) kill(-command_, SIGKILL);
         for (const pid_t pid : children.value_or(std::vector<pid_t>{})) kill(pid, SIGKILL);
         for (const pid_t pid : children.value_or(std::vector<pid_t>{})) hurry(pid);
     }
@@ -266,7 +305,18 @@ private:
         news.status = status_;
         news.cause = static_cast<std::uint32_t>(cause_);
         tell(news);
+        wait_until_heard();
         _exit(0);
+    }
+
+    // Until then pawl may strike at the group, whose number has to stay the command's own.
+    void wait_until_heard() {
+        while (socket_.is_open()) {
+            pollfd peer{socket_.get(), POLLIN, 0};
+            poll(&peer, 1, -1);
+            order ignored{};
+            if (receive(socket_.get(), ignored) == arrival::closed) socket_.close();
+        }
     }
 
     [[noreturn]] void give_up(stage where, int error) {
@@ -279,9 +329,9 @@ private:
     }
 
     // Waits for room only where the message is the last one; a pause may go unheard.
-    void tell(const report& news) {
+    void tell(const report& news, std::span<const int> beside = {}) {
         while (socket_.is_open()) {
-            const delivery_result came = send(socket_.get(), news);
+            const delivery_result came = send(socket_.get(), news, beside);
             if (came == delivery_result::closed) socket_.close();
             if (came != delivery_result::full || news.kind == report_kind::paused) return;
             pollfd peer{socket_.get(), POLLOUT, 0};
@@ -293,7 +343,8 @@ private:
         instant next = instant::max();
         if (phase_ == phase::running) next = std::min(stop_at_, kill_at_);
         if (phase_ == phase::stopping) next = std::min(kill_at_, grace_ends_);
-        if (phase_ == phase::killing) next = lease_clock::now() + strike_interval;
+        if (phase_ == phase::killing || unsure_)
+            next = std::min(next, lease_clock::now() + strike_interval);
         time::set_boot_alarm(timer_.get(), next);
     }
 
@@ -310,7 +361,9 @@ private:
     nanoseconds grace_{0};
 
     pid_t command_ = 0;
+    bool command_ended_ = false;
     bool command_reaped_ = false;
+    bool unsure_ = false;  // what is left could not be read
     int status_ = 0;
     std::optional<become_fault> fault_;
     ending cause_ = ending::by_itself;

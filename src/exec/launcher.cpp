@@ -1,5 +1,7 @@
 #include "exec/launcher.hpp"
 
+#include "base/ensure.hpp"
+#include "exec/folder.hpp"
 #include "exec/guarding.hpp"
 #include "exec/offspring.hpp"
 #include "exec/wire.hpp"
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -26,11 +29,13 @@ namespace {
 // The one byte that asks for a guard; its socket travels beside it.
 constexpr char please_guard = 'g';
 
+constexpr int look_again_ms = 50;
+
 // The launcher's own process.
 class launching {
 public:
-    launching(descriptor socket, const surroundings& inherited)
-        : control_{std::move(socket)}, inherited_{inherited} {}
+    launching(descriptor socket, const surroundings& inherited, std::string folder)
+        : control_{std::move(socket)}, inherited_{inherited}, folder_{std::move(folder)} {}
 
     [[noreturn]] void run() {
         control_ = keep_only(std::move(control_));
@@ -39,11 +44,13 @@ public:
         while (control_.is_open() || !watched_.empty() || !bereaved_.empty()) {
             std::array<pollfd, 2> sources{pollfd{control_.get(), POLLIN, 0},
                                           pollfd{children_ended_.get(), POLLIN, 0}};
-            poll(sources.data(), sources.size(), -1);
+            // What is left of a dead guard is looked for until it can be said that nothing is.
+            poll(sources.data(), sources.size(), bereaved_.empty() ? -1 : look_again_ms);
             if (sources[1].revents != 0) drain(children_ended_.get());
             clean_up();
             if (sources[0].revents != 0) hear();
         }
+        remove_folder(folder_);
         _exit(0);
     }
 
@@ -93,7 +100,7 @@ private:
             return std::any_of(watched_.begin(), watched_.end(),
                                [&](const watched& one) { return one.guard == pid; });
         };
-        bool orphans = false;
+        bool orphans = !children;
         for (const pid_t pid : children.value_or(std::vector<pid_t>{})) {
             if (is_guard(pid)) continue;
             orphans = true;
@@ -104,6 +111,7 @@ private:
 
     descriptor control_;
     const surroundings inherited_;
+    const std::string folder_;
     descriptor children_ended_;
     std::vector<watched> watched_;
     std::vector<descriptor> bereaved_;
@@ -124,6 +132,10 @@ launcher launcher::start() {
     auto [ours, theirs] = socket_pair();
     if (!ours.is_open()) throw std::system_error{errno, std::generic_category(), "socketpair"};
     const surroundings inherited = surroundings::here();
+    // When launcher and guards are dead, what they watched over becomes our child.
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    auto strangers = offspring().value_or(std::vector<pid_t>{});
+    std::string folder = make_folder();
     // Until it is out of our process group, a ^C would end the launcher.
     sigset_t all;
     sigfillset(&all);
@@ -131,12 +143,19 @@ launcher launcher::start() {
     const pid_t pid = fork();
     const int error = errno;
     if (pid != 0) sigprocmask(SIG_SETMASK, &inherited.blocked, nullptr);
-    if (pid < 0) throw std::system_error{error, std::generic_category(), "fork"};
+    if (pid < 0) {
+        remove_folder(folder);
+        throw std::system_error{error, std::generic_category(), "fork"};
+    }
     if (pid == 0) {
         ours.close();
-        launching{std::move(theirs), inherited}.run();
+        launching{std::move(theirs), inherited, std::move(folder)}.run();
     }
-    return launcher{std::move(ours), pid};
+    launcher made{std::move(ours), pid, std::move(folder)};
+    made.ours_ = std::make_unique<own_children>();
+    made.ours_->kept.insert(strangers.begin(), strangers.end());
+    made.ours_->kept.insert(pid);
+    return made;
 }
 
 launcher::~launcher() {
@@ -149,6 +168,35 @@ launcher::~launcher() {
 bool launcher::fork_guard(const descriptor& socket) const {
     const std::array<int, 1> beside{socket.get()};
     return send(socket_.get(), please_guard, beside) == delivery_result::sent;
+}
+
+void launcher::add_guard(pid_t guard) const {
+    const std::lock_guard lock{ours_->mutex};
+    ours_->kept.insert(guard);
+}
+
+void launcher::remove_guard(pid_t guard) const {
+    const std::lock_guard lock{ours_->mutex};
+    ours_->kept.erase(guard);
+}
+
+bool launcher::strike_at_orphans() const {
+    base::ensure(!is_alive());
+    // It closes its socket a moment before its children become ours.
+    siginfo_t news{};
+    const bool ending =
+        waitid(P_PID, static_cast<id_t>(pid_), &news, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+        news.si_pid != pid_;
+    const std::lock_guard lock{ours_->mutex};
+    const auto children = offspring();
+    bool left = ending || !children;
+    for (const pid_t pid : children.value_or(std::vector<pid_t>{})) {
+        if (ours_->kept.contains(pid)) continue;
+        left = true;
+        kill(pid, SIGKILL);
+        waitpid(pid, nullptr, WNOHANG);
+    }
+    return left;
 }
 
 bool launcher::is_alive() const {

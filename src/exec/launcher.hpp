@@ -10,6 +10,11 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
 
 namespace pawl::exec {
 
@@ -18,10 +23,10 @@ constexpr std::size_t guards_max = 4096;  // commands of one launcher at the sam
 // Thread-safe after start.
 class launcher {
 public:
-    // REQUIRES: this process has one thread so far. What is so at this moment (signals ignored and
-    // blocked, umask, limits, working directory) is what the commands inherit. Opens /dev/null on
-    // standard streams that are closed. Throws std::system_error when the system is out of
-    // processes or descriptors.
+    // REQUIRES: this process has one thread so far, and forks nothing else from now on. What is so
+    // at this moment (signals ignored and blocked, umask, limits, working directory) is what the
+    // commands inherit. Opens /dev/null on standard streams that are closed. Throws
+    // std::system_error when the system is out of processes or descriptors.
     static launcher start();
 
     // Ends all commands as if this process had died, and waits until they are dead: at most the
@@ -37,14 +42,33 @@ public:
     // False once the launcher has died; then nobody else cleans up behind a dead guard.
     bool is_alive() const;
 
+    // A guard that lives is no orphan. For exec::child.
+    void add_guard(pid_t guard) const;
+    void remove_guard(pid_t guard) const;
+    // Kills what dead guards have left to this process. False: nothing is left. REQUIRES: the
+    // launcher is dead.
+    bool strike_at_orphans() const;
+
     pid_t pid() const noexcept { return pid_; }
+    // For the sockets of runs (exec/folder.hpp); goes when the last command is dead, also when this
+    // process has been killed. Empty: there is none.
+    const std::string& folder() const noexcept { return folder_; }
 
 private:
-    launcher(descriptor socket, pid_t pid) noexcept : socket_{std::move(socket)}, pid_{pid} {}
+    launcher(descriptor socket, pid_t pid, std::string folder) noexcept
+        : socket_{std::move(socket)}, pid_{pid}, folder_{std::move(folder)} {}
+
+    // The children of this process that are no orphans.
+    struct own_children {
+        std::mutex mutex;
+        std::set<pid_t> kept;  // under mutex
+    };
 
     // Constant after construction
+    std::unique_ptr<own_children> ours_;
     descriptor socket_;
     pid_t pid_;
+    std::string folder_;
 };
 
 }  // namespace pawl::exec

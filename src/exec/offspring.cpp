@@ -56,16 +56,22 @@ std::optional<pid_t> parent_in(std::string_view stat) {
 
 }  // namespace
 
+// The kernel keeps them by thread.
 std::optional<std::vector<pid_t>> offspring_from_list() {
-    const auto text = read_file("/proc/thread-self/children");
-    if (!text) return {};
+    const auto threads = numbers_in("/proc/self/task");
+    if (!threads) return {};
     std::vector<pid_t> pids;
-    std::string_view rest{*text};
-    while (!rest.empty()) {
-        const std::size_t end = rest.find(' ');
-        if (const auto pid = to_pid(rest.substr(0, end))) pids.push_back(*pid);
-        if (end == std::string_view::npos) break;
-        rest.remove_prefix(end + 1);
+    for (const pid_t thread : *threads) {
+        const auto text = read_file("/proc/self/task/" + std::to_string(thread) + "/children");
+        // A thread that has ended since has left its children to another.
+        if (!text && (thread == getpid() || errno != ENOENT)) return {};
+        std::string_view rest{text ? *text : std::string_view{}};
+        while (!rest.empty()) {
+            const std::size_t end = rest.find(' ');
+            if (const auto pid = to_pid(rest.substr(0, end))) pids.push_back(*pid);
+            if (end == std::string_view::npos) break;
+            rest.remove_prefix(end + 1);
+        }
     }
     return pids;
 }

@@ -12,7 +12,7 @@
 
 namespace pawl::exec {
 
-// Nothing where /proc cannot be read. REQUIRES: the calling thread is the only one that forks.
+// Nothing where /proc cannot be read, which says nothing about whether there are any.
 std::optional<std::vector<pid_t>> offspring();
 
 // The two ways to find them. The kernel's own list needs CONFIG_PROC_CHILDREN; the other reads the

@@ -2,12 +2,7 @@
 
 #include "exec/terminal.hpp"
 
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <signal.h>
 
@@ -37,27 +32,27 @@ struct signal_relay::state {
     boost::asio::signal_set signals;
     receiver pass_on;
 
-    static boost::asio::awaitable<void> listen(std::shared_ptr<state> self) {
-        for (;;) {
-            boost::system::error_code error;
-            auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
-            const int signal = co_await self->signals.async_wait(token);
-            if (error || !self->pass_on) co_return;
+    static void listen(const std::shared_ptr<state>& self) {
+        self->signals.async_wait([self](const boost::system::error_code& error, int signal) {
+            if (error || !self->pass_on) return;
             self->pass_on(signal);
             if (signal == SIGTSTP) stop_with_the_command();
-        }
+            listen(self);
+        });
     }
 };
 
 signal_relay::signal_relay(boost::asio::any_io_executor executor, receiver pass_on)
     : state_{std::make_shared<state>(executor, std::move(pass_on))} {
-    auto listening = state::listen(state_);
-    boost::asio::co_spawn(executor, std::move(listening), boost::asio::detached);
+    state::listen(state_);
 }
 
 signal_relay::~signal_relay() {
     state_->pass_on = nullptr;
     boost::system::error_code ignored;
+    // clear() leaves the wait pending, where a loop that ends does not find it: it would keep
+    // itself alive for ever.
+    state_->signals.cancel(ignored);
     state_->signals.clear(ignored);
 }
 

@@ -23,7 +23,7 @@ public:
 
 private:
     struct state;
-    // Shared with the coroutine that waits for signals, which may die as late as the loop.
+    // Shared with the handler that waits for signals, which may die as late as the loop.
     std::shared_ptr<state> state_;
 };
 

@@ -31,6 +31,12 @@ inline command scribe(const std::string& file, const std::vector<std::string>& o
     return wanted;
 }
 
+inline limits killed_after(millis lifetime) {
+    limits until;
+    until.stop_at = until.kill_at = lease_clock::now() + lifetime;
+    return until;
+}
+
 // Runs on the loop while the command runs, between spawn and wait.
 using meanwhile = std::function<void(child&)>;
 

@@ -26,7 +26,9 @@ struct order {
     std::int64_t grace = 0;  // nanoseconds
 };
 
-// guard → pawl. Either `refused`, or `running`, then any number of `paused`, and `ended`.
+// guard → pawl. Either `refused`, or `running`, then any number of `paused`, and `ended`; then the
+// guard waits until pawl has hung up. Beside `running` travel, where the kernel has them, pidfds of
+// the command and of the guard.
 enum class report_kind : std::uint32_t { running, refused, paused, ended };
 
 struct report {
@@ -38,6 +40,7 @@ struct report {
     std::uint32_t cause = 0;  // ended: an ending
 };
 
+constexpr std::size_t lives_in_report = 2;
 constexpr std::size_t descriptors_max = 4;           // beside one message
 constexpr std::size_t command_bytes_max = 8u << 20;  // more than execve takes (6 MiB on Linux)
 

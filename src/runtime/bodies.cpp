@@ -29,6 +29,11 @@ struct joined_thread {
 
 }  // namespace
 
+bool may_start(lease& held, millis ttl) {
+    if (!held.trusted()) return false;
+    return held.trusted_until() - lease_clock::now() >= ttl / 2 || held.renew();
+}
+
 boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_source abandoned) {
     joined_thread own{std::move(abandoned)};
     auto start = [&](auto handler) {

@@ -42,6 +42,11 @@ boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_sou
 // What a body threw, for people; empty where it threw nothing.
 std::string reason_of(const std::exception_ptr& thrown);
 
+// Whether work may start under a lease that other things were waited for since its grant. One with
+// less than half of its time left is renewed first, as work that starts with its end in sight may
+// be stopped before it has done anything. Blocks for as long as the store takes.
+bool may_start(lease& held, millis ttl);
+
 // How the lease of a body ended that has just returned.
 leasing::term_end end_of(const lease& held, const lease_options& options);
 

@@ -6,7 +6,6 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -24,6 +23,41 @@ using leasing::nanos;
 // How long to rely on the TTL alone where the store has no push, and how soon to look again after a
 // push channel has failed.
 constexpr millis poll_without_push{1000};
+// Between two withdrawals of the same claim: doubled each time, with full jitter.
+constexpr millis withdraw_again_first{50};
+constexpr millis withdraw_again_longest{2'000};
+
+// With one retry. The TTL does it, where the store does not answer.
+awaitable<release_outcome> end_lease(std::shared_ptr<engine> self, std::shared_ptr<holding> who) {
+    auto outcome = release_outcome::unknown;
+    for (int attempt = 0; attempt < 2 && outcome == release_outcome::unknown; ++attempt) {
+        const auto answer = co_await self->store().release(who->key, who->token, who->parting());
+        if (answer.has_value())
+            outcome = *answer ? release_outcome::released : release_outcome::lost;
+        else
+            self->report_failure("release", answer.error());
+        // The first request may have done it: then the second finds nobody there, and that is no
+        // loss.
+        if (attempt == 1 && outcome == release_outcome::lost) outcome = release_outcome::unknown;
+    }
+    co_return outcome;
+}
+
+// The mark of its occurrence outlasts the lease, so that this is asked for until it is answered.
+awaitable<release_outcome> give_back(std::shared_ptr<engine> self, std::shared_ptr<holding> who) {
+    const withdrawal given_up{who->key, who->claim_id, who->options.firing};
+    auto asked = given_up;
+    auto withdrawing = self->store().withdraw(std::move(asked));
+    const auto gone = co_await std::move(withdrawing);
+    if (gone.has_value()) co_return *gone ? release_outcome::released : release_outcome::lost;
+    self->report_failure("withdraw", gone.error());
+    leasing::claim_attempts attempts;
+    attempts.last_sent = lease_clock::now();
+    const auto until = self->worth_withdrawing(attempts, who->options);
+    boost::asio::co_spawn(self->executor(), engine::withdraw(self, given_up, until),
+                          net::unattended{});
+    co_return release_outcome::unknown;
+}
 
 awaitable<void> sleep(boost::asio::steady_timer& timer, nanos duration) {
     boost::system::error_code cancelled;
@@ -35,16 +69,17 @@ awaitable<void> sleep(boost::asio::steady_timer& timer, nanos duration) {
 }  // namespace
 
 struct engine::errand {
-    errand(engine& home, std::string wanted_key, const lease_options& how, patience how_long)
+    errand(engine& home, std::string wanted_key, const lease_options& how, patience how_long,
+           std::shared_ptr<kept_claim> asked_before)
         : key{std::move(wanted_key)},
-          id{home.ids_.next()},
+          under{asked_before ? std::move(asked_before) : home.new_claim()},
           options{how},
           waiting{how_long},
           began{lease_clock::now()},
           place{std::make_shared<place_in_line>(home.executor_)} {}
 
     std::string key;
-    std::string id;
+    std::shared_ptr<kept_claim> under;
     lease_options options;
     patience waiting;
     instant began;
@@ -86,16 +121,31 @@ std::shared_ptr<holding> engine::share(const std::string& key) {
     if (found == held_.end()) return nullptr;
     auto who = found->second.lock();
     if (!who || !who->kept || !who->trusted(lease_clock::now())) return nullptr;
-    ++who->handles;
+    // One whose last handle has gone is on its way to the store: it is nobody's any more.
+    if (!who->add_handle()) return nullptr;
     return who;
+}
+
+std::shared_ptr<kept_claim> engine::new_claim() {
+    return std::make_shared<kept_claim>(kept_claim{ids_.next()});
 }
 
 async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
                                  lease_options options, patience how_long, std::stop_token stop) {
+    auto claiming =
+        claim_key(std::move(self), std::move(key), options, how_long, std::move(stop), nullptr);
+    co_return co_await std::move(claiming);
+}
+
+async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
+                                 lease_options options, patience how_long, std::stop_token stop,
+                                 std::shared_ptr<kept_claim> under) {
     if (options.again == reentrancy::instance) {
         if (auto shared = self->share(key)) co_return claimed{std::move(shared)};
     }
-    errand todo{*self, std::move(key), options, how_long};
+    const auto if_unknown =
+        under ? leasing::claim_plan::unknown::keep : leasing::claim_plan::unknown::withdraw;
+    errand todo{*self, std::move(key), options, how_long, std::move(under)};
     const auto call_off = [executor = self->executor_, place = todo.place] {
         boost::asio::post(executor, [place] { place->call_off(); });
     };
@@ -117,7 +167,8 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         co_return claimed{self->held_here(todo.key).value_or(
             busy{fence_token{}, self->owner_, options.ttl, busy_reason::held})};
     }
-    auto outcome = co_await ask(self, todo);
+    auto asking = ask(self, todo, if_unknown);
+    auto outcome = co_await std::move(asking);
     if (auto* won = std::get_if<leasing::granted>(&outcome)) {
         self->report(todo, acquire_outcome::granted);
         // A store may grant less than was asked: ZooKeeper's sessions have a longest timeout.
@@ -138,8 +189,10 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     co_return std::get<failure>(std::move(outcome));
 }
 
-awaitable<leasing::claim_outcome> engine::ask(std::shared_ptr<engine> self, errand& todo) {
+awaitable<leasing::claim_outcome> engine::ask(std::shared_ptr<engine> self, errand& todo,
+                                              leasing::claim_plan::unknown if_unknown) {
     leasing::claim_plan plan;
+    plan.if_unknown = if_unknown;
     plan.how = leasing::rhythm_of(todo.options);
     plan.wait = std::max(nanos{0}, nanos{todo.waiting.wait} - (lease_clock::now() - todo.began));
     plan.retries = todo.waiting.retries;
@@ -147,13 +200,14 @@ awaitable<leasing::claim_outcome> engine::ask(std::shared_ptr<engine> self, erra
     plan.when_down = todo.options.on_store_down;
     plan.settle = self->settings_.timeout * 2;
     plan.poll = self->store_->traits().notifies ? millis{0} : poll_without_push;
-    claiming machine{plan, lease_clock::now()};
+    auto& attempts = todo.under->attempts;
+    claiming machine{plan, lease_clock::now(), attempts};
     for (;;) {
-        if (todo.place->called_off) machine.cancel(lease_clock::now());
+        if (todo.place->called_off) machine.cancel();
         const auto step = machine.next(lease_clock::now());
         switch (step.what) {
             case claiming::act::send: {
-                claim wanted{todo.key, todo.id, self->owner_, todo.options.ttl};
+                claim wanted{todo.key, todo.under->id, self->owner_, todo.options.ttl};
                 wanted.firing = todo.options.firing;
                 wanted.mode = todo.options.mode;
                 machine.sent(lease_clock::now());
@@ -170,18 +224,17 @@ awaitable<leasing::claim_outcome> engine::ask(std::shared_ptr<engine> self, erra
                 co_await pause(todo, step.until);
                 machine.woken(lease_clock::now());
                 break;
-            case claiming::act::withdraw:
-                boost::asio::co_spawn(self->executor_, withdraw(self, todo.key, todo.id),
-                                      boost::asio::detached);
-                machine.withdrawn(lease_clock::now());
+            case claiming::act::withdraw: {
+                withdrawal given_up{todo.key, todo.under->id, todo.options.firing};
+                const auto until = self->worth_withdrawing(machine.attempts(), todo.options);
+                boost::asio::co_spawn(self->executor_, withdraw(self, std::move(given_up), until),
+                                      net::unattended{});
+                machine.withdrawn();
                 break;
-            case claiming::act::renew_id:
-                co_await withdraw(self, todo.key, todo.id);
-                todo.id = self->ids_.next();
-                machine.withdrawn(lease_clock::now());
-                break;
+            }
             case claiming::act::await:
             case claiming::act::done:
+                attempts = machine.attempts();
                 co_return machine.outcome();
         }
     }
@@ -193,11 +246,15 @@ awaitable<void> engine::listen(std::shared_ptr<engine> self, std::string key, fe
     struct ear {
         boost::asio::cancellation_signal stop;
         bool over = false;
+        bool deaf = false;  // no push will come
     };
     auto listening = std::make_shared<ear>();
-    const auto heard = [listening, place](std::exception_ptr, const result<void>& change) {
+    const auto heard = [self, listening, place](std::exception_ptr, const result<void>& change) {
+        if (listening->over) return;
         const bool failed = change.has_error();
-        if (std::exchange(listening->over, true)) return;
+        self->report_push(change);
+        listening->over = !failed;
+        listening->deaf = failed;
         // Without the push there is still the clock: look again soon, but do not ask in a loop.
         if (failed)
             place->timer.expires_after(std::min<nanos>(
@@ -241,12 +298,35 @@ awaitable<void> engine::pause(errand& todo, instant until) {
     co_await sleep(todo.place->timer, std::max(nanos{0}, until - lease_clock::now()));
 }
 
-awaitable<void> engine::withdraw(std::shared_ptr<engine> self, std::string key, std::string id) {
-    for (int attempt = 0; attempt < 2; ++attempt) {
-        const auto gone = co_await self->store_->withdraw(key, id);
-        if (gone.has_value()) co_return;
-        if (self->watcher_) self->watcher_->on_store_failure("withdraw", gone.error());
+awaitable<void> engine::withdraw(std::shared_ptr<engine> self, withdrawal given_up, instant until) {
+    ++self->endings_;
+    boost::asio::steady_timer timer{self->executor_};
+    for (auto longest = withdraw_again_first;;
+         longest = std::min(longest * 2, withdraw_again_longest)) {
+        auto asked = given_up;
+        auto withdrawing = self->store_->withdraw(std::move(asked));
+        const auto gone = co_await std::move(withdrawing);
+        if (gone.has_value()) break;
+        self->report_failure("withdraw", gone.error());
+        const auto code = gone.error().code;
+        const bool hopeless = code != errc::unreachable && code != errc::outcome_unknown;
+        if (hopeless || lease_clock::now() >= until) break;
+        auto pausing =
+            sleep(timer, std::chrono::duration_cast<nanos>(longest * self->keeper_->chance()));
+        co_await std::move(pausing);
     }
+    self->ended();
+}
+
+void engine::ended() {
+    if (--endings_ == 0 && drained_) drained_->timer.cancel();
+}
+
+// Once, until a push comes again: a store that grants no right to listen says so each time.
+void engine::report_push(const result<void>& change) {
+    const bool failed = change.has_error();
+    if (failed && !push_failed_) report_failure("wait_change", change.error());
+    push_failed_ = failed;
 }
 
 std::shared_ptr<holding> engine::hold(errand& todo, leasing::granted won, ticket turn) {
@@ -254,6 +334,8 @@ std::shared_ptr<holding> engine::hold(errand& todo, leasing::granted won, ticket
                                   keeper_->chance()};
     auto who = std::make_shared<holding>(std::move(won.what), owner_, todo.options, beat,
                                          std::move(turn), won.sent, home_);
+    who->claim_id = todo.under->id;
+    who->claim_repeated = won.repeated;
     held_.insert_or_assign(who->key, who);
     keeper_->keep(who);
     return who;
@@ -265,23 +347,24 @@ awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
     if (const auto found = self->held_.find(who->key);
         found != self->held_.end() && found->second.lock() == who)
         self->held_.erase(found);
-    ++self->releases_;
-    auto outcome = release_outcome::unknown;
-    for (int attempt = 0; attempt < 2 && outcome == release_outcome::unknown; ++attempt) {
-        const auto answer = co_await self->store_->release(who->key, who->token, who->parting());
-        if (answer.has_value())
-            outcome = *answer ? release_outcome::released : release_outcome::lost;
-        else if (self->watcher_)
-            self->watcher_->on_store_failure("release", answer.error());
-        // The first request may have done it: then the second finds nobody there, and that is no
-        // loss.
-        if (attempt == 1 && outcome == release_outcome::lost) outcome = release_outcome::unknown;
-    }
+    ++self->endings_;
+    const bool gives_back = who->not_started.load(std::memory_order_acquire);
+    auto ending = gives_back ? give_back(self, who) : end_lease(self, who);
+    const auto outcome = co_await std::move(ending);
     who->turn.give_up();
     if (self->watcher_)
         self->watcher_->on_release(who->key, who->token,
                                    std::chrono::floor<millis>(lease_clock::now() - who->claimed));
-    if (--self->releases_ == 0 && self->drained_) self->drained_->cancel();
+    // A copy of the claim that is still on its way would hold the key for nobody. Its occurrence is
+    // run: it is not given back.
+    if (who->claim_repeated && !gives_back) {
+        withdrawal buried{who->key, who->claim_id};
+        boost::asio::co_spawn(
+            self->executor_,
+            withdraw(self, std::move(buried), lease_clock::now() + who->options.ttl),
+            net::unattended{});
+    }
+    self->ended();
     co_return outcome;
 }
 
@@ -289,11 +372,19 @@ awaitable<renewal> engine::renew(std::shared_ptr<engine> self, std::shared_ptr<h
     return keeper::renew_now(self->keeper_, std::move(who));
 }
 
-awaitable<bool> engine::drain(std::shared_ptr<engine> self, millis longest) {
-    if (self->releases_ == 0) co_return true;
-    self->drained_ = std::make_shared<boost::asio::steady_timer>(self->executor_);
-    co_await sleep(*self->drained_, longest);
-    co_return self->releases_ == 0;
+awaitable<bool> engine::drain(std::shared_ptr<engine> self, millis longest, std::stop_token stop) {
+    const auto waiting = std::make_shared<place_in_line>(self->executor_);
+    const auto call_off = [executor = self->executor_, waiting] {
+        boost::asio::post(executor, [waiting] { waiting->call_off(); });
+    };
+    const std::stop_callback on_stop{stop, call_off};
+    const auto until = lease_clock::now() + longest;
+    self->drained_ = waiting;
+    while (self->endings_ > 0 && !waiting->called_off && lease_clock::now() < until) {
+        auto resting = sleep(waiting->timer, until - lease_clock::now());
+        co_await std::move(resting);
+    }
+    co_return self->endings_ == 0;
 }
 
 }  // namespace pawl::runtime

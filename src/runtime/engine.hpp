@@ -18,6 +18,7 @@
 
 #include <boost/asio/any_io_executor.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -28,7 +29,18 @@
 
 namespace pawl::runtime {
 
+// How long an occurrence that may have been marked for nobody is given back.
+constexpr millis withdraw_occurrence_min{60'000};
+
 struct called_off {};
+
+// A claim that is asked for over several calls, as long as its outcome is unknown. One call at a
+// time; on the loop only.
+struct kept_claim {
+    std::string id;
+    leasing::claim_attempts attempts{};
+};
+
 using claimed = std::variant<std::shared_ptr<holding>, busy, already_done, called_off>;
 
 class engine : public std::enable_shared_from_this<engine> {
@@ -48,6 +60,24 @@ public:
     // REQUIRES: validate() had nothing to say about the options.
     static async<claimed> claim_key(std::shared_ptr<engine> self, std::string key,
                                     lease_options options, patience how_long, std::stop_token stop);
+    // The same under an id that stays: while `under->attempts.unanswered` the caller asks again, or
+    // gives up by withdraw().
+    static async<claimed> claim_key(std::shared_ptr<engine> self, std::string key,
+                                    lease_options options, patience how_long, std::stop_token stop,
+                                    std::shared_ptr<kept_claim> under);
+    std::shared_ptr<kept_claim> new_claim();
+    // Gives a claim up, and asks again until the store has answered or `until` has come; beyond
+    // that, what it may have left has ended. drain() waits for it.
+    static boost::asio::awaitable<void> withdraw(std::shared_ptr<engine> self, withdrawal given_up,
+                                                 instant until);
+    // How long a withdrawal of a claim is worth asking for: as long as the lease that it may have
+    // left can last, and for an occurrence that it may have marked, which outlasts the lease, a
+    // minute at least.
+    instant worth_withdrawing(const leasing::claim_attempts& attempts,
+                              const lease_options& options) const {
+        const auto least = options.firing ? withdraw_occurrence_min : millis{0};
+        return attempts.last_sent + std::max(options.ttl, least) + settings_.timeout;
+    }
     // Waits until the key may no longer be held under `seen`, for `longest` at most: for who wants
     // to claim it then, and has better things to do meanwhile than to stand in line.
     static boost::asio::awaitable<void> await_change(std::shared_ptr<engine> self, std::string key,
@@ -57,8 +87,9 @@ public:
                                                            std::shared_ptr<holding> who);
     static boost::asio::awaitable<renewal> renew(std::shared_ptr<engine> self,
                                                  std::shared_ptr<holding> who);
-    // Ends when no release is under way any more, or after `longest`.
-    static boost::asio::awaitable<bool> drain(std::shared_ptr<engine> self, millis longest);
+    // Ends when no release or withdrawal is under way any more, after `longest`, or with `stop`.
+    static boost::asio::awaitable<bool> drain(std::shared_ptr<engine> self, millis longest,
+                                              std::stop_token stop = {});
 
     // For failures of what is asked of the store directly.
     void report_failure(std::string_view operation, const failure& why) const {
@@ -80,13 +111,14 @@ private:
     static boost::asio::awaitable<claimed> take_turn(std::shared_ptr<engine> self, errand& todo,
                                                      ticket& turn);
     static boost::asio::awaitable<leasing::claim_outcome> ask(std::shared_ptr<engine> self,
-                                                              errand& todo);
+                                                              errand& todo,
+                                                              leasing::claim_plan::unknown how);
     static boost::asio::awaitable<void> listen(std::shared_ptr<engine> self, std::string key,
                                                fence_token seen,
                                                std::shared_ptr<place_in_line> place, instant until);
     static boost::asio::awaitable<void> pause(errand& todo, instant until);
-    static boost::asio::awaitable<void> withdraw(std::shared_ptr<engine> self, std::string key,
-                                                 std::string id);
+    void ended();
+    void report_push(const result<void>& change);
     std::shared_ptr<holding> hold(errand& todo, leasing::granted won, ticket turn);
     void report(const errand& todo, acquire_outcome outcome);
 
@@ -103,8 +135,9 @@ private:
     // State
     std::unordered_map<std::string, std::weak_ptr<holding>> held_;
     base::id_source ids_;
-    std::size_t releases_ = 0;
-    std::shared_ptr<boost::asio::steady_timer> drained_;
+    std::size_t endings_ = 0;  // releases and withdrawals under way
+    bool push_failed_ = false;
+    std::shared_ptr<place_in_line> drained_;  // who waits for them to end
 };
 
 }  // namespace pawl::runtime

@@ -25,6 +25,13 @@ std::optional<loss_reason> holding::lost() const noexcept {
     return static_cast<loss_reason>(why);
 }
 
+bool holding::add_handle() noexcept {
+    int seen = handles.load(std::memory_order_acquire);
+    while (seen > 0)
+        if (handles.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) return true;
+    return false;
+}
+
 farewell holding::parting() const {
     farewell how;
     how.at_least = options.hold ? farewell::until_expiry : options.at_least;

@@ -34,18 +34,23 @@ public:
     // Any thread
     std::stop_source stop;
     std::atomic<bool> done{false};
+    std::atomic<bool> not_started{false};
     std::atomic<int> handles{1};
     bool trusted(instant now) const noexcept;
     instant trust_end() const noexcept {
         return instant{instant::duration{trust_end_.load(std::memory_order_acquire)}};
     }
     std::optional<loss_reason> lost() const noexcept;
+    // False when the last handle has gone: the lease is being released.
+    bool add_handle() noexcept;
 
     // On the loop only
     leasing::heartbeat beat;
     ticket turn;
     instant scheduled{};  // where the keeper's queue has it
     bool kept = false;    // the keeper drives it
+    std::string claim_id{};
+    bool claim_repeated = false;  // a copy of the claim may still be on its way to the store
     lease::deadline_watch watch;
 
     held request() const {

@@ -18,10 +18,12 @@ struct body_end {
     std::exception_ptr thrown;
     bool stopped = false;
     bool kept = false;  // the lease was trusted until then
+    bool started = false;
 };
 
 body_end run_body(const job& what, const run& now) {
     body_end how;
+    how.started = true;
     try {
         what.body(now);
     } catch (...) {
@@ -54,7 +56,9 @@ run_end judge(const body_end& was, const lease& held, const run_start& start, bo
     run_end how;
     how.reason = runtime::reason_of(was.thrown);
     if (!was.kept) {
-        how.status = again ? run_status::abandoned : run_status::lost;
+        // A row that is skipped lets another node run the occurrence.
+        const auto once = was.started ? run_status::lost : run_status::skipped;
+        how.status = again ? run_status::abandoned : once;
         const auto why = held.lost();
         how.reason = "its lease was lost (" + std::string{why ? name_of(*why) : "ending"} + ")" +
                      (how.reason.empty() ? "" : "; " + how.reason);
@@ -86,6 +90,7 @@ public:
     const std::string& id() const { return start_.id; }
 
     void work(const beginning& begun) {
+        if (!runtime::may_start(held_, what_.lease.ttl)) return;
         auto order = runtime::order_of(start_, begun, told_.token());
         order.save = written_->saver();
         was_ = run_body(what_, order);
@@ -97,6 +102,7 @@ public:
     void conclude(const run_end& how) {
         if (written_->is_stale()) was_.kept = false;
         if (is_over(how.status) && was_.kept) held_.mark_done();
+        if (!was_.started) held_.mark_not_started();
     }
     // After it.
     run_outcome outcome() const {

@@ -157,6 +157,8 @@ boost::asio::awaitable<renewal> keeper::renew_now(std::shared_ptr<keeper> self,
     const auto answer = answered ? answers->front() : renewal::unknown;
     self->take_answer(who, sent, answer);
     self->set_timer();
+    // Trust that has ended never comes back, however late the good news is.
+    if (answer == renewal::renewed && !who->trusted(lease_clock::now())) co_return renewal::lost;
     co_return answer;
 }
 

@@ -44,6 +44,7 @@ instant lease::trusted_until() const { return held_->trust_end(); }
 std::stop_token lease::stop_token() const { return held_->stop.get_token(); }
 std::optional<loss_reason> lease::lost() const { return held_->lost(); }
 void lease::mark_done() { held_->done.store(true, std::memory_order_release); }
+void lease::mark_not_started() { held_->not_started.store(true, std::memory_order_release); }
 
 lease lease::share() const {
     base::ensure(held_ != nullptr);

@@ -127,6 +127,10 @@ awaitable<fence_verdict> locks::async_check_fence(std::string resource, fence_to
     co_return value_of(std::move(answer));
 }
 
+bool locks::drain(millis longest, std::stop_token stop) {
+    return core_->loop().wait_for(engine::drain(core_->running(), longest, std::move(stop)));
+}
+
 std::shared_ptr<journal> locks::records() { return core_->records(); }
 
 examination locks::examine() {

@@ -3,6 +3,7 @@
 #include <pawl/pawl.hpp>
 
 #include "testing/faults/world.hpp"
+#include "time/clocks.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -151,6 +152,96 @@ TEST(Locks, AClaimThatIsGivenUpIsWithdrawn) {
     EXPECT_TRUE(b.acquire("k", {.ttl = 1min}, 10s));
 }
 
+occurrence due_now() {
+    return occurrence{std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count()};
+}
+
+// Goal: a slow store uses no occurrence up. Method: grants whose answers are all lost, and a
+// withdrawal that has no answer at first; another node is granted the very same occurrence.
+TEST(Locks, AClaimThatIsGivenUpGivesItsOccurrenceBack) {
+    world one;
+    one.settings.timeout = 20ms;
+    auto a = one.open(), b = one.open();
+    const lease_options wanted{.ttl = 1min, .firing = due_now()};
+    one.faults->answers_to_lose = 1000;
+    one.faults->withdrawals_to_fail = 3;
+    EXPECT_THROW(a.try_acquire("k", wanted), store_error);
+    one.faults->answers_to_lose = 0;
+    EXPECT_TRUE(a.drain(10s));
+    EXPECT_EQ(one.faults->withdrawals_to_fail, 0);
+    EXPECT_TRUE(b.try_acquire("k", wanted));
+}
+
+// Goal: a lease under which nothing was done uses no occurrence up. Method: one is granted, and its
+// holder says so, with a store that answers, and with one that does not at first.
+TEST(Locks, AReleaseOfWhatWasNotStartedGivesTheOccurrenceBack) {
+    for (const int failures : {0, 3}) {
+        world one;
+        auto a = one.open(), b = one.open();
+        lease_options wanted{.ttl = 1min, .firing = due_now()};
+        wanted.hold = true;
+        auto held = a.try_acquire("k", wanted);
+        ASSERT_TRUE(held);
+        one.faults->withdrawals_to_fail = failures;
+        held->mark_not_started();
+        EXPECT_EQ(held->release(),
+                  failures == 0 ? release_outcome::released : release_outcome::unknown);
+        EXPECT_TRUE(a.drain(10s));
+        EXPECT_TRUE(b.try_acquire("k", wanted));
+    }
+}
+
+TEST(Locks, DrainingEndsWhenItIsToldTo) {
+    world one;
+    one.settings.timeout = 20ms;
+    auto a = one.open();
+    one.faults->answers_to_lose = 1000;
+    one.faults->withdrawals_to_fail = 1'000'000;
+    EXPECT_THROW(a.try_acquire("k", {.ttl = 1min}), store_error);
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_FALSE(a.drain(1min, stop.get_token()));
+    EXPECT_FALSE(a.drain(10ms));
+}
+
+// Goal: a copy of a claim that arrives late holds the key for nobody. Method: a claim that was sent
+// twice is released; its id is given up at the store, and its occurrence stays done.
+TEST(Locks, AClaimThatWasSentTwiceIsWithdrawnAfterItsRelease) {
+    world one;
+    auto a = one.open(), b = one.open();
+    const lease_options wanted{.ttl = 1min, .firing = due_now()};
+    one.faults->answers_to_lose = 1;
+    auto lease = a.try_acquire("k", wanted);
+    ASSERT_TRUE(lease);
+    const auto before = one.faults->operations.load();
+    EXPECT_EQ(lease->release(), release_outcome::released);
+    EXPECT_TRUE(a.drain(10s));
+    EXPECT_EQ(one.faults->operations - before, 2);
+    EXPECT_TRUE(std::holds_alternative<already_done>(b.claim_key("k", wanted)));
+}
+
+// Goal: waiters poll a store without push once a second, and it is told once. Method: a wait of two
+// seconds for a key that stays held.
+TEST(Locks, AWaiterWithoutTheRightToListenAsksOnceASecond) {
+    struct listening : observer {
+        std::atomic<int> failures{0};
+        void on_store_failure(std::string_view operation, const failure&) override {
+            if (operation == "wait_change") ++failures;
+        }
+    };
+    world one;
+    one.faults->pushes_denied = true;
+    auto a = one.open();
+    const auto ears = std::make_shared<listening>();
+    auto b = one.open({.watcher = ears});
+    const auto held = a.try_acquire("k", {.ttl = 1min});
+    ASSERT_TRUE(held);
+    const auto before = one.faults->operations.load();
+    EXPECT_FALSE(b.acquire("k", {.ttl = 1min}, 2s));
+    EXPECT_LE(one.faults->operations - before, 5);
+    EXPECT_EQ(ears->failures, 1);
+}
+
 TEST(Locks, AStoreThatIsDownThrowsWhatItSaid) {
     world one;
     auto a = one.open();
@@ -234,6 +325,24 @@ TEST(Locks, ReentrancyByInstanceSharesTheTokenUntilTheLastHandle) {
     EXPECT_TRUE(b.try_acquire("k", again));
 }
 
+// Goal: nobody gets a handle on a lease that is being given back. Method: the loop stands still
+// while a claim of the same process and then the release of the last handle come to it.
+TEST(Locks, ALeaseWhoseLastHandleHasGoneIsNotShared) {
+    world one;
+    auto a = one.open();
+    const lease_options again{.ttl = 1min, .again = reentrancy::instance};
+    auto outer = a.try_acquire("k", again);
+    ASSERT_TRUE(outer);
+    std::latch both_came{1};
+    boost::asio::post(a.get_executor(), [&] { both_came.wait(); });
+    auto claiming = boost::asio::co_spawn(a.get_executor(), a.async_try_acquire("k", again),
+                                          boost::asio::use_future);
+    outer.reset();
+    both_came.count_down();
+    EXPECT_FALSE(claiming.get());
+    EXPECT_TRUE(a.acquire("k", again, 10s));
+}
+
 TEST(Locks, AHandleCanBeSharedAndTheLastOneReleases) {
     world one;
     auto a = one.open(), b = one.open();
@@ -272,6 +381,19 @@ TEST(Locks, AManualLeaseIsRenewedWhenAskedTo) {
     const auto before = lease->trusted_until();
     EXPECT_TRUE(lease->renew());
     EXPECT_GT(lease->trusted_until(), before);
+}
+
+// Goal: good news that comes too late is no news. Method: the store carries on with a lease that
+// lapsed, and its holder, who has stopped trusting it, asks for that.
+TEST(Locks, ARenewalAfterTheEndOfValidityIsNotTold) {
+    world one;
+    auto a = one.open();
+    auto lease = a.try_acquire(
+        "k", {.ttl = 100ms, .renew = renewing::manual, .if_lapsed = lapse::extend_if_unclaimed});
+    ASSERT_TRUE(lease);
+    while (a.inspect("k")->remaining.count() > 0) std::this_thread::yield();
+    EXPECT_FALSE(lease->renew());
+    EXPECT_FALSE(lease->trusted());
 }
 
 TEST(Locks, AFenceRefusesAnOlderToken) {

@@ -156,6 +156,24 @@ TEST(WrittenRun, AJournalThatIsDownStopsNoRun) {
     EXPECT_EQ(runs, 1);
 }
 
+// The journal is waited for longer than the lease lives, which the store does not renew: by then
+// another may hold it, and the body is not begun. Its occurrence is another node's to run.
+TEST(WrittenRun, ABodyDoesNotBeginUnderALeaseThatEndedMeanwhile) {
+    journal_world one;
+    one.journal_faults->fail_all = errc::unreachable;
+    one.faults->renewals_to_fail = 1'000;
+    auto a = one.open();
+    int runs = 0;
+    const lease_options once{.ttl = 300ms, .firing = due};
+    const job nightly{.name = "j", .lease = once, .body = [&](const run&) { ++runs; }};
+    EXPECT_EQ(a.run(nightly), run_outcome::lost);
+    EXPECT_EQ(runs, 0);
+    auto b = one.open_without_journal();
+    EXPECT_EQ(b.run(nightly), run_outcome::ran);
+    EXPECT_EQ(b.run(nightly), run_outcome::skipped_done);
+    EXPECT_EQ(runs, 1);
+}
+
 TEST(WrittenRun, ACheckpointThatIsNotSavedThrowsAndTheRunGoesOn) {
     journal_world one;
     auto a = one.open();

@@ -53,6 +53,7 @@ dispatcher::dispatcher(parts made_of)
       drained_{loop_.get_executor()},
       random_{std::random_device{}()} {
     live_nodes_.push_back(me_.owner);
+    heard_nodes_.insert(me_.owner);
 }
 
 dispatcher::~dispatcher() = default;
@@ -94,6 +95,8 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
             place = std::make_shared<job>();
             place->entry = next_entry_++;
             entries_[place->entry] = place;
+            const auto pause = pauses_.find(plan->name);
+            if (pause != pauses_.end()) place->paused = pause->second;
         }
         auto& which = *place;
         if (which.plan == plan) continue;
@@ -166,6 +169,9 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     co_await std::move(publishing);
     auto looking = look_at_board(self);
     co_await std::move(looking);
+    if (!me.knows_pauses())
+        me.say(tone::warn,
+               "the board was not read: no schedule fires before it is known what is paused");
     // Last: a reload is told by ready_ whether a new job has a place in the timetable already.
     auto positions = find_positions(self);
     const bool knows_positions = co_await std::move(positions);
@@ -222,6 +228,9 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
         auto waiting = me.sleep(me.drained_, left);
         co_await std::move(waiting);
     }
+    // Claims that were not answered are given up, so that others can have what they claimed.
+    auto settling = runtime::engine::drain(me.engine_, me.engine_->settings().timeout * 2);
+    co_await std::move(settling);
     me.beat_timer_.cancel();
     if (me.journal_) {
         auto leaving = me.journal_->node_leave(me.me_.owner);

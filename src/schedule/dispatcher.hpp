@@ -128,6 +128,8 @@ public:
 
     std::size_t running() const noexcept { return active_.size(); }
     bool is_ready() const noexcept { return ready_; }
+    // Until then nobody knows which jobs are paused, and no schedule fires.
+    bool knows_pauses() const noexcept { return !journal_ || board_seen_; }
     // The next firing of a job, for people and metrics.
     std::optional<wall_instant> next_firing(const std::string& job) const;
 
@@ -165,7 +167,7 @@ private:
     static std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing& due);
     void take_due(const due_firing& due, wall_instant now);
     void take_board(board seen);
-    void take_pauses(const std::vector<job_pause>& pauses);
+    void take_pauses(std::vector<job_pause> pauses);
     void schedule_job(job& which);
     void let_go(const std::shared_ptr<track>& which);
 
@@ -174,9 +176,17 @@ private:
     static boost::asio::awaitable<void> work(self_ptr self, std::shared_ptr<track> which);
     static boost::asio::awaitable<void> claim(self_ptr self, std::shared_ptr<track> which,
                                               millis patience);
+    bool catches_up(const track& which) const;
+    static boost::asio::awaitable<bool> leave_skipped(self_ptr self, std::shared_ptr<track> which);
     void look_for_the_dead(const std::shared_ptr<track>& which);
     static boost::asio::awaitable<void> settle_busy(self_ptr self, std::shared_ptr<track> which,
                                                     busy other);
+    static boost::asio::awaitable<void> perform_unless_skipped(
+        self_ptr self, std::shared_ptr<track> which, std::shared_ptr<runtime::holding> won,
+        std::optional<occurrence> claimed);
+    static boost::asio::awaitable<std::string> name_holder(self_ptr self,
+                                                           std::shared_ptr<track> which, busy other,
+                                                           std::optional<record> lock);
     static boost::asio::awaitable<bool> tell_lost(self_ptr self, std::shared_ptr<track> which,
                                                   occurrence firing, fence_token token,
                                                   std::string owner);
@@ -190,15 +200,28 @@ private:
     void tell_of_skipped(const track& which, std::span<const skipped_firing> skipped);
     void tell(const std::shared_ptr<track>& which);
     bool fails_open(const track& which, const failure& why) const;
+    bool must_withdraw(const track& which) const;
+    static boost::asio::awaitable<bool> withdraw_unresolved(self_ptr self,
+                                                            std::shared_ptr<track> which);
+    std::shared_ptr<runtime::kept_claim> claim_of(const track& which, const lease_options& options);
     static boost::asio::awaitable<void> audit_fail_open(self_ptr self, std::string job,
                                                         std::string why);
 
+    bool may_begin(const track& which) const;
+    static boost::asio::awaitable<bool> take_slot(self_ptr self, std::shared_ptr<track> which);
+
     // One run, from its grant to its release.
+    void announce(const std::shared_ptr<active_run>& run, const run_start& start,
+                  const beginning& begun);
+    static boost::asio::awaitable<run_end> carry_out(self_ptr self, std::shared_ptr<active_run> run,
+                                                     lease* held);
     static boost::asio::awaitable<void> perform(self_ptr self, std::shared_ptr<track> which,
                                                 std::optional<lease> held);
     static boost::asio::awaitable<run_end> attempt_until_over(self_ptr self,
                                                               std::shared_ptr<active_run> run,
                                                               lease* held);
+    void tell_of_retry(const active_run& run, const run_end& last, millis wait) const;
+    static boost::asio::awaitable<std::string> reason_of_cancel(self_ptr self, std::string id);
     static boost::asio::awaitable<body_result> attempt_once(self_ptr self,
                                                             std::shared_ptr<active_run> run);
     static boost::asio::awaitable<void> watch_timeouts(self_ptr self,
@@ -240,16 +263,20 @@ private:
         instant seen{};  // when it was last on the board
     };
     std::unordered_map<std::string, asked_for> triggers_;          // that lanes have been offered
-    std::unordered_set<std::string> paused_;                       // jobs, by the last board
+    std::unordered_map<std::string, job_pause> pauses_;            // by job, on the last board
     std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
     std::unordered_map<std::string, std::int64_t> known_since_;    // by job: when it was published
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
     bool unpublished_ = false;          // the journal did not take what the jobs are
     std::size_t keys_looked_at_ = 0;    // for lost beginnings, since the start
     std::vector<std::string> live_nodes_;
+    std::unordered_set<std::string> heard_nodes_;  // the draining ones too
     std::optional<std::chrono::microseconds> clock_offset_;
     std::optional<instant> board_seen_;
     instant judge_from_{};  // before that, silence says nothing about a run
+    // By run: since when it has been seen silent, and without its key.
+    std::unordered_map<std::string, instant> unheld_since_;
+    wall_instant caught_up_until_{};  // what came due by then had been due when schedules began
     struct clock_step {
         wall_instant from{};
         std::chrono::microseconds by{};

@@ -29,6 +29,15 @@ struct dispatcher::track {
     bool telling = false;      // which firings were skipped
     fence_token busy_under{};  // who held the key when it was last found busy
 
+    // A claim of an occurrence whose outcome is unknown. As long as it is wanted it is asked for
+    // under the same id; after that it is withdrawn before anything else is claimed.
+    struct unresolved_claim {
+        std::shared_ptr<runtime::kept_claim> claim;
+        occurrence firing{};
+        lease_options options{};
+    };
+    std::optional<unresolved_claim> unresolved{};
+
     // Who was seen holding the key, for which firing, and whether that was so at two firings: then
     // the holder takes long, or is dead and has perhaps written nothing down.
     struct sighting {
@@ -60,6 +69,7 @@ struct dispatcher::active_run {
     run_order order;
     std::optional<stop_cause> cause;
     instant begun{};
+    lease_clock::duration waited{0};  // between its attempts
     instant stop_at = instant::max();
     instant kill_at = instant::max();
     std::shared_ptr<boost::asio::steady_timer> retry_timer;  // while it waits for its next attempt

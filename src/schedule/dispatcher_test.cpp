@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -248,21 +249,128 @@ TEST(Dispatcher, FailOpenRunsWithoutATokenAndIsAudited) {
         EXPECT_TRUE(number(line.what.token) != 0 || line.what.key == "j");
 }
 
-// Runs go on, and what could not be written down then is written when the journal is back.
-TEST(Dispatcher, AJournalThatIsDownStopsNoRun) {
+// Goal: a firing that was skipped does not run later. Method: while a run of the only node goes on
+// a firing is skipped; the run ends, the node with it, and the next one finds that firing within
+// its misfire window, not known to the store.
+TEST(Dispatcher, AFiringThatWasSkippedDoesNotRunAfterARestart) {
     schedule_world one;
-    one.journal_faults->fail_all = errc::unreachable;
+    const auto skipped = [&] { return one.rows("j", run_status::skipped); };
+    auto rarely = each_second;
+    rarely.cron = "*/4 * * * * *";
+    auto a = one.node("a");
+    a->cron.add(one.note_and("j", "a", brief,
+                             [&](const run&) {
+                                 EXPECT_TRUE(eventually([&] { return !skipped().empty(); }));
+                             }),
+                rarely);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return !skipped().empty(); }));
+    a->stop();
+    const auto left_out = skipped().front();
+    auto b = one.node("b");
+    b->cron.add(one.note("j", "b"), rarely);
+    b->start();
+    ASSERT_TRUE(one.seen.wait_for(2));
+    b->stop();
+    EXPECT_EQ(one.run_of(left_out.id).status, run_status::skipped);
+    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*left_out.firing)), 0);
+}
+
+// Goal: a run that was done is not run again because its journal could not be told. Method: a node
+// loses its journal and goes on, at least once, with later firings; another one sees the first
+// silent for longer than any run is, and leaves it until its node can tell how it ended.
+TEST(Dispatcher, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAgain) {
+    schedule_world one;
+    auto cut_journal = std::make_shared<testing_faults::journal_plan>();
+    auto a = std::make_unique<scheduler_node>(one.open_node(one.faults, cut_journal), "a");
+    std::atomic<bool> is_first{true};
+    a->cron.add(one.note_and("j", "a", brief_at_least_once,
+                             [&](const run&) {
+                                 if (is_first.exchange(false))
+                                     cut_journal->fail_all = errc::unreachable;
+                             }),
+                each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(3));
+    const auto first = one.seen.lines().front().what;
+    auto b = one.node("b");
+    b->cron.add(one.note("j", "b", brief_at_least_once), each_second);
+    b->start();
+    const auto silent = [&] {
+        const auto row = one.run_of(first.id);
+        return time::local_now().time_since_epoch() - millis{row.last_heartbeat} > 18s;
+    };
+    ASSERT_TRUE(eventually([&] { return silent(); }));
+    EXPECT_EQ(one.run_of(first.id).status, run_status::started);
+    cut_journal->fail_all = std::nullopt;
+    ASSERT_TRUE(eventually([&] { return one.run_of(first.id).status == run_status::completed; }));
+    a->stop();
+    b->stop();
+    EXPECT_EQ(one.run_of(first.id).attempt, 1);
+    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*first.firing)), 1);
+}
+
+// Runs go on, and what could not be written down then is written when the journal is back.
+TEST(Dispatcher, AJournalThatGoesAwayStopsNoRun) {
+    schedule_world one;
     auto a = one.node("a");
     a->cron.add(one.note("j", "a"), each_second);
     a->start();
     ASSERT_TRUE(one.seen.wait_for(1));
-    EXPECT_TRUE(one.rows("j").empty());
-    const auto id = one.seen.lines().front().what.id;
+    one.journal_faults->fail_all = errc::unreachable;
+    const auto before = one.seen.size();
+    // One may have begun before; the second has neither begun nor ended with a journal.
+    ASSERT_TRUE(one.seen.wait_for(before + 3));
+    const auto id = one.seen.lines().at(before + 1).what.id;
+    EXPECT_TRUE(std::ranges::none_of(one.rows("j"), [&](const auto& row) { return row.id == id; }));
     one.journal_faults->fail_all = std::nullopt;
     ASSERT_TRUE(eventually([&] {
         const auto row = one.ask([&] { return one.records->find_run(id); });
         return row && row->status == run_status::completed;
     }));
+}
+
+// Goal: a board that was never read does not count as one without pauses. Method: a node starts
+// while its journal is away, with a job that is paused and one that is not; several firings later
+// neither has run, and when the journal is back only the one that is not paused runs.
+TEST(Dispatcher, NothingFiresBeforeTheBoardHasBeenReadOnceSinceTheStart) {
+    schedule_world one;
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
+    one.journal_faults->fail_all = errc::unreachable;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    auto open = each_second;
+    open.on_store_down = outage::run_without_lease;
+    a->cron.add(one.note("paused", "a"), each_second);
+    a->cron.add(one.note("open", "a"), open);
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    const auto ready = time::local_now();
+    ASSERT_TRUE(eventually([&] { return time::local_now() > ready + 3s; }));
+    EXPECT_EQ(one.seen.size(), 0u);
+    one.journal_faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(6));
+    a->stop();
+    std::set<std::string> ran;
+    for (const auto& line : one.seen.lines()) ran.insert(line.what.key);
+    EXPECT_EQ(ran, (std::set<std::string>{"j", "open"}));
+}
+
+// Goal: a job that is added while the node runs is paused from the first moment on. Method: the
+// journal goes away once the board has been read; then a job is added whose pause was on it.
+TEST(Dispatcher, AJobThatIsAddedAgainIsStillPaused) {
+    schedule_world one;
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    one.journal_faults->fail_all = errc::unreachable;
+    a->cron.add(one.note("paused", "a"), each_second);
+    ASSERT_TRUE(one.seen.wait_for(one.seen.size() + 3));
+    a->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "j");
 }
 
 // The journal does what it is asked and its answers are lost: asking again must change nothing.
@@ -284,6 +392,57 @@ TEST(Dispatcher, LostAnswersOfTheJournalMakeNoSecondRun) {
     EXPECT_EQ(std::adjacent_find(firings.begin(), firings.end()), firings.end());
     const auto& begun = one.seen;
     for (const auto& line : begun.lines()) EXPECT_EQ(one.run_of(line.what.id).attempt, 1);
+}
+
+// Goal: an outage around the commit of a claim costs no occurrence. Method: claims that take effect
+// and whose answers are lost, for longer than a claim waits for one; the occurrence runs, once, and
+// so does the next.
+TEST(Dispatcher, AClaimThatIsNotAnsweredUsesNoOccurrenceUp) {
+    schedule_world one;
+    one.settings.timeout = 100ms;
+    auto a = one.node("a");
+    a->cron.add(one.note_and("j", "a", brief,
+                             [&](const run&) {
+                                 if (one.seen.size() == 1) one.faults->answers_to_lose = 12;
+                             }),
+                {.cron = "*/3 * * * * *"});
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    EXPECT_EQ(one.faults->answers_to_lose, 0);
+    const auto firings = one.seen.firings();
+    EXPECT_EQ(firings[1] - firings[0], 3'000);
+    EXPECT_EQ(firings[2] - firings[1], 3'000);
+    for (const auto& row : one.rows("j")) EXPECT_EQ(row.status, run_status::completed);
+}
+
+// Goal: what others have skipped while a claim of it was not answered does not run when the answer
+// comes at last. Method: the answers to the claims of the second occurrence are lost for a while,
+// and meanwhile another node writes down that it was skipped; the third one runs next.
+TEST(Dispatcher, WhatOthersHaveSkippedWhileAClaimWasNotAnsweredDoesNotRun) {
+    schedule_world one;
+    one.settings.timeout = 100ms;
+    auto a = one.node("a");
+    const auto skip_elsewhere = [&](const run& now) {
+        run_start start{"skipped-elsewhere", "j", now.key};
+        start.node = "b";
+        start.firing = occurrence{number(*now.firing) + 3'000};
+        start.trigger = "schedule";
+        EXPECT_TRUE(one.ask([&] { return one.records->skip(start, "an overlap on b"); }));
+        one.faults->answers_to_lose = 12;
+    };
+    a->cron.add(one.note_and("j", "a", brief,
+                             [&](const run& now) {
+                                 if (one.seen.size() == 1) skip_elsewhere(now);
+                             }),
+                {.cron = "*/3 * * * * *"});
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(2));
+    a->stop();
+    EXPECT_EQ(one.faults->answers_to_lose, 0);
+    const auto firings = one.seen.firings();
+    EXPECT_EQ(firings[1] - firings[0], 6'000);
+    EXPECT_EQ(one.run_of("skipped-elsewhere").status, run_status::skipped);
 }
 
 // A run whose lease was taken is told so; at most once its firing is lost, and nobody runs it.

@@ -2,10 +2,12 @@
 // and, one node at a time, looks after those whose node does not.
 #include "base/duration.hpp"
 #include "base/identity.hpp"
+#include "runtime/silent_run.hpp"
 #include "schedule/dispatcher.hpp"
 #include "schedule/dispatcher_parts.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
+#include "time/zone.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -40,7 +42,7 @@ awaitable<void> dispatcher::register_node(self_ptr self) {
     node_entry entry;
     entry.id = me.me_.owner;
     entry.name = me.me_.name;
-    entry.version = me.me_.version;
+    entry.version = time::with_zones(me.me_.version, time::zone::database_version());
     entry.address = me.me_.address;
     entry.started_at = me.started_at_;
     entry.running = static_cast<std::uint32_t>(me.active_.size());
@@ -66,13 +68,16 @@ awaitable<void> dispatcher::register_node(self_ptr self) {
     const auto nodes = co_await std::move(listing);
     if (nodes.has_error()) co_return;
     std::vector<std::string> live;
+    std::unordered_set<std::string> heard{me.me_.owner};
     for (const auto& one : *nodes) {
         if (one.id == me.me_.owner)
             me.compare_clocks(one.last_seen, sent, answered);
         else if (one.age > node_silence_max)
             continue;
+        heard.insert(one.id);
         if (!one.draining) live.push_back(one.id);
     }
+    me.heard_nodes_ = std::move(heard);
     std::sort(live.begin(), live.end());
     if (live.empty()) live.push_back(me.me_.owner);
     me.live_nodes_ = std::move(live);
@@ -239,6 +244,7 @@ awaitable<bool> dispatcher::find_positions(self_ptr self) {
         known = known && inspected;
     }
     const auto now = me.now();
+    me.caught_up_until_ = now;
     for (auto& [name, which] : me.jobs_) {
         if (!which->plan->when || !which->plan->enabled) continue;
         // To begin now would be to give up what is due; only those that may run without a lease do.
@@ -299,6 +305,8 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
     // Whoever was cut off with this node is given the time to say that it lives, or how it ended.
     const auto at = lease_clock::now();
     if (me.board_seen_ && me.was_cut_off(at)) me.judge_from_ = at + runtime::run_silence_max;
+    if (me.ready_ && !me.board_seen_)
+        me.say(tone::info, "the board was read: what has waited for it fires now");
     me.board_seen_ = at;
     me.take_board(std::move(*seen));
 }
@@ -308,10 +316,9 @@ bool dispatcher::was_cut_off(instant now) const {
 }
 
 // Of a hundred thousand jobs only those are looked at that are paused, or were.
-void dispatcher::take_pauses(const std::vector<job_pause>& pauses) {
-    std::unordered_set<std::string> now;
+void dispatcher::take_pauses(std::vector<job_pause> pauses) {
+    std::unordered_map<std::string, job_pause> now;
     for (const auto& one : pauses) {
-        now.insert(one.job);
         const auto found = jobs_.find(one.job);
         if (found == jobs_.end()) continue;
         auto& which = *found->second;
@@ -321,7 +328,8 @@ void dispatcher::take_pauses(const std::vector<job_pause>& pauses) {
         }
         which.paused = one;
     }
-    for (const auto& name : paused_) {
+    for (auto& one : pauses) now.emplace(one.job, std::move(one));
+    for (const auto& [name, pause] : pauses_) {
         const auto found = jobs_.find(name);
         if (now.contains(name) || found == jobs_.end() || !found->second->paused) continue;
         found->second->paused.reset();
@@ -329,11 +337,11 @@ void dispatcher::take_pauses(const std::vector<job_pause>& pauses) {
         // What was due meanwhile was not to run.
         if (ready_) schedule_job(*found->second);
     }
-    paused_ = std::move(now);
+    pauses_ = std::move(now);
 }
 
 void dispatcher::take_board(board seen) {
-    take_pauses(seen.pauses);
+    take_pauses(std::move(seen.pauses));
     for (const auto& id : seen.cancels) {
         const auto found = active_.find(id);
         if (found != active_.end()) found->second->stop(stop_cause::cancelled);
@@ -434,25 +442,21 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
     const auto stale = co_await std::move(asking);
     if (stale.has_error()) co_return;
     if (me.watcher_) me.watcher_->on_stale_runs(stale->size());
+    std::unordered_map<std::string, instant> still_unheld;
+    for (const auto& one : *stale)
+        if (auto known = me.unheld_since_.extract(one.id)) still_unheld.insert(std::move(known));
+    me.unheld_since_ = std::move(still_unheld);
     for (const auto& one : *stale) {
         auto looking = me.engine_->store().inspect(one.key);
         const auto seen = co_await std::move(looking);
         if (seen.has_error()) co_return;
-        // Silent, and yet it holds its key: frozen, or cut off from its journal.
-        const bool held = *seen && (*seen)->remaining.count() > 0 && (*seen)->holder == one.token &&
-                          number(one.token) != 0;
-        if (held) continue;
-        bool again = one.mode == delivery::at_least_once && one.firing.has_value();
-        run_end how;
-        how.reason = "its node " + one.node + " fell silent";
-        if (again && *seen && (*seen)->last_done == one.firing) {
-            // Its runner has told the store, and may still be about to tell the journal.
-            const auto silent = millis{number(occurrence_of(me.now())) - one.last_heartbeat};
-            if (silent < runtime::recording_patience) continue;
-            again = false;
-            how.reason = "it ended, and its node " + one.node + " could not write down how";
+        const auto verdict = runtime::judge_silence(one, *seen);
+        if (verdict.what == runtime::silence::alive) continue;
+        if (verdict.what == runtime::silence::in_doubt) {
+            const auto since = me.unheld_since_.try_emplace(one.id, lease_clock::now());
+            if (lease_clock::now() - since.first->second < runtime::recording_patience) continue;
         }
-        how.status = again ? run_status::abandoned : run_status::lost;
+        const auto& how = verdict.how;
         run_mark who{one.id, one.token};
         auto judging = me.journal_->judge(std::move(who), how);
         const auto judged = co_await std::move(judging);
@@ -468,6 +472,8 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
 awaitable<bool> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> which,
                                       occurrence firing, fence_token token, std::string owner) {
     auto& me = *self;
+    // It asks for its claim again, or withdraws it, or writes down what has become of it.
+    if (me.heard_nodes_.contains(owner)) co_return false;
     auto finding = me.journal_->find_firing(which->plan->name, which->partition, firing);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return false;
@@ -515,6 +521,7 @@ awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
         if (!*seen || !(*seen)->last_done || (*seen)->remaining.count() > 0) continue;
         const auto firing = *(*seen)->last_done;
         if (me.begun_firings_[one->key] == number(firing)) continue;
+        if (me.heard_nodes_.contains((*seen)->owner)) continue;
         auto finding = me.journal_->find_firing(one->plan->name, one->partition, firing);
         const auto row = co_await std::move(finding);
         if (row.has_error()) co_return;

@@ -69,6 +69,12 @@ void check_options(const std::string& job, const lease_options& lease,
     if (when.keep_runs < 1) refuse(job, "keep_runs is 0: take 1 or more");
 }
 
+// A firing that is to be skipped when it is missed may still be a little late.
+millis lateness_of(const schedule_options& when) {
+    return when.misfire == pawl::misfire::skip ? std::min(when.misfire_window, lateness_tolerated)
+                                               : when.misfire_window;
+}
+
 void check_lease(const std::string& job, const lease_options& lease, const schedule_options& when,
                  const runtime::engine& store) {
     if (job.size() > job_name_bytes_max)
@@ -78,17 +84,18 @@ void check_lease(const std::string& job, const lease_options& lease, const sched
     const auto longest =
         when.partitions == 1 ? job : job + "/" + std::to_string(when.partitions - 1);
     runtime::check_claim(store, longest, lease, patience{});
+    const auto kept = store.settings().retention;
+    const bool remembers = !when.cron.empty() && when.occurrence != occurrence_mode::off;
+    if (remembers && lateness_of(when) > kept)
+        refuse(job, "misfire_window is " + base::format_duration(when.misfire_window) +
+                        ", but the store forgets what has run after its retention of " +
+                        base::format_duration(kept) +
+                        ": lower it, or open the store with a longer retention");
     if (when.on_store_down == pawl::outage::run_without_lease &&
         store.settings().safety == safety_class::correctness)
         refuse(job,
                "on_store_down = run_without_lease is what the store's safety=correctness "
                "forbids: take skip, or safety=efficiency");
-}
-
-// A firing that is to be skipped when it is missed may still be a little late.
-millis lateness_of(const schedule_options& when) {
-    return when.misfire == pawl::misfire::skip ? std::min(when.misfire_window, lateness_tolerated)
-                                               : when.misfire_window;
 }
 
 std::optional<firing_rule> rule_of(const std::string& job, const schedule_options& when) {

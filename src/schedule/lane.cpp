@@ -24,8 +24,21 @@ std::string_view text_of(skip_reason why) noexcept {
             return "a later firing came due before it could begin";
         case skip_reason::too_many:
             return "too many firings were waiting";
+        case skip_reason::answer_lost:
+            return "the store did not answer in time, and granted the key to another run meanwhile";
     }
     return "";
+}
+
+bool lane::wants_firing(occurrence firing) const {
+    const auto same = [&](const wish& one) { return is_firing(one) && one.firing == firing; };
+    return (current_ && same(*current_)) || std::any_of(queue_.begin(), queue_.end(), same);
+}
+
+std::string text_of(const skipped_firing& one) {
+    if (one.holder.empty()) return std::string{text_of(one.why)};
+    if (one.why == skip_reason::overlap) return one.holder;
+    return std::string{text_of(one.why)} + ": " + one.holder;
 }
 
 bool lane::wants(wish_kind kind, std::string_view id) const {
@@ -36,7 +49,13 @@ bool lane::wants(wish_kind kind, std::string_view id) const {
 void lane::skip(const wish& which, skip_reason why) {
     if (!which.firing) return;
     if (skipped_.size() == skips_kept_max) skipped_.pop_front();
-    skipped_.push_back({*which.firing, why});
+    skipped_.push_back({*which.firing, why, {}});
+}
+
+void lane::skip_current(skip_reason why) {
+    skip(*current_, why);
+    if (current_->firing) skipped_.back().holder = std::move(holder_);
+    holder_.clear();
 }
 
 // Only then a busy key is waited for; otherwise it answers the question.
@@ -65,7 +84,7 @@ void lane::offer_firing(occurrence firing, instant now, millis late, millis hold
             if (is_firing(older)) skip(older, skip_reason::superseded);
         std::erase_if(queue_, is_firing);
         if (current_ && state_ == state::waiting && is_firing(*current_) && failures_ > 0) {
-            skip(*current_, skip_reason::superseded);
+            skip_current(skip_reason::superseded);
             current_.reset();
         }
     }
@@ -149,9 +168,10 @@ lane::step lane::next(instant now) {
         queue_.pop_front();
         listening_ = false;
         failures_ = 0;
+        holder_.clear();
     }
     if (current_->give_up < now) {
-        if (is_firing(*current_)) skip(*current_, skip_reason::too_late);
+        if (is_firing(*current_)) skip_current(skip_reason::too_late);
         current_.reset();
         return next(now);
     }
@@ -189,12 +209,15 @@ void lane::on_granted() {
     base::ensure(state_ == state::claiming);
     state_ = state::running;
     ahead_ = false;
+    current_->begun = true;
+    in_doubt_.reset();
     drop_overlapped();
 }
 
-void lane::on_busy(const busy& why, bool marked, instant now, double chance) {
+void lane::on_busy(const busy& why, bool marked, instant now, double chance, std::string holder) {
     base::ensure(state_ == state::claiming);
     failures_ = 0;
+    holder_ = std::move(holder);
     // The board offers it again.
     if (current_->kind != wish_kind::firing) return resolved();
     const auto full = [&](millis longest) {
@@ -204,11 +227,12 @@ void lane::on_busy(const busy& why, bool marked, instant now, double chance) {
     };
     if (why.reason == busy_reason::early || why.reason == busy_reason::quarantined)
         return again(now + std::clamp(why.remaining, millis{1}, busy_retry_longest));
+    if (marked && tell_outrun()) return resolved();
     if (marked || rules_.mode == remembering::off || rules_.hold) return resolved();
     if (why.reason == busy_reason::lingering)
         return again(now + std::clamp(why.remaining, millis{1}, busy_retry_longest));
     if (!waits_in_line()) {
-        skip(*current_, skip_reason::overlap);
+        skip_current(skip_reason::overlap);
         return resolved();
     }
     // The first time it was not waited for; afterwards the store's push, or the end of patience,
@@ -220,6 +244,7 @@ void lane::on_busy(const busy& why, bool marked, instant now, double chance) {
 
 void lane::on_done() {
     base::ensure(state_ == state::claiming);
+    if (tell_outrun()) return resolved();
     // Abandoned, by its row, and done, by the store: a later one has run, and this one never will
     // unless it is asked for by its row alone.
     const bool was_passed = current_->kind == wish_kind::orphan && !current_->passed;
@@ -228,8 +253,21 @@ void lane::on_done() {
     state_ = state::waiting;
 }
 
+void lane::on_unanswered() {
+    base::ensure(state_ == state::claiming);
+    if (is_firing(*current_)) in_doubt_ = current_->firing;
+}
+
+// False when each claim of it was answered: then what has marked it was no claim of this node.
+bool lane::tell_outrun() {
+    if (!is_firing(*current_) || !in_doubt_ || current_->firing != in_doubt_) return false;
+    skip(*current_, skip_reason::answer_lost);
+    return true;
+}
+
 void lane::on_failure(instant now, double chance) {
     base::ensure(state_ == state::claiming);
+    holder_.clear();
     if (current_->kind != wish_kind::firing) return resolved();
     const auto doubled = store_retry_first * (1LL << std::min(failures_++, 10));
     const auto longest = std::min<millis>(doubled, store_retry_longest);

@@ -64,20 +64,25 @@ struct wish {
     instant give_up{};    // no attempt is made after this
     bool passed = false;  // of an orphan: later firings have run since, so that the store would
                           // refuse it; it is claimed without its occurrence, and its row decides
+    bool begun = false;   // it has been granted here before, and was not brought to its end
 };
 
 enum class skip_reason {
     overlap,     // the previous one was still running
     too_late,    // it could not begin within the misfire window
     superseded,  // a later one came due before it could begin
-    too_many     // more are waiting than a lane keeps
+    too_many,    // more are waiting than a lane keeps
+    answer_lost  // its claim was not answered, and the key was granted to another meanwhile
 };
 std::string_view text_of(skip_reason why) noexcept;
 
 struct skipped_firing {
     occurrence firing{};
     skip_reason why = skip_reason::overlap;
+    std::string holder{};  // who was in its way, in one line; empty where that is not known
 };
+// What its row says: an overlap is its holder, where that is known.
+std::string text_of(const skipped_firing& one);
 
 // How a run ended: its firing is over, or somebody is to run it again.
 enum class ending { settled, unfinished };
@@ -123,8 +128,13 @@ public:
     // What came of a claim.
     void on_granted();
     // `marked`: the store remembers this firing, or a later one, as done or begun (last_done).
-    void on_busy(const busy& why, bool marked, instant now, double chance);
+    // `holder`: who that is, in one line, for the row of a firing that gives way.
+    void on_busy(const busy& why, bool marked, instant now, double chance, std::string holder = {});
     void on_done();
+    // Said before what came of it: a request was not answered, so its own claim may be what the
+    // store remembers. Found done then, or marked, a row has to say so, unless another node has run
+    // it; also under another id, after the first was withdrawn.
+    void on_unanswered();
     void on_failure(instant now, double chance);
     // The claim was not made: this node has no room. It is tried again for as long as there is
     // time.
@@ -134,6 +144,8 @@ public:
     // firing is asked for again, by this lane too: there may be no journal that offers it.
     void on_ended(ending how, instant now);
 
+    // Whether this occurrence is asked for, or will be.
+    bool wants_firing(occurrence firing) const;
     bool is_running() const noexcept { return state_ == state::running; }
     bool is_idle() const noexcept { return state_ == state::waiting && queue_.empty(); }
     std::size_t waiting() const noexcept { return queue_.size(); }
@@ -143,10 +155,12 @@ private:
 
     bool wants(wish_kind kind, std::string_view id) const;
     void skip(const wish& which, skip_reason why);
+    void skip_current(skip_reason why);
     void drop_late(instant now);
     void drop_overlapped();
     void again(instant when);
     void resolved();
+    bool tell_outrun();
     bool waits_in_line() const noexcept;
 
     lane_rules rules_;
@@ -157,7 +171,9 @@ private:
     bool ahead_ = false;      // the current one is let go of once its claim is answered
     bool listening_ = false;  // the current one was found busy: wait for the store's push
     millis busy_for_{0};      // by what the store told then
+    std::string holder_{};    // who was in the way of the current one when it was last found busy
     int failures_ = 0;
+    std::optional<occurrence> in_doubt_;  // claimed here, and not answered
 };
 
 }  // namespace pawl::schedule

@@ -64,6 +64,58 @@ TEST(Lane, AFiringAheadOfTheClockMakesWayWhenTheClockIsPutBack) {
     }
 }
 
+// Its own claim may be what the store remembers, and then nobody else tells of it.
+TEST(Lane, WhatWasClaimedWithoutAnAnswerIsToldWhenItIsFoundDone) {
+    const auto claimed_in_vain = [] {
+        auto one = lane_of(remembering::at_most_once);
+        one.offer_firing(first, start, 0ms, 0ms);
+        EXPECT_EQ(one.next(start).what, act::claim);
+        one.on_unanswered();
+        one.on_failure(start, even);
+        return one;
+    };
+    const auto expect_told = [](lane& one) {
+        const auto skipped = one.take_skipped();
+        ASSERT_EQ(skipped.size(), 1u);
+        EXPECT_EQ(skipped.front().firing, first);
+        EXPECT_EQ(skipped.front().why, skip_reason::answer_lost);
+        EXPECT_TRUE(one.is_idle());
+    };
+    const auto later = start + 10s;
+    auto done = claimed_in_vain();
+    ASSERT_EQ(done.next(later).what, act::claim);
+    done.on_done();
+    expect_told(done);
+    auto marked = claimed_in_vain();
+    ASSERT_EQ(marked.next(later).what, act::claim);
+    marked.on_busy({{}, {}, 30s, busy_reason::held}, true, later, even);
+    expect_told(marked);
+    // The clock is put back in between, and the claim withdrawn: it is the same occurrence still.
+    auto put_back = claimed_in_vain();
+    put_back.forget_ahead(occurrence{number(first) - 1});
+    ASSERT_TRUE(put_back.is_idle());
+    put_back.offer_firing(first, later, 0ms, 0ms);
+    ASSERT_EQ(put_back.next(later).what, act::claim);
+    put_back.on_done();
+    expect_told(put_back);
+}
+
+// Others have run it, and their row is there: a doubt about one occurrence is none about the next.
+TEST(Lane, WhatOthersHaveDoneIsNotTold) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_unanswered();
+    one.on_failure(start, even);
+    ASSERT_EQ(one.next(start + 10s).what, act::claim);
+    one.on_granted();
+    one.on_ended(ending::settled, start + 20s);
+    one.offer_firing(second, start + 60s, 0ms, 0ms);
+    ASSERT_EQ(one.next(start + 60s).what, act::claim);
+    one.on_done();
+    EXPECT_TRUE(one.take_skipped().empty());
+}
+
 TEST(Lane, AClaimUnderWayForAFiringAheadIsItsLast) {
     auto one = lane_of(remembering::at_least_once);
     one.offer_firing(second, start, 0ms, 0ms);
@@ -221,6 +273,40 @@ TEST(Lane, ABusyKeyAnswersTheQuestionWhereOverlapsAreSkipped) {
         // Marked: somebody runs this very firing, and nothing is skipped.
         EXPECT_EQ(one.take_skipped().size(), marked ? 0u : 1u);
     }
+}
+
+// Goal: a row says who was in the way, and not that it was the previous run.
+// Method: each way in which a firing that found its key busy is let go of.
+TEST(Lane, WhatGivesWayToAHolderNamesIt) {
+    auto overlapped = lane_of(remembering::at_most_once);
+    overlapped.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(overlapped.next(start).what, act::claim);
+    overlapped.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even, "held by loader-7");
+    auto skipped = overlapped.take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(skipped[0].why, skip_reason::overlap);
+    EXPECT_EQ(text_of(skipped[0]), "held by loader-7");
+
+    auto waited = lane_of(remembering::at_least_once);
+    waited.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(waited.next(start).what, act::claim);
+    waited.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even, "held by loader-7");
+    waited.next(start + 2h);
+    skipped = waited.take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(text_of(skipped[0]),
+              "it could not begin within the misfire window: held by loader-7");
+
+    // The one that comes after has found nobody yet.
+    auto later = lane_of(remembering::at_most_once);
+    later.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(later.next(start).what, act::claim);
+    later.on_busy({{}, {}, 30s, busy_reason::held}, true, start, even, "held by loader-7");
+    later.offer_firing(occurrence{number(first) + 1}, start, 0ms, 0ms);
+    later.next(start + 2h);
+    skipped = later.take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(text_of(skipped[0]), text_of(skip_reason::too_late));
 }
 
 TEST(Lane, ABusyKeyIsNothingToWaitForWhereNothingIsRememberedOrItIsHeld) {

@@ -1,5 +1,8 @@
-// From a wish to a run that is over: claims, attempts, and what is written down about them.
+// From a grant to its release: attempts, and what is written down about them.
+#include "base/argument_rule.hpp"
+#include "base/duration.hpp"
 #include "base/identity.hpp"
+#include "base/text.hpp"
 #include "schedule/dispatcher.hpp"
 #include "schedule/dispatcher_parts.hpp"
 #include "time/clocks.hpp"
@@ -28,276 +31,7 @@ run_start started_by(const wish& what, run_start start) {
     return start;
 }
 
-bool is_down(const failure& why) {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
-}
-
 }  // namespace
-
-// -- from a wish to a grant
-
-awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
-    auto& me = *self;
-    for (;;) {
-        which->woken = false;
-        const auto step = which->decisions.next(lease_clock::now());
-        me.tell(which);
-        if (step.what == lane::act::nothing || me.stopping_) {
-            if (which->woken && !me.stopping_) continue;
-            break;
-        }
-        if (step.what == lane::act::pause) {
-            if (which->woken) continue;
-            const auto left = std::chrono::ceil<millis>(step.until - lease_clock::now());
-            auto waiting = me.sleep(which->timer, std::max(left, millis{0}));
-            co_await std::move(waiting);
-            continue;
-        }
-        auto claiming = claim(self, which, step.patience);
-        co_await std::move(claiming);
-    }
-    which->at_work = false;
-    if (--me.at_work_ == 0) me.drained_.cancel();
-}
-
-bool dispatcher::fails_open(const track& which, const failure& why) const {
-    return which.plan->on_store_down == outage::run_without_lease && is_down(why) &&
-           which.decisions.wanted().kind == wish_kind::firing;
-}
-
-awaitable<void> dispatcher::audit_fail_open(self_ptr self, std::string job, std::string why) {
-    auto& me = *self;
-    audit_draft what;
-    what.actor = me.me_.name;
-    what.action = "job.fail_open";
-    what.target = job;
-    what.detail = why;
-    boost::asio::steady_timer timer{me.loop_.get_executor()};
-    for (int i = 0; i < journal_tries_max; ++i) {
-        auto auditing = me.journal_->append_audit(what);
-        const auto told = co_await std::move(auditing);
-        if (told.has_value() || me.stopping_) co_return;
-        auto waiting = me.sleep(timer, journal_retry);
-        co_await std::move(waiting);
-    }
-}
-
-awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, millis patience) {
-    auto& me = *self;
-    auto& lane_of = which->decisions;
-    const auto home = which->owner.lock();
-    const auto bound = which->plan->runs_max;
-    const auto may_begin = [&] {
-        return home && !which->replaced && which->plan->enabled && !me.stopping_ &&
-               !(home->paused && lane_of.wanted().kind == wish_kind::firing);
-    };
-    if (!may_begin()) co_return lane_of.on_called_off();
-    // Whoever waits for another node's run needs no room here.
-    if (patience.count() > 0) {
-        auto waiting = runtime::engine::await_change(me.engine_, which->key, which->busy_under,
-                                                     patience, me.call_off_.get_token());
-        co_await std::move(waiting);
-        if (!may_begin()) co_return lane_of.on_called_off();
-    }
-    const bool job_is_full = bound > 0 && home->running >= bound;
-    if (job_is_full || !me.slots_.try_take()) {
-        const auto left = lane_of.wanted().give_up - lease_clock::now();
-        bool served = false;
-        if (job_is_full) {
-            auto waiting = me.sleep(which->timer, millis{200});
-            co_await std::move(waiting);
-        } else {
-            auto waiting = me.slots_.take(std::max(left, lease_clock::duration{0}));
-            served = co_await std::move(waiting);
-        }
-        if (!served) co_return lane_of.on_no_room(lease_clock::now());
-        // It may have waited for hours.
-        if (!may_begin()) {
-            me.slots_.give_back();
-            co_return lane_of.on_called_off();
-        }
-        if (bound > 0 && home->running >= bound) {
-            me.slots_.give_back();
-            co_return lane_of.on_no_room(lease_clock::now());
-        }
-    }
-    // Counted from here: partitions of a job that come due together ask at the same time.
-    ++home->running;
-    const auto leave = [&] {
-        --home->running;
-        me.slots_.give_back();
-    };
-    auto options = which->plan->lease;
-    if (lane_of.wanted().firing && !lane_of.wanted().passed &&
-        which->plan->lane.mode != remembering::off) {
-        options.firing = lane_of.wanted().firing;
-        options.mode = which->plan->mode();
-    }
-    const struct patience how_long{};
-    auto key = which->key;
-    auto claiming = runtime::engine::claim_key(me.engine_, std::move(key), options, how_long,
-                                               me.call_off_.get_token());
-    auto answer = co_await std::move(claiming);
-    const auto at = lease_clock::now();
-    if (answer.has_error()) {
-        if (!std::exchange(me.store_down_, true))
-            me.say(tone::warn, "the store does not answer: " + answer.error().detail);
-        if (me.fails_open(*which, answer.error())) {
-            me.say(tone::warn, "job '" + which->plan->name +
-                                   "' runs without a lease, as on_store_down says; it may run "
-                                   "elsewhere too");
-            if (me.watcher_) me.watcher_->on_fail_open(which->plan->name);
-            if (me.journal_)
-                me.spawn(audit_fail_open(self, which->plan->name, answer.error().detail));
-            lane_of.on_granted();
-            auto performing = perform(self, which, std::nullopt);
-            co_await std::move(performing);
-            co_return leave();
-        }
-        leave();
-        co_return lane_of.on_failure(at, me.chance());
-    }
-    if (std::exchange(me.store_down_, false)) me.say(tone::info, "the store answers again");
-    if (auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer)) {
-        lane_of.on_granted();
-        me.look_for_the_dead(which);
-        std::optional<lease> held{lease{std::move(*won)}};
-        auto performing = perform(self, which, std::move(held));
-        co_await std::move(performing);
-        co_return leave();
-    }
-    leave();
-    if (auto* other = std::get_if<busy>(&*answer)) {
-        auto settling = settle_busy(self, which, std::move(*other));
-        co_await std::move(settling);
-    } else if (std::holds_alternative<already_done>(*answer)) {
-        lane_of.on_done();
-    } else {
-        lane_of.on_called_off();
-    }
-}
-
-// Busy says nothing of this firing: the holder may be running it, or the one before.
-awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> which, busy other) {
-    auto& me = *self;
-    auto& lane_of = which->decisions;
-    const auto wanted = lane_of.wanted();
-    which->busy_under = other.holder;
-    bool marked = false;
-    if (wanted.firing && other.reason != busy_reason::early &&
-        other.reason != busy_reason::quarantined) {
-        auto looking = me.engine_->store().inspect(which->key);
-        const auto seen = co_await std::move(looking);
-        if (seen.has_error()) co_return lane_of.on_failure(lease_clock::now(), me.chance());
-        marked =
-            *seen && (*seen)->last_done && number(*(*seen)->last_done) >= number(*wanted.firing);
-        if (which->seen && which->seen->holder == other.holder)
-            which->seen->twice = which->seen->twice || !marked;
-        else if (*seen && (*seen)->last_done && other.reason == busy_reason::held) {
-            me.look_for_the_dead(which);
-            which->seen = track::sighting{*(*seen)->last_done, other.holder, other.owner, false};
-        }
-        if (!marked && me.journal_ && which->plan->lane.mode == remembering::at_most_once &&
-            which->plan->lane.when_running == overlap::skip) {
-            // Skipped for good only when nobody has begun it.
-            auto finding =
-                me.journal_->find_firing(which->plan->name, which->partition, *wanted.firing);
-            const auto row = co_await std::move(finding);
-            marked = row.has_value() && *row && (*row)->status != run_status::skipped;
-        }
-    }
-    if (other.reason == busy_reason::early && wanted.firing && !me.journal_) {
-        // The store has told how far ahead of it our clock is.
-        const auto stores =
-            wall_of(*wanted.firing) - me.engine_->settings().max_skew - other.remaining;
-        me.clock_offset_ =
-            std::chrono::floor<std::chrono::microseconds>(time::local_now() - stores);
-        me.put_clock_back(me.now(), std::nullopt);
-    }
-    lane_of.on_busy(other, marked, lease_clock::now(), me.chance());
-}
-
-// The key has passed on, to this node or to another one, from somebody who held it for longer than
-// it takes to run once. If that one died before it wrote a line, its firing has to be told.
-void dispatcher::look_for_the_dead(const std::shared_ptr<track>& which) {
-    const auto seen = std::exchange(which->seen, std::nullopt);
-    if (!seen || !seen->twice || !journal_) return;
-    if (which->plan->lane.mode != remembering::at_most_once) return;
-    spawn(keep_telling_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
-}
-
-// Nobody else looks at that firing any more: the store remembers a later one.
-awaitable<void> dispatcher::keep_telling_lost(self_ptr self, std::shared_ptr<track> which,
-                                              occurrence firing, fence_token token,
-                                              std::string owner) {
-    auto& me = *self;
-    boost::asio::steady_timer timer{me.loop_.get_executor()};
-    for (int i = 0; i < journal_tries_max; ++i) {
-        auto telling = tell_lost(self, which, firing, token, owner);
-        const bool answered = co_await std::move(telling);
-        if (answered || me.stopping_) co_return;
-        auto waiting = me.sleep(timer, journal_retry);
-        co_await std::move(waiting);
-    }
-}
-
-// Beside the lane's work: no firing waits until others have been written down as skipped.
-void dispatcher::tell(const std::shared_ptr<track>& which) {
-    if (which->telling || !which->decisions.has_skipped()) return;
-    which->telling = true;
-    ++at_work_;
-    spawn(tell_skipped(shared_from_this(), which));
-}
-
-awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> which) {
-    auto& me = *self;
-    while (which->decisions.has_skipped()) {
-        const auto skipped = which->decisions.take_skipped();
-        if (!me.journal_) {
-            me.tell_of_skipped(*which, skipped);
-            continue;
-        }
-        auto writing = write_skipped(self, which, skipped);
-        co_await std::move(writing);
-    }
-    which->telling = false;
-    if (--me.at_work_ == 0) me.drained_.cancel();
-}
-
-void dispatcher::tell_of_skipped(const track& which, std::span<const skipped_firing> skipped) {
-    if (!watcher_) return;
-    for (const auto& one : skipped) watcher_->on_skipped(which.plan->name, one.firing, one.why);
-}
-
-// A firing that has a row has run elsewhere, or somebody else has told that it was skipped.
-awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> which,
-                                          const std::vector<skipped_firing>& skipped) {
-    auto& me = *self;
-    const std::span all{skipped};
-    for (std::size_t i = 0; i < skipped.size(); ++i) {
-        run_start start{base::fresh_uuid(), which->plan->name, which->key};
-        start.partition = which->partition;
-        start.owner = me.me_.owner;
-        start.node = me.me_.name;
-        start.firing = skipped[i].firing;
-        start.mode = which->plan->mode();
-        start.trigger = "schedule";
-        auto skipping = me.journal_->skip(std::move(start), std::string{text_of(skipped[i].why)});
-        const auto told = co_await std::move(skipping);
-        if (told.has_value()) {
-            if (*told) me.tell_of_skipped(*which, all.subspan(i, 1));
-            continue;
-        }
-        // One wait for a journal that is away is enough.
-        me.tell_of_skipped(*which, all.subspan(i));
-        me.say(tone::warn, std::to_string(skipped.size() - i) + " skipped firings of '" +
-                               which->plan->name +
-                               "' were not written down: " + told.error().detail);
-        co_return;
-    }
-}
-
-// -- from a grant to its release
 
 run_start dispatcher::start_of(const track& which, const std::optional<lease>& held) const {
     const auto& wanted = which.decisions.wanted();
@@ -344,6 +78,65 @@ run_order dispatcher::order_of(const track& which, const run_start& start,
     return order;
 }
 
+// Tells the run's history, the node's own list and the log that it begins.
+void dispatcher::announce(const std::shared_ptr<active_run>& run, const run_start& start,
+                          const beginning& begun) {
+    run->order = order_of(*run->where, start, begun);
+    if (journal_)
+        run->order.save = [record = run->record](std::string text) {
+            return runtime::run_recorder::checkpoint(record, std::move(text));
+        };
+    const auto with = base::quoted_words(run->order.arguments);
+    if (!with.empty()) run->record->note("note", "arguments " + with);
+    active_[begun.id] = run;
+    const auto asked = triggers_.find(begun.id);
+    if (start.answers_trigger && asked != triggers_.end() && !asked->second.what.by.empty())
+        run->record->note("asked", asked->second.what.by);
+    if (out_of_patience_) run->stop(stop_cause::shutdown);
+    if (watcher_) {
+        const auto late =
+            start.firing ? std::chrono::floor<millis>(now() - wall_of(*start.firing)) : millis{0};
+        watcher_->on_run_begun(start.job, std::max(late, millis{0}), start.token);
+        if (begun.outcome == begin_outcome::resumed) watcher_->on_orphan_taken(start.job);
+    }
+    say(tone::info, "run " + begun.id + " of '" + start.key + "' begins, token " +
+                        std::to_string(number(start.token)) + ", attempt " +
+                        std::to_string(begun.attempt) +
+                        (with.empty() ? "" : ", arguments " + with));
+}
+
+// The attempts, under the deadline of the lease where there is one.
+awaitable<run_end> dispatcher::carry_out(self_ptr self, std::shared_ptr<active_run> run,
+                                         lease* held) {
+    auto& me = *self;
+    std::weak_ptr<active_run> weak = run;
+    if (held) {
+        held->watch_deadline(
+            [weak, ttl = run->plan->lease.ttl](instant stop_at, instant trust_end) {
+                if (const auto who = weak.lock()) who->extend(stop_at, trust_end, ttl);
+            });
+        // That is told by way of the loop, and nothing may begin without its deadline.
+        auto token = boost::asio::use_awaitable;
+        co_await boost::asio::post(me.loop_.get_executor(), token);
+    }
+    run_end how;
+    {
+        const auto on_loss = [weak] {
+            if (const auto who = weak.lock()) who->stop(stop_cause::lost);
+        };
+        std::optional<std::stop_callback<decltype(on_loss)>> watching;
+        if (held) watching.emplace(held->stop_token(), on_loss);
+        auto attempts = attempt_until_over(self, run, held);
+        how = co_await std::move(attempts);
+    }
+    if (how.status == run_status::cancelled && run->cause == stop_cause::cancelled) {
+        auto asking = reason_of_cancel(self, run->order.run_id);
+        how.reason = co_await std::move(asking);
+    }
+    if (held) held->watch_deadline({});
+    co_return how;
+}
+
 awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
                                     std::optional<lease> held) {
     auto& me = *self;
@@ -374,43 +167,10 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     const bool ours = !unanswered && (begun.outcome == begin_outcome::begun ||
                                       begun.outcome == begin_outcome::resumed);
     if (ours) {
-        run->order = me.order_of(*which, start, begun);
-        if (me.journal_)
-            run->order.save = [record = run->record](std::string text) {
-                return runtime::run_recorder::checkpoint(record, std::move(text));
-            };
-        me.active_[begun.id] = run;
-        if (me.out_of_patience_) run->stop(stop_cause::shutdown);
-        if (me.watcher_) {
-            const auto late = start.firing
-                                  ? std::chrono::floor<millis>(me.now() - wall_of(*start.firing))
-                                  : millis{0};
-            me.watcher_->on_run_begun(plan->name, std::max(late, millis{0}), start.token);
-            if (begun.outcome == begin_outcome::resumed) me.watcher_->on_orphan_taken(plan->name);
-        }
-        me.say(tone::info, "run " + begun.id + " of '" + start.key + "' begins, token " +
-                               std::to_string(number(start.token)) + ", attempt " +
-                               std::to_string(begun.attempt));
-        if (held) {
-            held->watch_deadline([weak, ttl = plan->lease.ttl](instant stop_at, instant trust_end) {
-                if (const auto who = weak.lock()) who->extend(stop_at, trust_end, ttl);
-            });
-            // That is told by way of the loop, and nothing may begin without its deadline.
-            auto token = boost::asio::use_awaitable;
-            co_await boost::asio::post(me.loop_.get_executor(), token);
-        }
-        run_end how;
-        {
-            const auto on_loss = [weak] {
-                if (const auto who = weak.lock()) who->stop(stop_cause::lost);
-            };
-            std::optional<std::stop_callback<decltype(on_loss)>> watching;
-            if (held) watching.emplace(held->stop_token(), on_loss);
-            auto attempts = attempt_until_over(self, run, held ? &*held : nullptr);
-            how = co_await std::move(attempts);
-        }
-        if (held) held->watch_deadline({});
-        const auto took = std::chrono::floor<millis>(lease_clock::now() - run->begun);
+        me.announce(run, start, begun);
+        auto carrying = carry_out(self, run, held ? &*held : nullptr);
+        auto how = co_await std::move(carrying);
+        const auto took = std::chrono::floor<millis>(lease_clock::now() - run->begun - run->waited);
         me.say(how.status == run_status::completed ? tone::info : tone::warn,
                "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
                    (how.reason.empty() ? "" : ": " + how.reason));
@@ -481,6 +241,29 @@ run_end dispatcher::judge(const active_run& run, const body_result& what, const 
     return how;
 }
 
+void dispatcher::tell_of_retry(const active_run& run, const run_end& last, millis wait) const {
+    const auto line = "attempt " + std::to_string(last.attempt) + " " +
+                      std::string{name_of(last.status)} +
+                      (last.reason.empty() ? "" : ": " + last.reason) + "; the next begins in " +
+                      base::format_duration(wait);
+    run.record->note("note", line);
+    say(tone::warn, "run " + run.order.run_id + " of '" + run.order.key + "': " + line);
+}
+
+// Who cancelled the run, and why, as its history tells.
+awaitable<std::string> dispatcher::reason_of_cancel(self_ptr self, std::string id) {
+    auto& me = *self;
+    std::string reason = "cancelled";
+    if (!me.journal_) co_return reason;
+    auto reading = me.journal_->history(std::move(id));
+    const auto history = co_await std::move(reading);
+    if (history.has_error()) co_return reason;
+    for (const auto& event : *history)
+        if (event.kind == "cancel_requested" && !event.text.empty())
+            reason = "cancelled by " + event.text;
+    co_return reason;
+}
+
 awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr<active_run> run,
                                                   lease* held) {
     auto& me = *self;
@@ -515,12 +298,14 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
         }
         how.attempt = run->order.attempt;
         const auto last = how;
-        run->record->next_attempt(last);
+        me.tell_of_retry(*run, last, *wait);
         run->cause.reset();
         run->retry_timer = std::make_shared<boost::asio::steady_timer>(me.loop_.get_executor());
         auto timer = run->retry_timer;
+        const auto since = lease_clock::now();
         auto waiting = me.sleep(*timer, *wait);
         co_await std::move(waiting);
+        run->waited += lease_clock::now() - since;
         run->retry_timer.reset();
         if (run->cause) {
             body_result nothing;
@@ -528,6 +313,8 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
             nothing.reason = last.reason;
             co_return me.judge(*run, nothing, held);
         }
+        // Only now, so that the wait is no part of the attempt.
+        run->record->next_attempt(last);
         ++tries;
         ++run->order.attempt;
         if (me.watcher_) me.watcher_->on_retry(run->plan->name);

@@ -10,8 +10,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace pawl {
 namespace {
@@ -46,6 +50,9 @@ TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
     EXPECT_EQ(refusal({.name = "j", .lease = brief}, each_second), "the job 'j' has no body");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .partitions = 0}),
               "job 'j': partitions is 0: take 1 to 1024");
+    EXPECT_EQ(refusal(good, {.cron = "@daily", .misfire_window = 192h}),
+              "job 'j': misfire_window is 8d, but the store forgets what has run after its "
+              "retention of 7d: lower it, or open the store with a longer retention");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .jitter = -1ms}),
               "job 'j': jitter is -1 ms: take 0 to 1d");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .retries = {.factor = 0.5}}),
@@ -173,8 +180,52 @@ TEST(Scheduler, ARunIsCancelledThroughTheJournal) {
     one.trigger("j", "id-1");
     a->start();
     ASSERT_TRUE(one.seen.wait_for(1));
-    EXPECT_TRUE(one.ask([&] { return one.records->request_cancel("id-1", "me"); }));
+    EXPECT_TRUE(one.ask([&] { return one.records->request_cancel("id-1", "me: too slow"); }));
     ASSERT_TRUE(eventually([&] { return one.rows("j", run_status::cancelled).size() == 1; }));
+    EXPECT_EQ(one.run_of("id-1").reason, "cancelled by me: too slow");
+    std::vector<std::pair<std::string, std::string>> told;
+    for (const auto& event : one.ask([&] { return one.records->history("id-1"); }))
+        told.emplace_back(event.kind, event.text);
+    EXPECT_THAT(told, testing::IsSupersetOf({std::pair{"asked", "a test"},
+                                             std::pair{"cancel_requested", "me: too slow"}}));
+}
+
+// Goal: what an attempt took is told without the wait before it. Method: a wait that is long beside
+// attempts that end at once.
+TEST(Scheduler, TheWaitBeforeARetryIsNoPartOfTheAttempt) {
+    struct listening : schedule_observer {
+        std::atomic<std::int64_t> took{-1};
+        void on_run_ended(std::string_view, run_status, millis how_long) override {
+            took = how_long.count();
+        }
+    };
+    constexpr auto least_wait = 4'000;  // of five seconds, give or take a fifth
+    schedule_world one;
+    auto ears = std::make_shared<listening>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note_and("j", "a", brief,
+                             [](const run& now) {
+                                 if (now.attempt == 1) throw std::runtime_error{"no paper"};
+                             }),
+                {.retries = {.max = 1, .backoff = 5s, .max_backoff = 5s}});
+    one.trigger("j", "id-1");
+    a->start();
+    const auto waits = [&] {
+        const auto history = one.ask([&] { return one.records->history("id-1"); });
+        return std::ranges::any_of(history, [](const auto& event) {
+            return event.kind == "note" && event.text.starts_with("attempt 1 failed: no paper; ");
+        });
+    };
+    ASSERT_TRUE(eventually([&] { return waits(); }));
+    EXPECT_EQ(one.run_of("id-1").attempt, 1);
+    const auto first = one.run_of("id-1").started_at;
+    ASSERT_TRUE(eventually([&] { return one.rows("j", run_status::completed).size() == 1; }));
+    const auto row = one.run_of("id-1");
+    EXPECT_EQ(row.attempt, 2);
+    EXPECT_GE(row.started_at - first, least_wait);
+    EXPECT_LT(*row.completed_at - row.started_at, least_wait);
+    ASSERT_TRUE(eventually([&] { return ears->took >= 0; }));
+    EXPECT_LT(ears->took, least_wait);
 }
 
 // What is asked for runs with the arguments that were given, and from what was saved last.

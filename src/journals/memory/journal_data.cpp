@@ -255,8 +255,8 @@ std::vector<job_entry> journal_data::publish(std::vector<job_entry> jobs) {
     const auto at = now();
     for (auto& each : jobs) {
         auto& known = jobs_[each.name];
-        const bool same =
-            known.since != 0 && known.schedule == each.schedule && known.zone == each.zone;
+        const bool same = known.since != 0 && known.schedule == each.schedule &&
+                          known.zone == each.zone && known.partitions == each.partitions;
         each.since = same ? known.since : at;
         each.published_at = at;
         known = each;

@@ -94,7 +94,7 @@ public:
     }
     async<bool> judge(run_mark who, run_end how) override {
         const auto self = shared_from_this();
-        if (auto fault = rules::fault_of_end(how.status)) co_return std::move(*fault);
+        if (auto fault = rules::fault_of_judgement(how.status)) co_return std::move(*fault);
         co_return data_->judge(who, how);
     }
     async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,

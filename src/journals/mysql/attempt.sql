@@ -6,7 +6,8 @@ SELECT run_number, attempt INTO @pawl_run, @pawl_attempt FROM pawl_job_run
 WHERE name_space = {space} AND run_id = {id} AND fence_token = {token} AND status = 'started' FOR UPDATE;
 SET @pawl_mine = @pawl_run IS NOT NULL,
     @pawl_run = IF(({ended} <> 0 AND {ended} < @pawl_attempt) OR @pawl_attempt >= 1000, NULL, @pawl_run);
-UPDATE pawl_job_run SET reason = {why}, exit_status = {code}, attempt = attempt + 1
+UPDATE pawl_job_run SET reason = {why}, exit_status = {code}, attempt = attempt + 1,
+  started_at = UTC_TIMESTAMP(3)
 WHERE run_number = @pawl_run;
 {event};
 {trim};

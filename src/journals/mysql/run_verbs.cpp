@@ -182,7 +182,7 @@ async<bool> journal_on_mysql::finish(run_mark who, run_end how) {
 
 async<bool> journal_on_mysql::judge(run_mark who, run_end how) {
     const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_end(how.status)) co_return placed(std::move(*fault));
+    if (auto fault = rules::fault_of_judgement(how.status)) co_return placed(std::move(*fault));
     const std::string silent =
         "AND TIMESTAMPDIFF(MICROSECOND, last_heartbeat, UTC_TIMESTAMP(3)) > silence_max * 1000";
     const auto for_the_same = "AND reason = " + literal(rules::one_line(how.reason));

@@ -97,7 +97,7 @@ CREATE TABLE IF NOT EXISTS pawl_job (
   partitions   BIGINT          NOT NULL,
   definition   MEDIUMBLOB      NOT NULL,
   node         VARBINARY(256)  NOT NULL COMMENT 'which published it last',
-  since        DATETIME(3)     NOT NULL COMMENT 'with this schedule and zone',
+  since        DATETIME(3)     NOT NULL COMMENT 'with this schedule, zone and partitions',
   published_at DATETIME(3)     NOT NULL,
   PRIMARY KEY (name_space, job_name)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC;

@@ -8,8 +8,10 @@
 namespace pawl::postgresql {
 
 // SELECT * FROM pawl.journal_NAME_v1($1, …) with so many arguments.
-inline statement_text call_of(const std::string& schema, const std::string& name, int arguments) {
-    auto sql = "SELECT * FROM " + schema + ".journal_" + name + "_v1(";
+inline statement_text call_of(const std::string& schema, const std::string& name, int arguments,
+                              int version = 1) {
+    auto sql =
+        "SELECT * FROM " + schema + ".journal_" + name + "_v" + std::to_string(version) + "(";
     for (int i = 1; i <= arguments; ++i) sql += (i == 1 ? "$" : ", $") + std::to_string(i);
     return statement_text{sql + ")"};
 }
@@ -38,7 +40,7 @@ struct journal_statements {
           remove_trigger{call_of(schema, "remove_trigger", 2)},
           pause{call_of(schema, "pause", 4)},
           unpause{call_of(schema, "unpause", 2)},
-          publish{call_of(schema, "publish", 7)},
+          publish{call_of(schema, "publish", 7, 2)},
           retire{call_of(schema, "retire", 3)},
           jobs{call_of(schema, "jobs", 4)},
           node{call_of(schema, "node", 9)},

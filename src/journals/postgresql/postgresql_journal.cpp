@@ -15,8 +15,8 @@ journal_on_postgresql::journal_on_postgresql(net::loop& where, postgresql_settin
       text_{std::make_shared<const journal_statements>(settings_->schema)} {}
 
 const layout_plan& journal_layout() {
-    static const layout_plan plan{embedded::schema_sql, "postgresql-journal.sql", "journal_layout",
-                                  "journal layout", 1};
+    static const layout_plan plan{embedded::schema_sql,  "postgresql-journal.sql", "journal_layout",
+                                  "journal_layout_v2()", "journal layout",         1};
     return plan;
 }
 

@@ -92,6 +92,24 @@ TEST(PostgresqlJournal, TheScriptChangesNothingTheSecondTime) {
     EXPECT_EQ(server.ask("SELECT layout FROM pawl.journal_marker"), "1");
 }
 
+// Goal: a schema that an earlier pawl has made goes on with a later one, and for the earlier one.
+// Method: what has come since is taken away, and the function of before has its old body.
+TEST(PostgresqlJournal, AnEarlierSchemaIsGivenWhatItLacks) {
+    postgresql_server server;
+    open(on_port(server.port())).begin(fresh_run("older", 1));
+    server.ask(
+        "DROP FUNCTION pawl.journal_publish_v1; DROP FUNCTION pawl.journal_publish_v2; "
+        "DROP FUNCTION pawl.journal_layout_v2");
+    auto mine = open(on_port(server.port()));
+    conformance::try_every_verb(mine);
+    // As the earlier one calls it.
+    EXPECT_EQ(server.ask("SELECT count(*) FROM pawl.journal_publish_v1('pawl', ARRAY['j'::bytea], "
+                         "ARRAY['@daily'::bytea], ARRAY['UTC'::bytea], ARRAY[1::bigint], "
+                         "ARRAY['{}'::bytea], ARRAY['n'::bytea])"),
+              "1");
+    EXPECT_EQ(server.ask("SELECT count(*) FROM pawl.job_run WHERE job_name = 'older'"), "1");
+}
+
 TEST(PostgresqlJournal, ALayoutThatIsNewerIsLeftAlone) {
     postgresql_server server;
     open(on_port(server.port())).begin(fresh_run("job", 1));

@@ -310,7 +310,7 @@ async<std::vector<run_record>> journal_on_postgresql::stale_runs(std::size_t lim
 
 async<bool> journal_on_postgresql::judge(run_mark who, run_end how) {
     const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_end(how.status)) co_return placed(std::move(*fault));
+    if (auto fault = rules::fault_of_judgement(how.status)) co_return placed(std::move(*fault));
     auto asking = ask_for_flag(call(text_->judge, who, how));
     co_return co_await std::move(asking);
 }

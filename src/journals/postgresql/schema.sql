@@ -119,7 +119,7 @@ CREATE TABLE IF NOT EXISTS pawl.job (
   partitions   bigint NOT NULL,
   definition   bytea NOT NULL,
   node         bytea NOT NULL,        -- which published it last
-  since        timestamptz NOT NULL,  -- with this schedule and zone
+  since        timestamptz NOT NULL,  -- with this schedule, zone and partitions
   published_at timestamptz NOT NULL,
   PRIMARY KEY (name_space, job_name)
 );
@@ -169,6 +169,12 @@ END
 $$;
 
 CREATE OR REPLACE FUNCTION pawl.journal_layout() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT layout FROM pawl.journal_marker
+$$;
+
+-- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
+CREATE OR REPLACE FUNCTION pawl.journal_layout_v2() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
@@ -532,7 +538,8 @@ BEGIN
   IF it.attempt >= 1000 THEN
     RETURN 2;
   END IF;
-  UPDATE pawl.job_run AS r SET reason = why, exit_status = code, attempt = r.attempt + 1
+  UPDATE pawl.job_run AS r SET reason = why, exit_status = code, attempt = r.attempt + 1,
+    started_at = pawl.journal_clock()
   WHERE r.name_space = space AND r.run_number = it.run_number
   RETURNING * INTO it;
   PERFORM pawl.journal_remember(it, pawl.journal_clock(), 'attempt', why);
@@ -861,7 +868,7 @@ $$;
 -- ---- Jobs and nodes
 
 -- REQUIRES: each name once. Written in the order of the names.
-CREATE OR REPLACE FUNCTION pawl.journal_publish_v1(
+CREATE OR REPLACE FUNCTION pawl.journal_publish_v2(
   space text, names bytea[], schedules bytea[], zones bytea[], counts bigint[], definitions bytea[],
   nodes bytea[])
 RETURNS TABLE (job_name bytea, since bigint, published_at bigint)
@@ -878,12 +885,22 @@ BEGIN
          AS a (name, schedule, zone, parts, definition, node)
     ORDER BY a.name
     ON CONFLICT (name_space, job_name) DO UPDATE
-    SET since = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone THEN j.since
+    SET since = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone
+                      AND j.partitions = excluded.partitions THEN j.since
                      ELSE excluded.since END,
         schedule = excluded.schedule, zone = excluded.zone, partitions = excluded.partitions,
         definition = excluded.definition, node = excluded.node, published_at = excluded.published_at
     RETURNING j.job_name, pawl.journal_millis(j.since), pawl.journal_millis(j.published_at);
 END
+$$;
+
+-- As an earlier pawl calls it.
+CREATE OR REPLACE FUNCTION pawl.journal_publish_v1(
+  space text, names bytea[], schedules bytea[], zones bytea[], counts bigint[], definitions bytea[],
+  nodes bytea[])
+RETURNS TABLE (job_name bytea, since bigint, published_at bigint)
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT * FROM pawl.journal_publish_v2(space, names, schedules, zones, counts, definitions, nodes)
 $$;
 
 CREATE OR REPLACE FUNCTION pawl.journal_retire_v1(space text, names bytea[], by_node bytea)
@@ -1050,6 +1067,21 @@ BEGIN
              WHERE p.pronamespace = 'pawl'::regnamespace AND p.proname LIKE 'journal\_%'
   LOOP
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', one);
+  END LOOP;
+END
+$$;
+
+-- Users who could call the verbs before these came can call these.
+DO $$
+DECLARE
+  who text;
+BEGIN
+  FOR who IN
+    SELECT DISTINCT a.grantee::regrole::text
+    FROM pg_proc AS p, aclexplode(p.proacl) AS a
+    WHERE p.oid = 'pawl.journal_layout()'::regprocedure AND a.grantee NOT IN (0, p.proowner)
+  LOOP
+    EXECUTE 'GRANT EXECUTE ON FUNCTION pawl.journal_publish_v2 TO ' || who;
   END LOOP;
 END
 $$;

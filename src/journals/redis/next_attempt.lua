@@ -7,5 +7,5 @@ if ARGV[5] ~= '0' and tonumber(ARGV[5]) < attempt then return 1 end
 if attempt >= tonumber(ARGV[6]) then return -1 end
 attempt = digits(attempt + 1)
 add_event(ARGV[1], 'attempt', ARGV[3], row[3], row[2], attempt)
-call('HSET', key, 'attempt', attempt, 'reason', ARGV[3], 'exit', ARGV[4])
+call('HSET', key, 'attempt', attempt, 'reason', ARGV[3], 'exit', ARGV[4], 'started', digits(now))
 return 1

@@ -87,7 +87,10 @@ TEST(RedisJournalCluster, ASlotThatMovesUnderLoadLosesAndDoublesNothing) {
         auto hasty_settings = settings;
         hasty_settings.common.timeout = 50ms;
         auto hasty = open(hasty_settings);
-        const auto why = hasty.refusal(hasty->begin(fresh_run("hasty", 1)));
+        // On a busy machine the time may be up while an answer is on its way.
+        auto why = hasty.refusal(hasty->begin(fresh_run("hasty", 1)));
+        for (int again = 0; again < 100 && why.code == errc::outcome_unknown; ++again)
+            why = hasty.refusal(hasty->begin(fresh_run("hasty", 1)));
         EXPECT_EQ(name_of(why.code), "unreachable") << why.detail;
         cluster.finish_move(slot, from, to);
         load.until_more(50);

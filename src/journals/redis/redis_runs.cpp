@@ -137,7 +137,6 @@ async<bool> redis_journal::next_attempt(run_mark who, run_end last) {
 }
 
 async<bool> redis_journal::end(const run_mark& who, const run_end& how, std::string_view by) {
-    if (auto fault = journals::fault_of_end(how.status)) co_return std::move(*fault);
     auto call = writing(scripts_.finish);
     add_mark(call, who);
     call.add(name_of(how.status)).add(journals::one_line(how.reason));
@@ -148,11 +147,13 @@ async<bool> redis_journal::end(const run_mark& who, const run_end& how, std::str
 
 async<bool> redis_journal::finish(run_mark who, run_end how) {
     const auto self = shared_from_this();
+    if (auto fault = journals::fault_of_end(how.status)) co_return std::move(*fault);
     co_return co_await end(who, how, "finish");
 }
 
 async<bool> redis_journal::judge(run_mark who, run_end how) {
     const auto self = shared_from_this();
+    if (auto fault = journals::fault_of_judgement(how.status)) co_return std::move(*fault);
     co_return co_await end(who, how, "judge");
 }
 

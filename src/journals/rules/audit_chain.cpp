@@ -71,6 +71,11 @@ std::optional<std::uint64_t> first_broken(std::span<const audit_entry> entries) 
     return std::nullopt;
 }
 
+bool is_hash(std::string_view text) {
+    return text.size() == chain_start().size() &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 void chain_walk::take(std::span<const audit_entry> page) {
     for (const auto& entry : page) {
         const bool follows =
@@ -82,15 +87,22 @@ void chain_walk::take(std::span<const audit_entry> page) {
             over_ = true;
             return;
         }
+        if (!later_) newest_ = entry.sequence;
+        if (entry.hash == head_) head_.clear();
         later_ = entry;
         ++verified_;
     }
-    if (later_ && later_->sequence <= 1) over_ = true;
-    if (over_ || !page.empty()) return;
+    if ((later_ && later_->sequence <= 1) || page.empty()) end();
+}
+
+void chain_walk::end() {
     over_ = true;
-    if (later_)
+    if (later_ && later_->sequence > 1)
         broken_ = {later_->sequence,
                    "entries before " + std::to_string(later_->sequence) + " are missing"};
+    else if (!head_.empty())
+        broken_ = {newest_ + 1, "no entry has the hash " + head_ +
+                                    ": the newest were cut off, or all were written anew"};
 }
 
 }  // namespace pawl::journals

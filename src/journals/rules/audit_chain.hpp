@@ -8,6 +8,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace pawl::journals {
 
@@ -27,9 +29,18 @@ audit_entry next_entry(std::uint64_t sequence, const std::string& hash, const au
 // do. The oldest comes first; it may be any entry, and if it is the first, its start is checked.
 std::optional<std::uint64_t> first_broken(std::span<const audit_entry> entries);
 
+// Whether the text is a hash as entries have it: 64 hexadecimal digits in lower case.
+bool is_hash(std::string_view text);
+
 // Checks a whole chain page by page, from its newest entry back to its first.
+//
+// That its newest entries were cut off, or all of it written anew, a chain cannot show by itself. A
+// head does, which is the hash that its newest entry had at some time, noted elsewhere.
 class chain_walk {
 public:
+    // Empty: none was noted.
+    explicit chain_walk(std::string head = {}) : head_{std::move(head)} {}
+
     struct fault {
         std::uint64_t sequence = 0;
         std::string what;  // one line
@@ -46,6 +57,10 @@ public:
     const std::optional<fault>& broken() const noexcept { return broken_; }
 
 private:
+    void end();
+
+    std::string head_;  // empty: none was noted, or it has been seen
+    std::uint64_t newest_ = 0;
     std::optional<audit_entry> later_;
     std::uint64_t verified_ = 0;
     std::optional<fault> broken_;

@@ -88,9 +88,10 @@ TEST(AuditChain, FieldsThatRunTogetherAreToldApart) {
 }
 
 // Feeds a chain to a walk by pages, the newest first, as a journal hands it out.
-chain_walk walked(const std::vector<audit_entry>& entries, std::size_t page_size) {
+chain_walk walked(const std::vector<audit_entry>& entries, std::size_t page_size,
+                  const std::string& head = {}) {
     const std::vector<audit_entry> newest_first{entries.rbegin(), entries.rend()};
-    chain_walk walk;
+    chain_walk walk{head};
     for (std::size_t from = 0; !walk.is_over(); from += page_size) {
         const auto begin = std::min(from, newest_first.size());
         const auto many = std::min(page_size, newest_first.size() - begin);
@@ -135,6 +136,31 @@ TEST(AuditChain, AWalkFindsWhatWasChangedOrTakenOut) {
         ASSERT_TRUE(walked(cut_off, page_size).broken());
         EXPECT_EQ(walked(cut_off, page_size).broken()->what, "entries before 3 are missing");
     }
+}
+
+// Goal: entries cut off at the newer end, which leave a chain that holds, are found by a hash that
+// was noted before. At 7a8108b nothing found them.
+TEST(AuditChain, AWalkFindsWhatWasCutOffByTheHashThatWasNoted) {
+    const auto whole = chain_of(5);
+    for (const std::size_t page_size : {1, 2, 5, 7}) {
+        for (const auto& entry : whole) EXPECT_FALSE(walked(whole, page_size, entry.hash).broken());
+        auto cut_off = whole;
+        cut_off.resize(3);
+        EXPECT_FALSE(walked(cut_off, page_size).broken()) << "it holds by itself";
+        ASSERT_TRUE(walked(cut_off, page_size, whole[4].hash).broken());
+        EXPECT_EQ(walked(cut_off, page_size, whole[4].hash).broken()->sequence, 4u);
+        EXPECT_EQ(walked(cut_off, page_size, whole[4].hash).verified(), 3u);
+        EXPECT_FALSE(walked(cut_off, page_size, whole[2].hash).broken());
+        ASSERT_TRUE(walked({}, page_size, whole[4].hash).broken());
+        EXPECT_EQ(walked({}, page_size, whole[4].hash).broken()->sequence, 1u);
+    }
+}
+
+TEST(AuditChain, AHashHas64Digits) {
+    EXPECT_TRUE(is_hash(chain_of(1)[0].hash));
+    for (const auto& bad : {std::string{}, std::string(63, 'a'), std::string(65, 'a'),
+                            std::string(64, 'g'), std::string(64, 'A')})
+        EXPECT_FALSE(is_hash(bad)) << bad;
 }
 
 }  // namespace

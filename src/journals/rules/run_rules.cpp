@@ -211,6 +211,7 @@ result<change> next_attempt(run_row& row, fence_token token, const run_end& last
                                            " attempts: no more are kept"};
     run.reason = one_line(last.reason);
     run.exit_status = last.exit_status;
+    run.started_at = now;
     ++run.attempt;
     return change{true, true, event_of(row, now, "attempt", last.reason)};
 }

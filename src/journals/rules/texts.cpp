@@ -1,5 +1,7 @@
 #include "journals/rules/texts.hpp"
 
+#include "base/terminal_text.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -56,11 +58,10 @@ std::string one_line(std::string_view text, std::size_t bytes_max) {
     line.reserve(std::min(text.size(), bytes_max));
     while (!text.empty()) {
         const auto size = character_at(text);
-        const auto first = static_cast<unsigned char>(text.front());
         if (line.size() + std::max<std::size_t>(size, 1) > bytes_max) break;
         if (size == 0)
             line += '?';
-        else if (first < 0x20 || first == 0x7f)
+        else if (base::find_unprintable(text.substr(0, size)) == 0)
             line += ' ';
         else
             line += text.substr(0, size);
@@ -79,10 +80,17 @@ std::optional<failure> fault_of(const run_start& start) {
 }
 
 std::optional<failure> fault_of_end(run_status status) {
-    if (is_over(status) && status != run_status::skipped) return std::nullopt;
-    if (status == run_status::abandoned) return std::nullopt;
-    return rejected("journal: a run cannot end as " + std::string{name_of(status)} +
-                    ": give completed, failed, cancelled, lost, timed_out or abandoned");
+    if (status != run_status::started) return std::nullopt;
+    return rejected(
+        "journal: a run cannot end as started: give completed, failed, cancelled, "
+        "lost, timed_out, abandoned or skipped");
+}
+
+std::optional<failure> fault_of_judgement(run_status status) {
+    if (status != run_status::skipped) return fault_of_end(status);
+    return rejected(
+        "journal: only its own runner can say that a run never started: give lost or "
+        "abandoned");
 }
 
 std::optional<failure> fault_of_checkpoint(std::string_view text) {

@@ -48,10 +48,14 @@ TEST(Texts, ACursorComesBackAndNothingElseIsOne) {
 
 TEST(Texts, AnEndIsAnEnd) {
     EXPECT_TRUE(fault_of_end(run_status::started));
-    EXPECT_TRUE(fault_of_end(run_status::skipped));
+    EXPECT_TRUE(fault_of_judgement(run_status::started));
     for (const auto status : {run_status::completed, run_status::failed, run_status::cancelled,
-                              run_status::lost, run_status::timed_out, run_status::abandoned})
+                              run_status::lost, run_status::timed_out, run_status::abandoned}) {
         EXPECT_FALSE(fault_of_end(status));
+        EXPECT_FALSE(fault_of_judgement(status));
+    }
+    EXPECT_FALSE(fault_of_end(run_status::skipped));
+    EXPECT_TRUE(fault_of_judgement(run_status::skipped));
 }
 
 TEST(Texts, WhatIsBeyondABoundIsRefusedInOneLine) {

@@ -36,7 +36,7 @@ INSERT INTO pawl_job (space, job_name, schedule, zone, partitions, definition, n
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
 ON CONFLICT (space, job_name) DO UPDATE SET
   schedule_since = CASE WHEN schedule = excluded.schedule AND zone = excluded.zone
-    THEN schedule_since ELSE excluded.schedule_since END,
+    AND partitions = excluded.partitions THEN schedule_since ELSE excluded.schedule_since END,
   schedule = excluded.schedule, zone = excluded.zone, partitions = excluded.partitions,
   definition = excluded.definition, node = excluded.node, published_at = excluded.published_at
 RETURNING schedule_since

@@ -30,7 +30,7 @@ WHERE place = ?1
 -- What a verb of a runner or a reconciler may change.
 -- name: run_update
 UPDATE pawl_run SET status = ?2, reason = ?3, completed_at = ?4, exit_status = ?5, attempt = ?6,
-  cancel_requested = ?7
+  cancel_requested = ?7, started_at = ?8
 WHERE place = ?1
 
 -- name: run_beat

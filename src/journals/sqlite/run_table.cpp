@@ -143,7 +143,7 @@ void run_table::update(std::int64_t place, const journals::run_row& of,
                        const std::optional<run_event>& event) {
     const auto& what = of.record;
     run(update_, place, name_of(what.status), what.reason, what.completed_at, exit_of(what),
-        std::int64_t{what.attempt}, as_integer(what.cancel_requested));
+        std::int64_t{what.attempt}, as_integer(what.cancel_requested), what.started_at);
     add_event(place, event);
 }
 

@@ -299,7 +299,7 @@ async<std::vector<run_record>> sqlite_journal::stale_runs(std::size_t limit) {
 
 async<bool> sqlite_journal::judge(run_mark who, run_end how) {
     const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_end(how.status)) co_return std::move(*fault);
+    if (auto fault = rules::fault_of_judgement(how.status)) co_return std::move(*fault);
     auto step = [token = who.token, how = std::move(how)](rules::run_row& row, std::int64_t now) {
         return rules::judge(row, token, how, now);
     };

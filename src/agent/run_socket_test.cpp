@@ -1,0 +1,83 @@
+#include "agent/body_trial.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+namespace pawl::agent {
+namespace {
+
+using testing::HasSubstr;
+
+// What a run says by its socket, without pawl: one line, and what comes back.
+std::string speaking(const std::string& request) {
+    return "python3 -c \"import os,socket,sys;p=socket.socket(socket.AF_UNIX);p.settimeout(20);"
+           "p.connect(os.environ['PAWL_RUN_SOCKET']);p.sendall(os.fsencode(sys.argv[1]));"
+           "print(p.recv(65536).decode())\" '" +
+           request + "'";
+}
+
+const std::string mine = R"("run": "8c5e0b6e-run", "fence_token": 42)";
+
+// A checkpoint arrives byte by byte as it was given, and only under the run's own id and token.
+TEST(RunSocket, SavesWhatTheRunSaysUnderItsOwnToken) {
+    body_trial house;
+    std::vector<std::string> saved;
+    auto order = order_of();
+    order.save = [&saved](std::string text) -> async<bool> {
+        saved.push_back(std::move(text));
+        co_return saved.size() == 1;
+    };
+    const auto said = [&](const std::string& request) {
+        return house.run(shell(speaking(request)), order).output;
+    };
+    const std::string text = R"({"verb": "checkpoint", "bytes": 3, )" + mine + "}\n\x01\"\xc3";
+    EXPECT_EQ(said(text), "{\"answer\":\"saved\"}\n\n");
+    EXPECT_THAT(saved, testing::ElementsAre("\x01\"\xc3"));
+    EXPECT_EQ(said(text), "{\"answer\":\"stale\"}\n\n");
+    const auto other = said(R"({"verb": "checkpoint", "run": "8c5e0b6e-run", "fence_token": 41})"
+                            "\n");
+    EXPECT_THAT(other, HasSubstr("\"refused\""));
+    EXPECT_EQ(saved.size(), 2u);
+}
+
+// The fence of the store is reached with the run's own token or an older one, never a newer.
+TEST(RunSocket, ChecksFencesUpToTheRunsOwnToken) {
+    body_trial house;
+    std::vector<std::uint64_t> checked;
+    house.check_fences_by([&](std::string, fence_token token, fence_rule) -> async<fence_verdict> {
+        checked.push_back(number(token));
+        co_return fence_verdict{true, token};
+    });
+    const auto said = [&](const std::string& token) {
+        return house
+            .run(shell(speaking(R"({"verb": "fence", "resource": "r", "token": )" + token + ", " +
+                                mine + "}\n")))
+            .output;
+    };
+    EXPECT_EQ(said("42"),
+              "{\"answer\":\"judged\",\"accepted\":true,\"newest\":42,\"never_issued\":false}\n\n");
+    EXPECT_EQ(said("7"),
+              "{\"answer\":\"judged\",\"accepted\":true,\"newest\":7,\"never_issued\":false}\n\n");
+    EXPECT_THAT(said("43"), HasSubstr("newer than the run's own"));
+    EXPECT_THAT(said("-1"), HasSubstr("\"refused\""));
+    EXPECT_THAT(checked, testing::ElementsAre(42u, 7u));
+}
+
+// Each has a socket of its own, closed to other users, that goes with it.
+TEST(RunSocket, IsThereForTheRunAndForNobodyElse) {
+    body_trial house;
+    const auto shown = house.run(shell("stat -c %a \"$PAWL_RUN_SOCKET\"; echo $PAWL_RUN_SOCKET"));
+    ASSERT_THAT(shown.output, testing::StartsWith("600\n/"));
+    const auto path = shown.output.substr(4, shown.output.size() - 5);
+    EXPECT_FALSE(std::filesystem::exists(path));
+    struct stat folder{};
+    ASSERT_EQ(stat(house.guards().folder().c_str(), &folder), 0);
+    EXPECT_EQ(folder.st_mode & 07777, 0711u);
+}
+
+}  // namespace
+}  // namespace pawl::agent

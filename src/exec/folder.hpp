@@ -1,0 +1,15 @@
+// A folder for the sockets by which commands speak to pawl (agent/run_socket.hpp).
+#pragma once
+
+#include <string>
+
+namespace pawl::exec {
+
+// Ours to write, everybody's to pass through, nobody's to list; in the first of RUNTIME_DIRECTORY,
+// XDG_RUNTIME_DIR or /run, TMPDIR and /tmp that has room for it. Empty: none has.
+std::string make_folder();
+
+// With the sockets in it.
+void remove_folder(const std::string& path);
+
+}  // namespace pawl::exec

@@ -1,0 +1,26 @@
+#include "runtime/silent_run.hpp"
+
+namespace pawl::runtime {
+
+silence_verdict judge_silence(const run_record& run, const std::optional<record>& lease) {
+    silence_verdict told;
+    const bool held = lease && lease->remaining.count() > 0 && lease->holder == run.token &&
+                      number(run.token) != 0;
+    if (held) return told;
+    bool again = run.mode == delivery::at_least_once && run.firing.has_value();
+    told.what = silence::over;
+    told.how.reason = "its node " + run.node + " fell silent";
+    const auto done = lease ? lease->last_done : std::nullopt;
+    if (again && done && number(*done) >= number(*run.firing)) {
+        // Of a later one the store cannot say whether this one had ended.
+        told.what = silence::in_doubt;
+        if (done == run.firing) {
+            again = false;
+            told.how.reason = "it ended, and its node " + run.node + " could not write down how";
+        }
+    }
+    told.how.status = again ? run_status::abandoned : run_status::lost;
+    return told;
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,27 @@
+// What becomes of a run that is started and has fallen silent, by what the store says of its key.
+//
+// For reconcilers, and for those who read where no reconciler may run.
+#pragma once
+
+#include <pawl/spi/journal.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <optional>
+
+namespace pawl::runtime {
+
+enum class silence {
+    alive,     // it holds its key: frozen, or cut off from its journal
+    in_doubt,  // the store knows it, or a later one, as done: its runner may still be about to tell
+               // the journal, for recording_patience at most
+    over
+};
+
+struct silence_verdict {
+    silence what = silence::alive;
+    run_end how{};  // unless it is alive; for one in doubt, when nobody has told better
+};
+
+silence_verdict judge_silence(const run_record& run, const std::optional<record>& lease);
+
+}  // namespace pawl::runtime

@@ -1,0 +1,65 @@
+#include "runtime/silent_run.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pawl::runtime {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr occurrence firing{1'000'000};
+
+run_record silent_run(delivery mode) {
+    run_record run;
+    run.id = "r";
+    run.key = "k";
+    run.node = "node-a";
+    run.token = fence_token{7};
+    run.firing = firing;
+    run.mode = mode;
+    return run;
+}
+
+record key_of(fence_token holder, std::optional<occurrence> done = {}) {
+    record seen;
+    seen.holder = holder;
+    seen.remaining = number(holder) == 0 ? 0ms : 5s;
+    seen.last_done = done;
+    return seen;
+}
+
+// Frozen or cut off, but its key is its own.
+TEST(SilentRun, WhoHoldsItsKeyIsAlive) {
+    const auto run = silent_run(delivery::at_most_once);
+    EXPECT_EQ(judge_silence(run, key_of(run.token, firing)).what, silence::alive);
+}
+
+// Nobody else runs that firing, unless it was to be done at least once.
+TEST(SilentRun, WithoutItsKeyItIsLostOrToBeTakenUp) {
+    for (const auto& lease : {std::optional{key_of({})}, std::optional{key_of(fence_token{8})},
+                              std::optional<record>{}}) {
+        const auto lost = judge_silence(silent_run(delivery::at_most_once), lease);
+        EXPECT_EQ(lost.what, silence::over);
+        EXPECT_EQ(lost.how.status, run_status::lost);
+        EXPECT_EQ(lost.how.reason, "its node node-a fell silent");
+        const auto left = judge_silence(silent_run(delivery::at_least_once), lease);
+        EXPECT_EQ(left.what, silence::over);
+        EXPECT_EQ(left.how.status, run_status::abandoned);
+    }
+}
+
+// The store knows better than the journal that it was done; of a later firing it cannot tell.
+TEST(SilentRun, WhatTheStoreKnowsAsDoneIsInDoubt) {
+    const auto run = silent_run(delivery::at_least_once);
+    const auto done = judge_silence(run, key_of({}, firing));
+    EXPECT_EQ(done.what, silence::in_doubt);
+    EXPECT_EQ(done.how.status, run_status::lost);
+    EXPECT_EQ(done.how.reason, "it ended, and its node node-a could not write down how");
+    const auto later = judge_silence(run, key_of({}, occurrence{number(firing) + 1}));
+    EXPECT_EQ(later.what, silence::in_doubt);
+    EXPECT_EQ(later.how.status, run_status::abandoned);
+    EXPECT_EQ(judge_silence(run, key_of({}, occurrence{number(firing) - 1})).what, silence::over);
+}
+
+}  // namespace
+}  // namespace pawl::runtime

@@ -1,0 +1,472 @@
+// From a wish to a grant, or to a line that says why there was none.
+#include "base/duration.hpp"
+#include "base/identity.hpp"
+#include "base/text.hpp"
+#include "schedule/dispatcher.hpp"
+#include "schedule/dispatcher_parts.hpp"
+#include "time/clocks.hpp"
+#include "time/rfc3339.hpp"
+
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+// Between two withdrawals of a claim that was not answered, while nothing else is wanted.
+constexpr millis withdraw_retry{1'000};
+
+// To the second: rows are read, not computed with.
+std::string second_text(wall_instant at) {
+    return time::format_rfc3339(wall_instant{std::chrono::floor<std::chrono::seconds>(at)},
+                                std::chrono::seconds{0});
+}
+
+std::string length_text(millis how_long) {
+    const millis seconds = std::chrono::ceil<std::chrono::seconds>(how_long);
+    return base::format_duration(std::max(seconds, millis{1'000}));
+}
+
+bool is_down(const failure& why) {
+    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
+}
+
+// Where a busy key is waited for, what one node has skipped another may still have in mind.
+bool gives_way(const job_plan& plan) {
+    return plan.lane.mode == remembering::at_most_once && plan.lane.when_running == overlap::skip;
+}
+
+// The store does not know that an occurrence was skipped, so only its row keeps it from running.
+async<bool> has_been_skipped(std::shared_ptr<journal> records, std::string job,
+                             std::uint32_t partition, occurrence which) {
+    auto finding = records->find_firing(std::move(job), partition, which);
+    const auto row = co_await std::move(finding);
+    if (row.has_error()) co_return row.error();
+    co_return *row && (*row)->status == run_status::skipped;
+}
+
+}  // namespace
+
+awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
+    auto& me = *self;
+    for (;;) {
+        which->woken = false;
+        const auto step = which->decisions.next(lease_clock::now());
+        me.tell(which);
+        if (me.must_withdraw(*which)) {
+            auto withdrawing = withdraw_unresolved(self, which);
+            const bool resolved = co_await std::move(withdrawing);
+            const bool asks = step.what == lane::act::claim;
+            if (!resolved && asks) which->decisions.on_failure(lease_clock::now(), me.chance());
+            if (!resolved && !asks && !me.stopping_) {
+                auto waiting = me.sleep(which->timer, withdraw_retry);
+                co_await std::move(waiting);
+            }
+            if (!resolved) continue;
+        }
+        if (step.what == lane::act::nothing || me.stopping_) {
+            if (which->woken && !me.stopping_) continue;
+            break;
+        }
+        if (step.what == lane::act::pause) {
+            if (which->woken) continue;
+            const auto left = std::chrono::ceil<millis>(step.until - lease_clock::now());
+            auto waiting = me.sleep(which->timer, std::max(left, millis{0}));
+            co_await std::move(waiting);
+            continue;
+        }
+        // As if the store did not answer: asked again, and given up for the same reasons.
+        if (!me.knows_pauses() && which->decisions.wanted().kind == wish_kind::firing) {
+            which->decisions.on_failure(lease_clock::now(), me.chance());
+            continue;
+        }
+        const bool waits_in_line = step.patience.count() > 0;
+        if (!waits_in_line && me.catches_up(*which)) {
+            auto asking = leave_skipped(self, which);
+            const bool settled = co_await std::move(asking);
+            if (settled) continue;
+        }
+        auto claiming = claim(self, which, step.patience);
+        co_await std::move(claiming);
+    }
+    which->at_work = false;
+    if (--me.at_work_ == 0) me.drained_.cancel();
+}
+
+bool dispatcher::must_withdraw(const track& which) const {
+    return which.unresolved &&
+           (stopping_ || which.replaced || !which.decisions.wants_firing(which.unresolved->firing));
+}
+
+// Whatever is claimed next would find the key held by the claim that was not answered. False when
+// that is still unknown, and worth asking again.
+awaitable<bool> dispatcher::withdraw_unresolved(self_ptr self, std::shared_ptr<track> which) {
+    auto& me = *self;
+    const auto what = *which->unresolved;
+    const auto until = me.engine_->worth_withdrawing(what.claim->attempts, what.options);
+    withdrawal given_up{which->key, what.claim->id, what.firing};
+    if (me.stopping_) {
+        which->unresolved.reset();
+        me.spawn(runtime::engine::withdraw(me.engine_, std::move(given_up), until));
+        co_return true;
+    }
+    auto withdrawing = me.engine_->store().withdraw(std::move(given_up));
+    const auto gone = co_await std::move(withdrawing);
+    const bool asks_again = gone.has_error() && is_down(gone.error()) && lease_clock::now() < until;
+    if (!asks_again) which->unresolved.reset();
+    co_return !asks_again;
+}
+
+// Whether the firing came due so long ago, or before this node knew what had run, that others may
+// have told what became of it.
+bool dispatcher::catches_up(const track& which) const {
+    const auto& wanted = which.decisions.wanted();
+    // What was sent and not answered may be why others have skipped it, and what has begun here is
+    // this node's own.
+    const bool is_ours = which.unresolved || wanted.begun;
+    if (!journal_ || wanted.kind != wish_kind::firing || is_ours) return false;
+    const auto due = wall_of(*wanted.firing);
+    return due <= caught_up_until_ || (gives_way(*which.plan) && now() - due > lateness_tolerated);
+}
+
+// True when no claim is to be made.
+awaitable<bool> dispatcher::leave_skipped(self_ptr self, std::shared_ptr<track> which) {
+    auto& me = *self;
+    auto& lane_of = which->decisions;
+    const auto firing = *lane_of.wanted().firing;
+    auto asking = has_been_skipped(me.journal_, which->plan->name, which->partition, firing);
+    const auto skipped = co_await std::move(asking);
+    if (skipped.has_error()) {
+        // One that was here when it came due has not seen it skipped: no run waits for a journal.
+        if (wall_of(firing) > me.caught_up_until_) co_return false;
+        lane_of.on_failure(lease_clock::now(), me.chance());
+        co_return true;
+    }
+    if (!*skipped) co_return false;
+    lane_of.on_done();
+    co_return true;
+}
+
+bool dispatcher::fails_open(const track& which, const failure& why) const {
+    return which.plan->on_store_down == outage::run_without_lease && is_down(why) &&
+           which.decisions.wanted().kind == wish_kind::firing;
+}
+
+awaitable<void> dispatcher::audit_fail_open(self_ptr self, std::string job, std::string why) {
+    auto& me = *self;
+    audit_draft what;
+    what.actor = me.me_.name;
+    what.action = "job.fail_open";
+    what.target = job;
+    what.detail = why;
+    boost::asio::steady_timer timer{me.loop_.get_executor()};
+    for (int i = 0; i < journal_tries_max; ++i) {
+        auto auditing = me.journal_->append_audit(what);
+        const auto told = co_await std::move(auditing);
+        if (told.has_value() || me.stopping_) co_return;
+        auto waiting = me.sleep(timer, journal_retry);
+        co_await std::move(waiting);
+    }
+}
+
+bool dispatcher::may_begin(const track& which) const {
+    const auto home = which.owner.lock();
+    return home && !which.replaced && which.plan->enabled && !stopping_ &&
+           !(home->paused && which.decisions.wanted().kind == wish_kind::firing);
+}
+
+// A place among the runs of this node and, where it has a bound, of its job. False when there is
+// none, and the lane knows.
+awaitable<bool> dispatcher::take_slot(self_ptr self, std::shared_ptr<track> which) {
+    auto& me = *self;
+    auto& lane_of = which->decisions;
+    const auto home = which->owner.lock();
+    const auto bound = which->plan->runs_max;
+    const auto job_is_full = [&] { return bound > 0 && home->running >= bound; };
+    const bool was_full = job_is_full();
+    if (!was_full && me.slots_.try_take()) co_return true;
+    const auto left = lane_of.wanted().give_up - lease_clock::now();
+    bool served = false;
+    if (was_full) {
+        auto waiting = me.sleep(which->timer, millis{200});
+        co_await std::move(waiting);
+    } else {
+        auto waiting = me.slots_.take(std::max(left, lease_clock::duration{0}));
+        served = co_await std::move(waiting);
+    }
+    // It may have waited for hours.
+    const bool begins = served && me.may_begin(*which);
+    if (begins && !job_is_full()) co_return true;
+    if (served) me.slots_.give_back();
+    if (served && !begins)
+        lane_of.on_called_off();
+    else
+        lane_of.on_no_room(lease_clock::now());
+    co_return false;
+}
+
+awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, millis patience) {
+    auto& me = *self;
+    auto& lane_of = which->decisions;
+    const auto home = which->owner.lock();
+    if (!me.may_begin(*which)) co_return lane_of.on_called_off();
+    // Whoever waits for another node's run needs no room here.
+    if (patience.count() > 0) {
+        auto waiting = runtime::engine::await_change(me.engine_, which->key, which->busy_under,
+                                                     patience, me.call_off_.get_token());
+        co_await std::move(waiting);
+        if (!me.may_begin(*which)) co_return lane_of.on_called_off();
+    }
+    auto taking = take_slot(self, which);
+    const bool has_room = co_await std::move(taking);
+    if (!has_room) co_return;
+    // Counted from here: partitions of a job that come due together ask at the same time.
+    ++home->running;
+    const auto leave = [&] {
+        --home->running;
+        me.slots_.give_back();
+    };
+    auto options = which->plan->lease;
+    if (lane_of.wanted().firing && !lane_of.wanted().passed &&
+        which->plan->lane.mode != remembering::off) {
+        options.firing = lane_of.wanted().firing;
+        options.mode = which->plan->mode();
+    }
+    const struct patience how_long{};
+    auto key = which->key;
+    auto under = me.claim_of(*which, options);
+    auto claiming = runtime::engine::claim_key(me.engine_, std::move(key), options, how_long,
+                                               me.call_off_.get_token(), under);
+    auto answer = co_await std::move(claiming);
+    const auto at = lease_clock::now();
+    which->unresolved.reset();
+    if (under && under->attempts.unanswered) {
+        which->unresolved = track::unresolved_claim{under, *options.firing, options};
+        lane_of.on_unanswered();
+    }
+    if (answer.has_error()) {
+        if (!std::exchange(me.store_down_, true))
+            me.say(tone::warn, "the store does not answer: " + answer.error().detail);
+        if (me.fails_open(*which, answer.error())) {
+            me.say(tone::warn, "job '" + which->plan->name +
+                                   "' runs without a lease, as on_store_down says; it may run "
+                                   "elsewhere too");
+            if (me.watcher_) me.watcher_->on_fail_open(which->plan->name);
+            if (me.journal_)
+                me.spawn(audit_fail_open(self, which->plan->name, answer.error().detail));
+            lane_of.on_granted();
+            auto performing = perform(self, which, std::nullopt);
+            co_await std::move(performing);
+            co_return leave();
+        }
+        leave();
+        co_return lane_of.on_failure(at, me.chance());
+    }
+    if (std::exchange(me.store_down_, false)) me.say(tone::info, "the store answers again");
+    if (auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer)) {
+        me.look_for_the_dead(which);
+        auto performing = perform_unless_skipped(self, which, std::move(*won),
+                                                 under ? options.firing : std::nullopt);
+        co_await std::move(performing);
+        co_return leave();
+    }
+    leave();
+    if (auto* other = std::get_if<busy>(&*answer)) {
+        auto settling = settle_busy(self, which, std::move(*other));
+        co_await std::move(settling);
+    } else if (std::holds_alternative<already_done>(*answer)) {
+        lane_of.on_done();
+    } else {
+        lane_of.on_called_off();
+    }
+}
+
+// While a claim was not answered, others may have found the key busy and let the occurrence go:
+// then it is withdrawn, as their row tells what has become of it.
+awaitable<void> dispatcher::perform_unless_skipped(self_ptr self, std::shared_ptr<track> which,
+                                                   std::shared_ptr<runtime::holding> won,
+                                                   std::optional<occurrence> claimed) {
+    auto& me = *self;
+    auto& lane_of = which->decisions;
+    const bool came_late = claimed && won->claim_repeated;
+    std::optional<lease> held{lease{std::move(won)}};
+    if (came_late && me.journal_ && gives_way(*which->plan)) {
+        auto asking = has_been_skipped(me.journal_, which->plan->name, which->partition, *claimed);
+        const auto skipped = co_await std::move(asking);
+        if (skipped.has_value() && *skipped) {
+            held->mark_not_started();
+            auto releasing = held->async_release();
+            co_await std::move(releasing);
+            co_return lane_of.on_called_off();
+        }
+    }
+    lane_of.on_granted();
+    auto performing = perform(self, which, std::move(held));
+    co_await std::move(performing);
+}
+
+// Busy says nothing of this firing: the holder may be running it, or the one before.
+awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> which, busy other) {
+    auto& me = *self;
+    auto& lane_of = which->decisions;
+    const auto wanted = lane_of.wanted();
+    which->busy_under = other.holder;
+    bool marked = false;
+    std::string holder;
+    if (wanted.firing && other.reason != busy_reason::early &&
+        other.reason != busy_reason::quarantined) {
+        auto looking = me.engine_->store().inspect(which->key);
+        const auto seen = co_await std::move(looking);
+        if (seen.has_error()) co_return lane_of.on_failure(lease_clock::now(), me.chance());
+        marked =
+            *seen && (*seen)->last_done && number(*(*seen)->last_done) >= number(*wanted.firing);
+        if (which->seen && which->seen->holder == other.holder)
+            which->seen->twice = which->seen->twice || !marked;
+        else if (*seen && (*seen)->last_done && other.reason == busy_reason::held) {
+            me.look_for_the_dead(which);
+            which->seen = track::sighting{*(*seen)->last_done, other.holder, other.owner, false};
+        }
+        if (!marked && me.journal_ && gives_way(*which->plan)) {
+            // Skipped for good only when nobody has begun it.
+            auto finding =
+                me.journal_->find_firing(which->plan->name, which->partition, *wanted.firing);
+            const auto row = co_await std::move(finding);
+            marked = row.has_value() && *row && (*row)->status != run_status::skipped;
+        }
+        if (!marked && me.journal_ && wanted.kind == wish_kind::firing) {
+            auto naming = name_holder(self, which, other, *seen);
+            holder = co_await std::move(naming);
+        }
+    }
+    if (other.reason == busy_reason::early && wanted.firing && !me.journal_) {
+        // The store has told how far ahead of it our clock is.
+        const auto stores =
+            wall_of(*wanted.firing) - me.engine_->settings().max_skew - other.remaining;
+        me.clock_offset_ =
+            std::chrono::floor<std::chrono::microseconds>(time::local_now() - stores);
+        me.put_clock_back(me.now(), std::nullopt);
+    }
+    lane_of.on_busy(other, marked, lease_clock::now(), me.chance(), std::move(holder));
+}
+
+// For the row of a firing that gives way. Only an agent's owner is on the list of nodes: any other
+// holder is no run of a job. Empty where the lane's own words say it all.
+awaitable<std::string> dispatcher::name_holder(self_ptr self, std::shared_ptr<track> which,
+                                               busy other, std::optional<record> lock) {
+    auto& me = *self;
+    const auto until = me.now() + other.remaining;
+    const auto shown_key = "lock " + base::printable(which->key);
+    const auto left = "until " + second_text(until) + " (" + length_text(other.remaining) + ")";
+    if (other.reason == busy_reason::lingering) co_return shown_key + " was in cooldown " + left;
+    if (other.owner == me.me_.owner) co_return std::string{};
+    auto listing = me.journal_->list_nodes();
+    const auto nodes = co_await std::move(listing);
+    if (nodes.has_error()) co_return std::string{};
+    std::string since;
+    if (lock && lock->holder == other.holder)
+        since = " since " + second_text(wall_of(occurrence{lock->acquired_at}));
+    const auto agent = std::find_if(nodes->begin(), nodes->end(),
+                                    [&](const node_entry& one) { return one.id == other.owner; });
+    if (agent != nodes->end())
+        co_return std::string{text_of(skip_reason::overlap)} + " on " +
+            base::printable(agent->name) + since;
+    co_return shown_key + " was held by " + base::printable(other.owner) + since + " (token " +
+        std::to_string(number(other.holder)) + "), " + left +
+        " unless renewed; it is no run of this job";
+}
+
+// The id under which an occurrence is claimed: that of a claim of the same one whose outcome is
+// unknown. What is not an occurrence of the schedule has nothing that could be used up.
+std::shared_ptr<runtime::kept_claim> dispatcher::claim_of(const track& which,
+                                                          const lease_options& options) {
+    if (!options.firing || which.decisions.wanted().kind != wish_kind::firing) return nullptr;
+    if (which.unresolved && which.unresolved->firing == *options.firing)
+        return which.unresolved->claim;
+    return engine_->new_claim();
+}
+
+// The key has passed on, to this node or to another one, from somebody who held it for longer than
+// it takes to run once. If that one died before it wrote a line, its firing has to be told.
+void dispatcher::look_for_the_dead(const std::shared_ptr<track>& which) {
+    const auto seen = std::exchange(which->seen, std::nullopt);
+    if (!seen || !seen->twice || !journal_) return;
+    if (which->plan->lane.mode != remembering::at_most_once) return;
+    spawn(keep_telling_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
+}
+
+// Nobody else looks at that firing any more: the store remembers a later one.
+awaitable<void> dispatcher::keep_telling_lost(self_ptr self, std::shared_ptr<track> which,
+                                              occurrence firing, fence_token token,
+                                              std::string owner) {
+    auto& me = *self;
+    boost::asio::steady_timer timer{me.loop_.get_executor()};
+    for (int i = 0; i < journal_tries_max; ++i) {
+        auto telling = tell_lost(self, which, firing, token, owner);
+        const bool answered = co_await std::move(telling);
+        if (answered || me.stopping_) co_return;
+        auto waiting = me.sleep(timer, journal_retry);
+        co_await std::move(waiting);
+    }
+}
+
+// Beside the lane's work: no firing waits until others have been written down as skipped.
+void dispatcher::tell(const std::shared_ptr<track>& which) {
+    if (which->telling || !which->decisions.has_skipped()) return;
+    which->telling = true;
+    ++at_work_;
+    spawn(tell_skipped(shared_from_this(), which));
+}
+
+awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> which) {
+    auto& me = *self;
+    while (which->decisions.has_skipped()) {
+        const auto skipped = which->decisions.take_skipped();
+        if (!me.journal_) {
+            me.tell_of_skipped(*which, skipped);
+            continue;
+        }
+        auto writing = write_skipped(self, which, skipped);
+        co_await std::move(writing);
+    }
+    which->telling = false;
+    if (--me.at_work_ == 0) me.drained_.cancel();
+}
+
+void dispatcher::tell_of_skipped(const track& which, std::span<const skipped_firing> skipped) {
+    if (!watcher_) return;
+    for (const auto& one : skipped) watcher_->on_skipped(which.plan->name, one.firing, one.why);
+}
+
+// A firing that has a row has run elsewhere, or somebody else has told that it was skipped.
+awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> which,
+                                          const std::vector<skipped_firing>& skipped) {
+    auto& me = *self;
+    const std::span all{skipped};
+    for (std::size_t i = 0; i < skipped.size(); ++i) {
+        run_start start{base::fresh_uuid(), which->plan->name, which->key};
+        start.partition = which->partition;
+        start.owner = me.me_.owner;
+        start.node = me.me_.name;
+        start.firing = skipped[i].firing;
+        start.mode = which->plan->mode();
+        start.trigger = "schedule";
+        auto skipping = me.journal_->skip(std::move(start), text_of(skipped[i]));
+        const auto told = co_await std::move(skipping);
+        if (told.has_value()) {
+            if (*told) me.tell_of_skipped(*which, all.subspan(i, 1));
+            continue;
+        }
+        // One wait for a journal that is away is enough.
+        me.tell_of_skipped(*which, all.subspan(i));
+        me.say(tone::warn, std::to_string(skipped.size() - i) + " skipped firings of '" +
+                               which->plan->name +
+                               "' were not written down: " + told.error().detail);
+        co_return;
+    }
+}
+
+}  // namespace pawl::schedule
