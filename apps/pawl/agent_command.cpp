@@ -12,6 +12,7 @@
 #include "health/doctor.hpp"
 #include "metrics/instruments.hpp"
 #include "pawl/commands.hpp"
+#include "pawl/login_file.hpp"
 #include "pawl/output.hpp"
 #include "pawl/version.hpp"
 
@@ -31,6 +32,10 @@ namespace {
 
 struct agent_options {
     bool check = false;
+};
+
+struct link_options {
+    std::string file;
 };
 
 std::string file_of(const globals& options) {
@@ -171,14 +176,18 @@ std::vector<std::string> names_of(const std::vector<config::job_settings>& jobs)
     return names;
 }
 
-void show_link(std::string_view link) { std::cout << "open " << link << std::endl; }
-
 // The API around an agent, for as long as it is there.
 class served {
 public:
-    served(admin::service_parts parts, runtime::core& core)
-        : core_{core}, service_{std::make_shared<admin::service>(std::move(parts))} {}
-    ~served() { core_.loop().wait_for(admin::service::stop(service_)); }
+    served(admin::service_parts parts, runtime::core& core, std::shared_ptr<login_file> links)
+        : core_{core},
+          links_{std::move(links)},
+          service_{std::make_shared<admin::service>(std::move(parts))} {}
+    // Requests that were cut off may keep the links longer than there is anything to log in to.
+    ~served() {
+        core_.loop().wait_for(admin::service::stop(service_));
+        links_->take_away();
+    }
     served(const served&) = delete;
     served& operator=(const served&) = delete;
 
@@ -193,6 +202,7 @@ public:
 
 private:
     runtime::core& core_;
+    std::shared_ptr<login_file> links_;
     std::shared_ptr<admin::service> service_;
 };
 
@@ -234,15 +244,19 @@ status run_agent(const globals& options, const agent_options& how) {
     admin::service_parts serving;
     served* running = nullptr;
     instruments->keep_jobs(names_of(parts.configured.jobs));
-    parts.on_configured = [&running, &instruments](const config::settings& now) {
+    const auto links = std::make_shared<login_file>(api_settings);
+    parts.on_configured = [&running, &instruments, links](const config::settings& now) {
         instruments->keep_jobs(names_of(now.jobs));
+        if (!now.users.empty()) links->take_away();
         if (running != nullptr) running->replace_users(now.users);
     };
     serving.configured = std::move(api_settings);
     serving.users = parts.configured.users;
     serving.sockets = std::move(sockets);
     serving.page = [](const http::request& asked) { return admin::serve_asset(asked); };
-    serving.show_link = show_link;
+    serving.show_link = [links](const admin::login_key& key, std::string_view link) {
+        links->offer(key, link);
+    };
     auto seen = std::make_shared<admin::surroundings>();
     seen->core = &api_core;
     seen->records = api_core.records();
@@ -256,11 +270,37 @@ status run_agent(const globals& options, const agent_options& how) {
     const auto node = std::make_shared<agent::agent>(std::move(parts));
     seen->node = admin::view_of(node, core->loop());
     serving.around = std::move(seen);
-    served api{std::move(serving), api_core};
+    served api{std::move(serving), api_core, links};
     running = &api;
     api.start(parsed.file);
     core->loop().wait_for(agent::agent::run(node));
     return status::done;
+}
+
+status print_link(const globals& options, const link_options& what) {
+    const auto path = what.file.empty() ? login_file_path(read(options).values.agent) : what.file;
+    const auto link = login_link_of(path);
+    if (options.json)
+        print_json(boost::json::object{{"url", link}});
+    else
+        std::cout << link << std::endl;
+    return status::done;
+}
+
+void add_login_link(context& all, CLI::App& agent) {
+    auto* one =
+        agent.add_subcommand("login-link", "print a one-time login link of an agent without users");
+    auto what = std::make_shared<link_options>();
+    one->add_option("--file", what->file,
+                    "read the agent's key from FILE instead of where --config says")
+        ->type_name("FILE");
+    one->footer(
+        "Example: pawl agent login-link --config /etc/pawl/pawl.toml\n"
+        "Run it on the agent's machine, as the user that the agent runs as. The link works once, "
+        "for "
+        "15 minutes.");
+    one->callback(
+        [&all, what] { all.chosen = [&all, what] { return print_link(all.options, *what); }; });
 }
 
 }  // namespace
@@ -274,8 +314,11 @@ void add_agent(context& all) {
         "SIGHUP, or a change of the file, brings a new configuration; SIGTERM ends it when its "
         "runs "
         "have ended.");
-    one->callback(
-        [&all, how] { all.chosen = [&all, how] { return run_agent(all.options, *how); }; });
+    add_login_link(all, *one);
+    one->callback([&all, how, one] {
+        if (!one->get_subcommands().empty()) return;
+        all.chosen = [&all, how] { return run_agent(all.options, *how); };
+    });
 }
 
 }  // namespace pawl::app

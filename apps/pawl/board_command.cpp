@@ -5,6 +5,7 @@
 #include "pawl/commands.hpp"
 #include "pawl/desk.hpp"
 #include "pawl/output.hpp"
+#include "time/zone.hpp"
 
 #include <iostream>
 #include <memory>
@@ -30,7 +31,8 @@ status list_nodes(const globals& options) {
                         base::format_duration(one.age) + " ago",
                         std::to_string(one.running) + "/" + std::to_string(one.running_max),
                         std::to_string(one.jobs), time_text(one.started_at),
-                        base::printable(one.version), base::printable(one.id)});
+                        base::printable(time::split_zones(one.version).version),
+                        base::printable(one.id)});
     if (nodes.empty())
         log(log_level::info, "no agent has been seen within a day");
     else
@@ -41,12 +43,16 @@ status list_nodes(const globals& options) {
 struct audit_options {
     std::size_t limit = 50;
     bool verify = false;
+    std::string head;
 };
 
 // Walks the whole chain, from the newest back to the first.
-status verify_audit(const globals& options) {
+status verify_audit(const globals& options, const std::string& head) {
+    if (!head.empty() && !journals::is_hash(head))
+        throw exit_error{status::usage, "invalid --head '" + base::printable(head) +
+                                            "'; expected the 64 hexadecimal digits of a hash"};
     const auto asked = open_desk(options);
-    journals::chain_walk walk;
+    journals::chain_walk walk{head};
     while (!walk.is_over()) {
         const auto some = asked->list_audit(walk.before(), page_limit_max);
         walk.take(some);
@@ -61,7 +67,7 @@ status verify_audit(const globals& options) {
 }
 
 status list_audit(const globals& options, const audit_options& what) {
-    if (what.verify) return verify_audit(options);
+    if (what.verify) return verify_audit(options, what.head);
     const auto asked = open_desk(options);
     const auto entries = asked->list_audit(0, std::min(what.limit, page_limit_max));
     if (options.json) {
@@ -101,8 +107,12 @@ void add_audit(context& all) {
         ->check(CLI::Range(std::size_t{1}, page_limit_max))
         ->type_name("N")
         ->capture_default_str();
-    ls->add_flag("--verify", what->verify,
-                 "check the chain of hashes from end to beginning instead");
+    auto* verify = ls->add_flag("--verify", what->verify,
+                                "check the chain of hashes from end to beginning instead");
+    ls->add_option("--head", what->head,
+                   "also check that the chain has the entry of this hash, which was noted before")
+        ->needs(verify)
+        ->type_name("HASH");
     ls->footer("Example: pawl audit ls --verify");
     ls->callback(
         [&all, what] { all.chosen = [&all, what] { return list_audit(all.options, *what); }; });

@@ -43,5 +43,7 @@ constexpr status as_status(int code) noexcept { return static_cast<status>(code)
 // A value that a person wrote after an option. Throws CLI::ValidationError.
 millis duration_option(const std::string& name, const std::string& text);
 std::uint64_t token_option(const std::string& text);
+// For CLI::Option::check: why this is no text for people, on one line; empty: it is.
+std::string one_line_fault(const std::string& text);
 
 }  // namespace pawl::app

@@ -50,6 +50,11 @@ chosen_store choose_store(const globals& options) {
     if (file) {
         if (const auto url = url_in_file(*file, "store")) return {*url, *file};
     }
+    // The default is another store than the one that granted the run its lease.
+    if (environment("PAWL_RUN_ID"))
+        throw exit_error{status::configuration,
+                         "this run has not been given its store; set store_access = true for its "
+                         "job, or name one with --store"};
     try {
         return {assembly::default_store_url(), "default"};
     } catch (const option_error& error) {

@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "exec/descriptor.hpp"
 #include "pawl/journal_client.hpp"
+#include "pawl/login_file.hpp"
 #include "pawl/output.hpp"
 #include "pawl/own_process.hpp"
 
@@ -12,11 +13,14 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -29,6 +33,8 @@ constexpr std::uint16_t ports_tried = 100;
 // the page sees the job run before losing patience.
 constexpr millis hoarder_ttl{30'000};
 constexpr std::string_view link_word = "open ";
+// Between two looks at whether an agent offers its link.
+constexpr int link_look_ms = 20;
 
 // Something of each kind: short and long, partitioned, failing, rare; and one whose key somebody
 // holds who will never give it back.
@@ -80,14 +86,17 @@ std::string configure(const std::string& store, const std::string& folder, const
     return file;
 }
 
-// The link that an agent prints as soon as it listens; empty if it ended before.
+// The link of an agent, which it offers in a file once it listens; empty if it ended before.
 std::string await_link(own_process& node) {
-    std::string link;
-    while (link.empty() && node.is_talking())
-        node.read([&](const std::string& line) {
-            if (line.rfind(link_word, 0) == 0) link = line.substr(link_word.size());
-        });
-    return link;
+    config::agent_settings of;
+    of.name = node.name();
+    const auto path = login_file_path(of);
+    while (node.is_talking()) {
+        if (std::filesystem::exists(path)) return login_link_of(path);
+        pollfd output{node.descriptor(), POLLIN, 0};
+        if (::poll(&output, 1, link_look_ms) > 0) node.read([](const std::string&) {});
+    }
+    return {};
 }
 
 void print_links(const std::vector<own_process>& nodes, const std::vector<std::string>& links) {
@@ -97,12 +106,12 @@ void print_links(const std::vector<own_process>& nodes, const std::vector<std::s
         std::cout << "  " << nodes[i].name() << "  " << links[i] << '\n';
     std::cout
         << "\nThree things to find there:\n"
-           "  who holds a lock            Locks, then its key\n"
-           "  why the job export is late  Jobs, then export\n"
-           "  how to free its key         Locks, job/export, Force release; export runs within\n"
-           "                              "
+           "  who holds a lock               Locks, then its key\n"
+           "  why the job export is blocked  Jobs, then export\n"
+           "  how to free its key            Locks, job/export, Force release; export runs within\n"
+           "                                 "
         << base::format_duration(hoarder_ttl)
-        << ", when its holder has surely stopped\n\n"
+        << ", when its lease would have expired\n\n"
            "Ctrl-C ends it."
         << std::endl;
 }
@@ -173,6 +182,8 @@ status serve_demo(const globals& options, const std::string& store, const std::s
     std::vector<std::string> links;
     std::uint16_t port = first_port;
     forget_nodes(options, store);
+    // Their login files lie where no other agent's do.
+    ::setenv("RUNTIME_DIRECTORY", folder.c_str(), 1);
     // A holder that goes on for ever, as a script on a forgotten host does.
     own_process holder{"legacy-import",
                        {"pawl", "--store", store, "--log-level", "error", "exec", "job/export",

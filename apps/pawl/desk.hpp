@@ -32,8 +32,7 @@ struct eviction {
 };
 
 struct seen_job {
-    job_entry entry;
-    std::optional<job_pause> pause{};
+    boost::json::object document;    // see list_jobs
     std::vector<run_record> runs{};  // the newest first
 };
 
@@ -85,7 +84,8 @@ public:
                                       fence_rule rule) = 0;
 
     // -- jobs
-    virtual std::vector<seen_job> list_jobs() = 0;  // each with its last run
+    // Each as the schema Job of the API has it, but for `recent`, which is there to be drawn.
+    virtual std::vector<boost::json::object> list_jobs() = 0;
     virtual seen_job show_job(const std::string& name, std::size_t runs) = 0;
     // See documents::dry_run_of.
     virtual boost::json::object dry_run(const run_wish& what) = 0;
@@ -100,7 +100,7 @@ public:
     virtual seen_run look_for_run(const std::string& id) = 0;
     virtual told_run show_run(const std::string& id) = 0;
     virtual void read_output(const std::string& id, reading how, const output_taker& into) = 0;
-    virtual cancelled_run cancel_run(const std::string& id) = 0;
+    virtual cancelled_run cancel_run(const std::string& id, const std::string& reason) = 0;
 
     // -- nodes and the audit
     virtual std::vector<node_entry> list_nodes() = 0;

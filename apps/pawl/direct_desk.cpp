@@ -1,4 +1,5 @@
 // The desk that asks the store and its journal by itself.
+#include "admin/job_reading.hpp"
 #include "assembly/engines.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
@@ -6,6 +7,7 @@
 #include "pawl/desk.hpp"
 #include "pawl/journal_client.hpp"
 #include "pawl/output.hpp"
+#include "pawl/silent_runs.hpp"
 #include "time/pause.hpp"
 
 #include <algorithm>
@@ -18,10 +20,9 @@ namespace {
 // Between two looks at output that is followed.
 constexpr millis follow_interval{250};
 
-const job_pause* pause_in(const board& seen, const std::string& job) {
-    const auto found = std::find_if(seen.pauses.begin(), seen.pauses.end(),
-                                    [&](const job_pause& one) { return one.job == job; });
-    return found == seen.pauses.end() ? nullptr : &*found;
+void check_arguments(const documents::job_terms& job, const std::vector<std::string>& arguments) {
+    if (const auto fault = base::argument_fault(job.arguments, job.name, arguments))
+        throw exit_error{status::refused, *fault};
 }
 
 std::vector<std::uint32_t> partitions_of(const job_entry& job, const run_wish& what) {
@@ -54,7 +55,7 @@ public:
         return store().check_fence(resource, token, rule);
     }
 
-    std::vector<seen_job> list_jobs() override;
+    std::vector<boost::json::object> list_jobs() override;
     seen_job show_job(const std::string& name, std::size_t runs) override;
     boost::json::object dry_run(const run_wish& what) override;
     std::vector<std::string> ask_for_runs(const run_wish& what) override;
@@ -66,7 +67,7 @@ public:
     seen_run look_for_run(const std::string& id) override;
     told_run show_run(const std::string& id) override;
     void read_output(const std::string& id, reading how, const output_taker& into) override;
-    cancelled_run cancel_run(const std::string& id) override;
+    cancelled_run cancel_run(const std::string& id, const std::string& reason) override;
 
     std::vector<node_entry> list_nodes() override { return ask(verbs().list_nodes()); }
     std::vector<audit_entry> list_audit(std::uint64_t before, std::size_t limit) override {
@@ -89,6 +90,7 @@ private:
         return records().ask(std::move(asking));
     }
 
+    admin::shared_surroundings surroundings();
     std::vector<run_record> last_runs(const std::string& job, std::size_t limit);
     std::size_t live_nodes() { return documents::count_live(list_nodes()); }
     std::optional<run_trigger> asked_for(const std::string& id);
@@ -96,9 +98,18 @@ private:
     run_record known_run(const std::string& id);
     health::diagnosis diagnose(const store_settings& settings, const health::doctor_bounds& bounds);
 
+    // Once: a run whose process is dead is ended before it is shown.
+    void judge_silent() {
+        if (std::exchange(judged_, true)) return;
+        const auto inspect = [this](const std::string& key) { return store().inspect(key); };
+        judge_silent_runs(records().loop(), verbs(), "", inspect);
+    }
+
     const globals& options_;
+    bool judged_ = false;
     std::optional<locks> store_;
     std::optional<journal_client> records_;
+    std::unique_ptr<runtime::core> judging_;
 };
 
 millis direct_desk::release(const eviction& what) {
@@ -128,26 +139,34 @@ std::vector<run_record> direct_desk::last_runs(const std::string& job, std::size
     return ask(verbs().list_runs(which, "", limit)).records;
 }
 
-std::vector<seen_job> direct_desk::list_jobs() {
-    auto entries = known_jobs(records());
-    const auto seen = ask(verbs().read_board());
-    std::vector<seen_job> all;
-    for (auto& one : entries) {
-        seen_job next;
-        if (const auto* pause = pause_in(seen, one.name)) next.pause = *pause;
-        next.runs = last_runs(one.name, 1);
-        next.entry = std::move(one);
-        all.push_back(std::move(next));
-    }
-    return all;
+// Judged by what judges them in an agent's API: from a store and a journal on one loop.
+admin::shared_surroundings direct_desk::surroundings() {
+    if (!judging_) judging_ = open_core(options_);
+    auto around = std::make_shared<admin::surroundings>();
+    around->core = judging_.get();
+    around->records = judging_->records();
+    if (!around->records) throw journal_missing();
+    return around;
+}
+
+std::vector<boost::json::object> direct_desk::list_jobs() {
+    const auto around = surroundings();
+    auto listing = admin::job_documents(around, "", SIZE_MAX, 0);
+    auto jobs = around->core->loop().wait_for(std::move(listing)).value();
+    for (auto& one : jobs) one.erase("recent");
+    return jobs;
 }
 
 seen_job direct_desk::show_job(const std::string& name, std::size_t runs) {
+    auto entry = known_job(records(), name);
+    const auto around = surroundings();
+    auto looking = admin::look_at_job(around, std::move(entry));
+    auto seen = around->core->loop().wait_for(std::move(looking)).value();
     seen_job made;
-    made.entry = known_job(records(), name);
-    const auto seen = ask(verbs().read_board());
-    if (const auto* pause = pause_in(seen, name)) made.pause = *pause;
-    made.runs = last_runs(name, runs);
+    made.document = admin::json_of(seen.job, *seen.now, 0);
+    made.document.erase("recent");
+    made.runs = std::move(seen.job.runs);
+    if (made.runs.size() > runs) made.runs.resize(runs);
     return made;
 }
 
@@ -155,6 +174,7 @@ seen_job direct_desk::show_job(const std::string& name, std::size_t runs) {
 boost::json::object direct_desk::dry_run(const run_wish& what) {
     const auto job = known_job(records(), what.job);
     const documents::job_terms terms{job};
+    check_arguments(terms, what.arguments);
     const auto saved =
         what.resume ? last_runs(job.name, page_limit_max) : std::vector<run_record>{};
     std::vector<documents::planned_run> runs;
@@ -173,6 +193,7 @@ std::vector<std::string> direct_desk::ask_for_runs(const run_wish& what) {
     if (!documents::is_enabled(job))
         throw exit_error{status::usage, "job '" + base::printable(job.name) +
                                             "' is not enabled in its configuration: it never runs"};
+    check_arguments(documents::job_terms{job}, what.arguments);
     const auto partitions = partitions_of(job, what);
     if (live_nodes() == 0) log(log_level::warn, "no agent is alive: the run begins when one comes");
     std::vector<std::string> ids;
@@ -187,7 +208,8 @@ std::vector<std::string> direct_desk::ask_for_runs(const run_wish& what) {
         ids.push_back(one.id);
         ask(verbs().add_trigger(one));
     }
-    audit(records(), "job.run", job.name, what.resume ? "resume" : "");
+    const auto past = what.resume ? inheritance::last_saved : inheritance::none;
+    audit(records(), "job.run", job.name, documents::words_of_request(past, what.arguments));
     return ids;
 }
 
@@ -212,6 +234,7 @@ bool direct_desk::resume_job(const std::string& name) {
 // A cursor that no page gave is a mistake in the command line; nothing else here can be refused.
 run_page direct_desk::list_runs(const run_filter& which, const std::string& after,
                                 std::size_t limit) {
+    judge_silent();
     try {
         return ask(verbs().list_runs(which, after, limit));
     } catch (const store_error& error) {
@@ -222,6 +245,7 @@ run_page direct_desk::list_runs(const run_filter& which, const std::string& afte
 
 // What is on the board is read first: a trigger makes way for its row in one step.
 seen_run direct_desk::look_for_run(const std::string& id) {
+    judge_silent();
     const auto seen = ask(verbs().read_board());
     seen_run made;
     made.run = ask(verbs().find_run(id));
@@ -259,6 +283,7 @@ run_record direct_desk::known_run(const std::string& id) {
 }
 
 told_run direct_desk::show_run(const std::string& id) {
+    judge_silent();
     told_run made;
     made.run = known_run(id);
     made.history = ask(verbs().history(id));
@@ -285,17 +310,17 @@ void direct_desk::read_output(const std::string& id, reading how, const output_t
     }
 }
 
-cancelled_run direct_desk::cancel_run(const std::string& id) {
+cancelled_run direct_desk::cancel_run(const std::string& id, const std::string& reason) {
     const auto asked = asked_for(id);
     if (asked && ask(verbs().remove_trigger(id))) {
-        audit(records(), "run.cancel", id, asked->job);
+        audit(records(), "run.cancel", id, documents::cancel_words(asked->job, reason));
         return {asked->job, true};
     }
     const auto run = known_run(id);
-    if (!ask(verbs().request_cancel(id, actor_name())))
+    if (!ask(verbs().request_cancel(id, documents::cancel_words(actor_name(), reason))))
         throw exit_error{status::usage, "run '" + base::printable(id) + "' is over already: " +
                                             std::string{name_of(run.status)}};
-    audit(records(), "run.cancel", id, run.job);
+    audit(records(), "run.cancel", id, documents::cancel_words(run.job, reason));
     return {run.job, false};
 }
 
@@ -308,6 +333,19 @@ health::diagnosis direct_desk::diagnose(const store_settings& settings,
         made = health::diagnose(store(), settings, bounds);
     } catch (const store_error& error) {
         made.findings.push_back({severity::fail, "reachability", error.what()});
+        return made;
+    }
+    try {
+        judge_silent();
+    } catch (const std::exception& error) {
+        log(log_level::debug, std::string{"silent runs stay as they are: "} + error.what());
+    }
+    try {
+        const auto zones = documents::zones_of(list_nodes());
+        if (!zones.empty()) made.findings.push_back(health::judge_zones(zones));
+    } catch (const std::exception& error) {
+        // Where there is no journal there are no agents, and it is the store that was asked about.
+        log(log_level::debug, std::string{"no agents to compare: "} + error.what());
     }
     return made;
 }

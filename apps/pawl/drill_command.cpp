@@ -4,6 +4,7 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "pawl/commands.hpp"
+#include "pawl/drill_events.hpp"
 #include "pawl/drill_worker.hpp"
 #include "pawl/output.hpp"
 #include "pawl/own_process.hpp"
@@ -32,15 +33,6 @@ struct drill_options {
     std::string ttl = "3s";
 };
 
-// A line of a worker, or what was done to it.
-struct event {
-    instant at{};
-    std::string who;
-    std::string what;
-    std::uint64_t token = 0;
-    std::uint64_t newest = 0;
-};
-
 struct check {
     std::string what;
     bool passed = false;
@@ -49,7 +41,7 @@ struct check {
 struct scenario_report {
     std::string name;
     std::string title;
-    std::vector<event> events;
+    drill_events events;
     std::vector<check> checks;
     std::uint64_t holder_token = 0, successor_token = 0;
     std::optional<millis> takeover;
@@ -91,8 +83,7 @@ public:
         await(successor, "waiting");
         const auto before = count(holder, "wrote");
         await_until(holder, "another write", [&] { return count(holder, "wrote") > before; });
-        strike(holder);
-        const auto struck = report_.events.back().at;
+        const auto struck = strike(holder);
         await(successor, "granted");
         const auto granted = last(successor, "granted");
         report_.successor_token = granted.token;
@@ -108,40 +99,32 @@ public:
 
 private:
     own_process start(const std::string& name, millis wait) {
-        return own_process{name,
-                           {"pawl", "drill-worker", "--store", store_url_, "--name", name, "--key",
-                            key_, "--resource", key_, "--ttl", std::to_string(ttl_.count()),
-                            "--patience", std::to_string(wait.count())}};
-    }
-
-    void add(const std::string& who, const std::string& what, std::uint64_t token, instant at,
-             std::uint64_t newest = 0) {
-        report_.events.push_back({at, who, what, token, newest});
+        return own_process{
+            name,
+            {"pawl", "drill-worker", "--name", name, "--key", key_, "--resource", key_, "--ttl",
+             std::to_string(ttl_.count()), "--patience", std::to_string(wait.count())},
+            store_url_};
     }
 
     void require(bool passed, const std::string& what) { report_.checks.push_back({what, passed}); }
 
     void take(const own_process& from, const std::string& line) {
-        std::istringstream words{line};
-        event now;
-        std::int64_t at = 0;
-        words >> now.what >> now.token >> at >> now.newest;
-        now.who = from.name();
-        now.at = instant{std::chrono::nanoseconds{at}};
-        report_.events.push_back(std::move(now));
+        report_.events.take(from.name(), line);
     }
 
     std::size_t count(const own_process& who, const std::string& what) const {
-        return static_cast<std::size_t>(std::count_if(
-            report_.events.begin(), report_.events.end(),
-            [&](const event& one) { return one.who == who.name() && one.what == what; }));
+        return report_.events.count(who.name(), what);
     }
 
-    event last(const own_process& who, const std::string& what) const {
-        event found;
-        for (const auto& one : report_.events)
-            if (one.who == who.name() && one.what == what) found = one;
-        return found;
+    drill_event last(const own_process& who, const std::string& what) const {
+        return report_.events.last(who.name(), what);
+    }
+
+    // What the drill itself did to the holder.
+    instant add(const std::string& what, std::uint64_t newest = 0) {
+        const auto now = lease_clock::now();
+        report_.events.add("drill", what, report_.holder_token, now, newest);
+        return now;
     }
 
     void await(own_process& who, const std::string& what) {
@@ -170,21 +153,22 @@ private:
                                                   what + " in time; see what it said above"};
     }
 
-    void strike(own_process& holder) {
+    // Returns when.
+    instant strike(own_process& holder) {
         holder.signal(blow_ == blow::freeze ? SIGSTOP : SIGKILL);
-        add("drill", blow_ == blow::freeze ? "froze the holder" : "killed the holder",
-            report_.holder_token, lease_clock::now());
-        if (blow_ == blow::freeze) return;
+        const auto struck = add(blow_ == blow::freeze ? "froze the holder" : "killed the holder");
+        report_.events.strike(holder.name(), struck);
         // What it said last may still be under way.
-        while (holder.is_talking())
+        while (blow_ == blow::kill && holder.is_talking())
             holder.read([&](const std::string& line) { take(holder, line); });
+        return struck;
     }
 
-    void judge_takeover(own_process& holder, const event& granted) {
+    void judge_takeover(own_process& holder, const drill_event& granted) {
         // Heartbeats of the holder that were under way when it was struck moved its trust.
         drain(holder);
         instant trusted{};
-        for (const auto& one : report_.events)
+        for (const auto& one : report_.events.all())
             if (one.who == holder.name() && one.what == "trusted_until")
                 trusted = std::max(trusted, one.at);
         require(granted.token > report_.holder_token,
@@ -204,7 +188,7 @@ private:
     void late_write(own_process& holder) {
         if (blow_ == blow::freeze) {
             const auto before = count(holder, "wrote");
-            add("drill", "woke the holder", report_.holder_token, lease_clock::now());
+            add("woke the holder");
             holder.signal(SIGCONT);
             await_until(holder, "a late write", [&] {
                 return count(holder, "refused") > 0 || count(holder, "wrote") > before;
@@ -223,8 +207,8 @@ private:
         holder.end();
         // A write of the dead that was still under way: the same check, with its token.
         const auto answer = store_.check_fence(key_, fence_token{report_.holder_token});
-        add("drill", answer.accepted ? "wrote for the dead" : "was refused, writing for the dead",
-            report_.holder_token, lease_clock::now(), number(answer.newest));
+        add(answer.accepted ? "wrote for the dead" : "was refused, writing for the dead",
+            number(answer.newest));
         require(!answer.accepted,
                 "a write of the dead holder that arrived late was refused by " + fenced_by_);
     }
@@ -240,11 +224,12 @@ private:
 
 // ---- The report
 
-std::string sentence_of(const event& one) {
+std::string sentence_of(const drill_event& one) {
     if (one.what == "waiting") return "asks for the key";
     if (one.what == "granted") return "is granted the key";
     if (one.what == "trusted_until") return "trusts its lease until here";
     if (one.what == "wrote") return "writes: accepted";
+    if (one.what == "had_written") return "is told that a write from before the blow was accepted";
     if (one.what == "refused")
         return "writes: refused, " + std::to_string(one.newest) + " has been seen";
     if (one.what == "noticed") return "is told that its lease is lost";
@@ -253,12 +238,13 @@ std::string sentence_of(const event& one) {
 }
 
 // Of a run of writes only the first and the last tell something.
-std::vector<event> worth_telling(std::vector<event> all) {
-    std::stable_sort(all.begin(), all.end(),
-                     [](const event& left, const event& right) { return left.at < right.at; });
-    std::vector<event> told;
+std::vector<drill_event> worth_telling(std::vector<drill_event> all) {
+    std::stable_sort(all.begin(), all.end(), [](const drill_event& left, const drill_event& right) {
+        return left.at < right.at;
+    });
+    std::vector<drill_event> told;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const auto repeats = [&](const event& other) {
+        const auto repeats = [&](const drill_event& other) {
             return other.who == all[i].who && other.what == all[i].what;
         };
         const bool tedious = all[i].what == "wrote" || all[i].what == "trusted_until";
@@ -285,7 +271,7 @@ struct heading {
 
 boost::json::object json_of(const scenario_report& one, const std::string& fenced_by) {
     boost::json::array events, checks;
-    for (const auto& each : worth_telling(one.events))
+    for (const auto& each : worth_telling(one.events.all()))
         events.push_back(boost::json::object{{"at", wall_text(each.at)},
                                              {"who", each.who},
                                              {"what", sentence_of(each)},
@@ -305,7 +291,7 @@ boost::json::object json_of(const scenario_report& one, const std::string& fence
 void print_report(const scenario_report& one, millis ttl) {
     std::cout << '\n' << one.name << ": " << one.title << "\n\n";
     std::vector<std::vector<std::string>> rows{{"TIME", "WHO", "TOKEN", "WHAT"}};
-    for (const auto& each : worth_telling(one.events))
+    for (const auto& each : worth_telling(one.events.all()))
         rows.push_back({wall_text(each.at), each.who,
                         each.token == 0 ? "-" : std::to_string(each.token), sentence_of(each)});
     print_table(rows);
@@ -403,7 +389,10 @@ void add_drill(context& all) {
     }
 
     // What `pawl drill` starts; no command for people.
-    auto* inner = all.app.add_subcommand("drill-worker", "one process of a drill")->group("");
+    auto* inner = all.app
+                      .add_subcommand("drill-worker",
+                                      "one process of a drill, which reads its store from stdin")
+                      ->group("");
     auto worker = std::make_shared<drill_worker_options>();
     auto ttl = std::make_shared<std::int64_t>(0), wait = std::make_shared<std::int64_t>(0);
     inner->add_option("--name", worker->name)->required();
@@ -413,7 +402,7 @@ void add_drill(context& all) {
     inner->add_option("--patience", *wait)->required();
     inner->callback([&all, worker, ttl, wait] {
         all.chosen = [&all, worker, ttl, wait] {
-            worker->store = choose_store(all.options).url;
+            std::getline(std::cin, worker->store);
             worker->ttl = millis{*ttl};
             worker->wait = millis{*wait};
             return run_drill_worker(*worker);

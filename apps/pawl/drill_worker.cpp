@@ -75,6 +75,8 @@ status run_drill_worker(const drill_worker_options& what) {
                                       }};
     const auto pause = std::max(what.ttl / 20, millis{10});
     while (!told_to_end_within(pause)) {
+        // First, so that a write that is frozen before its answer is known to have begun in time.
+        out.tell("writing", number(token), lease_clock::now());
         const auto answer = store.check_fence(what.resource, token);
         if (!answer.accepted) {
             out.tell("refused", number(token), lease_clock::now(), number(answer.newest));

@@ -20,9 +20,10 @@ struct drill_worker_options {
 };
 
 // Tells on stdout what happens, a line each, times in nanoseconds on the lease clock:
-// `waiting`, `granted TOKEN AT`, `trusted_until TOKEN AT`, `wrote TOKEN AT`, `refused TOKEN AT
-// NEWEST`, `noticed TOKEN AT`, `released TOKEN AT`, `busy`. Ends after a write that was refused, or
-// with SIGTERM, which makes it release first.
+// `waiting`, `granted TOKEN AT`, `trusted_until TOKEN AT`, `writing TOKEN AT` before a write
+// begins, `wrote TOKEN AT` or `refused TOKEN AT NEWEST` after it, `noticed TOKEN AT`, `released
+// TOKEN AT`, `busy`. Ends after a write that was refused, or with SIGTERM, which makes it release
+// first.
 status run_drill_worker(const drill_worker_options& what);
 
 }  // namespace pawl::app

@@ -1,5 +1,7 @@
 // pawl exec KEY -- COMMAND…: runs a command on one node at a time.
 #include "agent/environment.hpp"
+#include "agent/lost_grace.hpp"
+#include "agent/run_socket.hpp"
 #include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
@@ -10,9 +12,12 @@
 #include "pawl/commands.hpp"
 #include "pawl/exec_record.hpp"
 #include "pawl/output.hpp"
+#include "runtime/bodies.hpp"
+#include "runtime/engine.hpp"
 #include "time/rfc3339.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
@@ -25,8 +30,6 @@ namespace {
 
 using std::chrono::duration_cast;
 
-// The evicted holder has this long, whatever its grace: see the lock delay in locks_command.cpp.
-constexpr millis eviction_grace_max{10'000};
 // SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
 constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
 
@@ -76,7 +79,7 @@ plan plan_of(const exec_options& what) {
 
 exec::command command_for(const exec_options& what, const std::string& store,
                           const std::string& journal, const std::string& owner, fence_token token,
-                          const beginning& begun) {
+                          const beginning& begun, const std::string& socket) {
     exec::command wanted{what.command};
     std::vector<std::pair<std::string, std::string>> variables{
         {"PAWL_KEY", what.key},
@@ -84,10 +87,11 @@ exec::command command_for(const exec_options& what, const std::string& store,
         {"PAWL_OWNER", owner},
         {"PAWL_RUN_ID", begun.id},
         {"PAWL_OCCURRENCE", what.occurrence},
-        {"PAWL_STORE", agent::absolute_url(store)},
+        {"PAWL_STORE", agent::url_for_command(store)},
+        {"PAWL_RUN_SOCKET", socket},
         {"PAWL_CHECKPOINT", begun.checkpoint},
     };
-    if (!journal.empty()) variables.emplace_back("PAWL_JOURNAL", agent::absolute_url(journal));
+    if (!journal.empty()) variables.emplace_back("PAWL_JOURNAL", agent::url_for_command(journal));
     wanted.environment = exec::environment_with(variables);
     if (exec::holds_terminal()) wanted.place = exec::placement::foreground;
     return wanted;
@@ -135,7 +139,8 @@ public:
 struct ended {
     int status = 0;  // as a shell would say it
     exec::ending cause = exec::ending::by_itself;
-    std::string fault;  // why it never began
+    std::string fault;    // why it never began
+    bool started = true;  // nothing of it has run if this is false
 
     // Stopped because the lease was ending, whether or not it ended in the event.
     bool by_lease() const {
@@ -147,6 +152,7 @@ boost::asio::awaitable<ended> run_command(std::shared_ptr<running> run, exec::co
     ended how;
     if (run->early_signal) {
         how.status = 128 + *run->early_signal;
+        how.started = false;
         co_return how;
     }
     const auto shown = exec::command{wanted.arguments};
@@ -154,6 +160,8 @@ boost::asio::awaitable<ended> run_command(std::shared_ptr<running> run, exec::co
     if (fault) {
         how.status = fault->as_shell();
         how.fault = fault->describe(shown);
+        how.started = !fault->came_too_late();
+        if (fault->came_too_late() || fault->was_cut_short()) how.cause = exec::ending::deadline;
         co_return how;
     }
     run->spawned = true;
@@ -173,6 +181,7 @@ public:
               const exec::launcher& guards)
         : what_{what},
           plan_{how},
+          guards_{guards},
           store_url_{choose_store(options).url},
           journal_url_{choose_journal(options).url},
           core_{open_core(options, {.owner = {}, .watcher = std::make_shared<worried_log>()})
@@ -190,7 +199,10 @@ public:
 
     // The pieces that live on the loop go there.
     ~execution() {
-        on_loop([this] { run_.reset(); });
+        on_loop([this] {
+            socket_.reset();
+            run_.reset();
+        });
     }
     execution(const execution&) = delete;
     execution& operator=(const execution&) = delete;
@@ -223,6 +235,7 @@ private:
         } catch (const store_error& error) {
             const bool down =
                 error.code() == errc::unreachable || error.code() == errc::outcome_unknown;
+            give_claim_up();
             if (!down || what_.on_store_down != "run") throw;
             log(log_level::warn,
                 "the store cannot be reached and --on-store-down is run: " + what_.key +
@@ -230,12 +243,26 @@ private:
             return run_without_lease();
         }
         if (auto* held = std::get_if<lease>(&*tried)) return run_with(std::move(*held));
+        give_claim_up();
         if (const auto signal = caught()) return as_status(128 + *signal);
         if (const auto* other = std::get_if<busy>(&*tried))
             return skip(status::busy, describe(*other, what_.key));
         const auto last = std::get<already_done>(*tried).last;
         return skip(status::already_done,
                     "'" + what_.key + "' has already run for " + time_text(number(last)));
+    }
+
+    // An answer that was lost may have been a grant: the key and its occurrence are given back
+    // before this process ends, or no other node could have them.
+    void give_claim_up() {
+        if (store_.drain(millis{0})) return;
+        log(log_level::info, "withdrawing an unanswered claim key=" + what_.key +
+                                 " for_at_most=" + base::format_duration(withdrawal_longest()));
+        store_.drain(withdrawal_longest(), run_->give_up.get_token());
+    }
+
+    millis withdrawal_longest() const {
+        return std::max(plan_.lease.ttl, runtime::withdraw_occurrence_min);
     }
 
     std::optional<int> caught() {
@@ -259,31 +286,54 @@ private:
         start.trigger = "exec";
         start.past = inheritance::last_saved;
         start.silence_max = runtime::run_silence_max;
-        return record_.begin(start);
+        auto begun = record_.begin(start);
+        record_.judge_earlier(what_.key,
+                              [this](const std::string& key) { return store_.inspect(key); });
+        return begun;
     }
 
     run_end end_of(const ended& how, bool lost) const {
+        const bool again = plan_.lease.mode == delivery::at_least_once;
         run_end end;
+        if (!how.started) {
+            // A row that is skipped lets another node run the occurrence.
+            end.status = again ? run_status::abandoned : run_status::skipped;
+            end.reason = how.by_lease() ? "its lease ended before the command started"
+                                        : "a signal stopped it before the command started";
+            return end;
+        }
         end.exit_status = how.status;
         end.reason = how.fault;
         if (cancelled_ && how.cause == exec::ending::asked) {
             end.status = run_status::cancelled;
             end.reason = "cancelled";
         } else if (how.by_lease() || lost) {
-            const bool again = plan_.lease.mode == delivery::at_least_once;
             end.status = again ? run_status::abandoned : run_status::lost;
             end.reason = "its lease was lost";
         } else if (how.status != 0) {
             // At least once: it counts as done when the command says so by 0.
-            end.status = plan_.lease.mode == delivery::at_least_once ? run_status::abandoned
-                                                                     : run_status::failed;
+            end.status = again ? run_status::abandoned : run_status::failed;
             if (end.reason.empty()) end.reason = "exit " + std::to_string(how.status);
         }
         return end;
     }
 
+    void open_socket(fence_token token, const beginning& begun) {
+        agent::run_verbs verbs{record_.saver(), {}};
+        verbs.check_fence = [store = core_->running()->shared_store()](
+                                std::string resource, fence_token shown, fence_rule rule) {
+            return store->fence(std::move(resource), shown, rule);
+        };
+        on_loop([&] {
+            socket_ = agent::run_socket::open(store_.get_executor(), guards_.folder(),
+                                              {begun.id, token}, std::move(verbs), std::nullopt);
+        });
+    }
+
     ended run_to_the_end(fence_token token, const beginning& begun) {
-        auto wanted = command_for(what_, store_url_, journal_url_, store_.owner(), token, begun);
+        open_socket(token, begun);
+        auto wanted = command_for(what_, store_url_, journal_url_, store_.owner(), token, begun,
+                                  socket_ ? socket_->path() : "");
         record_.keep_alive([this] {
             cancelled_ = true;
             log(log_level::warn, "somebody has cancelled this run: the command is stopped");
@@ -292,7 +342,7 @@ private:
         auto done = boost::asio::co_spawn(
             store_.get_executor(), run_command(run_, std::move(wanted)), boost::asio::use_future);
         auto how = done.get();
-        if (!how.fault.empty()) log(log_level::error, how.fault);
+        if (!how.fault.empty() && !how.by_lease()) log(log_level::error, how.fault);
         return how;
     }
 
@@ -323,6 +373,62 @@ private:
                                               std::string{name_of(begun.status)});
     }
 
+    // After a force release the key is in cooldown; the store says for how long.
+    void stop_taken(fence_token token) {
+        const auto grace = std::min(plan_.lease.grace, agent::forced_release_grace_max);
+        run_->child.stop(grace);
+        const auto read = [store = core_->running()->shared_store()](std::string key) {
+            return store->inspect(std::move(key));
+        };
+        boost::asio::co_spawn(store_.get_executor(),
+                              hurry(run_, agent::grace_after_loss(read, what_.key, token, grace)),
+                              boost::asio::detached);
+    }
+
+    static boost::asio::awaitable<void> hurry(std::shared_ptr<running> run,
+                                              boost::asio::awaitable<millis> asking) {
+        const millis grace = co_await std::move(asking);
+        run->child.stop(grace);
+    }
+
+    // The lease ended first, as when the journal was waited for. The row says so before the
+    // occurrence is given back, or the node that claims it next would find it begun.
+    status lost_before_the_start(lease held, const ended& how) {
+        log(log_level::error, "the lease of '" + what_.key + "' ended before the command started");
+        const auto patience = plan_.lease.firing ? withdrawal_longest() : journal_patience;
+        record_.end(end_of(how, true), patience, run_->give_up.get_token());
+        held.mark_not_started();
+        held.release();
+        give_claim_up();
+        return status::lost;
+    }
+
+    // Told to stop before there was a command.
+    status stopped_before_the_start(lease held, const ended& how) {
+        record_.end(end_of(how, false));
+        held.mark_not_started();
+        held.release();
+        return as_status(how.status);
+    }
+
+    ended run_while_trusted(lease& held, const beginning& begun) {
+        ended how;
+        how.started = false;
+        how.cause = exec::ending::deadline;
+        if (!runtime::may_start(held, plan_.lease.ttl)) return how;
+        held.watch_deadline(
+            [run = run_, ttl = plan_.lease.ttl](instant stop_at, instant trust_end) {
+                run->on_deadline(stop_at, trust_end, ttl);
+            });
+        const auto on_loss = [this, &held] {
+            // On the loop.
+            if (held.lost() == loss_reason::taken) stop_taken(held.token());
+        };
+        const std::stop_callback stop_when_lost{held.stop_token(), on_loss};
+        how = run_to_the_end(held.token(), begun);
+        return how;
+    }
+
     status run_with(lease held) {
         log(log_level::debug,
             "acquired '" + what_.key + "', token " + std::to_string(number(held.token())));
@@ -330,21 +436,9 @@ private:
         if (begun.outcome == begin_outcome::already_run ||
             begun.outcome == begin_outcome::superseded)
             return turn_back(std::move(held), begun);
-        held.watch_deadline(
-            [run = run_, ttl = plan_.lease.ttl](instant stop_at, instant trust_end) {
-                run->on_deadline(stop_at, trust_end, ttl);
-            });
-        ended how;
-        {
-            const auto on_loss = [this, &held] {
-                // On the loop. Before trust ends the store can only have taken it by force, and
-                // waits.
-                if (held.lost() == loss_reason::taken)
-                    run_->child.stop(std::min(plan_.lease.grace, eviction_grace_max));
-            };
-            const std::stop_callback stop_when_lost{held.stop_token(), on_loss};
-            how = run_to_the_end(held.token(), begun);
-        }
+        const auto how = run_while_trusted(held, begun);
+        if (!how.started && how.by_lease()) return lost_before_the_start(std::move(held), how);
+        if (!how.started) return stopped_before_the_start(std::move(held), how);
         const bool lost = !held.trusted();
         const auto why = held.lost();
         if (plan_.lease.mode == delivery::at_least_once && how.status == 0 && !how.by_lease() &&
@@ -370,12 +464,14 @@ private:
 
     const exec_options& what_;
     plan plan_;
+    const exec::launcher& guards_;
     std::string store_url_;
     std::string journal_url_;
     runtime::core* core_;  // of store_
     locks store_;
     exec_record record_;
     std::shared_ptr<running> run_;
+    std::unique_ptr<agent::run_socket> socket_;
     bool cancelled_ = false;  // written on the loop while the command runs, read afterwards
 };
 

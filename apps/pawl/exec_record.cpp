@@ -2,6 +2,7 @@
 
 #include "base/identity.hpp"
 #include "pawl/output.hpp"
+#include "pawl/silent_runs.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -17,7 +18,6 @@ namespace {
 
 using boost::asio::awaitable;
 
-constexpr millis journal_patience{2'000};
 constexpr std::size_t runs_kept = 1'000;
 constexpr std::size_t prune_bite = 64;
 
@@ -74,7 +74,14 @@ beginning exec_record::begin(const run_start& start) {
             loop_.wait_for(runtime::run_recorder::begin(record_, start, journal_patience));
         if (told) return *told;
     }
+    reached_ = false;
     return beginning{begin_outcome::begun, start.id};
+}
+
+void exec_record::judge_earlier(
+    const std::string& key,
+    const std::function<std::optional<record>(const std::string&)>& inspect) {
+    if (journal_ && reached_) judge_silent_runs(loop_, *journal_, key, inspect);
 }
 
 awaitable<bool> exec_record::beat(std::shared_ptr<pulse> state) {
@@ -100,6 +107,13 @@ void exec_record::keep_alive(std::function<void()> on_cancel) {
     boost::asio::co_spawn(loop_.get_executor(), beat(pulse_), boost::asio::detached);
 }
 
+std::function<async<bool>(std::string)> exec_record::saver() const {
+    if (!journal_) return {};
+    return [record = record_](std::string text) {
+        return runtime::run_recorder::checkpoint(record, std::move(text));
+    };
+}
+
 void exec_record::silence() {
     if (!pulse_) return;
     boost::asio::post(loop_.get_executor(), [state = std::exchange(pulse_, nullptr)] {
@@ -109,11 +123,15 @@ void exec_record::silence() {
     });
 }
 
-void exec_record::end(run_end how) {
+void exec_record::end(run_end how, millis patience, std::stop_token stop) {
     silence();
     if (!journal_) return;
     const auto id = record_->mark().id;
-    if (!loop_.wait_for(runtime::run_recorder::finish(record_, std::move(how), journal_patience)))
+    const auto let_go = [this] {
+        boost::asio::post(loop_.get_executor(), [record = record_] { record->forget(); });
+    };
+    const std::stop_callback stopping{std::move(stop), let_go};
+    if (!loop_.wait_for(runtime::run_recorder::finish(record_, std::move(how), patience)))
         log(log_level::warn, "how the run ended is not written down");
     // Now and then, so that not every run pays for it.
     if (id.starts_with('0')) {

@@ -3,6 +3,7 @@
 #include "pawl/commands.hpp"
 #include "pawl/desk.hpp"
 #include "pawl/output.hpp"
+#include "pawl/run_client.hpp"
 
 #include <iostream>
 #include <memory>
@@ -18,15 +19,23 @@ struct check_options {
 
 status check(const globals& options, const check_options& what) {
     const fence_token token{token_option(what.token)};
-    const auto asked = open_desk(options);
     const auto rule = what.once ? fence_rule::reject_not_newer : fence_rule::reject_older;
-    const auto answer = asked->check_fence(what.resource, token, rule);
+    const auto inside = run_client::inside_run(options);
+    const auto answer = inside ? inside->check_fence(what.resource, token, rule)
+                               : open_desk(options)->check_fence(what.resource, token, rule);
     if (options.json)
         print_json(boost::json::object{{"resource", what.resource},
                                        {"fence_token", number(token)},
                                        {"accepted", answer.accepted},
                                        {"newest", number(answer.newest)}});
     if (answer.accepted) return status::done;
+    // An agent's API says no more than the newest.
+    if (answer.never_issued || token > answer.newest) {
+        if (!options.json)
+            std::cerr << "pawl: invalid fencing token " << number(token)
+                      << "; the store has not issued it: expected one like $PAWL_FENCE_TOKEN\n";
+        return status::refused;
+    }
     if (!options.json)
         std::cerr << "pawl: stale: token " << number(token) << " is "
                   << (what.once ? "not newer than " : "older than ") << number(answer.newest)

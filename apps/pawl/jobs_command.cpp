@@ -1,15 +1,10 @@
 // pawl jobs ls | show | run | pause | resume
-#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "pawl/commands.hpp"
 #include "pawl/desk.hpp"
 #include "pawl/output.hpp"
-#include "time/clocks.hpp"
-#include "time/cron.hpp"
 #include "time/pause.hpp"
-#include "time/rfc3339.hpp"
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -25,83 +20,97 @@ std::string text_in(const boost::json::object& what, std::string_view name) {
     return found != nullptr && found->is_string() ? std::string{found->as_string()} : std::string{};
 }
 
-using documents::definition_of;
-using documents::is_enabled;
 using documents::json_of;
 
-// By this machine's clock and zone data; for people.
-std::optional<std::int64_t> next_firing(const job_entry& job) {
-    const auto next = documents::firings_after(job, time::wall_now(), 1);
-    if (next.empty()) return std::nullopt;
-    return next.front();
+std::string shown(std::string_view text) { return text.empty() ? "-" : base::printable(text); }
+
+const boost::json::object* object_in(const boost::json::object& what, std::string_view name) {
+    const auto* found = what.if_contains(name);
+    return found == nullptr ? nullptr : found->if_object();
 }
 
-boost::json::object json_of_job(const seen_job& job) {
-    return json_of(job.entry, job.pause ? &*job.pause : nullptr,
-                   job.runs.empty() ? nullptr : &job.runs.front(), time::wall_now());
+std::string number_in(const boost::json::object& what, std::string_view name) {
+    const auto* found = what.if_contains(name);
+    return found == nullptr ? "0" : boost::json::serialize(*found);
+}
+
+// In the words of the web UI. An earlier agent does not say.
+std::string state_of(const boost::json::object& job) {
+    const auto state = text_in(job, "state");
+    const auto partitions = number_in(job, "partitions");
+    if (state == "running" && partitions != "1")
+        return number_in(job, "running") + " of " + partitions + " running";
+    if (state != "idle") return shown(state);
+    return text_in(job, "schedule").empty() ? "manual only" : "scheduled";
 }
 
 status list_jobs(const globals& options) {
     const auto asked = open_desk(options);
-    const auto jobs = asked->list_jobs();
-    boost::json::array all;
-    std::vector<std::vector<std::string>> rows{
-        {"JOB", "SCHEDULE", "ZONE", "NEXT", "LAST", "STATUS", "PAUSED"}};
-    for (const auto& one : jobs) {
-        if (options.json) {
-            all.push_back(json_of_job(one));
-            continue;
-        }
-        const auto& [job, pause, runs] = one;
-        const auto next = pause ? std::nullopt : next_firing(job);
-        rows.push_back({base::printable(job.name),
-                        job.schedule.empty() ? "-" : base::printable(job.schedule), job.zone,
-                        next ? time_text(*next) : "-",
-                        runs.empty() ? "-" : time_text(runs.front().started_at),
-                        runs.empty() ? "-" : std::string{name_of(runs.front().status)},
-                        pause ? base::printable(pause->reason) : "-"});
-    }
-    if (options.json)
+    auto jobs = asked->list_jobs();
+    if (options.json) {
+        boost::json::array all;
+        for (auto& one : jobs) all.push_back(std::move(one));
         print_json(boost::json::object{{"jobs", std::move(all)}, {"next", ""}});
-    else if (jobs.empty())
+        return status::done;
+    }
+    std::vector<std::vector<std::string>> rows{
+        {"JOB", "STATE", "SCHEDULE", "ZONE", "NEXT", "LAST RUN", "LAST STATUS", "REASON"}};
+    for (const auto& one : jobs) {
+        const auto* last = object_in(one, "last_run");
+        rows.push_back(
+            {base::printable(text_in(one, "name")), state_of(one), shown(text_in(one, "schedule")),
+             shown(text_in(one, "zone")), shown(text_in(one, "next")),
+             last == nullptr ? "-" : shown(text_in(*last, "started_at")),
+             last == nullptr ? "-" : shown(text_in(*last, "status")), shown(text_in(one, "why"))});
+    }
+    if (jobs.empty())
         log(log_level::info, "no agent has published a job yet");
     else
         print_table(rows);
     return status::done;
 }
 
-status show_job(const globals& options, const std::string& name) {
-    const auto asked = open_desk(options);
-    const auto seen = asked->show_job(name, runs_shown);
-    const auto& [job, pause, runs] = seen;
-    if (options.json) {
-        auto document = json_of_job(seen);
-        boost::json::array all;
-        for (const auto& one : runs) all.push_back(json_of(one));
-        document["runs"] = std::move(all);
-        print_json(document);
-        return status::done;
-    }
-    const auto next = pause ? std::nullopt : next_firing(job);
-    std::vector<std::vector<std::string>> rows{
-        {"job", base::printable(job.name)},
-        {"next", next ? time_text(*next) : "-"},
-        {"paused", pause ? base::printable(pause->reason) + " (by " + base::printable(pause->by) +
-                               ", " + time_text(pause->at) + ")"
-                         : "no"},
-        {"published by", base::printable(job.node) + " at " + time_text(job.published_at)}};
-    for (const auto& [key, value] : definition_of(job))
-        if (key != "name")
-            rows.push_back({std::string{key}, value.is_string() ? base::printable(value.as_string())
-                                                                : boost::json::serialize(value)});
-    print_table(rows);
-    if (runs.empty()) return status::done;
-    std::cout << '\n';
+void print_runs(const std::vector<run_record>& runs) {
     std::vector<std::vector<std::string>> table{{"ID", "STATUS", "STARTED", "NODE", "REASON"}};
     for (const auto& one : runs)
         table.push_back({one.id, std::string{name_of(one.status)}, time_text(one.started_at),
                          base::printable(one.node), base::printable(one.reason)});
     print_table(table);
+}
+
+status show_job(const globals& options, const std::string& name) {
+    const auto asked = open_desk(options);
+    auto seen = asked->show_job(name, runs_shown);
+    auto& job = seen.document;
+    if (options.json) {
+        boost::json::array all;
+        for (const auto& one : seen.runs) all.push_back(json_of(one));
+        job["runs"] = std::move(all);
+        print_json(job);
+        return status::done;
+    }
+    const auto* pause = object_in(job, "paused");
+    std::vector<std::vector<std::string>> rows{
+        {"job", base::printable(text_in(job, "name"))},
+        {"state", state_of(job)},
+        {"reason", shown(text_in(job, "why"))},
+        {"next", shown(text_in(job, "next"))},
+        {"paused", pause == nullptr ? "no"
+                                    : base::printable(text_in(*pause, "reason")) + " (by " +
+                                          base::printable(text_in(*pause, "by")) + ", " +
+                                          text_in(*pause, "at") + ")"},
+        {"published by",
+         base::printable(text_in(job, "published_by")) + " at " + text_in(job, "published_at")}};
+    if (const auto* definition = object_in(job, "definition"))
+        for (const auto& [key, value] : *definition)
+            if (key != "name")
+                rows.push_back({std::string{key}, value.is_string()
+                                                      ? base::printable(value.as_string())
+                                                      : boost::json::serialize(value)});
+    print_table(rows);
+    if (seen.runs.empty()) return status::done;
+    std::cout << '\n';
+    print_runs(seen.runs);
     return status::done;
 }
 
@@ -254,7 +263,7 @@ void add_jobs(context& all) {
     group->require_subcommand(1);
     group->footer("Example: pawl jobs ls");
 
-    auto* ls = group->add_subcommand("ls", "list the jobs that agents have published");
+    auto* ls = group->add_subcommand("ls", "list jobs with their state and the reason for it");
     ls->footer("Example: pawl jobs ls --json");
     ls->callback([&all] { all.chosen = [&all] { return list_jobs(all.options); }; });
 
@@ -272,6 +281,7 @@ void add_jobs(context& all) {
     pause->add_option("NAME", *name, "the job")->required();
     pause->add_option("--reason", *reason, "why, for those who wonder")
         ->required()
+        ->check(one_line_fault)
         ->type_name("TEXT");
     pause->footer(
         "Example: pawl jobs pause daily-report --reason \"the warehouse is being moved\"");

@@ -25,12 +25,16 @@ runtime::journal_maker maker_for(const globals& options) {
         const auto from = journal.url.empty() ? store.from : journal.from;
         throw exit_error{flag ? status::usage : status::configuration, from + ": " + error.what()};
     }
-    throw exit_error{status::configuration,
-                     "the store keeps no journal of runs: name one with --journal, such as "
-                     "sqlite:, postgresql:, mysql: or redis:"};
+    throw journal_missing();
 }
 
 }  // namespace
+
+exit_error journal_missing() {
+    return {status::configuration,
+            "the store keeps no journal of runs: name one with --journal, such as "
+            "sqlite:, postgresql:, mysql: or redis:"};
+}
 
 journal_client::journal_client(const globals& options) {
     const auto make = maker_for(options);

@@ -3,6 +3,7 @@
 
 #include "net/loop.hpp"
 #include "pawl/configuration.hpp"
+#include "pawl/status.hpp"
 
 #include <pawl/spi/journal.hpp>
 
@@ -16,6 +17,9 @@
 
 namespace pawl::app {
 
+// For a store that keeps no journal, where none is named beside it.
+exit_error journal_missing();
+
 class journal_client {
 public:
     // Throws exit_error where there is none, and store_error where it cannot be opened.
@@ -27,6 +31,7 @@ public:
         return loop_.wait_for(std::move(asking)).value();
     }
     journal& verbs() { return *journal_; }
+    net::loop& loop() { return loop_; }
 
 private:
     net::loop loop_;

@@ -159,7 +159,10 @@ void add_locks(context& all) {
     auto* release = group->add_subcommand("release", "take a lock from its holder by force");
     auto how = std::make_shared<release_options>();
     release->add_option("KEY", how->key, "its key")->required();
-    release->add_option("--reason", how->reason, "why, for the log")->required()->type_name("TEXT");
+    release->add_option("--reason", how->reason, "why, for the log")
+        ->required()
+        ->check(one_line_fault)
+        ->type_name("TEXT");
     release->add_flag("--yes", how->yes, "do not ask");
     release
         ->add_option("--delay", how->delay,

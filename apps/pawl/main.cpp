@@ -1,9 +1,11 @@
 // pawl: the command line.
 #include "pawl/commands.hpp"
 #include "pawl/output.hpp"
+#include "pawl/secrets.hpp"
 #include "pawl/version.hpp"
 
 #include "base/duration.hpp"
+#include "base/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -13,6 +15,7 @@
 #include <iostream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pawl::app {
@@ -72,6 +75,13 @@ millis duration_option(const std::string& name, const std::string& text) {
                                              std::to_string(parsed.error().column + 1) + ": " +
                                              parsed.error().what};
     return *parsed;
+}
+
+std::string one_line_fault(const std::string& text) {
+    const auto bad = base::find_unprintable(text);
+    if (bad == std::string::npos) return {};
+    return "control character at byte " + std::to_string(bad + 1) +
+           "; expected one line of printable text";
 }
 
 std::uint64_t token_option(const std::string& text) {
@@ -143,6 +153,8 @@ int run_chosen(const CLI::App& app, const globals& options, const action& chosen
 
 int main(int count, char** words) {
     using namespace pawl::app;
+    auto given = words_of(count, words);
+    hide_secrets(count, words);
     CLI::App app{"pawl runs a job on one node at a time, and proves it.", "pawl"};
     globals options;
     action chosen;
@@ -170,7 +182,7 @@ int main(int count, char** words) {
         "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"
         "'pawl COMMAND --help' shows an example of each command; pawl(1) is the manual page.");
     try {
-        app.parse(words_of(count, words));
+        app.parse(std::move(given));
     } catch (const CLI::ParseError& error) {
         return report_parse_error(app, error);
     }

@@ -1,5 +1,7 @@
 #include "pawl/own_process.hpp"
 
+#include "exec/command.hpp"
+#include "exec/wire.hpp"
 #include "pawl/status.hpp"
 
 #include <fcntl.h>
@@ -11,22 +13,49 @@
 #include <utility>
 
 namespace pawl::app {
+namespace {
 
-own_process::own_process(std::string name, const std::vector<std::string>& words)
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (const auto& one : texts) all.push_back(const_cast<char*>(one.c_str()));
+    all.push_back(nullptr);
+    return all;
+}
+
+// Ours, without the stores that it is not told to use: their URLs may hold a secret.
+std::vector<std::string> own_variables() {
+    auto all = exec::environment_with({});
+    std::erase_if(all, [](const std::string& one) {
+        return one.starts_with("PAWL_STORE=") || one.starts_with("PAWL_JOURNAL=");
+    });
+    return all;
+}
+
+}  // namespace
+
+own_process::own_process(std::string name, const std::vector<std::string>& words,
+                         const std::string& input)
     : name_{std::move(name)} {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw exit_error{status::io_error, "cannot make a pipe"};
     output_ = exec::descriptor{ends[0]};
     const exec::descriptor theirs{ends[1]};
-    std::vector<char*> arguments;
-    for (const auto& one : words) arguments.push_back(const_cast<char*>(one.c_str()));
-    arguments.push_back(nullptr);
+    exec::descriptor told;
+    if (!input.empty()) {
+        told = exec::memory_file(input);
+        if (!told.is_open()) throw exit_error{status::io_error, "cannot make a memory file"};
+        lseek(told.get(), 0, SEEK_SET);
+    }
+    const auto variables = own_variables();
+    const auto arguments = pointers(words);
+    const auto environment = pointers(variables);
     pid_ = fork();
     if (pid_ < 0) throw exit_error{status::io_error, "cannot start a process"};
     if (pid_ > 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (told.is_open()) dup2(told.get(), STDIN_FILENO);
     dup2(theirs.get(), STDOUT_FILENO);
-    execv("/proc/self/exe", arguments.data());
+    execve("/proc/self/exe", arguments.data(), environment.data());
     _exit(127);
 }
 

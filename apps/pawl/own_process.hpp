@@ -14,7 +14,10 @@ namespace pawl::app {
 // Runs this program again, with these words, and reads what it says line by line. Killed with it.
 class own_process {
 public:
-    own_process(std::string name, const std::vector<std::string>& words);
+    // `input` is what it finds on its standard input: a secret, which others could read among its
+    // words.
+    own_process(std::string name, const std::vector<std::string>& words,
+                const std::string& input = {});
     ~own_process();
     own_process(own_process&& other) noexcept;
     own_process& operator=(own_process&&) = delete;

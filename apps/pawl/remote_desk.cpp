@@ -87,7 +87,7 @@ public:
     fence_verdict check_fence(const std::string& resource, fence_token token,
                               fence_rule rule) override;
 
-    std::vector<seen_job> list_jobs() override;
+    std::vector<json::object> list_jobs() override;
     seen_job show_job(const std::string& name, std::size_t runs) override;
     json::object dry_run(const run_wish& what) override;
     std::vector<std::string> ask_for_runs(const run_wish& what) override;
@@ -99,7 +99,7 @@ public:
     seen_run look_for_run(const std::string& id) override;
     told_run show_run(const std::string& id) override;
     void read_output(const std::string& id, reading how, const output_taker& into) override;
-    cancelled_run cancel_run(const std::string& id) override;
+    cancelled_run cancel_run(const std::string& id, const std::string& reason) override;
 
     std::vector<node_entry> list_nodes() override;
     std::vector<audit_entry> list_audit(std::uint64_t before, std::size_t limit) override;
@@ -245,28 +245,27 @@ fence_verdict remote_desk::check_fence(const std::string& resource, fence_token 
 
 // -- jobs
 
-seen_job job_of(const json::value& from) {
-    seen_job made;
-    made.entry = taken(documents::job_of(from));
+// What a command prints of a job is read once, so that it is of the right type; the rest goes as it
+// is.
+json::object document_of(const json::value& from) {
+    taken(documents::job_of(from));
     const documents::member_reader read{from, "a job"};
-    if (const auto* pause = read.find("paused"))
-        made.pause = taken(documents::pause_of(*pause, made.entry.name));
+    if (const auto* pause = read.find("paused")) taken(documents::pause_of(*pause, ""));
+    if (const auto* last = read.find("last_run")) taken(documents::run_of(*last));
+    auto made = from.as_object();
+    for (const std::string_view extra :
+         {"recent", "next_firings", "runs", "partition_states", "fence_token", "as_of"})
+        if (const auto found = made.find(extra); found != made.end()) made.stable_erase(found);
     return made;
 }
 
-std::vector<seen_job> remote_desk::list_jobs() {
-    std::vector<seen_job> all;
+std::vector<json::object> remote_desk::list_jobs() {
+    std::vector<json::object> all;
     std::string after;
     do {
         const auto document = got("/api/v1/jobs" + page_query(after, page_limit_max));
         documents::member_reader read{document, "the list of jobs"};
-        for (const auto& one : read.list("jobs")) {
-            auto next = job_of(one);
-            const documents::member_reader job{one, "a job"};
-            if (const auto* last = job.find("last_run"))
-                next.runs.push_back(taken(documents::run_of(*last)));
-            all.push_back(std::move(next));
-        }
+        for (const auto& one : read.list("jobs")) all.push_back(document_of(one));
         after = read.text("next");
         if (read.fault()) throw store_error{*read.fault()};
     } while (!after.empty());
@@ -275,7 +274,8 @@ std::vector<seen_job> remote_desk::list_jobs() {
 
 seen_job remote_desk::show_job(const std::string& name, std::size_t runs) {
     const auto document = got("/api/v1/jobs/" + percent_encode(name));
-    auto made = job_of(document);
+    seen_job made;
+    made.document = document_of(document);
     documents::member_reader read{document, "a job"};
     for (const auto& one : read.list("runs")) {
         if (made.runs.size() == runs) break;
@@ -469,8 +469,10 @@ void remote_desk::read_output(const std::string& id, reading how, const output_t
     }
 }
 
-cancelled_run remote_desk::cancel_run(const std::string& id) {
-    const auto made = posted("/api/v1/runs/" + percent_encode(id) + "/cancel", json::object{});
+cancelled_run remote_desk::cancel_run(const std::string& id, const std::string& reason) {
+    json::object body;
+    if (!reason.empty()) body["reason"] = reason;
+    const auto made = posted("/api/v1/runs/" + percent_encode(id) + "/cancel", body);
     documents::member_reader read{made, "the answer"};
     cancelled_run told;
     told.job = read.text("job");

@@ -1,10 +1,12 @@
 // pawl runs ls | show | output | cancel, and pawl checkpoint.
 #include "base/duration.hpp"
+#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "pawl/commands.hpp"
 #include "pawl/desk.hpp"
 #include "pawl/journal_client.hpp"
 #include "pawl/output.hpp"
+#include "pawl/run_client.hpp"
 
 #include <unistd.h>
 
@@ -85,19 +87,22 @@ status show_run(const globals& options, const std::string& id) {
     const auto told = asked->show_run(id);
     const auto& [run, history] = told;
     if (options.json) {
-        auto document = documents::json_of(run);
-        boost::json::array events;
-        for (const auto& one : history) events.push_back(documents::json_of(one));
-        document["history"] = std::move(events);
-        print_json(document);
+        print_json(documents::json_of(run, history));
         return status::done;
     }
+    const auto callers = documents::callers_of(history);
+    const auto or_dash = [](const std::string& text) {
+        return text.empty() ? std::string{"-"} : base::printable(text);
+    };
     print_table({{"id", run.id},
                  {"job", name_with_partition(run)},
                  {"key", base::printable(run.key)},
                  {"status", std::string{name_of(run.status)}},
                  {"reason", base::printable(run.reason)},
                  {"trigger", run.trigger},
+                 {"asked by", or_dash(callers.asked_by)},
+                 {"cancelled by", or_dash(callers.cancelled_by)},
+                 {"cancel reason", or_dash(callers.cancel_reason)},
                  {"occurrence", run.firing ? time_text(number(*run.firing)) : "-"},
                  {"node", base::printable(run.node)},
                  {"owner", base::printable(run.owner)},
@@ -125,15 +130,25 @@ void write_out(std::string_view bytes) {
     if (!std::cout) throw exit_error{status::io_error, "standard output takes no more"};
 }
 
-status show_output(const globals& options, const std::string& id, bool follow) {
+struct output_options {
+    std::string id;
+    bool follow = false;
+    bool raw = false;
+};
+
+status show_output(const globals& options, const output_options& what) {
     const auto asked = open_desk(options);
+    base::visible_text terminal;
+    const bool as_it_is = what.raw || isatty(STDOUT_FILENO) == 0;
     output_taker into;
     into.bytes = write_out;
+    if (!as_it_is) into.bytes = [&](std::string_view bytes) { write_out(terminal.show(bytes)); };
     into.gap = [](std::uint64_t missing) {
         log(log_level::warn,
             std::to_string(missing) + " bytes of output were not kept (output_limit)");
     };
-    asked->read_output(id, follow ? reading::following : reading::once, into);
+    asked->read_output(what.id, what.follow ? reading::following : reading::once, into);
+    write_out(terminal.finish());
     return status::done;
 }
 
@@ -145,9 +160,9 @@ void tell_cancelled(const globals& options, const std::string& id, const std::st
         std::cout << "run " << id << " of '" << base::printable(job) << "' " << what << '\n';
 }
 
-status cancel_run(const globals& options, const std::string& id) {
+status cancel_run(const globals& options, const std::string& id, const std::string& reason) {
     const auto asked = open_desk(options);
-    const auto done = asked->cancel_run(id);
+    const auto done = asked->cancel_run(id, reason);
     tell_cancelled(options, id, done.job,
                    done.withdrawn ? "had not begun, and will not" : "has been told to end");
     return status::done;
@@ -177,9 +192,13 @@ status save_checkpoint(const globals& options, const std::string& argument) {
         throw exit_error{status::usage, "a checkpoint has at most " +
                                             std::to_string(checkpoint_bytes_max) + " bytes, and " +
                                             "this one has " + std::to_string(text.size())};
-    journal_client records{options};
     run_mark who{id, fence_token{token.empty() ? 0 : token_option(token)}};
-    if (!records.ask(records.verbs().checkpoint(who, text)))
+    const auto save = [&] {
+        if (const auto asked = run_client::inside_run(options)) return asked->save_checkpoint(text);
+        journal_client records{options};
+        return records.ask(records.verbs().checkpoint(who, text));
+    };
+    if (!save())
         throw exit_error{status::refused, "not saved: run " + base::printable(id) +
                                               " under token " + std::to_string(number(who.token)) +
                                               " is over, or a newer run has taken its place"};
@@ -215,20 +234,26 @@ void add_runs(context& all) {
     show->footer("Example: pawl runs show 7b0c6e9e-6f0f-4d64-9d0c-0a4c2a1f5b11");
     show->callback([&all, id] { all.chosen = [&all, id] { return show_run(all.options, *id); }; });
 
-    auto follow = std::make_shared<bool>(false);
-    auto* output = group->add_subcommand("output", "what a run has written");
-    output->add_option("ID", *id, "its id")->required();
-    output->add_flag("--follow,-f", *follow, "until it ends");
+    auto shown = std::make_shared<output_options>();
+    auto* output = group->add_subcommand("output", "show what a run has written");
+    output->add_option("ID", shown->id, "its id")->required();
+    output->add_flag("--follow,-f", shown->follow, "stream output until it ends");
+    output->add_flag("--raw", shown->raw,
+                     "write control characters to a terminal as they are; may take it over");
     output->footer("Example: pawl runs output 7b0c6e9e-6f0f-4d64-9d0c-0a4c2a1f5b11 --follow");
-    output->callback([&all, id, follow] {
-        all.chosen = [&all, id, follow] { return show_output(all.options, *id, *follow); };
-    });
+    output->callback(
+        [&all, shown] { all.chosen = [&all, shown] { return show_output(all.options, *shown); }; });
 
     auto* cancel = group->add_subcommand("cancel", "tell a run to end, wherever it is");
     cancel->add_option("ID", *id, "its id")->required();
-    cancel->footer("Example: pawl runs cancel 7b0c6e9e-6f0f-4d64-9d0c-0a4c2a1f5b11");
-    cancel->callback(
-        [&all, id] { all.chosen = [&all, id] { return cancel_run(all.options, *id); }; });
+    cancel->footer(
+        "Example: pawl runs cancel 7b0c6e9e-6f0f-4d64-9d0c-0a4c2a1f5b11 --reason 'wrong input'");
+    auto reason = std::make_shared<std::string>();
+    cancel->add_option("--reason", *reason, "why; shown with the run and in the audit log")
+        ->type_name("TEXT");
+    cancel->callback([&all, id, reason] {
+        all.chosen = [&all, id, reason] { return cancel_run(all.options, *id, *reason); };
+    });
 }
 
 void add_checkpoint(context& all) {

@@ -67,11 +67,12 @@ void add_token(context& all) {
     one->add_option("--name", what->name, "whose it is, as the audit is to say; 1 to 64 bytes")
         ->required()
         ->type_name("NAME");
-    one->add_option("--role", what->role,
-                    "viewer reads; operator also runs, cancels and pauses; admin also releases by "
-                    "force")
+    one->add_option(
+           "--role", what->role,
+           "viewer reads; client also takes leases of its own; operator also runs, cancels "
+           "and pauses; admin also releases by force")
         ->required()
-        ->check(CLI::IsMember({"viewer", "operator", "admin"}))
+        ->check(CLI::IsMember({"viewer", "client", "operator", "admin"}))
         ->type_name("ROLE");
     const std::string example = "Example: pawl token new --name alice --role operator";
     one->footer(example);

@@ -38,13 +38,13 @@ std::string version_text() {
 }
 
 std::string verbose_version_text() {
-    auto text =
-        fmt::format("pawl " PAWL_VERSION "\ncompiler: " PAWL_COMPILER ", " PAWL_BUILD_TYPE
-                    "\nlibraries: Boost {}, {}, fmt {}.{}.{}, spdlog {}.{}.{}, CLI11 " CLI11_VERSION
-                    "\nstores:",
-                    boost_version(), OpenSSL_version(OPENSSL_VERSION), FMT_VERSION / 10000,
-                    FMT_VERSION / 100 % 100, FMT_VERSION % 100, SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR,
-                    SPDLOG_VER_PATCH);
+    auto text = fmt::format(
+        "pawl " PAWL_VERSION "\nrevision: {}\ncompiler: " PAWL_COMPILER ", " PAWL_BUILD_TYPE
+        "\nlibraries: Boost {}, {}, fmt {}.{}.{}, spdlog {}.{}.{}, CLI11 " CLI11_VERSION
+        "\nstores:",
+        PAWL_REVISION[0] != '\0' ? PAWL_REVISION : "unknown", boost_version(),
+        OpenSSL_version(OPENSSL_VERSION), FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
+        FMT_VERSION % 100, SPDLOG_VER_MAJOR, SPDLOG_VER_MINOR, SPDLOG_VER_PATCH);
     for (const auto& engine : assembly::known_engines()) {
         const auto built =
             engine.option.empty()

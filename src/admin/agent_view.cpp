@@ -35,6 +35,7 @@ public:
         if (!answer->seen) co_return std::nullopt;
         node_state state;
         state.ready = answer->seen->ready;
+        state.knows_pauses = answer->seen->knows_pauses;
         state.draining = answer->seen->draining;
         state.running = answer->seen->running;
         state.running_max = answer->seen->running_max;
@@ -56,6 +57,15 @@ private:
 };
 
 }  // namespace
+
+std::string unready(const node_state& seen) {
+    if (seen.draining) return "this node is draining and starts no new run";
+    if (!seen.ready) return "this node is starting and has not yet read what its jobs have run";
+    if (!seen.knows_pauses)
+        return "this node has not read the control board since it started, so no scheduled run "
+               "starts until its journal has told which jobs are paused";
+    return {};
+}
 
 std::shared_ptr<node_view> view_of(std::shared_ptr<agent::agent> who, net::loop& loop) {
     return std::make_shared<agent_view>(std::move(who), loop);

@@ -2,6 +2,7 @@
 
 #include "admin/board_routes.hpp"
 #include "admin/doctor_routes.hpp"
+#include "admin/door.hpp"
 #include "admin/job_routes.hpp"
 #include "admin/lease_routes.hpp"
 #include "admin/live_routes.hpp"
@@ -99,6 +100,13 @@ http::response api::refuse(unsigned status, std::string_view detail) const {
 awaitable<http::response> api::answer(std::shared_ptr<const api> self,
                                       std::shared_ptr<const http::request> asked) {
     const auto began = lease_clock::now();
+    if (is_for_other_host(*asked, self->parts_.hosts)) {
+        auto made = self->refuse(421, "this agent is not '" + base::printable(asked->find("host")) +
+                                          "'; name that host in hosts of [agent], or use "
+                                          "127.0.0.1");
+        self->count(unrouted, made, began);
+        co_return made;
+    }
     auto found = self->router_.find(asked->method, asked->path);
     if (auto* route = std::get_if<http::matched>(&found)) {
         const std::string_view pattern = self->routes_[route->route].pattern;

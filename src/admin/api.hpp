@@ -15,7 +15,9 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace pawl::admin {
 
@@ -30,7 +32,8 @@ public:
         shared_surroundings around{};
         std::shared_ptr<gatekeeper> gate{};
         access metrics_need = access::open;
-        bool secure = false;  // over TLS
+        bool secure = false;               // over TLS
+        std::vector<std::string> hosts{};  // by which requests may reach a listener of the loopback
         // GET and HEAD of what is no route: the page and its files.
         std::function<http::response(const http::request&)> page{};
         // What the server counts, for the metrics.

@@ -37,20 +37,26 @@ public:
           runbook_{std::move(runbook)},
           list_page_{std::move(list_page)} {}
 
-    void add(severity level, std::string subject, std::string text, std::string link) {
+    void add(severity level, std::string subject, std::string text, std::string link,
+             std::vector<attention::step> steps = {}) {
         if (++count_ > attention_of_a_kind_max) {
             if (level == severity::fail) rest_ = severity::fail;
             return;
         }
-        all_.push_back(
-            {level, kind_, std::move(subject), std::move(text), std::move(link), runbook_});
+        all_.push_back({level, kind_, std::move(subject), std::move(text), std::move(link),
+                        runbook_, std::move(steps)});
     }
     // Once all have been added.
     void close(std::string_view what) {
         if (count_ <= attention_of_a_kind_max) return;
         const auto left = std::to_string(count_ - attention_of_a_kind_max);
-        all_.push_back({rest_, kind_, left + " more", left + " more " + std::string{what},
-                        list_page_, runbook_});
+        all_.push_back({rest_,
+                        kind_,
+                        left + " more",
+                        left + " more " + std::string{what},
+                        list_page_,
+                        runbook_,
+                        {}});
     }
 
 private:
@@ -75,45 +81,67 @@ void look_at_servers(const attention_facts& seen, std::vector<attention>& all) {
     if (!seen.journal_trouble.empty())
         all.push_back({severity::fail, "journal_down", "journal",
                        "the journal does not answer: " + shown(seen.journal_trouble) +
-                           ". Jobs go on, and what they do is written down when it is back; "
-                           "nobody can run, pause or cancel them meanwhile",
+                           ". Jobs keep running, and their runs are recorded when it is back; "
+                           "meanwhile they cannot be triggered, paused or cancelled",
                        "/doctor", "store-down"});
+    if (!seen.knows_pauses)
+        all.push_back(
+            {severity::fail, "board_unread", seen.node,
+             shown(seen.node) +
+                 " starts no scheduled run: since it started, its journal has not told "
+                 "which jobs are paused. Once it has, the runs that are due start, within "
+                 "their misfire windows. See whether the journal runs and can be reached",
+             "/doctor", "store-down"});
 }
 
 void look_at_nodes(const attention_facts& seen, std::vector<attention>& all) {
     if (!seen.has_journal || !seen.journal_trouble.empty()) return;
-    const bool none = std::none_of(seen.nodes.begin(), seen.nodes.end(), [](const auto& one) {
-        return one.age <= schedule::node_silence_max;
-    });
-    if (none && !seen.jobs.empty())
-        all.push_back({severity::fail, "node_silent", "all agents",
-                       "no agent is alive, so nothing fires: start one", "/nodes", "silent-nodes"});
-    kind_list silent{all, "node_silent", "silent-nodes", "/nodes"};
     // An agent that was started again has its name, and another id.
-    std::unordered_set<std::string> live;
-    for (const auto& one : seen.nodes)
+    std::unordered_set<std::string> live, lately;
+    for (const auto& one : seen.nodes) {
+        if (is_lately(seen, one.last_seen)) lately.insert(one.name);
         if (one.age <= schedule::node_silence_max) live.insert(one.name);
+    }
+    if (live.empty() && !seen.jobs.empty())
+        all.push_back({severity::fail, "node_silent", "all agents",
+                       "no agent is live, so no scheduled run starts: start one", "/nodes",
+                       "silent-nodes"});
+    kind_list silent{all, "node_silent", "silent-nodes", "/nodes"};
+    // Those that are left have to carry the work of all, and may go for the same reason.
+    const auto level = 2 * live.size() < lately.size() ? severity::fail : severity::warn;
     for (const auto& one : seen.nodes) {
         if (one.age <= schedule::node_silence_max || live.contains(one.name)) continue;
         const auto runs = one.running > 0 ? ", with " + std::to_string(one.running) +
                                                 (one.running == 1 ? " run" : " runs") + " then"
                                           : std::string{};
-        silent.add(severity::warn, one.name,
-                   shown(one.name) + " has been silent since " + when(one.last_seen) + runs +
-                       ". Its leases end by themselves; start it again, or see why it went",
+        silent.add(level, one.name,
+                   shown(one.name) + " has been unresponsive since " + when(one.last_seen) + runs +
+                       ". Its leases expire by themselves; start it again, or see why it stopped",
                    "/nodes");
     }
-    silent.close("agents are silent");
+    silent.close("agents are unresponsive");
 }
 
 // -- jobs
 
 void look_at_jobs(const attention_facts& seen, std::vector<attention>& all) {
-    kind_list late{all, "job_late", "late-runs", "/jobs"};
+    kind_list blocked{all, "job_blocked", "stuck-key", "/jobs?state=blocked"};
+    kind_list late{all, "job_late", "late-runs", "/jobs?state=late"};
     kind_list paused{all, "job_paused", "late-runs", "/jobs"};
     for (const auto& one : seen.jobs) {
         const auto& name = one.entry->name;
-        if (one.how.state == job_state::late)
+        if (one.how.state == job_state::blocked) {
+            const auto& lock = one.how.blocked_by->lock;
+            blocked.add(severity::fail, name,
+                        shown(name) + " is blocked since " + when(lock.acquired_at) + ": " +
+                            shown(lock.owner) + " holds its lock " + shown(lock.key) + " (token " +
+                            std::to_string(number(lock.holder)) +
+                            "), which is no run of the job. Wait, stop that client, or "
+                            "force-release the lock",
+                        job_page(name),
+                        {{"Lock", lock_page(lock.key)},
+                         {"Force release", lock_page(lock.key) + "?action=force-release"}});
+        } else if (one.how.state == job_state::late)
             late.add(severity::fail, name,
                      shown(name) + " is late since " + when(one.how.since.value_or(seen.now)) +
                          ": " + one.how.why,
@@ -124,54 +152,36 @@ void look_at_jobs(const attention_facts& seen, std::vector<attention>& all) {
                            when(one.pause->at) + ": " + shown(one.pause->reason) +
                            ". Resume it when that is over",
                        job_page(name));
-        else if (one.how.state == job_state::idle && one.how.since &&
-                 is_lately(seen, *one.how.since))
+        else if (one.how.missed && is_lately(seen, *one.how.missed))
             late.add(severity::warn, name,
                      shown(name) + ": " + one.how.why + ". Run it now if it matters",
                      job_page(name));
     }
+    blocked.close("jobs are blocked");
     late.close("jobs are late");
     paused.close("jobs are paused");
 }
 
-bool has_failed(run_status status) {
-    return status == run_status::failed || status == run_status::timed_out;
-}
-
 void look_at_failures(const attention_facts& seen, std::vector<attention>& all) {
-    struct streak {
-        const run_record* newest = nullptr;
-        std::size_t failures = 0;
-        bool over = false;
-    };
-    std::unordered_map<std::string, streak> streaks;
+    std::unordered_map<std::string, failure_streak> streaks;
     std::vector<std::string> order;
     for (const auto& run : seen.recent) {
-        if (!is_over(run.status) || run.status == run_status::skipped) continue;
         const auto [found, fresh] = streaks.try_emplace(run.job);
-        auto& one = found->second;
         if (fresh) order.push_back(run.job);
-        if (!has_failed(run.status)) one.over = true;
-        if (one.over) continue;
-        if (one.newest == nullptr) one.newest = &run;
-        ++one.failures;
+        found->second.add(run);
     }
     kind_list failing{all, "job_failing", "failing-runs", "/runs?status=failed"};
     for (const auto& job : order) {
         const auto& one = streaks[job];
         if (one.newest == nullptr) continue;
         const auto& run = *one.newest;
-        const auto how_many = one.failures == 1
-                                  ? "the last run of " + shown(job) + " failed"
-                                  : "the last " + std::to_string(one.failures) + " runs of " +
-                                        shown(job) + " failed, the newest";
-        const auto reason = !run.reason.empty() ? shown(run.reason)
-                            : run.exit_status   ? "exit status " + std::to_string(*run.exit_status)
-                                                : std::string{name_of(run.status)};
-        failing.add(one.failures >= failures_that_fail ? severity::fail : severity::warn, job,
+        const auto how_many = one.count == 1 ? "the last run of " + shown(job) + " failed"
+                                             : "the last " + std::to_string(one.count) +
+                                                   " runs of " + shown(job) + " failed, the newest";
+        failing.add(one.count >= failures_that_fail ? severity::fail : severity::warn, job,
                     how_many + " on " + shown(run.node) + " at " +
-                        when(run.completed_at.value_or(run.started_at)) + ": " + reason +
-                        ". Read what it wrote",
+                        when(run.completed_at.value_or(run.started_at)) + ": " + reason_of(run) +
+                        ". Read its output",
                     run_page_of(run.id));
     }
     failing.close("jobs fail");
@@ -184,11 +194,11 @@ void look_at_runs(const attention_facts& seen, std::vector<attention>& all) {
     for (const auto& run : seen.stale)
         stale.add(severity::warn, run.id,
                   "a run of " + shown(run.job) + " on " + shown(run.node) +
-                      " has not been heard of since " + when(run.last_heartbeat) +
+                      " has sent no heartbeat since " + when(run.last_heartbeat) +
                       ", and still counts as started. The agents judge it within seconds; if this "
-                      "stays, see whether its node lives",
+                      "stays, see whether its node is live",
                   run_page_of(run.id));
-    stale.close("runs are silent");
+    stale.close("runs are stale");
     kind_list lost{all, "run_lost", "lost-leases", "/runs?status=lost"};
     for (const auto& run : seen.recent) {
         if (run.status != run_status::lost) continue;
@@ -208,11 +218,11 @@ void look_at_runs(const attention_facts& seen, std::vector<attention>& all) {
         if (seen.now - since < orphan_patience.count()) continue;
         orphans.add(severity::warn, run.id,
                     "a run of " + shown(run.job) + " that " + shown(run.node) +
-                        " left has not been taken up since " + when(since) +
+                        " left has not been resumed since " + when(since) +
                         ". See why the job does not run",
                     job_page(run.job));
     }
-    orphans.close("runs wait to be taken up");
+    orphans.close("runs wait to be resumed");
 }
 
 // -- locks
@@ -226,21 +236,22 @@ void look_at_locks(const attention_facts& seen, std::vector<attention>& all) {
         const auto waiters = lock.waiters.value_or(0);
         if (waiters >= many_waiters)
             waited.add(severity::warn, lock.key,
-                       std::to_string(waiters) + " wait for " + shown(lock.key) + ", which " +
-                           shown(lock.owner) + " holds since " + when(lock.acquired_at) +
-                           ". Shorten what is done under it, or give them keys of their own",
+                       std::to_string(waiters) + " clients wait for " + shown(lock.key) +
+                           ", which " + shown(lock.owner) + " holds since " +
+                           when(lock.acquired_at) +
+                           ". Shorten the work under it, or give them keys of their own",
                        lock_page(lock.key));
         const bool is_old = seen.now - lock.acquired_at > held_long.count();
         if (is_old && !busy.contains(number(lock.holder)))
             old.add(severity::warn, lock.key,
                     shown(lock.key) + " is held since " + when(lock.acquired_at) + " by " +
                         shown(lock.owner) + " under token " + std::to_string(number(lock.holder)) +
-                        ", and no run that is written down. Unless it leads or works for so "
+                        ", and no run is recorded for it. Unless it is a leader or works for so "
                         "long, see whether it is alive",
                     lock_page(lock.key));
     }
-    waited.close("keys are waited for by many");
-    old.close("keys are held for long");
+    waited.close("locks have many waiters");
+    old.close("locks are held for long");
 }
 
 void look_at_audit(const attention_facts& seen, std::vector<attention>& all) {
@@ -251,9 +262,9 @@ void look_at_audit(const attention_facts& seen, std::vector<attention>& all) {
         if (!is_lately(seen, one.at)) continue;
         if (one.action == "lock.release")
             forced.add(severity::warn, one.target,
-                       shown(one.actor) + " took " + shown(one.target) + " from its holder at " +
+                       shown(one.actor) + " force-released " + shown(one.target) + " at " +
                            when(one.at) + ": " + shown(one.detail) +
-                           ". See that its old holder has stopped",
+                           ". Check that its old holder has stopped",
                        lock_page(one.target));
         if (one.action == "job.fail_open" && told.insert(one.target).second)
             open.add(severity::fail, one.target,
@@ -263,7 +274,7 @@ void look_at_audit(const attention_facts& seen, std::vector<attention>& all) {
                          "at the same time. Look at its runs",
                      job_page(one.target));
     }
-    forced.close("keys were taken by force");
+    forced.close("locks were force-released");
     open.close("jobs ran without a lease");
 }
 
@@ -280,8 +291,8 @@ void look_at_counts(const attention_facts& seen, std::vector<attention>& all) {
                        std::to_string(seen.stale_writes) + " writes",
                        std::to_string(seen.stale_writes) +
                            (seen.stale_writes == 1 ? " stale write was" : " stale writes were") +
-                           " refused on this node within the last hour: somebody went on after "
-                           "his lease was gone, and a fence has stopped him",
+                           " rejected on this node within the last hour: a client wrote after its "
+                           "lease expired, and the fence rejected the write",
                        "/audit", "stale-writes-refused"});
 }
 
@@ -310,6 +321,10 @@ boost::json::object json_of(const attention& one) {
     made["text"] = one.text;
     made["link"] = one.link;
     made["runbook"] = one.runbook;
+    boost::json::array steps;
+    for (const auto& step : one.steps)
+        steps.push_back(boost::json::object{{"label", step.label}, {"link", step.link}});
+    made["steps"] = std::move(steps);
     return made;
 }
 

@@ -38,6 +38,10 @@ struct attention {
     std::string text;
     std::string link;
     std::string runbook;
+    struct step {
+        std::string label, link;
+    };
+    std::vector<step> steps{};  // where to go on from here, beside `link`
 };
 
 struct judged_job {
@@ -52,6 +56,8 @@ struct attention_facts {
     std::string store_trouble{};    // one line; empty while it answers
     std::string journal_trouble{};  // the same
     bool has_journal = true;
+    std::string node{};        // that serves the web UI
+    bool knows_pauses = true;  // it has read the board since it started
     std::vector<node_entry> nodes{};
     std::vector<judged_job> jobs{};
     std::vector<record> locks{};  // those that are held for long, or waited for by many

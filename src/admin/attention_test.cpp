@@ -81,8 +81,20 @@ TEST(Attention, WithoutAnyAgentAliveNothingFires) {
     const auto all = of_kind(seen, "node_silent");
     ASSERT_THAT(all, SizeIs(2));
     EXPECT_EQ(all[0].level, attention::severity::fail);
-    EXPECT_THAT(all[1].text, HasSubstr("node-a has been silent since 2026-11-21T23:59:00Z"));
+    EXPECT_THAT(all[1].text, HasSubstr("node-a has been unresponsive since 2026-11-21T23:59:00Z"));
     EXPECT_EQ(all[1].link, "/nodes");
+}
+
+TEST(Attention, ANodeThatHasNotReadTheControlBoardIsCritical) {
+    auto seen = quiet();
+    seen.node = "node-a";
+    seen.knows_pauses = false;
+    const auto all = of_kind(seen, "board_unread");
+    ASSERT_THAT(all, SizeIs(1));
+    EXPECT_EQ(all.front().level, attention::severity::fail);
+    EXPECT_EQ(all.front().subject, "node-a");
+    EXPECT_EQ(all.front().runbook, "store-down");
+    EXPECT_THAT(all.front().text, HasSubstr("node-a starts no scheduled run"));
 }
 
 TEST(Attention, ALateJobSaysWhyAndLeadsToItsPage) {
@@ -121,6 +133,62 @@ TEST(Attention, OnlyWhatHasFailedSinceTheLastSuccessCounts) {
     EXPECT_EQ(all[0].link, "/runs/run-of-bad");
     EXPECT_EQ(all[1].level, attention::severity::warn);
     EXPECT_EQ(all[1].subject, "once");
+}
+
+// A node that dies with a run on it says nothing of the job, which has failed all the same.
+TEST(Attention, ALostRunDoesNotHideTheFailuresBeforeIt) {
+    auto seen = quiet();
+    seen.recent.push_back(run_of("a", run_status::lost, now));
+    for (int i = 1; i <= 7; ++i)
+        seen.recent.push_back(run_of("a", run_status::failed, now - i * minute));
+    const auto found = of_kind(seen, "job_failing");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].level, attention::severity::fail);
+    EXPECT_THAT(found[0].text, HasSubstr("the last 7 runs of a failed"));
+}
+
+// Goal: the loss of most of the nodes is not the loss of one.
+// Method: one, then two, of three die; and two that died long ago.
+TEST(Attention, WhereMostNodesAreSilentItIsCritical) {
+    auto seen = quiet();
+    seen.nodes[0].last_seen = now;
+    for (const auto* name : {"node-b", "node-c"}) {
+        node_entry other;
+        other.name = name;
+        other.last_seen = now - minute;
+        seen.nodes.push_back(other);
+    }
+    seen.nodes[1].age = 60s;
+    ASSERT_EQ(of_kind(seen, "node_silent").size(), 1u);
+    EXPECT_EQ(of_kind(seen, "node_silent")[0].level, attention::severity::warn);
+    seen.nodes[2].age = 60s;
+    for (const auto& one : of_kind(seen, "node_silent"))
+        EXPECT_EQ(one.level, attention::severity::fail) << one.subject;
+    for (auto* one : {&seen.nodes[1], &seen.nodes[2]}) one->last_seen = now - 5 * hour;
+    for (const auto& one : of_kind(seen, "node_silent"))
+        EXPECT_EQ(one.level, attention::severity::warn) << one.subject;
+}
+
+TEST(Attention, ABlockedJobLeadsToItsLockAndToForceRelease) {
+    auto seen = quiet();
+    job_entry report;
+    report.name = "report";
+    judged_job one{&report};
+    one.how.state = job_state::blocked;
+    one.how.blocked_by = blockage{0, held("job/report", now - minute, 42)};
+    one.how.blocked_by->lock.owner = "loader-7";
+    seen.jobs.push_back(one);
+    const auto found = of_kind(seen, "job_blocked");
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].level, attention::severity::fail);
+    EXPECT_EQ(found[0].text,
+              "report is blocked since 2026-11-21T23:59:00Z: loader-7 holds its lock job/report "
+              "(token 42), which is no run of the job. Wait, stop that client, or force-release "
+              "the lock");
+    EXPECT_EQ(found[0].link, "/jobs/report");
+    ASSERT_EQ(found[0].steps.size(), 2u);
+    EXPECT_EQ(found[0].steps[0].link, "/locks/job%2Freport");
+    EXPECT_EQ(found[0].steps[1].link, "/locks/job%2Freport?action=force-release");
 }
 
 TEST(Attention, WhatIsLongAgoIsHistory) {
@@ -176,7 +244,7 @@ TEST(Attention, OfEachKindTenAreShownAndTheRestIsCounted) {
         seen.stale.push_back(run_of("j" + std::to_string(i), run_status::started, now - minute));
     const auto all = of_kind(seen, "run_stale");
     ASSERT_THAT(all, SizeIs(attention_of_a_kind_max + 1));
-    EXPECT_EQ(all.back().text, "15 more runs are silent");
+    EXPECT_EQ(all.back().text, "15 more runs are stale");
     EXPECT_EQ(all.back().link, "/runs?status=started");
 }
 

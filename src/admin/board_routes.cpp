@@ -5,6 +5,7 @@
 #include "admin/problem.hpp"
 #include "admin/queries.hpp"
 #include "admin/shared_answer.hpp"
+#include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "journals/rules/audit_chain.hpp"
 #include "time/clocks.hpp"
@@ -26,6 +27,8 @@ using boost::asio::awaitable;
 constexpr std::size_t hashes_at_once = 100;
 // Who asks shortly after somebody else is given the same answer.
 constexpr millis verification_fresh{1'000};
+// Verifications against a head, which nobody shares, at a time.
+constexpr std::size_t head_walks_max = 2;
 
 std::string now_text() {
     const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
@@ -89,8 +92,9 @@ awaitable<void> yield(shared_surroundings around) {
     co_await std::move(posting);
 }
 
-awaitable<std::shared_ptr<const verification>> walk_audit(shared_surroundings around) {
-    journals::chain_walk walk;
+awaitable<std::shared_ptr<const verification>> walk_audit(shared_surroundings around,
+                                                          std::string head) {
+    journals::chain_walk walk{std::move(head)};
     while (!walk.is_over()) {
         auto listing = around->records->list_audit(walk.before(), page_limit_max);
         const auto page = co_await std::move(listing);
@@ -118,10 +122,32 @@ awaitable<std::shared_ptr<const verification>> walk_audit(shared_surroundings ar
 
 using verifier = shared_answer<verification>;
 
-awaitable<http::response> verify(std::shared_ptr<verifier> walks, shared_call asked) {
-    if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
-    auto walking = verifier::get(walks, verification_fresh);
-    const auto found = co_await std::move(walking);
+struct verifiers {
+    std::shared_ptr<verifier> whole;  // without a head: one walk for all who ask
+    std::size_t with_head = 0;        // walks that are under way
+};
+
+awaitable<http::response> verify(shared_surroundings around, std::shared_ptr<verifiers> walks,
+                                 shared_call asked) {
+    if (auto fault = query_fault(*asked, {"head"})) co_return std::move(*fault);
+    const auto head = asked->query.find("head");
+    std::shared_ptr<const verification> found;
+    if (head == asked->query.end()) {
+        auto walking = verifier::get(walks->whole, verification_fresh);
+        found = co_await std::move(walking);
+    } else if (!journals::is_hash(head->second)) {
+        co_return problem(400, "invalid head '" + base::printable(head->second) +
+                                   "'; expected the 64 hexadecimal digits of a hash");
+    } else if (walks->with_head >= head_walks_max) {
+        auto made = problem(503, "too many verifications at the same time: try again");
+        made.set("Retry-After", "1");
+        co_return made;
+    } else {
+        ++walks->with_head;
+        auto walking = walk_audit(around, head->second);
+        found = co_await std::move(walking);
+        --walks->with_head;
+    }
     if (found->has_error()) co_return problem_of(found->error());
     co_return json_response(200, **found);
 }
@@ -129,8 +155,9 @@ awaitable<http::response> verify(std::shared_ptr<verifier> walks, shared_call as
 }  // namespace
 
 routes board_routes(shared_surroundings around) {
-    const auto walks = std::make_shared<verifier>(around->core->loop().get_executor(),
-                                                  [around] { return walk_audit(around); });
+    const auto walks = std::make_shared<verifiers>();
+    walks->whole = std::make_shared<verifier>(around->core->loop().get_executor(),
+                                              [around] { return walk_audit(around, ""); });
     const auto get = [&](std::string pattern, journal_answer answer) {
         return route{"GET", std::move(pattern), access::viewer,
                      with_journal(around, std::move(answer))};
@@ -139,8 +166,8 @@ routes board_routes(shared_surroundings around) {
     all.push_back(get("/api/v1/nodes", list_nodes));
     all.push_back(get("/api/v1/audit", list_audit));
     all.push_back(
-        get("/api/v1/audit/verification", [walks](shared_surroundings, shared_call asked) {
-            return verify(walks, std::move(asked));
+        get("/api/v1/audit/verification", [walks](shared_surroundings where, shared_call asked) {
+            return verify(std::move(where), walks, std::move(asked));
         }));
     return all;
 }

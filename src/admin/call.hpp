@@ -15,7 +15,7 @@
 namespace pawl::admin {
 
 // Who may. Each may what those before it may.
-enum class access { open, viewer, operator_, admin };
+enum class access { open, viewer, client, operator_, admin };
 
 struct caller {
     std::string name{};  // for the audit; empty where nobody has to say who he is

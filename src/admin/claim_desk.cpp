@@ -101,7 +101,7 @@ awaitable<client_outcome> claim_desk::drive(std::shared_ptr<claim_desk> self, er
                                             leasing::claim_plan plan) {
     claiming machine{plan, lease_clock::now()};
     for (;;) {
-        if (todo.place->called_off) machine.cancel(lease_clock::now());
+        if (todo.place->called_off) machine.cancel();
         const auto step = machine.next(lease_clock::now());
         switch (step.what) {
             case claiming::act::send: {
@@ -130,21 +130,16 @@ awaitable<client_outcome> claim_desk::drive(std::shared_ptr<claim_desk> self, er
                 break;
             }
             case claiming::act::withdraw:
-                if (!todo.is_clients_own())
-                    boost::asio::co_spawn(self->engine()->executor(),
-                                          withdraw(self, todo.wanted->key, todo.id),
-                                          net::unattended{});
-                machine.withdrawn(lease_clock::now());
-                break;
-            case claiming::act::renew_id:
-                // The client's own id is asked for again as it is, which moves the end of the
-                // lease.
                 if (!todo.is_clients_own()) {
-                    auto withdrawing = withdraw(self, todo.wanted->key, todo.id);
-                    co_await std::move(withdrawing);
-                    todo.id = self->ids_.next();
+                    withdrawal given_up{todo.wanted->key, todo.id, todo.wanted->how.firing};
+                    const auto until =
+                        self->engine()->worth_withdrawing(machine.attempts(), todo.wanted->how);
+                    boost::asio::co_spawn(
+                        self->engine()->executor(),
+                        runtime::engine::withdraw(self->engine(), std::move(given_up), until),
+                        net::unattended{});
                 }
-                machine.withdrawn(lease_clock::now());
+                machine.withdrawn();
                 break;
             case claiming::act::await:
             case claiming::act::done: {
@@ -159,16 +154,6 @@ awaitable<client_outcome> claim_desk::drive(std::shared_ptr<claim_desk> self, er
                 co_return client_gone{};
             }
         }
-    }
-}
-
-awaitable<void> claim_desk::withdraw(std::shared_ptr<claim_desk> self, std::string key,
-                                     std::string id) {
-    for (int attempt = 0; attempt < give_back_attempts; ++attempt) {
-        auto withdrawing = self->engine()->store().withdraw(key, id);
-        const auto gone = co_await std::move(withdrawing);
-        if (gone.has_value()) co_return;
-        self->engine()->report_failure("withdraw", gone.error());
     }
 }
 

@@ -66,8 +66,6 @@ private:
 
     static boost::asio::awaitable<client_outcome> drive(std::shared_ptr<claim_desk> self,
                                                         errand& todo, leasing::claim_plan plan);
-    static boost::asio::awaitable<void> withdraw(std::shared_ptr<claim_desk> self, std::string key,
-                                                 std::string id);
     static boost::asio::awaitable<void> give_back(std::shared_ptr<claim_desk> self, std::string key,
                                                   fence_token token);
     const std::shared_ptr<runtime::engine>& engine() const { return core_->running(); }

@@ -49,7 +49,14 @@ health::diagnosis diagnose(const surroundings& around) {
 awaitable<shared_document> examine(shared_surroundings around) {
     auto looking = [around] { return diagnose(*around); };
     auto running = around->core->loop().run_blocking(std::move(looking));
-    const auto made = co_await std::move(running);
+    auto made = co_await std::move(running);
+    if (around->records) {
+        auto listing = around->records->list_nodes();
+        const auto nodes = co_await std::move(listing);
+        const auto zones = nodes.has_value() ? documents::zones_of(*nodes)
+                                             : std::vector<std::pair<std::string, std::string>>{};
+        if (!zones.empty()) made.findings.push_back(health::judge_zones(zones));
+    }
     co_return std::make_shared<const json::object>(json_of(*around, made));
 }
 

@@ -52,7 +52,7 @@ protected:
     }
 
     std::map<std::string, std::string> routed() const {
-        static constexpr std::string_view words[]{"open", "viewer", "operator", "admin"};
+        static constexpr std::string_view words[]{"open", "viewer", "client", "operator", "admin"};
         std::map<std::string, std::string> all;
         for (const auto& one : api_->all()) {
             auto path = one.pattern;

@@ -1,5 +1,7 @@
 #include "admin/door.hpp"
 
+#include "config/texts.hpp"
+
 #include <algorithm>
 
 namespace pawl::admin {
@@ -67,21 +69,39 @@ bool is_from_this_machine(const http::request& request) {
            request.find("x-forwarded-for").empty();
 }
 
+bool is_for_other_host(const http::request& request, const std::vector<std::string>& hosts) {
+    auto host = request.find("host");
+    // Without one, which HTTP/1.0 allows, it is no browser.
+    if (!request.to_loopback || host.empty()) return false;
+    const auto end_of_address = host.front() == '[' ? host.find(']') : std::string_view::npos;
+    if (end_of_address != std::string_view::npos)
+        host = host.substr(1, end_of_address - 1);
+    else
+        host = host.substr(0, host.rfind(':'));
+    if (host.ends_with('.')) host.remove_suffix(1);
+    std::string name{host};
+    std::transform(name.begin(), name.end(), name.begin(), lower);
+    if (name.ends_with(".localhost") || config::is_loopback({name, 0})) return false;
+    return std::none_of(hosts.begin(), hosts.end(),
+                        [&](const std::string& one) { return is_same_word(one, name); });
+}
+
 http::response login_refused_page() {
-    http::response page{403, "text/html; charset=utf-8",
-                        "<!doctype html>\n"
-                        "<html lang=\"en\">\n"
-                        "<head><meta charset=\"utf-8\"><title>pawl: this link does not work"
-                        "</title></head>\n"
-                        "<body>\n"
-                        "<h1>This login link does not work</h1>\n"
-                        "<p>A login link works once, and only on the machine on which the agent "
-                        "runs. The agent prints the next one whenever one has been used: open "
-                        "that.</p>\n"
-                        "<p>To log in from elsewhere, add a [[user]] to the agent's configuration: "
-                        "<code>pawl token new --name NAME --role admin</code> prints one.</p>\n"
-                        "</body>\n"
-                        "</html>\n"};
+    http::response page{
+        403, "text/html; charset=utf-8",
+        "<!doctype html>\n"
+        "<html lang=\"en\">\n"
+        "<head><meta charset=\"utf-8\"><title>pawl: this link does not work"
+        "</title></head>\n"
+        "<body>\n"
+        "<h1>This login link does not work</h1>\n"
+        "<p>A login link works once, for a quarter of an hour, and only on the "
+        "machine on which the agent runs. <code>pawl agent login-link</code> prints "
+        "a fresh one there.</p>\n"
+        "<p>To log in from elsewhere, add a [[user]] to the agent's configuration: "
+        "<code>pawl token new --name NAME --role admin</code> prints one.</p>\n"
+        "</body>\n"
+        "</html>\n"};
     page.set("Cache-Control", "no-store");
     return page;
 }

@@ -4,6 +4,7 @@
 #include "http/message.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,6 +28,11 @@ bool is_from_other_site(const http::request& request);
 
 // Not by way of a proxy that runs here, either.
 bool is_from_this_machine(const http::request& request);
+
+// Whether Host is another name than those of this machine and `hosts`, on a listener that only this
+// machine reaches. A page of a foreign name has been let resolve to this machine then (DNS
+// rebinding), and its scripts would read what needs no saying who one is.
+bool is_for_other_host(const http::request& request, const std::vector<std::string>& hosts);
 
 // A page for people who opened a login link that does not work.
 http::response login_refused_page();

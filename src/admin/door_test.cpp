@@ -92,5 +92,31 @@ TEST(Door, TheRefusalOfALinkSaysWhatToDo) {
     EXPECT_THAT(page.body, HasSubstr("pawl token new"));
 }
 
+// Goal: a page whose name was let resolve to this machine reads nothing (DNS rebinding).
+TEST(Door, AListenerOfTheLoopbackIsAskedByItsOwnNames) {
+    auto one = with({{"host", ""}});
+    const auto is_other = [&](const std::string& host, std::vector<std::string> hosts = {}) {
+        one.fields[0].value = host;
+        return is_for_other_host(one, hosts);
+    };
+    one.to_loopback = true;
+    for (const auto* own :
+         {"localhost", "LOCALHOST:7295", "pawl.localhost:1", "127.0.0.1", "127.0.0.1:7295",
+          "127.1.2.3", "[::1]", "[::1]:7295", "localhost.:80", ""})
+        EXPECT_FALSE(is_other(own)) << own;
+    for (const auto* other :
+         {"evil.example", "evil.example:7295", "127.0.0.1.evil.example", "localhost.evil.example",
+          "192.0.2.1:7295", "[::2]:7295", "[", "0.0.0.0"})
+        EXPECT_TRUE(is_other(other)) << other;
+    EXPECT_FALSE(is_other("Pawl.Example.com:443", {"pawl.example.com"}));
+    EXPECT_TRUE(is_other("pawl.example.org", {"pawl.example.com"}));
+    one.fields.clear();
+    EXPECT_FALSE(is_for_other_host(one, {}));
+    // Elsewhere its names are the network's.
+    one.fields.push_back({"host", "evil.example"});
+    one.to_loopback = false;
+    EXPECT_FALSE(is_for_other_host(one, {}));
+}
+
 }  // namespace
 }  // namespace pawl::admin

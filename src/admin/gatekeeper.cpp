@@ -35,10 +35,12 @@ bool may(config::user_role role, access needs) {
         case access::open:
         case access::viewer:
             return true;
+        case access::client:
+            return role >= config::user_role::client;
         case access::operator_:
-            return role != config::user_role::viewer;
+            return role >= config::user_role::operator_;
         case access::admin:
-            return role == config::user_role::admin;
+            return role >= config::user_role::admin;
     }
     return false;
 }
@@ -47,6 +49,8 @@ std::string_view word_of(config::user_role role) {
     switch (role) {
         case config::user_role::viewer:
             return "viewer";
+        case config::user_role::client:
+            return "client";
         case config::user_role::operator_:
             return "operator";
         case config::user_role::admin:
@@ -59,6 +63,7 @@ std::string_view word_of(config::user_role role) {
 std::string_view word_of(access needs) {
     return word_of(needs == access::admin       ? config::user_role::admin
                    : needs == access::operator_ ? config::user_role::operator_
+                   : needs == access::client    ? config::user_role::client
                                                 : config::user_role::viewer);
 }
 
@@ -118,8 +123,8 @@ public:
     void replace_users(std::vector<config::user_settings> users);
     bool still_admits(const http::request& request, access needs);
     bool has_users() const { return verifier_->has_users(); }
-    void set_origin(std::string url) { origin_ = std::move(url); }
-    std::string login_link();
+    void set_origin(std::string url) { links_of_.url = std::move(url); }
+    void show_login_link();
 
     static awaitable<admission> admit(std::shared_ptr<state> me,
                                       std::shared_ptr<const http::request> request, access needs);
@@ -139,7 +144,6 @@ private:
     admission admit_by_session(const http::request& request, access needs, instant now);
     static admission allow(const caller& who, access needs);
 
-    void show_next_link();
     // Begins a session: its cookie is set on the answer.
     const session& begin_session(const http::request& request, const caller& who, instant now,
                                  http::response& answer);
@@ -158,8 +162,8 @@ private:
     const digester digests_;
     const std::shared_ptr<verifier> verifier_;
     sessions sessions_;
-    std::string origin_{};
-    std::string once_;  // the secret of the login link; empty: there is none
+    login_key links_of_{"", fresh_secret()};
+    login_links links_;
     recent<bool> refusals_told_;
 };
 
@@ -196,7 +200,9 @@ admission gatekeeper::state::admit_by_session(const http::request& request, acce
         return unauthorized(
             verifier_->has_users()
                 ? "log in: send 'Authorization: Bearer TOKEN', or a session's cookie"
-                : "log in: no [[user]] is configured, so use the login link that the agent printed",
+                : "log in: no [[user]] is configured, so open the link that 'pawl agent "
+                  "login-link' "
+                  "prints on the agent's machine",
             false);
     if (!is_reading(request)) {
         if (is_from_other_site(request))
@@ -253,13 +259,14 @@ void gatekeeper::state::replace_users(std::vector<config::user_settings> users) 
                still->token_hash != one.user_hash;
     });
     if (verifier_->has_users()) {
-        once_.clear();
+        // Links that were made before stay dead, whatever becomes of the users.
+        links_of_.secret = fresh_secret();
     } else if (had_users) {
         if (parts_.say)
             parts_.say(schedule::tone::warn,
                        "no [[user]] is configured any more: a login link is the only way in");
         // Before the API listens there is nowhere to lead to, and it shows one when it does.
-        if (!origin_.empty()) show_next_link();
+        show_login_link();
     }
 }
 
@@ -328,7 +335,10 @@ awaitable<http::response> gatekeeper::state::log_in(std::shared_ptr<state> me, s
         co_return problem(403, "another site's page asks for this; use this agent's own page");
     if (!me->verifier_->has_users())
         co_return unauthorized(
-            "no [[user]] is configured, so use the login link that the agent printed", false);
+            "no [[user]] is configured, so open the link that 'pawl agent login-link' prints on "
+            "the "
+            "agent's machine",
+            false);
 
     const auto name = shown.name.empty() ? name_in_token(shown.token).value_or("") : shown.name;
     auto judging = me->verifier_->judge(std::move(shown));
@@ -363,14 +373,9 @@ awaitable<http::response> gatekeeper::state::log_out(std::shared_ptr<state> me, 
 
 // ---- The login link
 
-std::string gatekeeper::state::login_link() {
-    once_ = fresh_secret();
-    return origin_ + "/login?once=" + once_;
-}
-
-void gatekeeper::state::show_next_link() {
-    const auto next = login_link();
-    if (parts_.show_link) parts_.show_link(next);
+void gatekeeper::state::show_login_link() {
+    if (verifier_->has_users() || links_of_.url.empty() || !parts_.show_link) return;
+    parts_.show_link(links_of_, make_login_link(links_of_, lease_clock::now()));
 }
 
 awaitable<http::response> gatekeeper::state::log_in_once(std::shared_ptr<state> me,
@@ -388,9 +393,9 @@ awaitable<http::response> gatekeeper::state::log_in_once(std::shared_ptr<state> 
         co_return refused;
     }
     const auto shown = asked->query.find("once");
-    const bool is_right = !me->once_.empty() && shown != asked->query.end() &&
-                          is_same_secret(shown->second, me->once_);
-    if (!is_right || !is_from_this_machine(request)) {
+    const bool is_right = shown != asked->query.end() && is_from_this_machine(request) &&
+                          me->links_.use(me->links_of_, shown->second, now);
+    if (!is_right) {
         me->audit_refusal(request.peer, "", "a login link", now);
         co_return login_refused_page();
     }
@@ -398,7 +403,7 @@ awaitable<http::response> gatekeeper::state::log_in_once(std::shared_ptr<state> 
     answer.set("Location", "/");
     answer.set("Cache-Control", "no-store");
     me->begin_session(request, local_admin(), now, answer);
-    me->show_next_link();
+    me->show_login_link();
     co_return answer;
 }
 
@@ -449,6 +454,6 @@ routes gatekeeper::session_routes() {
 
 bool gatekeeper::has_users() const { return state_->has_users(); }
 void gatekeeper::set_origin(std::string url) { state_->set_origin(std::move(url)); }
-std::string gatekeeper::login_link() { return state_->login_link(); }
+void gatekeeper::show_login_link() { state_->show_login_link(); }
 
 }  // namespace pawl::admin

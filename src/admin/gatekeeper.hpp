@@ -6,6 +6,7 @@
 #pragma once
 
 #include "admin/call.hpp"
+#include "admin/login_link.hpp"
 #include "config/settings.hpp"
 #include "net/loop.hpp"
 #include "schedule/dispatcher.hpp"
@@ -36,8 +37,8 @@ public:
         // Browsers send cookies to every port of a host: agents of one host that are used at the
         // same time need names of their own.
         std::string cookie = "pawl_session";
-        // A fresh login link, for people: on stdout.
-        std::function<void(std::string_view link)> show_link{};
+        // A fresh login link, for people, and what more can be made with. Never for a log.
+        std::function<void(const login_key& key, std::string_view link)> show_link{};
         std::function<void(schedule::tone, std::string_view)> say{};
         // Audits a log-in, or a refusal of one.
         std::function<void(std::string actor, std::string action, std::string detail)> audit{};
@@ -61,9 +62,9 @@ public:
     bool has_users() const;
     // Of the page, for login links: http://127.0.0.1:7295.
     void set_origin(std::string url);
-    // A fresh login link, when no user is configured; it works once, from this machine only.
-    // Whenever one has been used the next is shown through parts.show_link.
-    std::string login_link();
+    // Where no user is configured, shows a fresh login link through parts.show_link; it works once,
+    // for a quarter of an hour, from this machine only. When one has been used the next is shown.
+    void show_login_link();
 
 private:
     class state;

@@ -79,7 +79,10 @@ awaitable<bool> still_admits(std::shared_ptr<gatekeeper> gate,
     co_return gate->still_admits(*request, needs);
 }
 
-awaitable<std::string> link_of(std::shared_ptr<gatekeeper> gate) { co_return gate->login_link(); }
+awaitable<bool> show_link(std::shared_ptr<gatekeeper> gate) {
+    gate->show_login_link();
+    co_return true;
+}
 
 std::string field_of(const http::response& from, std::string_view name) {
     for (const auto& one : from.fields)
@@ -110,7 +113,10 @@ protected:
         gatekeeper::parts parts;
         parts.loop = &where;
         parts.users = std::move(users);
-        parts.show_link = [this](std::string_view link) { keep(links, std::string{link}); };
+        parts.show_link = [this](const login_key& key, std::string_view link) {
+            keep(links, std::string{link});
+            keep(keys, text_of(key));
+        };
         parts.audit = [this](std::string actor, std::string action, std::string detail) {
             keep(audited, actor + " " + action + " " + detail);
         };
@@ -118,8 +124,8 @@ protected:
         gate->set_origin("http://127.0.0.1:7295");
     }
     void open_for_all() {
-        open({user("vera", user_role::viewer, veras), user("otto", user_role::operator_, ottos),
-              user("anna", user_role::admin, annas)});
+        open({user("vera", user_role::viewer, veras), user("carl", user_role::client, carls),
+              user("otto", user_role::operator_, ottos), user("anna", user_role::admin, annas)});
     }
 
     http::response ask(const asking& what) {
@@ -173,6 +179,10 @@ protected:
         one.fields.push_back({"x-pawl-session", text_in(from, "csrf")});
         return one;
     }
+    std::string fresh_link() {
+        where.wait_for(show_link(gate));
+        return take(links).at(0);
+    }
     static asking by_link(const std::string& link) {
         asking one;
         one.path = "/login";
@@ -193,10 +203,12 @@ protected:
 
     std::mutex mutex;
     std::vector<std::string> links;    // under mutex
+    std::vector<std::string> keys;     // under mutex
     std::vector<std::string> audited;  // under mutex
     net::loop where;
     std::shared_ptr<gatekeeper> gate;
     const std::string veras = fresh_token("vera");
+    const std::string carls = fresh_token("carl");
     const std::string ottos = fresh_token("otto");
     const std::string annas = fresh_token("anna");
 };
@@ -205,15 +217,17 @@ protected:
 TEST_F(Gatekeeper, RolesAreInOrder) {
     open_for_all();
     const std::vector<std::pair<access, std::vector<unsigned>>> expected{
-        {access::open, {200, 200, 200, 200}},
-        {access::viewer, {401, 200, 200, 200}},
-        {access::operator_, {401, 403, 200, 200}},
-        {access::admin, {401, 403, 403, 200}}};
+        {access::open, {200, 200, 200, 200, 200}},
+        {access::viewer, {401, 200, 200, 200, 200}},
+        {access::client, {401, 403, 200, 200, 200}},
+        {access::operator_, {401, 403, 403, 200, 200}},
+        {access::admin, {401, 403, 403, 403, 200}}};
     for (const auto& [needs, statuses] : expected) {
         EXPECT_EQ(status_of({}, needs), statuses[0]);
         EXPECT_EQ(status_of(bearer(veras), needs), statuses[1]);
-        EXPECT_EQ(status_of(bearer(ottos, "POST"), needs), statuses[2]);
-        EXPECT_EQ(status_of(bearer(annas, "DELETE"), needs), statuses[3]);
+        EXPECT_EQ(status_of(bearer(carls, "POST"), needs), statuses[2]);
+        EXPECT_EQ(status_of(bearer(ottos, "POST"), needs), statuses[3]);
+        EXPECT_EQ(status_of(bearer(annas, "DELETE"), needs), statuses[4]);
     }
 }
 
@@ -405,9 +419,8 @@ TEST_F(Gatekeeper, ALoginLinkWorksOnceAndTheNextIsShown) {
     EXPECT_EQ(status_of({}, access::viewer), 401u) << "nothing is open without it";
     EXPECT_EQ(ask(log_in(annas)).status, 401u);
     EXPECT_EQ(status_of(bearer(annas), access::viewer), 401u);
-    const auto link = where.wait_for(link_of(gate));
+    const auto link = fresh_link();
     EXPECT_THAT(link, StartsWith("http://127.0.0.1:7295/login?once="));
-    EXPECT_THAT(take(links), IsEmpty());
 
     const auto begun = ask(by_link(link));
     EXPECT_EQ(begun.status, 303u);
@@ -426,7 +439,7 @@ TEST_F(Gatekeeper, ALoginLinkWorksOnceAndTheNextIsShown) {
 
 TEST_F(Gatekeeper, ALoginLinkIsForThisMachineAndNotForPreviews) {
     open({});
-    const auto link = where.wait_for(link_of(gate));
+    const auto link = fresh_link();
     auto remote = by_link(link);
     remote.from_loopback = false;
     EXPECT_EQ(ask(remote).status, 403u);
@@ -449,9 +462,27 @@ TEST_F(Gatekeeper, BeforeALinkIsMadeThereIsNone) {
     EXPECT_EQ(ask(by_link("once=")).status, 403u);
 }
 
+// `pawl agent login-link` makes them so, of what the agent keeps in a file.
+TEST_F(Gatekeeper, WhoeverHasTheKeyMakesLinks) {
+    open({});
+    fresh_link();
+    const auto key = login_key_in(take(keys).at(0));
+    ASSERT_TRUE(key);
+    EXPECT_EQ(ask(by_link(make_login_link(*key, lease_clock::now()))).status, 303u);
+    EXPECT_EQ(ask(by_link(make_login_link(*key, lease_clock::now()))).status, 303u);
+    const auto old = lease_clock::now() - instant::duration{login_link_lifetime};
+    EXPECT_EQ(ask(by_link(make_login_link(*key, old))).status, 403u);
+    gate->replace_users({user("anna", user_role::admin, annas)});
+    gate->replace_users({});
+    EXPECT_EQ(ask(by_link(make_login_link(*key, lease_clock::now()))).status, 403u)
+        << "a key stays dead, as its links do";
+}
+
 TEST_F(Gatekeeper, WithUsersThereIsNoLink) {
     open_for_all();
-    EXPECT_EQ(ask(by_link(where.wait_for(link_of(gate)))).status, 404u);
+    where.wait_for(show_link(gate));
+    EXPECT_THAT(take(links), IsEmpty());
+    EXPECT_EQ(ask(by_link("once=x")).status, 404u);
 }
 
 TEST_F(Gatekeeper, SessionsEndWithTheirUsers) {
@@ -475,7 +506,7 @@ TEST_F(Gatekeeper, SessionsEndWithTheirUsers) {
 
 TEST_F(Gatekeeper, UsersWhoComeEndWhatTheLinkOpened) {
     open({});
-    const auto begun = ask(by_link(where.wait_for(link_of(gate))));
+    const auto begun = ask(by_link(fresh_link()));
     const auto next = take(links);
     gate->replace_users({user("anna", user_role::admin, annas)});
     EXPECT_EQ(ask(with_cookie(begun)).status, 401u);
@@ -514,7 +545,7 @@ TEST_F(Gatekeeper, ALinkThatIsRefusedIsAudited) {
     ask(by_link("once=wrong"));
     EXPECT_THAT(take(audited),
                 ElementsAre("unknown session.refused a login link from 127.0.0.1 was refused"));
-    ask(by_link(where.wait_for(link_of(gate))));
+    ask(by_link(fresh_link()));
     EXPECT_THAT(take(audited), ElementsAre("local session.open as admin, from 127.0.0.1"));
 }
 

@@ -50,6 +50,7 @@ job_facts facts_of(const job_reading& one, const situation& now) {
     facts.terms = one.terms.get();
     facts.partitions = one.partitions;
     facts.resumed_at = one.resumed_at;
+    for (const auto& run : one.runs) facts.failures.add(run);
     if (const auto pause = now.pauses.find(one.entry.name); pause != now.pauses.end())
         facts.pause = &pause->second;
     if (const auto asked = now.triggers.find(one.entry.name); asked != now.triggers.end())
@@ -90,6 +91,17 @@ surrounding_facts surroundings_of(const situation& now) {
     facts.jobs = now.jobs;
     facts.now = now.now;
     return facts;
+}
+
+json::object json_of(const blockage& what) {
+    json::object made;
+    made["partition"] = what.partition;
+    made["key"] = what.lock.key;
+    made["owner"] = what.lock.owner;
+    made["fence_token"] = number(what.lock.holder);
+    made["acquired_at"] = documents::time_text(what.lock.acquired_at);
+    made["remaining_ms"] = what.lock.remaining.count();
+    return made;
 }
 
 // -- reading
@@ -321,6 +333,9 @@ json::object json_of(const job_reading& job, const situation& now, std::size_t r
     one["why"] = job.how.why;
     one["since"] = documents::time_or_null(job.how.since);
     one["running"] = job.how.running;
+    one["consecutive_failures"] = job.how.failures;
+    one["blocked_by"] = nullptr;
+    if (job.how.blocked_by) one["blocked_by"] = json_of(*job.how.blocked_by);
     json::array recent;
     for (std::size_t i = 0; i < std::min(runs, job.runs.size()); ++i) {
         const auto& run = job.runs[i];
@@ -351,6 +366,21 @@ async<std::vector<job_entry>> read_entries(shared_surroundings around, std::stri
         after = all.back().name;
     }
     co_return all;
+}
+
+async<job_look> look_at_job(shared_surroundings around, job_entry entry) {
+    auto looking = read_situation(around);
+    auto now = co_await std::move(looking);
+    if (now.has_error()) co_return std::move(now).error();
+    std::vector<job_entry> entries;
+    entries.push_back(std::move(entry));
+    auto reading = read_jobs(around, *now, std::move(entries), runs_of_one, thoroughness::detail);
+    auto jobs = co_await std::move(reading);
+    if (jobs.has_error()) co_return std::move(jobs).error();
+    job_look seen;
+    seen.job = std::move(jobs->front());
+    seen.now = std::move(*now);
+    co_return seen;
 }
 
 async<std::vector<json::object>> job_documents(shared_surroundings around, std::string after,

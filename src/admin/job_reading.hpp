@@ -23,6 +23,8 @@ constexpr std::size_t partitions_listed_max = 64;
 constexpr std::size_t asked_at_once_max = 8;
 // Of the newest runs of a job that has partitions.
 constexpr std::size_t runs_looked_at_max = 1'000;
+// Of one job that has none.
+constexpr std::size_t runs_of_one = 50;
 
 // What is read once for any number of jobs.
 struct situation {
@@ -60,6 +62,13 @@ void judge_by(job_reading& one, const situation& now,
 
 // As the schema Job of the API has it, with `runs` of its last runs.
 boost::json::object json_of(const job_reading& job, const situation& now, std::size_t runs);
+
+// One job with all of its partitions, and what it was judged by.
+struct job_look {
+    job_reading job{};
+    std::shared_ptr<situation> now{};
+};
+async<job_look> look_at_job(shared_surroundings around, job_entry entry);
 
 // All of it at once, for those behind `after` by name, at most `most`: what GET /api/v1/jobs shows.
 async<std::vector<boost::json::object>> job_documents(shared_surroundings around, std::string after,

@@ -23,7 +23,6 @@ namespace json = boost::json;
 using boost::asio::awaitable;
 
 constexpr std::size_t runs_shown_max = 30;  // of each job in a list
-constexpr std::size_t runs_of_one = 50;
 constexpr std::size_t firings_shown = 10;
 constexpr std::size_t arguments_max = 100;
 constexpr std::size_t argument_length_max = 4 * 1024;
@@ -121,15 +120,10 @@ awaitable<http::response> show(shared_surroundings around, shared_call asked) {
     auto finding = find_job(around, asked->path.at("name"));
     auto found = co_await std::move(finding);
     if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
-    auto looking = read_situation(around);
-    const auto now = co_await std::move(looking);
-    if (now.has_error()) co_return problem_of(now.error());
-    std::vector<job_entry> entries;
-    entries.push_back(std::move(std::get<job_entry>(found)));
-    auto reading = read_jobs(around, *now, std::move(entries), runs_of_one, thoroughness::detail);
-    const auto jobs = co_await std::move(reading);
-    if (jobs.has_error()) co_return problem_of(jobs.error());
-    co_return tagged_response(*asked, detail_of(jobs->front(), **now), {"as_of"});
+    auto looking = look_at_job(around, std::move(std::get<job_entry>(found)));
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return problem_of(seen.error());
+    co_return tagged_response(*asked, detail_of(seen->job, *seen->now), {"as_of"});
 }
 
 // -- to run
@@ -243,8 +237,9 @@ awaitable<http::response> ask_for(shared_surroundings around, shared_call asked,
         }
         ids.emplace_back(id);
     }
-    auto telling =
-        audit(around, asked->who.name, "job.run", job->name, wish->resume ? "resume" : "");
+    const auto past = wish->resume ? inheritance::last_saved : inheritance::none;
+    auto words = documents::words_of_request(past, wish->arguments);
+    auto telling = audit(around, asked->who.name, "job.run", job->name, std::move(words));
     co_await std::move(telling);
     json::object document;
     document["job"] = job->name;
@@ -266,6 +261,8 @@ awaitable<http::response> run(shared_surroundings around, shared_call asked) {
         co_return problem(400, "partition is " + std::to_string(*wish->partition) + "; the job " +
                                    shown + " has partitions 0 to " +
                                    std::to_string(job->partitions - 1));
+    if (auto fault = base::argument_fault(job->arguments, job->name, wish->arguments))
+        co_return problem(403, *fault);
     if (wish->dry_run) {
         auto showing = show_what_would_run(around, job, wish);
         auto made = co_await std::move(showing);

@@ -192,10 +192,12 @@ TEST(JobRoutes, WhatAJobWaitsForIsSaidInItsList) {
     world.hold("job/a");
     ASSERT_EQ(world.ask({"POST", "/api/v1/jobs/a/runs"}).status, 202u);
     const auto one = json_in(world.ask({"GET", "/api/v1/jobs"})).at("jobs").at(0);
-    EXPECT_EQ(one.at("state"), "waiting");
-    EXPECT_THAT(std::string{one.at("why").as_string()}, HasSubstr("alice asked for at"));
+    EXPECT_EQ(one.at("state"), "blocked");
+    EXPECT_THAT(std::string{one.at("why").as_string()}, HasSubstr("alice queued at"));
     EXPECT_THAT(std::string{one.at("why").as_string()},
-                HasSubstr("its key job/a is held by " + world.others.owner() + " under token"));
+                HasSubstr("lock job/a is held by " + world.others.owner() + " since"));
+    EXPECT_EQ(one.at("blocked_by").at("owner").as_string(), world.others.owner());
+    EXPECT_EQ(one.at("consecutive_failures"), 0);
 }
 
 TEST(JobRoutes, AStoreThatIsAwayIsTheReasonAndNoReasonToShowNothing) {
@@ -229,7 +231,7 @@ TEST(JobRoutes, AJournalThatIsAwayIsSaidAndMayBeAskedAgain) {
 
 TEST(JobRoutes, ARunIsAskedForOnTheBoardAndAudited) {
     job_world world;
-    world.publish("a", "{}", 2);
+    world.publish("a", R"({"arguments": ["--day", "x*"]})", 2);
     const auto answer =
         world.ask({"POST", "/api/v1/jobs/a/runs", R"({"resume": true, "args": ["--day", "x y"]})"});
     ASSERT_EQ(answer.status, 202u) << answer.body;
@@ -243,7 +245,50 @@ TEST(JobRoutes, ARunIsAskedForOnTheBoardAndAudited) {
     EXPECT_THAT(board.triggers[0].arguments, ElementsAre("--day", "x y"));
     EXPECT_EQ(board.triggers[0].past, inheritance::last_saved);
     EXPECT_EQ(board.triggers[1].partition, 1u);
-    EXPECT_THAT(world.audited(), ElementsAre("alice job.run a resume"));
+    EXPECT_THAT(world.audited(), ElementsAre("alice job.run a resume, arguments '--day' 'x y'"));
+}
+
+// An argument may be an option, and an option a command: `tar --checkpoint-action=exec=sh`.
+TEST(JobRoutes, ArgumentsThatTheJobDoesNotAllowAreRefused) {
+    job_world world;
+    world.publish("none", R"({"arguments": false})");
+    world.publish("older");
+    world.publish("some", R"({"arguments": ["--day=*"]})");
+    for (const std::string job : {"none", "older", "some"}) {
+        const auto target = "/api/v1/jobs/" + job + "/runs";
+        for (const std::string dry : {"true", "false"}) {
+            const auto answer =
+                world.ask({"POST", target,
+                           R"({"args": ["--day=1", "--checkpoint-action=exec=sh"], "dry_run": )" +
+                               dry + "}"});
+            EXPECT_EQ(answer.status, 403u) << job;
+            EXPECT_THAT(detail_of(answer), HasSubstr("allowed for job '" + job + "'"));
+        }
+    }
+    EXPECT_THAT(world.seen().triggers, IsEmpty());
+    EXPECT_EQ(world.ask({"POST", "/api/v1/jobs/some/runs", R"({"args": ["--day=1"]})"}).status,
+              202u);
+}
+
+// Goal: a form offers the field for arguments only where it is of use. Method: the list and the job
+// itself tell the rule that a request is held to.
+TEST(JobRoutes, AJobTellsWhichArgumentsItTakes) {
+    job_world world;
+    world.publish("any", R"({"arguments": true})");
+    world.publish("function", R"({"body": "of a program"})");
+    world.publish("none", R"({"arguments": false})");
+    world.publish("older");
+    world.publish("some", R"({"arguments": ["--day=*", "-v"]})");
+    std::vector<std::string> listed;
+    const auto jobs = json_in(world.ask({"GET", "/api/v1/jobs"})).at("jobs").as_array();
+    for (const auto& one : jobs) {
+        const auto name = std::string{one.at("name").as_string()};
+        listed.push_back(json::serialize(one.at("arguments")));
+        EXPECT_EQ(json_in(world.ask({"GET", "/api/v1/jobs/" + name})).at("arguments"),
+                  one.at("arguments"))
+            << name;
+    }
+    EXPECT_THAT(listed, ElementsAre("true", "true", "false", "false", R"(["--day=*","-v"])"));
 }
 
 TEST(JobRoutes, OnePartitionMayBeAskedFor) {
@@ -259,7 +304,7 @@ TEST(JobRoutes, OnePartitionMayBeAskedFor) {
 
 TEST(JobRoutes, ADryRunTellsAllAndAsksForNothing) {
     job_world world;
-    world.publish("a", R"({"command": ["/bin/report"], "enabled": false})");
+    world.publish("a", R"({"command": ["/bin/report"], "enabled": false, "arguments": true})");
     world.begin_run("run-1", "a", 1, "page 3");
     world.end_run("run-1", 1);
     const auto token = world.hold("job/a");
@@ -288,7 +333,7 @@ TEST(JobRoutes, AJobThatIsNotEnabledIsNotRun) {
 
 TEST(JobRoutes, ArgumentsHaveTheirBounds) {
     job_world world;
-    world.publish("a");
+    world.publish("a", R"({"arguments": true})");
     const auto asked_with = [&](const json::array& args) {
         json::object body;
         body["args"] = args;

@@ -3,8 +3,10 @@
 #include "admin/bodies.hpp"
 #include "admin/claim_desk.hpp"
 #include "admin/fence_token_text.hpp"
+#include "admin/lease_rights.hpp"
 #include "admin/lock_routes.hpp"
 #include "admin/problem.hpp"
+#include "base/duration.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "http/router.hpp"
@@ -39,23 +41,33 @@ struct desk_state {
     const runtime::engine& engine() const { return *around->core->running(); }
     lease_store& store() const { return engine().store(); }
 
-    void remember(const grant& won) {
-        if (granted_at.size() >= leases_remembered_max) granted_at.erase(granted_at.begin());
-        granted_at.insert_or_assign({won.token, won.key}, lease_clock::now());
+    struct known_lease {
+        std::string user;
+        std::optional<instant> granted{};  // nothing: by another agent
+    };
+
+    void remember(const std::string& key, fence_token token, known_lease one) {
+        if (known.size() >= leases_remembered_max) known.erase(known.begin());
+        known.insert_or_assign({token, key}, std::move(one));
     }
-    void forget(const std::string& key, fence_token token) { granted_at.erase({token, key}); }
+    void forget(const std::string& key, fence_token token) { known.erase({token, key}); }
     void count_release(const std::string& key, fence_token token) {
-        const auto found = granted_at.find({token, key});
-        if (found == granted_at.end()) return;
-        const auto held_for = std::chrono::floor<millis>(lease_clock::now() - found->second);
-        around->instruments->released(held_for);
-        granted_at.erase(found);
+        const auto found = known.find({token, key});
+        if (found == known.end()) return;
+        if (const auto granted = found->second.granted)
+            around->instruments->released(
+                std::chrono::floor<millis>(lease_clock::now() - *granted));
+        known.erase(found);
+    }
+    bool was_granted_here(const std::string& key, fence_token token) const {
+        const auto found = known.find({token, key});
+        return found != known.end() && found->second.granted;
     }
 
     shared_surroundings around;
     std::shared_ptr<claim_desk> desk;
     // The lowest tokens, which are the oldest, go first when there are too many.
-    std::map<std::pair<fence_token, std::string>, instant> granted_at;
+    std::map<std::pair<fence_token, std::string>, known_lease> known;
 };
 using shared_state = std::shared_ptr<desk_state>;
 
@@ -104,8 +116,6 @@ lease_options kept_by_client(millis ttl) {
     return how;
 }
 
-std::string default_owner(const call& asked) { return asked.who.name + '@' + asked.request->peer; }
-
 struct asked_claim {
     std::shared_ptr<client_claim> what;
     std::string claim_id;  // as the client wrote it; empty when it chose none
@@ -119,7 +129,8 @@ std::variant<asked_claim, http::response> claim_of(const desk_state& state, cons
     auto wanted = std::make_shared<client_claim>();
     wanted->key = body.required_text("key");
     wanted->how = kept_by_client(millis{body.required_integer("ttl_ms", 1, ttl_max.count())});
-    wanted->owner = body.text("owner").value_or(default_owner(asked));
+    const auto named = body.text("owner");
+    wanted->owner = owner_text(asked.who, named.value_or(asked.request->peer));
     wanted->how.firing = body.instant("occurrence");
     wanted->wait = millis{body.integer("wait_ms", 0, lease_wait_max.count()).value_or(0)};
     const bool at_least_once = body.boolean("at_least_once").value_or(false);
@@ -127,7 +138,9 @@ std::variant<asked_claim, http::response> claim_of(const desk_state& state, cons
     const auto chosen = body.text("claim_id");
     wanted->gone = asked.request->gone;
     if (body.fault()) return *body.fault();
-    if (auto bad = base::owner_fault(wanted->owner)) return problem(400, *bad);
+    for (const auto& owner : {named.value_or(wanted->owner), wanted->owner})
+        if (auto bad = base::owner_fault(owner)) return problem(400, *bad);
+    if (auto bad = reserved_fault(wanted->key, asked.who)) return *bad;
     if (at_least_once && !wanted->how.firing)
         return problem(400,
                        "at_least_once says when an occurrence counts as done: give occurrence");
@@ -220,7 +233,11 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
     };
     if (const auto* won = std::get_if<client_grant>(&outcome)) {
         count(acquire_outcome::granted);
-        state->remember(won->what);
+        const auto& lease = won->what;
+        state->remember(lease.key, lease.token, {asked->who.name, lease_clock::now()});
+        audit_often(state->around, asked->who.name, "lease.acquire", lease.key,
+                    "token " + std::to_string(number(lease.token)) + ", for " +
+                        base::format_duration(lease.ttl));
         co_return granted(*won, wanted->owner, claim_id);
     }
     if (const auto* other = std::get_if<busy>(&outcome)) {
@@ -264,7 +281,7 @@ std::variant<named_lease, http::response> lease_of(const call& asked) {
 awaitable<std::optional<http::response>> run_fault(shared_state state, named_lease which) {
     const bool is_jobs = job_of(which.key).has_value();
     // What a client was granted here is no run's, and need not wait for the journal.
-    if (!is_jobs && state->granted_at.contains({which.token, which.key})) co_return std::nullopt;
+    if (!is_jobs && state->was_granted_here(which.key, which.token)) co_return std::nullopt;
     auto finding = find_holding_run(state->around, which.key, which.token);
     const auto found = co_await std::move(finding);
     // Under other keys than those of jobs most leases are clients' own, which must not be lost
@@ -277,6 +294,42 @@ awaitable<std::optional<http::response>> run_fault(shared_state state, named_lea
                                base::printable(found.run->node) +
                                " keeps: cancel the run, or release the lock by force at "
                                "/api/v1/locks/release");
+}
+
+http::response others_problem(const named_lease& which, std::string_view owner) {
+    return problem(403, "the lease of '" + base::printable(which.key) + "' is that of " +
+                            base::printable(owner) +
+                            ", and belongs to the user who took it; an admin ends it at "
+                            "/api/v1/locks/release");
+}
+
+// A lease that was taken through any agent belongs to its user, whoever is shown its token.
+awaitable<std::optional<http::response>> owner_fault(shared_state state, caller who,
+                                                     named_lease which) {
+    const auto found = state->known.find({which.token, which.key});
+    if (found != state->known.end()) {
+        if (found->second.user == who.name) co_return std::nullopt;
+        co_return others_problem(which, found->second.user);
+    }
+    auto looking = state->store().inspect(which.key);
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return problem_of(seen.error());
+    // Of what is not held under that token the store says so.
+    if (!*seen || (*seen)->holder != which.token) co_return std::nullopt;
+    if (!is_owned_by((*seen)->owner, who)) co_return others_problem(which, (*seen)->owner);
+    state->remember(which.key, which.token, {who.name});
+    co_return std::nullopt;
+}
+
+// Why the caller may not renew or release it.
+awaitable<std::optional<http::response>> right_fault(shared_state state, shared_call asked,
+                                                     named_lease which) {
+    if (auto bad = reserved_fault(which.key, asked->who)) co_return bad;
+    auto looking = run_fault(state, which);
+    auto refused = co_await std::move(looking);
+    if (refused) co_return refused;
+    auto asking = owner_fault(state, asked->who, which);
+    co_return co_await std::move(asking);
 }
 
 http::response lost_problem(const named_lease& which) {
@@ -293,7 +346,7 @@ awaitable<http::response> renew(shared_state state, shared_call asked) {
     if (body.fault()) co_return *body.fault();
     const auto how = kept_by_client(ttl);
     if (auto bad = options_fault(state->engine(), which.key, how)) co_return problem(400, *bad);
-    auto looking = run_fault(state, which);
+    auto looking = right_fault(state, asked, which);
     auto refused = co_await std::move(looking);
     if (refused) co_return std::move(*refused);
     std::array<held, 1> leases;
@@ -358,7 +411,7 @@ awaitable<http::response> release(shared_state state, shared_call asked) {
     auto ending = farewell_of(*asked);
     if (auto* bad = std::get_if<http::response>(&ending)) co_return std::move(*bad);
     const auto how = std::get<farewell>(ending);
-    auto looking = run_fault(state, which);
+    auto looking = right_fault(state, asked, which);
     auto refused = co_await std::move(looking);
     if (refused) co_return std::move(*refused);
     std::optional<failure> trouble;
@@ -367,6 +420,8 @@ awaitable<http::response> release(shared_state state, shared_call asked) {
         const auto answer = co_await std::move(releasing);
         if (answer.has_value() && *answer) {
             state->count_release(which.key, which.token);
+            audit_often(state->around, asked->who.name, "lease.release", which.key,
+                        "token " + std::to_string(number(which.token)));
             co_return http::response{204};
         }
         if (answer.has_value()) {
@@ -385,6 +440,7 @@ awaitable<http::response> release(shared_state state, shared_call asked) {
 awaitable<http::response> check_fence(shared_state state, shared_call asked) {
     const auto& resource = asked->path.find("resource")->second;
     if (auto bad = base::key_fault(resource)) co_return problem(400, "resource: " + *bad);
+    if (auto bad = reserved_fault(resource, asked->who)) co_return std::move(*bad);
     body_reader body{*asked->request, {"fence_token", "rule"}};
     const fence_token token{
         static_cast<std::uint64_t>(body.required_integer("fence_token", 1, fence_token_max))};
@@ -398,14 +454,21 @@ awaitable<http::response> check_fence(shared_state state, shared_call asked) {
     auto checking = state->store().fence(resource, token, rule);
     const auto answer = co_await std::move(checking);
     if (answer.has_error()) co_return problem_of(answer.error());
+    const auto shown_token = "token " + std::to_string(number(token));
+    if (answer->never_issued)
+        co_return problem(400, shown_token +
+                                   " cannot have been issued by this store yet: hand over the "
+                                   "fence_token of a grant");
+    audit_often(state->around, asked->who.name, "fence.check", resource,
+                shown_token + (answer->accepted ? ", accepted" : ", rejected"));
     if (answer->accepted) co_return http::response{204};
     state->around->instruments->refused(resource);
     json::object more;
     more["newest"] = number(answer->newest);
     co_return problem(409,
-                      "token " + std::to_string(number(token)) + " is stale for '" +
-                          base::printable(resource) + "', which has seen token " +
-                          std::to_string(number(answer->newest)) + ": do not write",
+                      shown_token + " is stale for '" + base::printable(resource) +
+                          "', which has seen token " + std::to_string(number(answer->newest)) +
+                          ": do not write",
                       std::move(more));
 }
 
@@ -417,10 +480,10 @@ routes lease_routes(shared_surroundings around) {
         return [state, what](shared_call asked) { return what(state, std::move(asked)); };
     };
     return {
-        {"POST", "/api/v1/leases", access::operator_, by(acquire)},
-        {"PUT", "/api/v1/leases/{key*}/{fence_token}", access::operator_, by(renew)},
-        {"DELETE", "/api/v1/leases/{key*}/{fence_token}", access::operator_, by(release)},
-        {"POST", "/api/v1/fences/{resource*}", access::operator_, by(check_fence)},
+        {"POST", "/api/v1/leases", access::client, by(acquire)},
+        {"PUT", "/api/v1/leases/{key*}/{fence_token}", access::client, by(renew)},
+        {"DELETE", "/api/v1/leases/{key*}/{fence_token}", access::client, by(release)},
+        {"POST", "/api/v1/fences/{resource*}", access::client, by(check_fence)},
     };
 }
 

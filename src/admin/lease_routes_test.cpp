@@ -1,9 +1,8 @@
 // Leases and fences over HTTP, without the server: a real store in memory, real time but short.
-#include "admin/lease_routes.hpp"
+#include "admin/lease_world_test.hpp"
 
 #include "admin/claim_desk.hpp"
 #include "documents/documents.hpp"
-#include "testing/faults/api_world.hpp"
 #include "time/clocks.hpp"
 
 #include <gmock/gmock.h>
@@ -19,35 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-
-struct lease_world : api_world {
-    explicit lease_world(api_store where = {}) : api_world{lease_routes, std::move(where)} {}
-
-    http::response acquire(const std::string& body) {
-        return ask({"POST", "/api/v1/leases", body});
-    }
-    std::future<http::response> begin_to_acquire(const std::string& body,
-                                                 std::stop_token gone = {}) {
-        asked what{"POST", "/api/v1/leases", body};
-        what.gone = std::move(gone);
-        return begin(what);
-    }
-    http::response release(const http::response& lease) {
-        return ask({"DELETE", field_in(lease, "Location")});
-    }
-    bool is_free(const std::string& key) {
-        const auto seen = inspect(key);
-        return !seen || seen->remaining.count() == 0;
-    }
-    // Until so many requests stand in line, for a bounded time.
-    bool waits(const std::string& key, std::uint32_t count) {
-        const auto until = lease_clock::now() + 10s;
-        while (lease_clock::now() < until)
-            if (const auto seen = inspect(key); seen && seen->waiters.value_or(0) == count)
-                return true;
-        return false;
-    }
-};
 
 std::string occurrence_text(millis from_now) {
     const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch();
@@ -113,58 +83,6 @@ TEST(Leases, WhatIsDoneDoesNotLieInTheFuture) {
     EXPECT_TRUE(world.inspect("k")->last_done);
 }
 
-// Goal: who is shown the token of a job's run takes its lease by force, with a delay and in the
-// audit, or not at all (rule 5).
-TEST(Leases, TheLeaseOfARunIsItsAgentsToRenewAndToRelease) {
-    lease_world world;
-    const auto made = world.acquire(R"({"key": "job/report/3", "ttl_ms": 30000})");
-    const fence_token token{static_cast<std::uint64_t>(number_in(made, "fence_token"))};
-    run_start start{"run-1", "report", "job/report/3"};
-    start.token = token;
-    start.partition = 3;
-    world.journal([&](pawl::journal& records) { return records.begin(start); });
-    const auto place = field_in(made, "Location");
-    for (const auto& one : {asked{"DELETE", place}, asked{"PUT", place, R"({"ttl_ms": 60000})"}}) {
-        const auto told = world.ask(one);
-        EXPECT_EQ(told.status, 403u) << one.method << ' ' << told.body;
-        EXPECT_THAT(text_in(told, "detail"), HasSubstr("run-1"));
-    }
-    EXPECT_EQ(world.inspect("job/report/3")->holder, token);
-    EXPECT_LE(world.inspect("job/report/3")->remaining, 30s);
-    // Where the journal does not say, it may be one.
-    world.where().journal_faults->fail_all = errc::unreachable;
-    EXPECT_EQ(world.ask({"DELETE", place}).status, 503u);
-    EXPECT_EQ(world.inspect("job/report/3")->holder, token);
-    world.where().journal_faults->fail_all = std::optional<errc>{};
-    // A program's own lease of such a key is its own.
-    const auto own = world.acquire(R"({"key": "job/other", "ttl_ms": 30000})");
-    EXPECT_EQ(world.release(own).status, 204u);
-}
-
-// The same goes for what `pawl exec` runs, under a key of any name. But no client loses a lease of
-// its own because the journal is away.
-TEST(Leases, TheLeaseOfACommandIsNotAnOperatorsToRelease) {
-    const api_store where;
-    lease_world world{where}, other{where};
-    const auto made = world.acquire(R"({"key": "backup", "ttl_ms": 30000})");
-    const fence_token token{static_cast<std::uint64_t>(number_in(made, "fence_token"))};
-    const auto place = field_in(made, "Location");
-    run_start start{"run-1", "backup", "backup"};
-    start.token = token;
-    start.node = "node-b";
-    world.journal([&](pawl::journal& records) { return records.begin(start); });
-    for (const auto& one : {asked{"DELETE", place}, asked{"PUT", place, R"({"ttl_ms": 60000})"}}) {
-        const auto told = other.ask(one);
-        EXPECT_EQ(told.status, 403u) << one.method << ' ' << told.body;
-        EXPECT_THAT(text_in(told, "detail"), HasSubstr("run-1, which node-b keeps"));
-    }
-    EXPECT_EQ(world.inspect("backup")->holder, token);
-    const auto own = world.acquire(R"({"key": "own", "ttl_ms": 30000})");
-    world.where().journal_faults->fail_all = errc::unreachable;
-    EXPECT_EQ(other.ask({"PUT", field_in(own, "Location"), R"({"ttl_ms": 30000})"}).status, 200u);
-    EXPECT_EQ(other.ask({"DELETE", field_in(own, "Location")}).status, 204u);
-}
-
 TEST(Leases, AKeyWithSlashesIsTheSameEncodedOrNot) {
     lease_world world;
     const auto made = world.acquire(R"({"key": "a/b/c", "ttl_ms": 30000})");
@@ -184,12 +102,12 @@ TEST(Leases, ABusyKeySaysWhoHoldsItAndForHowLong) {
     const auto second = world.acquire(R"({"key": "k", "ttl_ms": 30000})");
     ASSERT_EQ(second.status, 409u);
     EXPECT_EQ(field_in(second, "Content-Type"), "application/problem+json");
-    EXPECT_EQ(text_in(second, "owner"), "first");
+    EXPECT_EQ(text_in(second, "owner"), "alice@first");
     EXPECT_EQ(text_in(second, "reason"), "held");
     EXPECT_EQ(number_in(second, "fence_token"), number_in(first, "fence_token"));
     EXPECT_GT(number_in(second, "remaining_ms"), 20'000);
     EXPECT_LE(number_in(second, "remaining_ms"), 29'500);
-    EXPECT_THAT(text_in(second, "detail"), HasSubstr("'k' is held by first"));
+    EXPECT_THAT(text_in(second, "detail"), HasSubstr("'k' is held by alice@first"));
     // Rounded up: whoever comes back then does not come a moment too early.
     EXPECT_GE(std::stoll(field_in(second, "Retry-After")) * 1000,
               number_in(second, "remaining_ms"));
@@ -292,7 +210,7 @@ TEST(Leases, AWaitThatIsOverEndsAsBusy) {
     EXPECT_GE(lease_clock::now() - began, 100ms);
     ASSERT_EQ(second.status, 409u);
     // Also for one that stood in line behind another.
-    EXPECT_EQ(text_in(second, "owner"), "first");
+    EXPECT_EQ(text_in(second, "owner"), "alice@first");
 }
 
 // Goal: rule 12, one remote waiter per key. Method: the verbs that forty waiters cost are counted.
@@ -573,6 +491,24 @@ TEST(Fences, ATokenIsStaleOnceANewerOneWasSeen) {
     EXPECT_EQ(check(R"({"fence_token": 9007199254740992})").status, 400u);
     EXPECT_EQ(check(R"({"fence_token": 7, "rule": "newest"})").status, 400u);
     EXPECT_EQ(check("{}").status, 400u);
+}
+
+// At 7a8108b the first of these closed the resource for good.
+TEST(Fences, ATokenThatWasNeverIssuedIsRejectedAndNotRemembered) {
+    lease_world world;
+    const auto made = world.acquire(R"({"key": "k", "ttl_ms": 30000})");
+    const auto token = number_in(made, "fence_token");
+    for (const auto invented : {std::int64_t{9007199254740991}, token + 3'600'000'000}) {
+        const auto told = world.ask({"POST", "/api/v1/fences/ledger",
+                                     R"({"fence_token": )" + std::to_string(invented) + "}"});
+        EXPECT_EQ(told.status, 400u) << told.body;
+        EXPECT_THAT(text_in(told, "detail"), HasSubstr("cannot have been issued"));
+    }
+    EXPECT_EQ(world
+                  .ask({"POST", "/api/v1/fences/ledger",
+                        R"({"fence_token": )" + std::to_string(token) + "}"})
+                  .status,
+              204u);
 }
 
 TEST(Leases, WhatIsDoneThroughTheApiIsCounted) {

@@ -34,9 +34,10 @@ std::string now_text() {
         std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count());
 }
 
-std::shared_ptr<const std::string> comment() {
-    static const auto pulse = std::make_shared<const std::string>(":\n\n");
-    return pulse;
+// An event, and no comment: a browser tells its page of events alone.
+std::shared_ptr<const std::string> pulse() {
+    static const auto text = std::make_shared<const std::string>("event: pulse\ndata: {}\n\n");
+    return text;
 }
 
 // Ends early when somebody cancels the timer.
@@ -107,7 +108,7 @@ awaitable<void> live::follow(std::shared_ptr<live> self, topic_set wanted,
             auto resting = rest(mine->wake, pulse_interval);
             co_await std::move(resting);
         }
-        auto next = comment();
+        auto next = pulse();
         if (!mine->backlog.empty()) {
             next = mine->backlog.front();
             mine->backlog.pop_front();

@@ -33,8 +33,8 @@ namespace pawl::admin {
 constexpr millis look_interval{1'000};
 constexpr millis overview_interval{5'000};
 constexpr int look_share = 10;
-// So that proxies and pages know that the stream lives.
-constexpr millis pulse_interval{15'000};
+// So that proxies know that the stream lives, and a page that the node is not frozen.
+constexpr millis pulse_interval{1'000};
 constexpr std::size_t backlog_max = 64;  // events that a viewer has not taken
 constexpr std::size_t locks_watched_max = 20'000;
 constexpr std::size_t jobs_watched_max = 2'000;

@@ -2,12 +2,14 @@
 
 #include "admin/bodies.hpp"
 #include "admin/fence_token_text.hpp"
+#include "admin/memory.hpp"
 #include "admin/problem.hpp"
 #include "admin/queries.hpp"
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "base/well_formed.hpp"
 #include "documents/documents.hpp"
+#include "schedule/dispatcher.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>
@@ -104,6 +106,53 @@ awaitable<http::response> list_active(shared_surroundings around, shared_call as
     co_return page_response(*asked, active, next);
 }
 
+// -- how long an evicted key stays in cooldown
+
+// What is left to a run whose lease is lost, whatever its grace, and to an answer of the store.
+constexpr millis lost_grace_max{10'000};
+constexpr millis answer_max{2'000};
+constexpr double renew_fraction_default = 0.3;
+constexpr double renew_jitter = 0.1;
+
+millis renew_interval_of(const documents::job_terms& job) {
+    const auto* said = job.definition.if_contains("renew_fraction");
+    const auto fraction =
+        said != nullptr && said->is_number() ? said->to_number<double>() : renew_fraction_default;
+    return std::chrono::round<millis>(std::chrono::duration<double, std::milli>{
+        static_cast<double>(job.ttl.count()) * fraction * (1 + renew_jitter)});
+}
+
+millis grace_of(const documents::job_terms& job) {
+    const auto* said = job.definition.if_contains("grace");
+    if (said == nullptr || !said->is_string()) return lost_grace_max;
+    const auto grace = base::parse_duration(said->as_string());
+    return grace.has_value() ? std::min(*grace, lost_grace_max) : lost_grace_max;
+}
+
+// Rule 5. A holder that renews learns of its eviction at its next renewal, and has its grace then.
+// When that is can be said of a run alone whose agent is heard of and has renewed in time: whoever
+// else it is, or where anything is not known, it is all that is left of the lease (ttl_max: the
+// store takes the least of both), which is always enough.
+awaitable<millis> cooldown_of(shared_surroundings around, record lock) {
+    const auto of = job_of(lock.key);
+    if (!of || !around->records || number(lock.holder) == 0) co_return ttl_max;
+    auto finding = find_holding_run(around, lock.key, lock.holder);
+    const auto holder = co_await std::move(finding);
+    auto listing = around->records->list_nodes();
+    const auto nodes = co_await std::move(listing);
+    auto looking = around->records->find_job(of->job);
+    const auto entry = co_await std::move(looking);
+    if (!holder.run || nodes.has_error() || entry.has_error() || !*entry) co_return ttl_max;
+    const bool is_heard = std::any_of(nodes->begin(), nodes->end(), [&](const node_entry& one) {
+        return one.id == lock.owner && one.age <= schedule::node_silence_max;
+    });
+    const auto job = terms_of(*around, **entry);
+    const auto interval = renew_interval_of(*job);
+    const bool is_on_time = lock.remaining <= job->ttl && lock.remaining >= job->ttl - 2 * interval;
+    if (!is_heard || !is_on_time) co_return ttl_max;
+    co_return interval + answer_max + grace_of(*job);
+}
+
 awaitable<http::response> show_lock(shared_surroundings around, shared_call asked) {
     const auto& key = asked->path.find("key")->second;
     if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
@@ -115,7 +164,10 @@ awaitable<http::response> show_lock(shared_surroundings around, shared_call aske
     const auto of = job_of(key);
     auto finding = find_holding_run(around, key, lock.holder);
     const auto holder = co_await std::move(finding);
+    auto waiting = cooldown_of(around, lock);
+    const auto cooldown = co_await std::move(waiting);
     auto document = documents::json_of(lock);
+    document["cooldown_ms"] = std::min(cooldown, lock.remaining).count();
     document["newest_token"] = number(lock.last_token);
     document["job"] = nullptr;
     if (of) document["job"] = of->job;
@@ -127,12 +179,12 @@ awaitable<http::response> show_lock(shared_surroundings around, shared_call aske
     co_return tagged_response(*asked, document, {"as_of"});
 }
 
-enum class delaying { rest_of_lease, none };
+enum class delaying { until_stopped, none };
 
 struct eviction {
     record lock;  // as it was shown
     std::string reason;
-    delaying how = delaying::rest_of_lease;
+    delaying how = delaying::until_stopped;
 };
 
 enum class evicted { yes, no, unknown };
@@ -168,13 +220,13 @@ async<evicted> evict(shared_surroundings around, record lock, millis delay) {
     }
 }
 
-// Rule 5. All that is left of the lease is always enough for its holder to stop; anything shorter
-// only while his heartbeat is heard.
 awaitable<http::response> carry_out(shared_surroundings around, shared_call asked, eviction what) {
     const auto& lock = what.lock;
-    // Rule 5. All that is left of the lease, which may have been renewed since it was looked at:
-    // the store takes the least of both.
-    const auto delay = what.how == delaying::none ? millis{0} : ttl_max;
+    millis delay{0};
+    if (what.how == delaying::until_stopped) {
+        auto waiting = cooldown_of(around, lock);
+        delay = co_await std::move(waiting);
+    }
     auto evicting = evict(around, lock, delay);
     const auto done = co_await std::move(evicting);
     if (done.has_error()) co_return problem_of(done.error());

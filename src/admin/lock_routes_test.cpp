@@ -216,6 +216,40 @@ TEST(LockRoutes, AForcedReleaseKeepsTheKeyForWhatIsLeftOfTheLease) {
     EXPECT_GT(number(after->last_token), number(held.token()));
 }
 
+// Goal: a long lease of a run does not keep its key for all that is left of it, where the run's
+// agent will hear of the eviction; and does where that is not known.
+// Method: a lease of five minutes, with and without an agent that is heard of.
+TEST(LockRoutes, AForcedReleaseOfARunThatWillHearOfItWaitsForThatAndItsGrace) {
+    for (const bool heard : {true, false}) {
+        lock_world world;
+        const auto held = world.hold("job/report", 5min);
+        job_entry entry;
+        entry.name = "report";
+        entry.definition = R"({"ttl": "5m", "grace": "3s"})";
+        world.journal(
+            [&](pawl::journal& records) { return records.publish(std::vector<job_entry>{entry}); });
+        world.begin_run("report", "job/report", held.token(), 0);
+        node_entry agent;
+        agent.id = heard ? held.owner() : "another";
+        agent.name = "node-a";
+        world.journal([&](pawl::journal& records) { return records.node_beat(agent); });
+        // A renewal with its jitter, what an answer may take, and the grace.
+        constexpr auto enough = 99'000 + 2'000 + 3'000;
+        const auto shown = world.ask({"GET", "/api/v1/locks/job/report"});
+        const auto done = world.release("job/report", held.token());
+        ASSERT_EQ(done.status, 200u) << done.body;
+        const auto kept = world.inspect("job/report")->remaining.count();
+        if (heard) {
+            EXPECT_EQ(number_in(shown, "cooldown_ms"), enough);
+            EXPECT_LE(kept, enough);
+            EXPECT_GT(kept, enough - 60'000);
+        } else {
+            EXPECT_GT(number_in(shown, "cooldown_ms"), 240'000);
+            EXPECT_GT(kept, 240'000);
+        }
+    }
+}
+
 // Goal: rule 5 holds for a lease that is renewed after it was looked at, as its holder trusts the
 // renewed one. Method: the look tells what was left before the renewal.
 TEST(LockRoutes, AForcedReleaseLastsForALeaseThatIsRenewedMeanwhile) {

@@ -1,6 +1,7 @@
 // What the routes remember between two requests, so that they need not work it out again.
 #pragma once
 
+#include "admin/audit_meter.hpp"
 #include "admin/outlook.hpp"
 #include "admin/overview.hpp"
 #include "admin/shared_answer.hpp"
@@ -36,6 +37,8 @@ struct memory {
     std::unordered_map<std::string, asked_job> asked_about;
     std::shared_ptr<shared_answer<overview_document>> glance;
     millis glance_age_max{0};
+    audit_meter often;
+    bool tells_left_out = false;  // a wait for the end of its windows is under way
 };
 
 // Read anew only when the entry says something else than before.

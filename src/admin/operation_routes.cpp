@@ -2,7 +2,9 @@
 #include "admin/bodies.hpp"
 #include "admin/problem.hpp"
 #include "admin/shared_answer.hpp"
+#include "documents/documents.hpp"
 #include "openapi_json.hpp"
+#include "time/clocks.hpp"
 
 #include <functional>
 #include <memory>
@@ -31,8 +33,7 @@ awaitable<std::string> find_unready(shared_surroundings around) {
     auto looking = around->node->look(health_patience);
     const auto seen = co_await std::move(looking);
     if (!seen) co_return "the scheduler's loop does not answer";
-    if (seen->draining) co_return "the node is told to end and takes no new runs";
-    if (!seen->ready) co_return "the node has not yet read what its jobs have run";
+    if (auto why = unready(*seen); !why.empty()) co_return why;
     auto reading = around->core->running()->store().inspect(probed_key);
     const auto read = co_await std::move(reading);
     if (read.has_error()) co_return "the store does not answer: " + read.error().detail;
@@ -61,6 +62,14 @@ awaitable<metrics::live_values> collect(shared_surroundings around, counter coun
         if (nodes.has_value())
             for (const auto& one : *nodes)
                 values.node_heartbeats.emplace_back(one.name, one.last_seen);
+    }
+    if (around->records) {
+        auto reading = around->records->list_audit(0, 1);
+        const auto newest = co_await std::move(reading);
+        if (newest.has_value() && !newest->empty()) {
+            values.audit_sequence = newest->front().sequence;
+            values.audit_hash = newest->front().hash;
+        }
     }
     values.store_up = around->instruments->store_is_up();
     if (counted) {
@@ -108,7 +117,10 @@ public:
         auto looking = shared_answer<bool>::get(self->well_, open_answer_age_max);
         const auto well = co_await std::move(looking);
         if (!*well) co_return problem(503, "the scheduler's loop does not answer");
-        co_return plain("ok\n");
+        auto made = plain("ok\n");
+        // By it a page tells a restart, which ends the sessions, from a session that was ended.
+        made.set("Pawl-Started-At", self->started_at_);
+        co_return made;
     }
 
     static awaitable<http::response> readiness(self_ptr self, shared_call) {
@@ -137,6 +149,8 @@ private:
 
     // Constant after construction
     shared_surroundings around_;
+    const std::string started_at_ = documents::time_text(
+        std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count());
     std::shared_ptr<shared_answer<bool>> well_;
     std::shared_ptr<text_answer> unready_, metrics_;
     const fixed_document document_{boost::json::parse(embedded::openapi_json).as_object()};

@@ -116,9 +116,9 @@ std::string nobody_lives(const std::vector<node_entry>& nodes) {
         if (last == nullptr || one.last_seen > last->last_seen) last = &one;
     }
     if (leaving != nullptr)
-        return "no agent takes new runs: " + shown(leaving->name) + " is about to end";
+        return "no agent takes new runs: " + shown(leaving->name) + " is draining";
     const auto others = nodes.size() - 1;
-    return "no agent is alive: " + shown(last->name) + " has been silent since " +
+    return "no agent is live: " + shown(last->name) + " has been unresponsive since " +
            when(last->last_seen) +
            (others > 0 ? ", and " + plural(others, "other") + " for longer" : std::string{});
 }
@@ -136,7 +136,7 @@ std::string nobody_has_room(const std::vector<node_entry>& nodes) {
     }
     if (live > nodes_named_max) text += " and " + std::to_string(live - nodes_named_max) + " more";
     return "every slot of every live agent is taken: " + text +
-           "; it begins when a run ends (max_concurrent_runs)";
+           "; it starts when a run finishes (max_concurrent_runs)";
 }
 
 std::string of_run(const run_record& run) {
@@ -148,15 +148,28 @@ std::string of_run(const run_record& run) {
 std::string held_by(const job_facts& job, const partition_facts& part) {
     const auto& lock = *part.lock;
     if (part.active && part.active->token == lock.holder)
-        return (part.active->firing ? "its previous firing " : "a run that was asked for ") +
-               of_run(*part.active);
-    const auto owner = "its key " + shown(lock.key) + " is held by " + shown(lock.owner) +
-                       " under token " + std::to_string(number(lock.holder)) + " for another " +
-                       length(lock.remaining) + ", unless that is renewed";
+        return (part.active->firing ? "its previous run " : "a manual run ") + of_run(*part.active);
+    const auto owner = "lock " + shown(lock.key) + " is held by " + shown(lock.owner) + " since " +
+                       when(lock.acquired_at) + " (token " + std::to_string(number(lock.holder)) +
+                       "), expires in " + length(lock.remaining) + " unless renewed";
     const bool known = part.last_run && part.last_run->token == lock.holder;
-    if (!known) return owner + "; no run of " + shown(job.entry->name) + " has this token";
-    return owner + "; its run " + shown(part.last_run->id) + " is " +
-           std::string{name_of(part.last_run->status)};
+    if (known)
+        return owner + "; its run " + shown(part.last_run->id) + " is " +
+               std::string{name_of(part.last_run->status)};
+    if (part.holder_known) return owner;
+    return owner + "; no run of " + shown(job.entry->name) + " has this token";
+}
+
+// An agent that has acquired the key writes its run down a moment later.
+bool is_held_by_an_outsider(const partition_facts& part, const surrounding_facts& around) {
+    if (!part.lock || number(part.lock->holder) == 0 || part.lock->remaining.count() <= 0)
+        return false;
+    const auto token = part.lock->holder;
+    if (part.holder_known || (part.active && part.active->token == token) ||
+        (part.last_run && part.last_run->token == token))
+        return false;
+    return std::none_of(around.nodes->begin(), around.nodes->end(),
+                        [&](const node_entry& one) { return one.id == part.lock->owner; });
 }
 
 std::string lingering(const job_facts& job, const partition_facts& part,
@@ -164,14 +177,14 @@ std::string lingering(const job_facts& job, const partition_facts& part,
     const auto& lock = *part.lock;
     const auto until = around.now + lock.remaining.count();
     const auto& terms = *job.terms;
-    std::string cause = "after a forced release, or as a program asked for";
+    std::string cause = "after a force release, or a minimum hold time";
     if (terms.hold)
         cause = "hold = true";
     else if (terms.at_least.count() > 0 &&
              std::abs(lock.acquired_at + terms.at_least.count() - until) < 2'000)
         cause = "at_least = " + base::format_duration(terms.at_least);
-    return "its key " + shown(lock.key) + " lingers until " + when(until) + ", held by nobody (" +
-           cause + ")";
+    return "its lock " + shown(lock.key) + " is in cooldown until " + when(until) + " (" + cause +
+           ")";
 }
 
 // Whoever has it in his configuration publishes it again and again.
@@ -182,7 +195,7 @@ std::string unpublished(const job_facts& job, const surrounding_facts& around) {
         if (one.name == entry.node && (publisher == nullptr || one.age < publisher->age))
             publisher = &one;
     if (publisher != nullptr && publisher->age > schedule::node_silence_max)
-        return "the agent that has it, " + shown(entry.node) + ", has been silent since " +
+        return "the agent that has it, " + shown(entry.node) + ", has been unresponsive since " +
                when(publisher->last_seen) + ", and no other has published it since then";
     const auto patience = published_lately * static_cast<long>(1 + around.jobs / 1000);
     if (around.now - entry.published_at <= patience.count()) return "";
@@ -198,7 +211,7 @@ std::string obstacle(const job_facts& job, const partition_facts& part,
     if (part.lock && part.lock->remaining.count() > 0)
         return number(part.lock->holder) != 0 ? held_by(job, part) : lingering(job, part, around);
     if (part.active)
-        return "its previous firing " + of_run(*part.active) + ", without its key " +
+        return "its previous run " + of_run(*part.active) + ", without its lock " +
                shown(job.terms->key(part.partition));
     if (auto full = nobody_has_room(*around.nodes); !full.empty()) return full;
     return unpublished(job, around);
@@ -206,14 +219,18 @@ std::string obstacle(const job_facts& job, const partition_facts& part,
 
 std::string or_unseen(std::string why, const job_facts& job, const partition_facts& part) {
     if (!why.empty()) return why;
-    return "its key " + shown(job.terms->key(part.partition)) +
-           " is free and agents are alive: one takes it within seconds, or its log and 'pawl "
+    return "its lock " + shown(job.terms->key(part.partition)) +
+           " is free and agents are live: one acquires it within seconds, or its log and 'pawl "
            "doctor' say why not";
 }
 
 std::string in_partition(const job_facts& job, const partition_facts& part, std::string why) {
     if (job.terms->partitions == 1) return why;
     return "partition " + std::to_string(part.partition) + ": " + why;
+}
+
+bool has_failed(run_status status) {
+    return status == run_status::failed || status == run_status::timed_out;
 }
 
 // -- the states
@@ -239,12 +256,45 @@ outlook late(const job_facts& job, const surrounding_facts& around) {
             seen.why += "; " + std::to_string(seen.late) + " of its " +
                         std::to_string(job.partitions.size()) + " partitions are late";
     } else if (missed) {
-        seen.why = "its firing of " + when(*missed) +
-                   " was missed and is not made up for: nobody could begin it within " +
+        seen.why = "its run of " + when(*missed) +
+                   " was missed and is not executed: no agent could start it within " +
                    base::format_duration(job.terms->rule->lateness_max) +
                    " (misfire, misfire_window)";
-        seen.since = missed;
+        seen.since = seen.missed = missed;
     }
+    return seen;
+}
+
+outlook blocked(const job_facts& job, const surrounding_facts& around) {
+    outlook seen;
+    const partition_facts* first = nullptr;
+    for (const auto& part : job.partitions) {
+        if (!is_held_by_an_outsider(part, around)) continue;
+        ++seen.blocked;
+        if (first == nullptr || part.lock->acquired_at < first->lock->acquired_at) first = &part;
+    }
+    if (first == nullptr) return seen;
+    seen.state = job_state::blocked;
+    seen.since = first->lock->acquired_at;
+    seen.blocked_by = blockage{first->partition, *first->lock};
+    seen.why = in_partition(job, *first, held_by(job, *first));
+    if (seen.blocked > 1)
+        seen.why += "; " + std::to_string(seen.blocked) + " of its " +
+                    std::to_string(job.partitions.size()) + " partitions are blocked";
+    return seen;
+}
+
+outlook failing(const job_facts& job) {
+    outlook seen;
+    const auto& streak = job.failures;
+    if (streak.count == 0) return seen;
+    const auto& run = *streak.newest;
+    seen.state = job_state::failing;
+    seen.since = streak.since;
+    seen.why = (streak.count == 1 ? std::string{"its last run"}
+                                  : "its last " + std::to_string(streak.count) + " runs") +
+               " failed" + (streak.count == 1 ? "" : ", the newest") + " on " + shown(run.node) +
+               " at " + when(run.completed_at.value_or(run.started_at)) + ": " + reason_of(run);
     return seen;
 }
 
@@ -265,8 +315,8 @@ std::optional<outlook> waiting(const job_facts& job, const surrounding_facts& ar
         seen.since = what.at;
         auto why = obstacle(job, part != nullptr ? *part : unknown, around);
         if (why.empty() && around.now - what.at <= taken_up_within.count())
-            why = "an agent takes it up within " + length(taken_up_within);
-        seen.why = "a run that " + shown(what.by) + " asked for at " + when(what.at) + " waits: " +
+            why = "an agent starts it within " + length(taken_up_within);
+        seen.why = "a run that " + shown(what.by) + " queued at " + when(what.at) + " waits: " +
                    in_partition(job, part != nullptr ? *part : unknown,
                                 or_unseen(why, job, part != nullptr ? *part : unknown));
         return seen;
@@ -275,7 +325,7 @@ std::optional<outlook> waiting(const job_facts& job, const surrounding_facts& ar
         if (!part.orphan) continue;
         const auto& run = *part.orphan;
         seen.since = run.completed_at.value_or(run.last_heartbeat);
-        seen.why = "its run " + shown(run.id) + " is to be taken up again, as " +
+        seen.why = "its run " + shown(run.id) + " is to be resumed, as " +
                    (run.reason.empty() ? shown(run.node) + " has left it" : shown(run.reason)) +
                    ": " +
                    in_partition(job, part, or_unseen(obstacle(job, part, around), job, part));
@@ -295,7 +345,7 @@ outlook running(const job_facts& job) {
     seen.since = oldest->started_at;
     seen.why = "runs on " + shown(oldest->node) + " since " + when(oldest->started_at) +
                " under token " + std::to_string(number(oldest->token));
-    if (oldest->cancel_requested) seen.why += "; it has been told to end";
+    if (oldest->cancel_requested) seen.why += "; it is being cancelled";
     return seen;
 }
 
@@ -306,7 +356,16 @@ outlook choose(const job_facts& job, const surrounding_facts& around) {
         seen.why = "it is not enabled in its configuration: it never runs";
         return seen;
     }
-    // Firings of a paused job are let go of, what somebody asks for is not.
+    // Its key explains whatever else there is to say; a paused job wants nothing of it.
+    auto in_the_way = blocked(job, around);
+    const bool wants = job.pause == nullptr || !job.triggers.empty();
+    if (in_the_way.state == job_state::blocked && wants) {
+        if (!job.triggers.empty())
+            in_the_way.why += "; a run that " + shown(job.triggers.front()->by) + " queued at " +
+                              when(job.triggers.front()->at) + " waits for it";
+        return in_the_way;
+    }
+    // Firings of a paused job are let go of, what a user has queued is not.
     const auto schedule = job.pause == nullptr ? late(job, around) : outlook{};
     if (schedule.state == job_state::late) return schedule;
     if (auto asked = waiting(job, around)) return *asked;
@@ -318,7 +377,14 @@ outlook choose(const job_facts& job, const surrounding_facts& around) {
         return seen;
     }
     seen = running(job);
-    if (seen.state != job_state::running) seen = schedule;
+    if (seen.state == job_state::running) return seen;
+    seen = failing(job);
+    if (seen.state == job_state::failing) {
+        seen.missed = schedule.missed;
+        if (!schedule.why.empty()) seen.why += "; " + schedule.why;
+        return seen;
+    }
+    seen = schedule;
     // It is said before anything is late.
     if (seen.state == job_state::idle && job.terms->rule && !around.store_trouble.empty())
         seen.why = obstacle(job, partition_facts{}, around);
@@ -331,6 +397,8 @@ std::string_view word_of(job_state state) noexcept {
     switch (state) {
         case job_state::running:
             return "running";
+        case job_state::blocked:
+            return "blocked";
         case job_state::late:
             return "late";
         case job_state::waiting:
@@ -339,19 +407,37 @@ std::string_view word_of(job_state state) noexcept {
             return "paused";
         case job_state::disabled:
             return "disabled";
+        case job_state::failing:
+            return "failing";
         case job_state::idle:
             break;
     }
     return "idle";
 }
 
+std::string reason_of(const run_record& run) {
+    if (!run.reason.empty()) return shown(run.reason);
+    if (run.exit_status) return "exit status " + std::to_string(*run.exit_status);
+    return std::string{name_of(run.status)};
+}
+
 bool waited_in_vain(const run_record& run) {
     return run.firing && run.status == run_status::skipped &&
-           run.reason == text_of(schedule::skip_reason::superseded);
+           run.reason.starts_with(text_of(schedule::skip_reason::superseded));
+}
+
+void failure_streak::add(const run_record& run) {
+    if (over || !is_over(run.status)) return;
+    over = run.status == run_status::completed;
+    if (!has_failed(run.status)) return;
+    if (newest == nullptr) newest = &run;
+    since = run.completed_at.value_or(run.started_at);
+    ++count;
 }
 
 void partition_facts::add(const run_record& run) {
     if (!last_run) last_run = run;
+    holder_known = holder_known || (lock && lock->holder == run.token && number(run.token) != 0);
     if (run.status == run_status::started && !active) active = run;
     if (!run.firing) return;
     const auto firing = number(*run.firing);
@@ -363,6 +449,7 @@ void partition_facts::add(const run_record& run) {
 
 outlook judge(const job_facts& job, const surrounding_facts& around) {
     auto seen = choose(job, around);
+    seen.failures = job.failures.count;
     seen.running = static_cast<std::uint32_t>(
         std::count_if(job.partitions.begin(), job.partitions.end(),
                       [](const partition_facts& one) { return one.active.has_value(); }));

@@ -25,10 +25,12 @@ constexpr millis published_lately{300'000};
 
 enum class job_state {
     running,
+    blocked,  // a client that is no run of the job holds its key
     late,     // a firing is due, and has not begun
-    waiting,  // somebody has asked for a run, or one is to be taken up again
+    waiting,  // a run is queued, or one is to be taken up again
     paused,
     disabled,  // in its configuration
+    failing,   // its newest runs failed, one after another
     idle
 };
 std::string_view word_of(job_state state) noexcept;
@@ -36,10 +38,26 @@ std::string_view word_of(job_state state) noexcept;
 // Its row says that it could not begin before the next firing came due, and gave way to that.
 bool waited_in_vain(const run_record& run);
 
+// The failures that no success has followed, the newest first. What says nothing of the job itself
+// is passed over: runs that were lost with their node, cancelled or skipped.
+struct failure_streak {
+    const run_record* newest = nullptr;
+    std::int64_t since = 0;  // when the first of them ended
+    std::size_t count = 0;
+    bool over = false;
+
+    // An older run than those before it.
+    void add(const run_record& run);
+};
+
+// Why it ended as it did: its reason, else its exit status, else its status.
+std::string reason_of(const run_record& run);
+
 // What is known of one partition; of a job without any, of the job.
 struct partition_facts {
     std::uint32_t partition = 0;
-    std::optional<record> lock{};               // of its key
+    std::optional<record> lock{};               // of its key; known before any run is added
+    bool holder_known = false;                  // the lock's token is that of a run of this job
     std::optional<run_record> active{};         // started, and not over
     std::optional<run_record> orphan{};         // abandoned, to be taken up again
     std::optional<std::int64_t> last_firing{};  // the latest that was dealt with, whatever became
@@ -60,6 +78,7 @@ struct job_facts {
     std::vector<const run_trigger*> triggers{};  // that nobody has taken up, the oldest first
     std::vector<partition_facts> partitions{};   // as many as were looked at
     std::optional<std::int64_t> resumed_at{};    // what was due before that was paused away
+    failure_streak failures{};
 };
 
 // What is the same for all jobs.
@@ -70,12 +89,22 @@ struct surrounding_facts {
     std::int64_t now = 0;         // Unix milliseconds
 };
 
+// A key of the job, and the client that holds it in its way.
+struct blockage {
+    std::uint32_t partition = 0;
+    record lock{};
+};
+
 struct outlook {
     job_state state = job_state::idle;
     std::string why{};  // one line; empty when there is nothing to explain
     std::optional<std::int64_t> since{};
-    std::uint32_t running = 0;  // partitions
-    std::uint32_t late = 0;     // partitions
+    std::optional<std::int64_t> missed{};  // a firing that will not run any more
+    std::optional<blockage> blocked_by{};  // the one that is held for longest
+    std::size_t failures = 0;              // one after another, up to now
+    std::uint32_t blocked = 0;             // partitions
+    std::uint32_t running = 0;             // partitions
+    std::uint32_t late = 0;                // partitions
 };
 
 outlook judge(const job_facts& job, const surrounding_facts& around);

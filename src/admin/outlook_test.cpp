@@ -81,6 +81,7 @@ struct scene {
         for (std::uint32_t i = 0; i < parts.size(); ++i) parts[i].partition = i;
         job.partitions = parts;
         job.resumed_at = resumed_at;
+        for (const auto& one : runs) job.failures.add(one);
         surrounding_facts around;
         around.nodes = &nodes;
         around.store_trouble = store_trouble;
@@ -92,6 +93,7 @@ struct scene {
     std::vector<node_entry> nodes;
     std::vector<partition_facts> parts;
     std::vector<run_trigger> triggers;
+    std::vector<run_record> runs;  // the newest first
     std::optional<job_pause> pause;
     std::optional<std::int64_t> resumed_at;
     std::string store_trouble;
@@ -197,8 +199,8 @@ TEST(Outlook, AFiringBeyondItsWindowWasMissedAndIsNotLate) {
     one.define(R"({"misfire": "skip", "misfire_window": "1h"})");
     const auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::idle);
-    EXPECT_THAT(seen.why, StartsWith("its firing of 2026-11-22T06:00:00Z was missed and is not "
-                                     "made up for: nobody could begin it within 10s"));
+    EXPECT_THAT(seen.why, StartsWith("its run of 2026-11-22T06:00:00Z was missed and is not "
+                                     "executed: no agent could start it within 10s"));
     EXPECT_EQ(seen.since, six);
     // While nobody could run anything, it is late all the same.
     one.nodes.clear();
@@ -216,14 +218,112 @@ TEST(Outlook, OfManyMissedFiringsTheLatestThatMayStillRunIsLate) {
 
 // -- why it is late
 
-TEST(Outlook, ItSaysWhoHoldsTheKeyUnderWhichTokenAndForHowLong) {
+// Goal: a key that a client beside the job holds is told as that, with the client's name.
+// Method: a holder that is neither an agent nor a run of the job, late or not.
+TEST(Outlook, AJobWhoseKeyAnOutsiderHoldsIsBlockedAndSaysByWhomSinceWhenAndForHowLong) {
     scene one;
-    one.parts[0].lock = one.lock("node-x:77:1:ab", 42, 12'300ms);
-    EXPECT_EQ(one.look().why,
-              "its key job/report is held by node-x:77:1:ab under token 42 for another 13s, unless "
-              "that is renewed; no run of report has this token");
+    one.parts[0].lock = one.lock("loader-7", 42, 12'300ms);
+    auto seen = one.look();
+    EXPECT_EQ(seen.state, job_state::blocked);
+    EXPECT_EQ(seen.since, six);
+    EXPECT_EQ(seen.why,
+              "lock job/report is held by loader-7 since 2026-11-22T06:00:00Z (token 42), expires "
+              "in 13s unless renewed; no run of report has this token");
+    ASSERT_TRUE(seen.blocked_by);
+    EXPECT_EQ(seen.blocked_by->lock.owner, "loader-7");
+    EXPECT_EQ(seen.blocked_by->partition, 0u);
+    EXPECT_EQ(seen.blocked, 1u);
+    // Every firing that gives way leaves a row, so nothing is late.
+    one.parts[0].last_firing = six;
+    EXPECT_EQ(one.look().state, job_state::blocked);
+    one.entry.schedule.clear();
+    EXPECT_EQ(one.look().state, job_state::blocked);
+    one.parts[0].lock->remaining = 0ms;
+    EXPECT_EQ(one.look().state, job_state::idle);
+}
+
+TEST(Outlook, OfPartitionsTheOneThatIsHeldForLongestIsNamedAndTheOthersCounted) {
+    scene one;
+    one.entry.partitions = 3;
+    one.parts.resize(3);
+    for (auto& part : one.parts) part.last_firing = six;
+    one.parts[1].lock = one.lock("late-comer", 43, 1min);
+    one.parts[1].lock->acquired_at = six + minute;
+    one.parts[2].lock = one.lock("loader-7", 42, 1min);
+    const auto seen = one.look();
+    EXPECT_EQ(seen.blocked, 2u);
+    EXPECT_THAT(seen.why, StartsWith("partition 2: lock "));
+    EXPECT_THAT(seen.why, HasSubstr("loader-7"));
+    EXPECT_THAT(seen.why, HasSubstr("; 2 of its 3 partitions are blocked"));
+}
+
+// Goal: an agent's own lease never counts as an outsider's. Method: each thing that may be known.
+TEST(Outlook, AnAgentOrARunOfTheJobBlocksNothing) {
+    const std::vector<std::pair<std::string, std::function<void(scene&)>>> ways{
+        {"an agent whose run has no row yet", [](scene& one) { one.nodes[0].id = "holder"; }},
+        {"the run that is active",
+         [](scene& one) {
+             one.parts[0].add(scene::run_of(six - 24 * hour, run_status::started, 42));
+         }},
+        {"a run that was lost and is still held",
+         [](scene& one) {
+             one.parts[0].add(scene::run_of(six - 24 * hour, run_status::lost, 42));
+         }},
+        {"a run before the last",
+         [](scene& one) {
+             one.parts[0].add(scene::run_of(six - 24 * hour, run_status::completed, 43));
+             one.parts[0].add(scene::run_of(six - 48 * hour, run_status::lost, 42));
+         }},
+        {"a paused job wants nothing of it",
+         [](scene& one) { one.pause = job_pause{"report", "the disk is full", "ann", six}; }},
+    };
+    for (const auto& [what, way] : ways) {
+        scene one;
+        one.parts[0].lock = one.lock("holder", 42, 10s);
+        way(one);
+        EXPECT_NE(one.look().state, job_state::blocked) << what;
+    }
+}
+
+TEST(Outlook, ARunThatIsOverAndStillHeldIsNamed) {
+    scene one;
+    one.parts[0].lock = one.lock("node-b:1:1:cd", 42, 10s);
     one.parts[0].last_run = scene::run_of(six - 24 * hour, run_status::lost, 42);
     EXPECT_THAT(one.look().why, HasSubstr("; its run run-1 is lost"));
+}
+
+// -- failing
+
+TEST(Outlook, AJobThatKeepsFailingIsFailingAndSaysHowOftenAndWhy) {
+    scene one;
+    one.parts[0].last_firing = six;
+    for (int i = 0; i < 3; ++i) {
+        auto run = scene::run_of(six - i * hour, run_status::failed);
+        run.completed_at = run.started_at + second;
+        run.exit_status = 3;
+        one.runs.push_back(run);
+    }
+    auto seen = one.look();
+    EXPECT_EQ(seen.state, job_state::failing);
+    EXPECT_EQ(seen.failures, 3u);
+    EXPECT_EQ(seen.since, six - 2 * hour + 2 * second);
+    EXPECT_EQ(
+        seen.why,
+        "its last 3 runs failed, the newest on node-b at 2026-11-22T06:00:02Z: exit status 3");
+    // What says nothing of the job itself does not end it.
+    one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::skipped));
+    one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::lost));
+    one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::cancelled));
+    EXPECT_EQ(one.look().failures, 3u);
+    // While it runs again it is running, and has failed all the same.
+    one.parts[0].active = scene::run_of(six, run_status::started);
+    EXPECT_EQ(one.look().state, job_state::running);
+    EXPECT_EQ(one.look().failures, 3u);
+    one.parts[0].active.reset();
+    one.runs.insert(one.runs.begin(), scene::run_of(six, run_status::completed));
+    seen = one.look();
+    EXPECT_EQ(seen.state, job_state::idle);
+    EXPECT_EQ(seen.failures, 0u);
 }
 
 TEST(Outlook, ItSaysWhereThePreviousFiringStillRuns) {
@@ -236,7 +336,7 @@ TEST(Outlook, ItSaysWhereThePreviousFiringStillRuns) {
     EXPECT_EQ(seen.state, job_state::late);
     EXPECT_EQ(seen.running, 1u);
     EXPECT_EQ(seen.why,
-              "its previous firing of 2026-11-21T06:00:00Z still runs on node-b since "
+              "its previous run of 2026-11-21T06:00:00Z still runs on node-b since "
               "2026-11-21T06:00:01Z (run run-1)");
 }
 
@@ -245,10 +345,10 @@ TEST(Outlook, ItSaysUntilWhenTheKeyLingersAndWhatKeepsIt) {
     one.define(R"({"at_least": "6m"})");
     one.parts[0].lock = one.lock("", 0, 1min);
     EXPECT_EQ(one.look().why,
-              "its key job/report lingers until 2026-11-22T06:06:00Z, held by nobody (at_least = "
+              "its lock job/report is in cooldown until 2026-11-22T06:06:00Z (at_least = "
               "6m)");
     one.define("{}");
-    EXPECT_THAT(one.look().why, HasSubstr("(after a forced release, or as a program asked for)"));
+    EXPECT_THAT(one.look().why, HasSubstr("(after a force release, or a minimum hold time)"));
 }
 
 TEST(Outlook, ItSaysThatNoAgentIsAlive) {
@@ -256,14 +356,15 @@ TEST(Outlook, ItSaysThatNoAgentIsAlive) {
     one.nodes[0].age = 5min;
     one.nodes[0].last_seen = six;
     EXPECT_EQ(one.look().why,
-              "no agent is alive: node-a has been silent since 2026-11-22T06:00:00Z");
+              "no agent is live: node-a has been unresponsive since 2026-11-22T06:00:00Z");
     node_entry other;
     other.name = "node-b";
     other.age = 1h;
     other.last_seen = six - hour;
     one.nodes.push_back(other);
-    EXPECT_THAT(one.look().why, HasSubstr("node-a has been silent since 2026-11-22T06:00:00Z, and "
-                                          "1 other for longer"));
+    EXPECT_THAT(one.look().why,
+                HasSubstr("node-a has been unresponsive since 2026-11-22T06:00:00Z, and "
+                          "1 other for longer"));
     one.nodes.clear();
     EXPECT_EQ(one.look().why, "no agent has been seen within a day: start one");
 }
@@ -271,7 +372,7 @@ TEST(Outlook, ItSaysThatNoAgentIsAlive) {
 TEST(Outlook, AnAgentThatDrainsTakesNoRuns) {
     scene one;
     one.nodes[0].draining = true;
-    EXPECT_EQ(one.look().why, "no agent takes new runs: node-a is about to end");
+    EXPECT_EQ(one.look().why, "no agent takes new runs: node-a is draining");
 }
 
 TEST(Outlook, ItSaysThatEverySlotOfEveryLiveAgentIsTaken) {
@@ -316,9 +417,10 @@ TEST(Outlook, ItSaysThatTheAgentThatHasItIsSilentWhileOthersLive) {
     one.nodes[0].age = 1min;
     one.nodes[0].last_seen = six;
     one.nodes.push_back(other);
-    EXPECT_EQ(one.look().why,
-              "the agent that has it, node-a, has been silent since 2026-11-22T06:00:00Z, and no "
-              "other has published it since then");
+    EXPECT_EQ(
+        one.look().why,
+        "the agent that has it, node-a, has been unresponsive since 2026-11-22T06:00:00Z, and no "
+        "other has published it since then");
 }
 
 TEST(Outlook, WhereNothingIsInTheWayItSaysWhereToLookNext) {
@@ -330,6 +432,7 @@ TEST(Outlook, OfPartitionsTheLatestIsExplainedAndTheOthersCounted) {
     one.entry.partitions = 3;
     one.parts.resize(3);
     one.parts[1].last_firing = six;
+    one.nodes[0].id = "node-x";
     one.parts[2].lock = one.lock("node-x", 42, 10s);
     one.parts[0].last_firing = six - 24 * hour;
     const auto seen = one.look();
@@ -366,11 +469,17 @@ TEST(Outlook, ATriggerWaitsEvenForAPausedJobAndSaysForWhat) {
     one.triggers.push_back(asked);
     one.parts[0].lock = one.lock("node-x", 42, 10s);
     const auto seen = one.look();
-    EXPECT_EQ(seen.state, job_state::waiting);
-    EXPECT_EQ(seen.since, asked.at);
+    EXPECT_EQ(seen.state, job_state::blocked);
+    EXPECT_THAT(seen.why, StartsWith("lock job/report is held by node-x since "));
     EXPECT_THAT(seen.why,
-                StartsWith("a run that bob asked for at 2026-11-22T06:04:00Z waits: its key "
-                           "job/report is held by node-x under token 42"));
+                HasSubstr("; a run that bob queued at 2026-11-22T06:04:00Z waits for it"));
+    // For a run of the job it waits as any other run does.
+    one.nodes[0].id = "node-x";
+    const auto in_line = one.look();
+    EXPECT_EQ(in_line.state, job_state::waiting);
+    EXPECT_EQ(in_line.since, asked.at);
+    EXPECT_THAT(in_line.why, StartsWith("a run that bob queued at 2026-11-22T06:04:00Z waits: lock "
+                                        "job/report is held by node-x since "));
 }
 
 TEST(Outlook, ATriggerThatWasJustMadeIsTakenUpWithinSeconds) {
@@ -380,7 +489,7 @@ TEST(Outlook, ATriggerThatWasJustMadeIsTakenUpWithinSeconds) {
     asked.by = "bob";
     asked.at = one.now - second;
     one.triggers.push_back(asked);
-    EXPECT_THAT(one.look().why, HasSubstr("an agent takes it up within 2s"));
+    EXPECT_THAT(one.look().why, HasSubstr("an agent starts it within 2s"));
 }
 
 TEST(Outlook, AnOrphanIsToBeTakenUpAgain) {
@@ -392,7 +501,7 @@ TEST(Outlook, AnOrphanIsToBeTakenUpAgain) {
     const auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::waiting);
     EXPECT_EQ(seen.why,
-              "its run run-1 is to be taken up again, as its node node-b fell silent: no agent has "
+              "its run run-1 is to be resumed, as its node node-b fell silent: no agent has "
               "been seen within a day: start one");
 }
 
@@ -418,7 +527,7 @@ TEST(Outlook, AProgramsJobHasNoPrefixInItsKey) {
     scene one;
     one.define(R"({"body": "a function of the program"})");
     one.parts[0].lock = one.lock("prog", 42, 10s);
-    EXPECT_THAT(one.look().why, StartsWith("its key report is held by prog"));
+    EXPECT_THAT(one.look().why, StartsWith("lock report is held by prog since "));
 }
 
 }  // namespace

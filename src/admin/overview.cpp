@@ -53,6 +53,8 @@ struct glance {
     std::string store_trouble{};
     std::string journal_trouble{};
     std::vector<std::pair<std::string, std::int64_t>> firings{};
+    std::string unready{};
+    bool knows_pauses = true;
 };
 using shared_glance = std::shared_ptr<glance>;
 
@@ -138,8 +140,7 @@ awaitable<void> read_store(shared_glance all) {
 // -- jobs that look late
 
 bool looks_late(const job_reading& one) {
-    return one.how.state == job_state::late ||
-           (one.how.state == job_state::idle && one.how.since.has_value());
+    return one.how.state == job_state::late || one.how.missed.has_value();
 }
 
 // By the lists alone nobody can tell whether a firing of long ago has run: its row is not among
@@ -208,6 +209,8 @@ awaitable<void> look_at_node(shared_glance all) {
     auto looking = all->around->node->look(node_patience);
     auto seen = co_await std::move(looking);
     if (!seen) co_return;
+    all->unready = unready(*seen);
+    all->knows_pauses = seen->knows_pauses;
     all->firings = std::move(seen->next_firings);
     std::sort(all->firings.begin(), all->firings.end(), [](const auto& a, const auto& b) {
         return std::tie(a.second, a.first) < std::tie(b.second, b.first);
@@ -262,9 +265,11 @@ std::vector<run_record> orphans_of(const situation& now) {
 }
 
 json::object counts_of(const glance& all, std::size_t active, std::size_t orphans) {
-    std::size_t late = 0, triggers = 0, silent = 0;
-    for (const auto& one : all.jobs)
-        if (one.how.state == job_state::late) ++late;
+    std::size_t triggers = 0, silent = 0;
+    const auto in_state = [&](job_state state) {
+        return std::count_if(all.jobs.begin(), all.jobs.end(),
+                             [=](const job_reading& one) { return one.how.state == state; });
+    };
     for (const auto& [job, asked] : all.now->triggers) triggers += asked.size();
     for (const auto& one : all.now->nodes)
         if (one.age > schedule::node_silence_max) ++silent;
@@ -274,7 +279,9 @@ json::object counts_of(const glance& all, std::size_t active, std::size_t orphan
     made["waiters"] = all.waiters;
     made["jobs"] = all.jobs.size();
     made["jobs_paused"] = all.now->pauses.size();
-    made["jobs_late"] = late;
+    made["jobs_late"] = in_state(job_state::late);
+    made["jobs_blocked"] = in_state(job_state::blocked);
+    made["jobs_failing"] = in_state(job_state::failing);
     made["nodes_live"] = all.now->nodes.size() - silent;
     made["nodes_silent"] = silent;
     made["runs_active"] = active;
@@ -292,6 +299,8 @@ json::array attention_in(const glance& all, const std::vector<run_record>& activ
     facts.store = all.around->store_shown;
     facts.store_trouble = all.store_trouble;
     facts.journal_trouble = all.journal_trouble;
+    facts.node = all.around->node_name;
+    facts.knows_pauses = all.knows_pauses;
     facts.has_journal = all.around->records != nullptr;
     facts.nodes = all.now->nodes;
     for (const auto& one : all.jobs) {
@@ -325,6 +334,7 @@ json::object document_of(const glance& all) {
     made["as_of"] = documents::time_text(all.now->now);
     made["node"] = around.node_name;
     made["version"] = around.version;
+    made["unready"] = all.unready;
     made["store"] = {
         {"engine", around.engine}, {"url", around.store_shown}, {"up", all.store_trouble.empty()}};
     made["counts"] = counts_of(all, active.size(), orphans.size());

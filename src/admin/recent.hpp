@@ -49,6 +49,13 @@ public:
         places_.emplace(key, std::prev(entries_.end()));
     }
 
+    // Each, the longest idle first.
+    template <class Visitor>
+    void visit(instant now, Visitor look) {
+        drop_idle(now);
+        for (const auto& one : entries_) look(one.value);
+    }
+
     bool erase(const std::string& key) {
         const auto found = places_.find(key);
         if (found == places_.end()) return false;
@@ -57,6 +64,7 @@ public:
         return true;
     }
 
+    // Asked of each, the longest idle first.
     template <class Predicate>
     void erase_if(Predicate is_over) {
         for (auto one = entries_.begin(); one != entries_.end();) {

@@ -111,10 +111,7 @@ awaitable<http::response> show(shared_surroundings around, shared_call asked) {
     auto reading = around->records->history(id);
     const auto history = co_await std::move(reading);
     if (history.has_error()) co_return problem_of(history.error());
-    auto document = documents::json_of(**run);
-    json::array events;
-    for (const auto& one : *history) events.push_back(documents::json_of(one));
-    document["history"] = std::move(events);
+    auto document = documents::json_of(**run, *history);
     document["as_of"] = now_text();
     co_return tagged_response(*asked, document, {"as_of"});
 }
@@ -211,10 +208,21 @@ http::response cancelled(const std::string& id, const std::string& job, bool wit
     return json_response(202, document);
 }
 
+std::optional<http::response> reason_fault(std::string_view reason) {
+    if (reason.size() > reason_bytes_max)
+        return problem(400, "reason has " + std::to_string(reason.size()) + " bytes; at most " +
+                                std::to_string(reason_bytes_max) + " are kept");
+    if (base::printable(reason) != reason)
+        return problem(400, "reason has a control character: write it as one line");
+    return std::nullopt;
+}
+
 awaitable<http::response> cancel(shared_surroundings around, shared_call asked) {
     if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
-    const body_reader body{*asked->request, {}};
+    body_reader body{*asked->request, {"reason"}};
+    const auto reason = body.text("reason").value_or("");
     if (body.fault()) co_return *body.fault();
+    if (auto fault = reason_fault(reason)) co_return std::move(*fault);
     const auto id = asked->path.at("id");
     auto asking = asked_for(around, id);
     const auto waiting = co_await std::move(asking);
@@ -225,7 +233,8 @@ awaitable<http::response> cancel(shared_surroundings around, shared_call asked) 
         const auto removed = co_await std::move(removing);
         if (removed.has_error()) co_return problem_of(removed.error());
         if (*removed) {
-            auto telling = audit(around, asked->who.name, "run.cancel", id, job);
+            auto telling = audit(around, asked->who.name, "run.cancel", id,
+                                 documents::cancel_words(job, reason));
             co_await std::move(telling);
             co_return cancelled(id, job, true);
         }
@@ -238,7 +247,8 @@ awaitable<http::response> cancel(shared_surroundings around, shared_call asked) 
         auto refused = co_await std::move(refusing);
         co_return refused;
     }
-    auto requesting = around->records->request_cancel(id, asked->who.name);
+    auto words = documents::cancel_words(asked->who.name, reason);
+    auto requesting = around->records->request_cancel(id, std::move(words));
     const auto told = co_await std::move(requesting);
     if (told.has_error()) co_return problem_of(told.error());
     if (!*told) {
@@ -252,7 +262,8 @@ awaitable<http::response> cancel(shared_surroundings around, shared_call asked) 
             409, "run " + quoted(id) + " is over already: " + std::string{name_of(row.status)},
             std::move(more));
     }
-    auto telling = audit(around, asked->who.name, "run.cancel", id, (*run)->job);
+    auto telling = audit(around, asked->who.name, "run.cancel", id,
+                         documents::cancel_words((*run)->job, reason));
     co_await std::move(telling);
     co_return cancelled(id, (*run)->job, false);
 }

@@ -131,6 +131,21 @@ TEST(RunRoutes, ARunIsShownWithItsHistory) {
     const auto history = json_in(shown).at("history").as_array();
     for (const auto& one : history) kinds.emplace_back(one.at("kind").as_string());
     EXPECT_THAT(kinds, ElementsAre("begun", "completed"));
+    EXPECT_EQ(text_in(shown, "asked_by"), "");
+    EXPECT_EQ(text_in(shown, "cancelled_by"), "");
+}
+
+TEST(RunRoutes, ARunSaysWhoAskedForItsEndAndWhy) {
+    run_world world;
+    world.begin_run("1");
+    const auto refused = world.ask({"POST", "/api/v1/runs/1/cancel", R"({"reason": 7})"});
+    EXPECT_EQ(refused.status, 400u);
+    EXPECT_EQ(world.ask({"POST", "/api/v1/runs/1/cancel", R"({"reason":"wrong input"})"}).status,
+              202u);
+    const auto shown = world.ask({"GET", "/api/v1/runs/1"});
+    EXPECT_EQ(text_in(shown, "cancelled_by"), "alice");
+    EXPECT_EQ(text_in(shown, "cancel_reason"), "wrong input");
+    EXPECT_THAT(world.audited(), ElementsAre("alice run.cancel 1 report: wrong input"));
 }
 
 TEST(RunRoutes, ARunThatHasNotBegunIsToldFromOneThatNobodyKnows) {
@@ -444,6 +459,21 @@ TEST(RunRoutes, ARunThatGoesOnIsToldToEnd) {
     const auto board = world.journal([](pawl::journal& records) { return records.read_board(); });
     EXPECT_THAT(board.cancels, ElementsAre("1"));
     EXPECT_THAT(world.audited(), ElementsAre("alice run.cancel 1 report"));
+}
+
+TEST(RunRoutes, WhoCancelledARunAndWhyStandsInItsHistoryAndInTheAudit) {
+    run_world world;
+    world.begin_run("1");
+    const auto answer =
+        world.ask({"POST", "/api/v1/runs/1/cancel", R"({"reason": "the disk is full"})"});
+    ASSERT_EQ(answer.status, 202u) << answer.body;
+    const auto shown = json_in(world.ask({"GET", "/api/v1/runs/1"}));
+    const auto& last = shown.at("history").as_array().back();
+    EXPECT_EQ(last.at("kind"), "cancel_requested");
+    EXPECT_EQ(last.at("text"), "alice: the disk is full");
+    EXPECT_THAT(world.audited(), ElementsAre("alice run.cancel 1 report: the disk is full"));
+    const auto refused = world.ask({"POST", "/api/v1/runs/1/cancel", R"({"reason": "one\ntwo"})"});
+    EXPECT_EQ(refused.status, 400u);
 }
 
 TEST(RunRoutes, ARunThatHasNotBegunIsWithdrawn) {

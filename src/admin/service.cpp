@@ -2,6 +2,7 @@
 
 #include "admin/claim_desk.hpp"
 #include "admin/live_routes.hpp"
+#include "admin/memory.hpp"
 #include "admin/problem.hpp"
 #include "admin/run_output.hpp"
 
@@ -9,8 +10,10 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <utility>
 
@@ -52,7 +55,9 @@ std::string address_of(const config::agent_settings& configured) {
 }
 
 service::service(service_parts made_of)
-    : parts_{std::move(made_of)}, retry_{parts_.around->core->loop().get_executor()} {
+    : parts_{std::move(made_of)},
+      retry_{parts_.around->core->loop().get_executor()},
+      next_head_{parts_.around->core->loop().get_executor()} {
     gatekeeper::parts gate;
     gate.loop = &parts_.around->core->loop();
     gate.users = parts_.users;
@@ -62,10 +67,8 @@ service::service(service_parts made_of)
     gate.show_link = parts_.show_link;
     gate.audit = [around = parts_.around](std::string actor, std::string action,
                                           std::string detail) {
-        boost::asio::co_spawn(around->core->loop().get_executor(),
-                              audit(around, std::move(actor), std::move(action), around->node_name,
-                                    std::move(detail)),
-                              boost::asio::detached);
+        audit_often(around, std::move(actor), std::move(action), around->node_name,
+                    std::move(detail));
     };
     gate_ = std::make_shared<gatekeeper>(std::move(gate));
     api::parts made;
@@ -75,6 +78,8 @@ service::service(service_parts made_of)
         parts_.configured.metrics == config::metrics_access::open ? access::open : access::viewer;
     made.secure = parts_.configured.tls.has_value();
     made.page = parts_.page;
+    made.hosts = parts_.configured.hosts;
+    made.hosts.push_back(parts_.configured.listen.host);
     // A request may outlive the server.
     made.counted = [home = home_] {
         const auto living = home->lock();
@@ -117,7 +122,7 @@ void service::listening(std::uint16_t port) {
     say(tone::info, "listening on " + where);
     gate_->set_origin(where);
     // Users may have come, or gone, while the port was somebody else's.
-    if (!gate_->has_users() && parts_.show_link) parts_.show_link(gate_->login_link());
+    gate_->show_login_link();
 }
 
 result<void> service::listen_once() {
@@ -152,6 +157,9 @@ async<void> service::start(std::shared_ptr<service> self) {
                               boost::asio::detached);
     }
     me.parts_.around->instruments->start_sampling(me.parts_.around->core->loop());
+    if (me.parts_.around->records)
+        boost::asio::co_spawn(me.parts_.around->core->loop().get_executor(), note_audit_head(self),
+                              boost::asio::detached);
     co_return boost::system::in_place_value;
 }
 
@@ -166,9 +174,30 @@ awaitable<void> service::keep_trying(std::shared_ptr<service> self) {
     }
 }
 
+// A journal that does not answer is told elsewhere.
+awaitable<void> service::note_audit_head(std::shared_ptr<service> self) {
+    auto& me = *self;
+    std::uint64_t noted = 0;
+    while (!me.ended_) {
+        auto reading = me.parts_.around->records->list_audit(0, 1);
+        const auto newest = co_await std::move(reading);
+        if (newest.has_value() && !newest->empty() && newest->front().sequence != noted) {
+            noted = newest->front().sequence;
+            me.say(tone::info, "audit head noted sequence=" + std::to_string(noted) +
+                                   " hash=" + newest->front().hash);
+        }
+        if (me.ended_) co_return;
+        me.next_head_.expires_after(audit_head_interval);
+        boost::system::error_code cancelled;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
+        co_await me.next_head_.async_wait(token);
+    }
+}
+
 awaitable<bool> service::stop(std::shared_ptr<service> self) {
     self->ended_ = true;
     self->retry_.cancel();
+    self->next_head_.cancel();
     if (self->server_) {
         auto stopping = self->server_->stop(stop_patience);
         co_await std::move(stopping);
@@ -198,6 +227,47 @@ awaitable<bool> audit(shared_surroundings around, std::string actor, std::string
     if (around->say)
         around->say(tone::error, told + " was not audited: " + appended.error().detail);
     co_return false;
+}
+
+namespace {
+
+void append_soon(const shared_surroundings& around, std::string actor, std::string action,
+                 std::string target, std::string detail) {
+    boost::asio::co_spawn(
+        around->core->loop().get_executor(),
+        audit(around, std::move(actor), std::move(action), std::move(target), std::move(detail)),
+        boost::asio::detached);
+}
+
+// Until nothing is only counted.
+awaitable<void> tell_left_out(shared_surroundings around) {
+    auto& meter = around->remembered->often;
+    boost::asio::steady_timer timer{around->core->loop().get_executor()};
+    for (auto end = meter.next_end(); end; end = meter.next_end()) {
+        timer.expires_after(std::max(*end - lease_clock::now(), instant::duration{0}));
+        boost::system::error_code cancelled;
+        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
+        co_await timer.async_wait(token);
+        for (auto& one : meter.take_over(lease_clock::now())) {
+            const auto detail =
+                "and " + std::to_string(one.count) + " more within a minute, which are not listed";
+            append_soon(around, std::move(one.actor), std::move(one.action), "", detail);
+        }
+    }
+    around->remembered->tells_left_out = false;
+}
+
+}  // namespace
+
+void audit_often(const shared_surroundings& around, std::string actor, std::string action,
+                 std::string target, std::string detail) {
+    auto& kept = *around->remembered;
+    if (kept.often.admit(actor, action, lease_clock::now()))
+        return append_soon(around, std::move(actor), std::move(action), std::move(target),
+                           std::move(detail));
+    if (std::exchange(kept.tells_left_out, true)) return;
+    boost::asio::co_spawn(around->core->loop().get_executor(), tell_left_out(around),
+                          boost::asio::detached);
 }
 
 }  // namespace pawl::admin

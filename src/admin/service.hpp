@@ -11,6 +11,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ namespace pawl::admin {
 // A port that somebody else has, such as the agent that this one replaces, is asked for again.
 constexpr millis listen_retry{1'000};
 constexpr millis stop_patience{2'000};
+constexpr millis audit_head_interval = std::chrono::minutes{10};
 
 struct service_parts {
     shared_surroundings around{};
@@ -29,7 +31,8 @@ struct service_parts {
     std::vector<config::user_settings> users{};
     std::vector<agent::inherited_socket> sockets{};  // listened on instead, where there are any
     std::function<http::response(const http::request&)> page{};
-    std::function<void(std::string_view link)> show_link{};  // a login link, for people
+    // A login link, for people, and what more can be made with; never for a log.
+    std::function<void(const login_key& key, std::string_view link)> show_link{};
 };
 
 // On the loop of its surroundings only, but for replace_users.
@@ -50,6 +53,8 @@ private:
     result<void> listen_once();
     void listening(std::uint16_t port);
     static boost::asio::awaitable<void> keep_trying(std::shared_ptr<service> self);
+    // Logs the head of the audit, by which it is found later that entries were cut off.
+    static boost::asio::awaitable<void> note_audit_head(std::shared_ptr<service> self);
     std::string url(std::uint16_t port) const;
     void say(schedule::tone how, std::string_view line) const;
 
@@ -62,6 +67,7 @@ private:
     // State
     std::unique_ptr<http::server> server_;
     boost::asio::steady_timer retry_;
+    boost::asio::steady_timer next_head_;
     bool ended_ = false;
 };
 

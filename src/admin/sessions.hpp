@@ -15,7 +15,9 @@
 namespace pawl::admin {
 
 struct session_rules {
-    std::size_t most = 1'000;  // beyond it the longest idle ends
+    // Beyond either the longest idle ends: of the same user, or of the user with the most.
+    std::size_t most = 1'000;
+    std::size_t most_of_user = 20;
     millis idle_max = std::chrono::minutes{30};
     millis age_max = std::chrono::hours{12};  // however often it is used
 };
@@ -48,6 +50,8 @@ public:
     std::size_t size() const noexcept { return open_.size(); }
 
 private:
+    void make_room(const std::string& user, instant now);
+
     session_rules rules_;
     recent<session> open_;
 };

@@ -57,10 +57,12 @@ TEST(Sessions, TellTheSoonerOfTheirEnds) {
     EXPECT_EQ(all.end_of(one, start + 11h + 40min), start + 12h);
 }
 
+std::string user_of(int i) { return "user " + std::to_string(i); }
+
 TEST(Sessions, TheLongestIdleOfAThousandMakesWay) {
     sessions all;
     for (int i = 0; i < 1'000; ++i)
-        all.open(std::to_string(i), of("a"), start + std::chrono::milliseconds{i});
+        all.open(std::to_string(i), of(user_of(i)), start + std::chrono::milliseconds{i});
     EXPECT_NE(all.use("0", start + 2s), nullptr);
     all.open("new", of("b"), start + 3s);
     EXPECT_EQ(all.size(), 1'000u);
@@ -68,6 +70,31 @@ TEST(Sessions, TheLongestIdleOfAThousandMakesWay) {
     EXPECT_NE(all.use("0", start + 3s), nullptr);
     EXPECT_NE(all.use("2", start + 3s), nullptr);
     EXPECT_NE(all.use("new", start + 3s), nullptr);
+}
+
+// Goal: a viewer who logs in for ever ends nobody's session but his own. At 7a8108b his 1,001st
+// ended the admin's.
+TEST(Sessions, WhoeverLogsInTooOftenEndsHisOwn) {
+    sessions all;
+    all.open("admin", of("root"), start);
+    for (int i = 0; i < 1'500; ++i)
+        all.open(std::to_string(i), of("vera"), start + 1s + std::chrono::milliseconds{i});
+    EXPECT_EQ(all.size(), 21u);
+    EXPECT_NE(all.use("admin", start + 3s), nullptr);
+    EXPECT_EQ(all.use("1479", start + 3s), nullptr);
+    EXPECT_NE(all.use("1480", start + 3s), nullptr);
+    EXPECT_NE(all.use("1499", start + 3s), nullptr);
+}
+
+// Many users with many sessions each do not push out one with one.
+TEST(Sessions, WhereThereAreTooManyOneOfTheUserWithTheMostMakesWay) {
+    sessions all;
+    all.open("admin", of("root"), start);
+    for (int i = 0; i < 2'000; ++i)
+        all.open(std::to_string(i), of(user_of(i % 100)), start + std::chrono::milliseconds{i});
+    EXPECT_EQ(all.size(), 1'000u);
+    EXPECT_NE(all.use("admin", start + 3s), nullptr);
+    EXPECT_NE(all.use("1999", start + 3s), nullptr);
 }
 
 TEST(Sessions, EndWhenTheyAreClosed) {

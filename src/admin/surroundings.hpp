@@ -29,12 +29,16 @@ namespace pawl::admin {
 // The agent, as it stands at one moment.
 struct node_state {
     bool ready = false;
+    bool knows_pauses = true;  // until it does, no schedule fires
     bool draining = false;
     std::size_t running = 0;
     std::size_t running_max = 0;
     std::size_t jobs = 0;
     std::vector<std::pair<std::string, std::int64_t>> next_firings;  // Unix milliseconds
 };
+
+// Why the node takes no runs; empty when it does, as far as the node itself knows.
+std::string unready(const node_state& seen);
 
 // The agent that serves the API. May be asked from any executor; answers there.
 class node_view {
@@ -69,5 +73,10 @@ using shared_surroundings = std::shared_ptr<const surroundings>;
 // fails is told in the log. False then.
 boost::asio::awaitable<bool> audit(shared_surroundings around, std::string actor,
                                    std::string action, std::string target, std::string detail);
+
+// Appends what may be done over and over: of each user and action so many a minute, and how many
+// more there were when the minute is over. Waits for nothing. On the loop.
+void audit_often(const shared_surroundings& around, std::string actor, std::string action,
+                 std::string target, std::string detail);
 
 }  // namespace pawl::admin

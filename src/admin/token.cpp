@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::string_view form_prefix = "pawl.";
 constexpr std::size_t secret_bytes = 32;
-constexpr std::size_t secret_letters = 43;
 constexpr std::size_t salt_bytes = 16;
 constexpr std::size_t hash_bytes = 32;
 
@@ -31,6 +30,15 @@ std::string random_bytes(std::size_t count) {
     base::ensure(
         RAND_bytes(reinterpret_cast<unsigned char*>(bytes.data()), static_cast<int>(count)) == 1);
     return bytes;
+}
+
+std::string hmac_of(std::string_view key, std::string_view text) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
+    unsigned int size = 0;
+    base::ensure(HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+                      reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+                      bytes.data(), &size) != nullptr);
+    return {reinterpret_cast<const char*>(bytes.data()), size};
 }
 
 std::string base64url(std::string_view bytes) {
@@ -114,16 +122,13 @@ bool is_same_secret(std::string_view left, std::string_view right) noexcept {
            CRYPTO_memcmp(left.data(), right.data(), left.size()) == 0;
 }
 
+std::string keyed_digest(std::string_view key, std::string_view text) {
+    return base64url(hmac_of(key, text));
+}
+
 digester::digester() : key_{random_bytes(secret_bytes)} {}
 
-std::string digester::of(std::string_view secret) const {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-    unsigned int size = 0;
-    base::ensure(HMAC(EVP_sha256(), key_.data(), static_cast<int>(key_.size()),
-                      reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
-                      bytes.data(), &size) != nullptr);
-    return {reinterpret_cast<const char*>(bytes.data()), size};
-}
+std::string digester::of(std::string_view secret) const { return hmac_of(key_, secret); }
 
 std::string digester::of(std::string_view name, std::string_view secret) const {
     return of(std::to_string(name.size()) + ":" + std::string{name} + std::string{secret});

@@ -26,7 +26,10 @@ struct hash_costs {
 };
 
 // 256 random bits as 43 letters of base64url. Aborts without entropy.
+constexpr std::size_t secret_letters = 43;
 std::string fresh_secret();
+// HMAC-SHA-256 of the text in base64url.
+std::string keyed_digest(std::string_view key, std::string_view text);
 
 // pawl.NAME.SECRET, the name in base64url.
 std::string fresh_token(std::string_view name);

@@ -24,6 +24,9 @@ namespace {
 // them must not keep others from logging in under that name.
 bool is_guessable(const credential& shown) { return !name_in_token(shown.token).has_value(); }
 
+// The one subject of guesses that name nobody.
+constexpr std::string_view everybody = "";
+
 // One hash, off the loop.
 struct hash_trial {
     std::shared_ptr<const credential> shown;
@@ -67,7 +70,8 @@ verifier::verifier(net::loop& where, std::vector<config::user_settings> users, v
       right_{rules.remembered_max, rules.remembered_for},
       wrong_{rules.remembered_max, rules.remembered_for},
       addresses_{rules.addresses},
-      names_{rules.names} {
+      names_{rules.names},
+      nameless_{rules.nameless} {
     replace_users(std::move(users));
 }
 
@@ -187,7 +191,9 @@ awaitable<void> verifier::work(std::shared_ptr<verifier> me) {
 
 std::optional<judgement> verifier::throttled(const check& one, instant now) const {
     auto wait = addresses_.wait_of(one.shown->peer, now);
-    if (!one.shown->name.empty() && is_guessable(*one.shown))
+    if (one.shown->name.empty())
+        wait = std::max(wait, nameless_.wait_of(everybody, now));
+    else if (is_guessable(*one.shown))
         wait = std::max(wait, names_.wait_of(one.shown->name, now));
     if (wait.count() == 0) return std::nullopt;
     judgement refused;
@@ -248,6 +254,7 @@ void verifier::settle(check& one, judgement found, instant now) {
     } else if (found.is == judgement::kind::wrong) {
         addresses_.add_failure(one.shown->peer, now);
         if (by_name) names_.add_failure(one.shown->name, now);
+        if (one.shown->name.empty()) nameless_.add_failure(everybody, now);
         if (one.generation == generation_) {
             judgement known = found;
             known.fresh = false;

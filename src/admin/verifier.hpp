@@ -38,6 +38,8 @@ struct verifier_rules {
     std::size_t nameless_users_max = 32;
     throttle_rules addresses{.free_tries = 10, .wait_max = millis{300'000}};
     throttle_rules names{.free_tries = 5, .wait_max = millis{60'000}};
+    // Guesses that name nobody are guesses at everybody: all of them together are one name.
+    throttle_rules nameless{.free_tries = 10, .wait_max = millis{60'000}};
 };
 
 // What somebody shows, and from where.
@@ -104,6 +106,7 @@ private:
     recent<judgement> wrong_;
     throttle addresses_;
     throttle names_;
+    throttle nameless_;
 };
 
 }  // namespace pawl::admin

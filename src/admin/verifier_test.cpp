@@ -259,6 +259,23 @@ TEST_F(Verifier, GuessesOfAPasswordAreThrottledWhereverTheyComeFrom) {
     EXPECT_EQ(judge(shown("bob", "b-password", "192.0.2.99")).is, kind::right);
 }
 
+// Goal: a guess that names nobody is tried against everybody, and has a limit wherever it comes
+// from. At 7a8108b all of them were tried. Whoever says his name is not held up by it.
+TEST_F(Verifier, GuessesWithoutANameAreThrottledWhereverTheyComeFrom) {
+    with({user("alice", "a-password"), user("bob", "b-password"), user("carol", alices)});
+    ASSERT_EQ(judge(shown("", "b-password")).is, kind::right);
+    int wrong = 0;
+    for (int i = 0; i < 100; ++i)
+        wrong +=
+            judge(shown("", std::to_string(i), "192.0.2." + std::to_string(i))).is == kind::wrong
+                ? 1
+                : 0;
+    EXPECT_EQ(wrong, 11);
+    EXPECT_EQ(judge(shown("", "a-password", "192.0.2.199")).is, kind::throttled);
+    EXPECT_EQ(judge(shown("alice", "a-password", "192.0.2.199")).is, kind::right);
+    EXPECT_EQ(judge(shown("", "b-password", "192.0.2.199")).is, kind::right) << "it is remembered";
+}
+
 // Which names there are is not told by which of them are throttled.
 TEST_F(Verifier, ANameThatNobodyHasIsThrottledAlike) {
     with({user("alice", "a-password")});

@@ -118,15 +118,14 @@ field<T> text_field(std::string name, std::string T::* member, std::string fallb
 
 // A table within a table, which changes only what it names.
 template <class T, class Inner>
-field<T> table_field(std::string name, Inner T::* member, std::string_view section,
-                     const field_list<Inner>& inner) {
-    const auto read = [member, section, &inner](const value_reader& reader, const toml::node& value,
-                                                T& into) {
+field<T> table_field(std::string name, Inner T::* member, const field_list<Inner>& inner) {
+    const auto read = [member, &inner](const value_reader& reader, const toml::node& value,
+                                       T& into) {
         const auto* table = value.as_table();
         if (table == nullptr)
             reader.add_wrong_type(value, "a table, such as { " + inner[0].name + " = … }");
         else
-            read_table(reader.scope(), *table, reader.key() + ".", section, inner, into.*member);
+            read_table(reader.scope(), *table, reader.key() + ".", inner, into.*member);
     };
     return {std::move(name), "table", "", "", read, same_member(member)};
 }

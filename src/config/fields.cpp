@@ -76,7 +76,7 @@ field<agent_settings> tls_field() {
             return;
         }
         tls_files files;
-        read_table(reader.scope(), *table, "tls.", "[agent]", tls_fields(), files);
+        read_table(reader.scope(), *table, "tls.", tls_fields(), files);
         for (const char* needed : {"cert", "key"})
             if (!table->contains(needed))
                 reader.add_fault(value, std::string{"lacks "} + needed +
@@ -84,6 +84,26 @@ field<agent_settings> tls_field() {
         into.tls = std::move(files);
     };
     return {"tls", "table", "", "", read, same_member(&agent_settings::tls)};
+}
+
+field<agent_settings> hosts_field() {
+    return make_field(
+        "hosts", &agent_settings::hosts, "array of texts", "[]", "names without a port",
+        [](const value_reader& reader,
+           const toml::node& value) -> std::optional<std::vector<std::string>> {
+            const auto* found = value.as_array();
+            if (found == nullptr) {
+                reader.add_wrong_type(value, "an array of texts, such as [\"pawl.example.com\"]");
+                return std::nullopt;
+            }
+            std::vector<std::string> all;
+            for (const toml::node& one : *found) {
+                auto host = reader.text(one, host_fault);
+                if (!host) return std::nullopt;
+                all.push_back(std::move(*host));
+            }
+            return all;
+        });
 }
 
 field<job_settings> schedule_field() {
@@ -143,6 +163,14 @@ field<job_settings> command_field() {
                       });
 }
 
+field<job_settings> arguments_field() {
+    return make_field("arguments", &job_settings::arguments, "boolean or array of texts", "false",
+                      "true, or patterns with `*`, `?` and `[…]` as in a shell",
+                      [](const value_reader& reader, const toml::node& value) {
+                          return reader.argument_rule(value);
+                      });
+}
+
 field<job_settings> umask_field() {
     return make_field("umask", &job_settings::umask, "text", "", "\"000\" to \"777\"",
                       [](const value_reader& reader, const toml::node& value) {
@@ -174,6 +202,7 @@ const field_list<agent_settings>& agent_fields() {
         integer_field("max_concurrent_runs", &a::max_concurrent_runs, "8", 1, concurrent_runs_max),
         duration_field("shutdown_grace", &a::shutdown_grace, "\"30s\"", millis{0}, wait_max),
         tls_field(),
+        hosts_field(),
     };
     return all;
 }
@@ -182,7 +211,7 @@ const field_list<user_settings>& user_fields() {
     using u = user_settings;
     static const field_list<u> all{
         text_field("name", &u::name, "required", "1 to 64 bytes", user_name_fault),
-        choice_field("role", &u::role, "required", {"viewer", "operator", "admin"}),
+        choice_field("role", &u::role, "required", {"viewer", "client", "operator", "admin"}),
         text_field("token_hash", &u::token_hash, "required", "what `pawl token new` prints",
                    token_hash_fault),
     };
@@ -205,22 +234,24 @@ const field_list<job_settings>& job_fields() {
         duration_field("misfire_window", &j::misfire_window, "\"1h\"", millis{0}, timeout_max),
         choice_field("overlap", &j::overlap, "\"skip\"", {"skip", "queue"}),
         command_field(),
+        arguments_field(),
         env_field(),
         env_file_field(),
         boolean_field("clean_environment", &j::clean_environment, "false"),
+        boolean_field("store_access", &j::store_access, "false"),
         text_field("working_directory", &j::working_directory, "", "an absolute path",
                    absolute_path_fault),
         text_field("user", &j::user, "", "a name, or a number", account_fault),
         text_field("group", &j::group, "", "a name, or a number", account_fault),
         umask_field(),
         integer_field("nice", &j::nice, "", -20, 19),
-        table_field("limits", &j::limits, "[[job]]", limit_fields()),
+        table_field("limits", &j::limits, limit_fields()),
         duration_field("soft_timeout", &j::soft_timeout, "\"0s\"", millis{0}, timeout_max),
         duration_field("timeout", &j::timeout, "\"0s\"", millis{0}, timeout_max),
         duration_field("grace", &j::grace, "\"10s\"", millis{0}, wait_max),
         size_field("output_limit", &j::output_limit, "\"1MiB\"", output_bytes_max),
         integer_field("keep_runs", &j::keep_runs, "1000", 1, runs_kept_max),
-        table_field("retries", &j::retries, "[[job]]", retry_fields()),
+        table_field("retries", &j::retries, retry_fields()),
         duration_field("ttl", &j::ttl, "\"30s\"", job_ttl_min, ttl_max),
         duration_field("at_least", &j::at_least, "\"0s\"", millis{0}, ttl_max),
         boolean_field("hold", &j::hold, "false"),
@@ -266,9 +297,9 @@ std::vector<key_reference> known_keys() {
 }
 
 void add_unknown_key(const reading_scope& scope, const toml::key& key, const std::string& prefix,
-                     std::string_view section, const std::vector<std::string_view>& names) {
-    std::string what =
-        "unknown key " + quoted(prefix + std::string{key.str()}) + " in " + std::string{section};
+                     const std::vector<std::string_view>& names) {
+    std::string what = "unknown key " + quoted(prefix + std::string{key.str()}) + " in " +
+                       std::string{scope.section};
     const auto is_ours = [&](std::string_view name) {
         return std::find(names.begin(), names.end(), name) != names.end();
     };

@@ -48,19 +48,19 @@ std::vector<key_reference> known_keys();
 // A key that is in none of `names`, told with the nearest, with what others call it, or with the
 // section it belongs to.
 void add_unknown_key(const reading_scope& scope, const toml::key& key, const std::string& prefix,
-                     std::string_view section, const std::vector<std::string_view>& names);
+                     const std::vector<std::string_view>& names);
 
 // Reads what `fields` know, and tells what they do not. `prefix` is that of dotted names.
 template <class T>
 void read_table(const reading_scope& scope, const toml::table& table, const std::string& prefix,
-                std::string_view section, const field_list<T>& fields, T& into) {
+                const field_list<T>& fields, T& into) {
     std::vector<std::string_view> names;
     for (const auto& one : fields) names.push_back(one.name);
     for (const auto& [key, value] : table) {
         std::size_t at = 0;
         while (at < names.size() && names[at] != key.str()) ++at;
         if (at == names.size()) {
-            add_unknown_key(scope, key, prefix, section, names);
+            add_unknown_key(scope, key, prefix, names);
             continue;
         }
         scope.keys[prefix + fields[at].name] = place_of(key.source().begin);

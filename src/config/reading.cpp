@@ -74,7 +74,7 @@ public:
 
 private:
     void read_file_keys(const toml::table& root) {
-        const reading_scope scope{source_, found_, file_keys_};
+        const reading_scope scope{source_, found_, file_keys_, "the file"};
         std::vector<std::string_view> names{"agent", "user", "defaults", "job"};
         for (const auto& one : file_fields()) names.push_back(one.name);
         for (const auto& [key, value] : root) {
@@ -84,7 +84,7 @@ private:
             if (known != nullptr)
                 known->read(value_reader{scope, known->name}, value, values_);
             else if (std::find(names.begin(), names.end(), key.str()) == names.end())
-                add_unknown_key(scope, key, "", "the file", names);
+                add_unknown_key(scope, key, "", names);
         }
         if (store_.empty()) store_ = values_.store;
     }
@@ -135,8 +135,8 @@ private:
 
     void read_agent(const toml::table& root) {
         if (const auto* table = table_at(root, "agent")) {
-            const reading_scope scope{source_, found_, agent_keys_};
-            read_table(scope, *table, "", "[agent]", agent_fields(), values_.agent);
+            const reading_scope scope{source_, found_, agent_keys_, "[agent]"};
+            read_table(scope, *table, "", agent_fields(), values_.agent);
         }
         if (values_.agent.name.empty()) values_.agent.name = host_name();
     }
@@ -146,7 +146,7 @@ private:
         for (const auto* table : tables_at(root, "user", users_max)) {
             origins keys;
             user_settings user;
-            read_table({source_, found_, keys}, *table, "", "[[user]]", user_fields(), user);
+            read_table({source_, found_, keys, "[[user]]"}, *table, "", user_fields(), user);
             for (const char* needed : {"name", "role", "token_hash"})
                 if (!table->contains(needed))
                     found_.add_fault(place_of(*table), "a [[user]] has no " + std::string{needed} +
@@ -160,7 +160,7 @@ private:
     void read_defaults(const toml::table& root) {
         const auto* table = table_at(root, "defaults");
         if (table == nullptr) return;
-        read_table({source_, found_, default_keys_}, *table, "", "[[job]]", job_fields(),
+        read_table({source_, found_, default_keys_, "[defaults]"}, *table, "", job_fields(),
                    defaults_);
         if (const auto name = default_keys_.find("name"); name != default_keys_.end())
             found_.add_fault(name->second,
@@ -175,7 +175,7 @@ private:
         for (const auto* table : tables) {
             job_settings job = defaults_;
             origins keys;
-            read_table({source_, found_, keys}, *table, "", "[[job]]", job_fields(), job);
+            read_table({source_, found_, keys, "[[job]]"}, *table, "", job_fields(), job);
             const job_origins where{keys, default_keys_, place_of(*table)};
             job.at = where.is_own("name") ? where.of("name") : where.table;
             if (!where.is_own("name"))
@@ -190,6 +190,7 @@ private:
             check_is_new(seen, job.name, job.at, "job");
             check_job(job, where, found_);
             check_outage(job, where, store_, found_);
+            check_memory(job, where, store_, found_);
             read_secrets(job, where);
             values_.jobs.push_back(std::move(job));
         }

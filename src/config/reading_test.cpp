@@ -135,6 +135,8 @@ command = ["/bin/a", ""]
 description = "what it does"
 enabled = false
 clean_environment = true
+store_access = true
+arguments = ["--day=*", "full"]
 group = "staff"
 umask = "027"
 nice = -5
@@ -154,6 +156,9 @@ listen = "[::1]:0"
     const auto& job = values.jobs[0];
     EXPECT_FALSE(job.enabled);
     EXPECT_TRUE(job.clean_environment);
+    EXPECT_TRUE(job.store_access);
+    EXPECT_EQ(job.arguments.patterns, (std::vector<std::string>{"--day=*", "full"}));
+    EXPECT_FALSE(job.arguments.any);
     EXPECT_EQ(job.umask, 0027u);
     EXPECT_EQ(job.nice, -5);
     EXPECT_EQ(job.limits.open_files, 1);
@@ -192,6 +197,8 @@ TEST(Configuration, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
         {"agent = 1", "f:1:9: agent is no table; write [agent] once, on a line of its own"},
         {"store = 3", "f:1:9: store is an integer; write a text in quotes"},
         {"store = \"redis://h:x\"", "f:1:20: store is no URL of a store"},
+        {"[agent]\nhosts = \"pawl.example.com\"", "f:2:9: hosts is a text"},
+        {"[agent]\nhosts = [\"pawl.example.com:80\"]", "is no host; write a name without a port"},
         {"[agent]\nlisten = \":80\"", "f:2:11: listen has no host; write 127.0.0.1:PORT"},
         {"[agent]\nlisten = \"::1:80\"", "f:2:11: listen has an IPv6 address without brackets"},
         {"[agent]\nlisten = \"127.0.0.1:99999\"", "f:2:21: listen has no port from 0 to 65535"},
@@ -204,10 +211,14 @@ TEST(Configuration, SaysWhatIsWrongWhereAndWhatWouldBeRight) {
          "f:2:18: shutdown_grace is an integer; write a duration in quotes, such as \"30s\""},
         {"[agent]\nname = \"a b\"", "f:2:10: name has white space"},
         {"[[user]]\nname = \"a\"\nrole = \"root\"\ntoken_hash = \"$argon2id$x\"",
-         "f:3:8: role is 'root'; write \"viewer\", \"operator\" or \"admin\""},
+         "f:3:8: role is 'root'; write \"viewer\", \"client\", \"operator\" or \"admin\""},
         {"[[user]]\nname = \"a\"\nrole = \"admin\"",
          "f:1:1: a [[user]] has no token_hash; it needs name, role and token_hash"},
         {"[defaults]\nname = \"a\"", "f:2:1: name stands in [defaults]"},
+        {"[defaults]\nretires = {}",
+         "f:2:1: unknown key 'retires' in [defaults]; did you mean 'retries'?"},
+        {"[defaults]\nretries.maxx = 3",
+         "f:2:9: unknown key 'retries.maxx' in [defaults]; did you mean 'retries.max'?"},
         {"a = 1 b = 2", "f:1:7: no valid TOML: key-value pair"},
         {"a = 1; b = 2", "write each setting on a line of its own"},
         {"store = sqlite", "texts and durations stand in quotes"},
@@ -328,6 +339,21 @@ TEST(Configuration, CorrectnessDoesNotRunWithoutAStore) {
     EXPECT_FALSE(read_configuration(job, "f", "sqlite:x?safety=correctness").usable());
     EXPECT_TRUE(read_configuration("store='sqlite:x?safety=correctness'\n" + job, "f", "sqlite:y")
                     .usable());
+}
+
+// What the store has forgotten would run again.
+TEST(Configuration, AMisfireWindowDoesNotOutlastTheStoresMemory) {
+    const std::string job = "[[job]]\nname='a'\ncommand=['x']\nschedule='@daily'\nmisfire_window=";
+    EXPECT_EQ(only_fault(job + "'7d'"), "");
+    EXPECT_THAT(only_fault(job + "'8d'"),
+                AllOf(HasSubstr("f:5:1: misfire_window is 8d, but the store forgets"),
+                      HasSubstr("retention of 7d"), HasSubstr("retention=8d")));
+    EXPECT_EQ(only_fault("store='sqlite:x?retention=8d'\n" + job + "'8d'"), "");
+    EXPECT_THAT(only_fault("store='sqlite:x?retention=1h'\n" + job + "'2h'"),
+                HasSubstr("retention of 1h"));
+    // Neither looks back.
+    EXPECT_EQ(only_fault(job + "'30d'\noccurrence='off'"), "");
+    EXPECT_TRUE(read_configuration(job + "'30d'\nmisfire='skip'", "f", "").usable());
 }
 
 // A mistake in [defaults] is one mistake, however many jobs take it from there.

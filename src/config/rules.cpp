@@ -4,6 +4,8 @@
 #include "base/url.hpp"
 #include "config/texts.hpp"
 
+#include <pawl/types.hpp>
+
 namespace pawl::config {
 namespace {
 
@@ -74,6 +76,24 @@ void check_outage(const job_settings& job, const job_origins& where, std::string
     found.add_fault(where.of("on_store_down"),
                     "on_store_down = \"run\" runs without a lease, which the store's "
                     "safety=correctness forbids; write \"skip\", or take safety=efficiency");
+}
+
+void check_memory(const job_settings& job, const job_origins& where, std::string_view store,
+                  findings& found) {
+    const bool is_late_at_most_briefly =
+        job.misfire == misfire_policy::skip && job.overlap == overlap_policy::skip;
+    if (is_late_at_most_briefly || job.occurrence == occurrence_mode::off) return;
+    const auto url = base::parse_store_url(store);
+    const auto* text = url.has_value() ? url->find("retention") : nullptr;
+    const auto read = base::parse_duration(text == nullptr ? "" : *text);
+    const auto retention = read.has_value() ? *read : retention_default;
+    if (job.misfire_window <= retention) return;
+    found.add_fault(where.of("misfire_window"),
+                    "misfire_window is " + format_duration(job.misfire_window) +
+                        ", but the store forgets what has run after its retention of " +
+                        format_duration(retention) +
+                        ", and it would run again; lower it, or add retention=" +
+                        format_duration(job.misfire_window) + " to the store's URL");
 }
 
 void check_agent(const settings& values, const origins& agent_keys, findings& found) {

@@ -22,6 +22,8 @@ void check_job(const job_settings& job, const job_origins& where, findings& foun
 // `store` is the URL in effect, which may come from elsewhere than the file.
 void check_outage(const job_settings& job, const job_origins& where, std::string_view store,
                   findings& found);
+void check_memory(const job_settings& job, const job_origins& where, std::string_view store,
+                  findings& found);
 
 // The agent and its users.
 void check_agent(const settings& values, const origins& agent_keys, findings& found);

@@ -62,7 +62,7 @@ TEST(Rules, AnyMixtureOfLinesIsReadOrTold) {
             lines.push_back(key.name + " = " + value);
     std::mt19937 dice{20261121};
     std::size_t usable = 0;
-    for (int round = 0; round < 20'000; ++round) {
+    for (int round = 0; round < 40'000; ++round) {
         std::string text;
         std::uint32_t count = 0;
         for (; count < 1 + dice() % 6; ++count) text += lines[dice() % lines.size()] + "\n";

@@ -5,6 +5,7 @@
 // every value that reading.hpp returns.
 #pragma once
 
+#include "base/argument_rule.hpp"
 #include "base/url.hpp"
 #include "time/cron.hpp"
 #include "time/zone.hpp"
@@ -50,7 +51,8 @@ enum class overlap_policy { skip, queue };
 enum class occurrence_mode { at_most_once, at_least_once, off };
 // What becomes of a firing while the store cannot be reached.
 enum class outage_policy { skip, run };
-enum class user_role { viewer, operator_, admin };
+// Each may what those before it may.
+enum class user_role { viewer, client, operator_, admin };
 // Who may scrape /metrics, which name jobs and nodes.
 enum class metrics_access { open, viewer };
 
@@ -110,10 +112,12 @@ struct job_settings {
 
     // What it runs.
     std::vector<std::string> command;  // one argument or more; no NUL
+    base::argument_rule arguments;     // which ones people may add
     std::vector<variable> env;         // sorted by name
     std::string env_file;              // NAME=value lines, read with the configuration
     std::vector<variable> secrets;     // what env_file says; beats env; never shown, never logged
     bool clean_environment = false;    // only env, env_file and the variables PAWL_…
+    bool store_access = false;         // it is told the URLs of store and journal, without secrets
     std::string working_directory;     // empty: the agent's own
     std::string user;                  // empty: the agent's own
     std::string group;                 // empty: the user's own
@@ -159,6 +163,9 @@ struct agent_settings {
     millis shutdown_grace{30'000};             // for runs to finish; 0 to 24 h
     metrics_access metrics = metrics_access::open;
     std::optional<tls_files> tls{};  // nothing: plain HTTP
+    // Where `listen` is this machine only: names by which requests reach it besides, as through a
+    // proxy.
+    std::vector<std::string> hosts{};
 
     bool operator==(const agent_settings&) const = default;
 };

@@ -1,6 +1,6 @@
 #include "config/texts.hpp"
 
-#include "base/text.hpp"
+#include "base/terminal_text.hpp"
 #include "config/findings.hpp"
 #include "config/settings.hpp"
 
@@ -16,6 +16,7 @@ using maybe_fault = std::optional<base::text_fault>;
 constexpr std::size_t path_bytes_max = 4095;
 constexpr std::size_t agent_name_bytes_max = 128;
 constexpr std::size_t user_name_bytes_max = 64;
+constexpr std::size_t host_bytes_max = 253;
 constexpr std::size_t account_bytes_max = 256;
 constexpr std::size_t token_hash_bytes_max = 1024;
 constexpr std::string_view hash_prefix = "$argon2id$";
@@ -40,6 +41,12 @@ maybe_fault character_fault(std::string_view text, Predicate is_bad, std::string
     const auto bad = std::find_if(text.begin(), text.end(), is_bad);
     if (bad == text.end()) return std::nullopt;
     return base::text_fault{static_cast<std::size_t>(bad - text.begin()), std::string{what}};
+}
+
+maybe_fault unprintable_fault(std::string_view text) {
+    const auto bad = base::find_unprintable(text);
+    if (bad == std::string_view::npos) return std::nullopt;
+    return base::text_fault{bad, "has a control character; use printable text"};
 }
 
 }  // namespace
@@ -69,18 +76,21 @@ maybe_fault account_fault(std::string_view text) {
 
 maybe_fault agent_name_fault(std::string_view text) {
     if (auto bad = length_fault(text, agent_name_bytes_max)) return bad;
-    return character_fault(text, is_blank, "has white space; write it as one word");
+    if (auto bad = character_fault(text, is_blank, "has white space; write it as one word"))
+        return bad;
+    return unprintable_fault(text);
 }
 
 maybe_fault user_name_fault(std::string_view text) {
     if (auto bad = length_fault(text, user_name_bytes_max)) return bad;
-    return character_fault(text, is_control, "has a control character; use printable text");
+    return unprintable_fault(text);
 }
 
 maybe_fault job_name_fault(std::string_view text) {
     if (auto bad = length_fault(text, job_name_bytes_max)) return bad;
     if (auto bad = character_fault(text, is_blank, "has white space; write it as one word"))
         return bad;
+    if (auto bad = unprintable_fault(text)) return bad;
     const auto is_slash = [](char c) { return c == '/'; };
     return character_fault(
         text, is_slash, "has a '/', which would make its key that of a partition; use '-' or '.'");
@@ -164,6 +174,16 @@ maybe_fault listen_fault(std::string_view text) {
     const auto read = parse_listen(text);
     if (read.has_value()) return std::nullopt;
     return read.error();
+}
+
+maybe_fault host_fault(std::string_view text) {
+    if (auto bad = length_fault(text, host_bytes_max)) return bad;
+    return character_fault(
+        text,
+        [](char c) {
+            return is_blank(c) || std::string_view{":/@?#[]"}.find(c) != std::string_view::npos;
+        },
+        "is no host; write a name without a port, such as \"pawl.example.com\"");
 }
 
 bool is_loopback(const base::endpoint& where) {

@@ -24,6 +24,7 @@ std::optional<base::text_fault> user_name_fault(std::string_view text);
 std::optional<base::text_fault> job_name_fault(std::string_view text);
 std::optional<base::text_fault> token_hash_fault(std::string_view text);  // quotes nothing
 std::optional<base::text_fault> listen_fault(std::string_view text);
+std::optional<base::text_fault> host_fault(std::string_view text);  // without a port
 
 // HOST:PORT, an IPv6 address in brackets. Port 0: any that is free.
 base::parsed<base::endpoint> parse_listen(std::string_view text);

@@ -255,6 +255,24 @@ std::optional<std::vector<std::string>> value_reader::arguments(const toml::node
     return std::nullopt;
 }
 
+std::optional<base::argument_rule> value_reader::argument_rule(const toml::node& value) const {
+    base::argument_rule rule;
+    if (const auto* all_or_none = value.as_boolean()) {
+        rule.any = all_or_none->get();
+        return rule;
+    }
+    const auto* found = value.as_array();
+    if (found == nullptr || found->size() > arguments_max) {
+        add_wrong_type(value, "true, false, or patterns such as [\"--day=*\"]");
+        return std::nullopt;
+    }
+    const auto before = scope_.found.fault_count();
+    for (const toml::node& one : *found)
+        if (auto pattern = text(one)) rule.patterns.push_back(std::move(*pattern));
+    if (scope_.found.fault_count() != before) return std::nullopt;
+    return rule;
+}
+
 std::optional<std::map<std::string, std::string>> value_reader::variables(
     const toml::node& value) const {
     const auto* found = value.as_table();

@@ -1,6 +1,7 @@
 // From one value of the file to one field: its type, its form and its bounds.
 #pragma once
 
+#include "base/argument_rule.hpp"
 #include "config/findings.hpp"
 #include "config/source_text.hpp"
 
@@ -39,6 +40,7 @@ struct reading_scope {
     const source_text& source;
     findings& found;
     origins& keys;
+    std::string_view section;  // as the file writes it, such as "[[job]]"
 };
 
 // Reads the value of one key. Each method tells the findings what is wrong, and then returns
@@ -62,6 +64,8 @@ public:
     std::optional<std::string> text(const toml::node& value) const;
     std::optional<std::string> text(const toml::node& value, const text_rule& rule) const;
     std::optional<std::vector<std::string>> arguments(const toml::node& value) const;
+    // true, false, or patterns.
+    std::optional<base::argument_rule> argument_rule(const toml::node& value) const;
     // Sorted by name.
     std::optional<std::map<std::string, std::string>> variables(const toml::node& value) const;
 

@@ -29,6 +29,7 @@ boost::asio::awaitable<bool> connection::converse() {
     about.asked = std::move(taken.made);
     about.keeps_alive = taken.keeps_alive;
     about.is_http_1_0 = taken.is_http_1_0;
+    asked_bytes_ = taken.bytes_held;
     count_held();
     begin_answering(*about.asked);
     response answered;
@@ -48,6 +49,7 @@ boost::asio::awaitable<bool> connection::converse() {
         auto answering = answer(answered, about);
         whole = co_await std::move(answering);
     }
+    asked_bytes_ = 0;
     if (!whole) co_return false;
     ++all_->counts.requests;
     if (persistence_of(about) != persistence::close) co_return true;

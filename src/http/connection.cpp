@@ -14,8 +14,8 @@ constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
 
 }  // namespace
 
-connection::connection(std::shared_ptr<connections> all, tcp::socket socket,
-                       const tcp::endpoint& peer, purpose what)
+connection::connection(std::shared_ptr<connections> all, tcp::socket socket, const origin& from,
+                       purpose what)
     : all_{std::move(all)},
       socket_{std::move(socket)},
       transport_{socket_.native_handle()},
@@ -26,7 +26,8 @@ connection::connection(std::shared_ptr<connections> all, tcp::socket socket,
                     socket_.cancel(ignored);
                 }},
       look_again_{all_->deadlines, [this] { look_at_peer(); }},
-      peer_{peer.address()},
+      peer_{from.peer.address()},
+      to_loopback_{from.to_loopback},
       purpose_{what} {
     if (peer_.is_v6() && peer_.to_v6().is_v4_mapped())
         peer_ = boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, peer_.to_v6());
@@ -60,8 +61,12 @@ void connection::wind_up() {
 // True where it is a new one.
 bool connection::enter(phase next) {
     if (phase_ == next || phase_ == phase::leaving) return false;
-    if (phase_ == phase::idle) all_->become_busy(place_);
-    if (next == phase::idle) all_->become_idle(place_);
+    if (next == phase::idle)
+        all_->become_idle(place_);
+    else if (next == phase::head)
+        all_->become_coming(place_);
+    else if (next != phase::body)
+        all_->become_busy(place_);
     phase_ = next;
     if (next == phase::leaving) all_->begin_leaving();
     return true;
@@ -157,7 +162,7 @@ boost::asio::awaitable<bool> connection::greet() {
 
 // False where the connections hold too much already.
 bool connection::count_held() {
-    const auto now = reader_ ? reader_->bytes_held() : 0;
+    const auto now = asked_bytes_ + (reader_ ? reader_->bytes_held() : 0);
     return all_->hold(std::exchange(bytes_held_, now), now);
 }
 
@@ -220,7 +225,8 @@ boost::asio::awaitable<bool> connection::receive() {
         if (got.what == transport::outcome::done) {
             if (!reader_)
                 reader_ = std::make_unique<request_reader>(request_reader::bounds{
-                    all_->bounds().header_bytes_max, all_->bounds().body_bytes_max});
+                    all_->bounds().header_bytes_max, all_->bounds().body_bytes_max,
+                    all_->bounds().header_fields_max});
             reader_->feed({scratch.data(), got.bytes});
             if (!turn_is_over(got.bytes)) co_return true;
             auto turning = give_turn();
@@ -250,6 +256,7 @@ void connection::begin_answering(request& asked) {
     asked.gone = gone_.get_token();
     asked.peer = peer_.to_string();
     asked.from_loopback = peer_.is_loopback();
+    asked.to_loopback = to_loopback_;
     asked.secure = transport_.is_secure();
     // Most handlers have answered when this is run.
     boost::asio::post(all_->executor(), [self = shared_from_this(), serial = ++serial_] {

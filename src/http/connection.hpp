@@ -37,8 +37,12 @@ public:
     using tcp = boost::asio::ip::tcp;
     // Turned away: nothing is read, and why is said.
     enum class purpose { serve, turn_away };
+    struct origin {
+        tcp::endpoint peer;
+        bool to_loopback = false;  // by a listener that only this machine reaches
+    };
 
-    connection(std::shared_ptr<connections> all, tcp::socket socket, const tcp::endpoint& peer,
+    connection(std::shared_ptr<connections> all, tcp::socket socket, const origin& from,
                purpose what);
     ~connection();
 
@@ -49,6 +53,7 @@ public:
     // The server stops: what is being answered is told, and finishes; anything else is cut.
     void wind_up();
     purpose what_for() const noexcept { return purpose_; }
+    std::uint64_t peer_group() const { return address_group(peer_); }
 
 private:
     class stream_body;
@@ -94,10 +99,12 @@ private:
     std::unique_ptr<request_reader> reader_;   // none while the connection is idle
     std::stop_source gone_{std::nostopstate};  // of the request that is being answered
     boost::asio::ip::address peer_;
+    bool to_loopback_;
     connections::place place_;
     std::size_t bytes_held_ = 0;
-    std::size_t serial_ = 0;  // of the request
-    std::size_t moved_ = 0;   // bytes of this turn
+    std::size_t asked_bytes_ = 0;  // of the request that is being answered
+    std::size_t serial_ = 0;       // of the request
+    std::size_t moved_ = 0;        // bytes of this turn
     purpose purpose_;
     phase phase_ = phase::head;
     bool late_ = false;      // the deadline has passed

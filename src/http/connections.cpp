@@ -27,6 +27,16 @@ std::size_t connections_that_fit(std::size_t wanted) {
 
 }  // namespace
 
+std::uint64_t address_group(const boost::asio::ip::address& of) {
+    if (of.is_v4()) return of.to_v4().to_uint();
+    if (of.to_v6().is_v4_mapped())
+        return boost::asio::ip::make_address_v4(boost::asio::ip::v4_mapped, of.to_v6()).to_uint();
+    const auto bytes = of.to_v6().to_bytes();
+    std::uint64_t network = 0;
+    for (std::size_t i = 0; i < sizeof network; ++i) network = network << 8 | bytes[i];
+    return network;
+}
+
 connections::connections(server_parts made_of)
     : deadlines{made_of.executor},
       parts_{std::move(made_of)},
@@ -45,16 +55,17 @@ void connections::warn(std::string_view line) const {
     if (parts_.warn) parts_.warn(line);
 }
 
-void connections::welcome(tcp::socket socket, const tcp::endpoint& peer) {
+void connections::welcome(tcp::socket socket, const tcp::endpoint& peer, bool to_loopback) {
     ++counts.accepted;
     auto purpose = connection::purpose::serve;
-    if (counts.connections >= connections_max_ && !make_way()) {
+    if (!has_room_for(address_group(peer.address()))) {
         ++counts.refused;
         // To be told it over TLS takes a handshake, which costs more than a connection.
         if (identity || turned_away_ >= turned_away_max) return;
         purpose = connection::purpose::turn_away;
     }
-    auto one = std::make_shared<connection>(shared_from_this(), std::move(socket), peer, purpose);
+    const connection::origin from{peer, to_loopback};
+    auto one = std::make_shared<connection>(shared_from_this(), std::move(socket), from, purpose);
     auto serving = connection::serve(one);
     boost::asio::co_spawn(
         parts_.executor, std::move(serving), [self = shared_from_this()](std::exception_ptr error) {
@@ -67,17 +78,40 @@ void connections::welcome(tcp::socket socket, const tcp::endpoint& peer) {
         });
 }
 
+// Whoever is one of many on its own address costs nobody else his place.
+bool connections::has_room_for(std::uint64_t group) {
+    const auto here = by_address_.find(group);
+    if (here != by_address_.end() && here->second >= parts_.bounds.connections_per_address_max)
+        return make_way_of([&](const connection& one) { return one.peer_group() == group; });
+    return counts.connections < connections_max_ || make_way();
+}
+
 bool connections::make_way() {
-    if (idle_.empty()) return false;
-    idle_.front()->cut();
-    return true;
+    return make_way_of([](const connection&) { return true; });
+}
+
+template <class Predicate>
+bool connections::make_way_of(Predicate may_go) {
+    for (auto* some : {&idle_, &coming_}) {
+        const auto found = std::find_if(some->begin(), some->end(),
+                                        [&](const connection* one) { return may_go(*one); });
+        if (found == some->end()) continue;
+        (*found)->cut();
+        return true;
+    }
+    return false;
+}
+
+void connections::move(place& where, list& to) {
+    to.splice(to.end(), *where.in, where.at);
+    where.in = &to;
 }
 
 // What is cut leaves its list, and what is told may do anything.
 std::vector<std::shared_ptr<connection>> connections::everyone() const {
     std::vector<std::shared_ptr<connection>> all;
-    for (const auto* list : {&idle_, &busy_})
-        for (auto* one : *list) all.push_back(one->shared_from_this());
+    for (const auto* some : {&idle_, &coming_, &busy_})
+        for (auto* one : *some) all.push_back(one->shared_from_this());
     return all;
 }
 
@@ -93,18 +127,23 @@ void connections::cut_all() {
 }
 
 connections::place connections::enter(connection& one) {
-    if (one.what_for() == connection::purpose::turn_away)
+    if (one.what_for() == connection::purpose::turn_away) {
         ++turned_away_;
-    else
-        ++counts.connections;
-    return busy_.insert(busy_.end(), &one);
+        return {&busy_, busy_.insert(busy_.end(), &one)};
+    }
+    ++counts.connections;
+    ++by_address_[one.peer_group()];
+    return {&coming_, coming_.insert(coming_.end(), &one)};
 }
 
 void connections::closed(const connection& one) noexcept {
-    if (one.what_for() == connection::purpose::turn_away)
+    if (one.what_for() == connection::purpose::turn_away) {
         --turned_away_;
-    else
-        --counts.connections;
+        return;
+    }
+    --counts.connections;
+    const auto here = by_address_.find(one.peer_group());
+    if (--here->second == 0) by_address_.erase(here);
 }
 
 void connections::begin_leaving() noexcept {
@@ -113,7 +152,7 @@ void connections::begin_leaving() noexcept {
 }
 
 void connections::leave(place where) noexcept {
-    busy_.erase(where);
+    where.in->erase(where.at);
     --leaving_;
     if (is_empty() && when_empty) when_empty();
 }

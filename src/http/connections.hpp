@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace pawl::http {
@@ -26,11 +27,18 @@ constexpr std::size_t descriptors_reserved = 256;
 // Beyond connections_max so many at a time are told why; the others are closed without a word.
 constexpr std::size_t turned_away_max = 64;
 
+// What counts as one address: IPv6 networks hand out 64 bits to anybody.
+std::uint64_t address_group(const boost::asio::ip::address& of);
+
 // On its executor only. Shared with its connections.
 class connections : public std::enable_shared_from_this<connections> {
 public:
     using tcp = boost::asio::ip::tcp;
-    using place = std::list<connection*>::iterator;
+    using list = std::list<connection*>;
+    struct place {
+        list* in = nullptr;
+        list::iterator at{};
+    };
 
     explicit connections(server_parts made_of);
 
@@ -41,20 +49,24 @@ public:
     void warn(std::string_view line) const;
 
     // Takes over a socket that was accepted.
-    void welcome(tcp::socket socket, const tcp::endpoint& peer);
-    // Cuts the connection that has been idle for longest. False where there is none.
+    void welcome(tcp::socket socket, const tcp::endpoint& peer, bool to_loopback);
+    // Cuts the connection that has been idle for longest, or else the one whose request has been
+    // coming for longest. False where there is none.
     bool make_way();
     // Cuts those that answer nothing, and tells the others.
     void begin_stop();
     bool is_stopping() const noexcept { return stopping_; }
     void cut_all();
     // But for those that only wait for the other side to have read all.
-    bool is_empty() const noexcept { return idle_.size() + busy_.size() == leaving_; }
+    bool is_empty() const noexcept {
+        return idle_.size() + coming_.size() + busy_.size() == leaving_;
+    }
 
-    // What a connection says of itself. It begins busy, and ends so.
+    // What a connection says of itself. It begins without a request, and ends busy.
     place enter(connection& one);
-    void become_idle(place where) { idle_.splice(idle_.end(), busy_, where); }
-    void become_busy(place where) { busy_.splice(busy_.end(), idle_, where); }
+    void become_idle(place& where) { move(where, idle_); }
+    void become_coming(place& where) { move(where, coming_); }
+    void become_busy(place& where) { move(where, busy_); }
     void begin_leaving() noexcept;
     void closed(const connection& one) noexcept;  // its socket is
     void leave(place where) noexcept;             // the last of it, when leaving
@@ -75,11 +87,17 @@ public:
 
 private:
     std::vector<std::shared_ptr<connection>> everyone() const;
+    static void move(place& where, list& to);
+    bool has_room_for(std::uint64_t group);
+    template <class Predicate>
+    bool make_way_of(Predicate may_go);
 
     server_parts parts_;
     std::size_t connections_max_;
-    std::list<connection*> idle_;  // since longest in front
-    std::list<connection*> busy_;
+    list idle_;    // since longest in front
+    list coming_;  // their requests have not come whole; the oldest in front
+    list busy_;
+    std::unordered_map<std::uint64_t, std::size_t> by_address_;
     std::size_t answering_ = 0;
     std::size_t turned_away_ = 0;
     std::size_t leaving_ = 0;

@@ -101,7 +101,9 @@ TEST(Idle, TenThousandConnectionsCostLittleAndDisturbNobody) {
     const many_descriptors many;
     const auto count = many.connections();
     RecordProperty("connections", count);
-    trial_server server{echo};
+    limits bounds;
+    bounds.connections_per_address_max = bounds.connections_max;
+    trial_server server{echo, bounds};
     const auto port = server.listen();
     // Whatever is made once is there already.
     EXPECT_EQ(raw_client{port}.ask(get("/")).status, 200U);

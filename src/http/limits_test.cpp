@@ -211,6 +211,108 @@ TEST(Limits, WhatAllConnectionsHoldOfHalfRequestsIsBounded) {
     EXPECT_EQ(later.ask(post("/", std::string(60'000, 'x'))).status, 200U);
 }
 
+// A head of a hundred short fields takes thirty times its bytes, as long as its body is awaited.
+TEST(Limits, WhatHeadsNeedInMemoryIsBoundedToo) {
+    trial_server server{echo, bounded([](limits& l) { l.held_bytes_max = 100'000; })};
+    const auto port = server.listen();
+    std::string head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n";
+    for (int i = 0; i < 98; ++i) head += "a:\r\n";
+    std::vector<raw_client> clients;
+    for (int i = 0; i < 40; ++i) {
+        clients.emplace_back(port);
+        clients.back().send(head + "\r\n");
+    }
+    server.await_counts(
+        [](const server_counts& now) { return now.accepted == 40 && now.connections < 15; });
+    EXPECT_LT(server.counts().connections, 15U);
+}
+
+// A body that waits for its answer is in memory as well as one that has come in part. While it grew
+// it may have taken twice its bytes.
+TEST(Limits, WhatRequestsNeedWhileTheyAreAnsweredIsBoundedToo) {
+    turnstile gate;
+    trial_server server{gate.as_handler(),
+                        bounded([](limits& l) { l.held_bytes_max = 1'000'000; })};
+    const auto port = server.listen();
+    const auto whole = post("/", std::string(200'000, 'x'));
+    std::vector<raw_client> clients;
+    for (int i = 0; i < 8; ++i) {
+        clients.emplace_back(port);
+        clients.back().send(whole);
+        server.await_counts([&](const server_counts& now) {
+            return now.accepted == clients.size() &&
+                   now.connections == static_cast<std::size_t>(gate.inside);
+        });
+    }
+    const auto inside = server.on_loop<int>([&] { return gate.inside; });
+    EXPECT_GE(inside, 2);
+    EXPECT_LE(inside, 4);
+    server.on_loop<bool>([&] { return gate.open(); });
+    raw_client later{port};
+    server.await_counts([&](const server_counts&) { return gate.inside == 0; });
+    later.send(whole);
+    await_inside(server, gate, 1);
+    server.on_loop<bool>([&] { return gate.open(); });
+    EXPECT_EQ(later.read_head().status, 204U);
+}
+
+limits patient(std::size_t connections, std::size_t per_address) {
+    limits bounds;
+    bounds.connections_max = connections;
+    bounds.connections_per_address_max = per_address;
+    bounds.header_wait = bounds.body_wait = millis{1'000 * seconds_at_most};
+    return bounds;
+}
+
+// Slow heads on every connection keep nobody out: nothing of them is idle.
+TEST(Limits, WhereNoConnectionIsIdleTheOldestUnfinishedRequestMakesWay) {
+    turnstile gate;
+    trial_server server{gate.as_handler(), patient(3, 1'000)};
+    const auto port = server.listen();
+    raw_client answered{port};
+    answered.send(get("/"));
+    await_inside(server, gate, 1);
+    raw_client head{port}, body{port};
+    head.send("GET / HTTP/1.1\r\nHost: ");
+    body.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc");
+    raw_client next{port};
+    next.send(get("/"));
+    await_inside(server, gate, 2);
+    raw_client another{port};
+    another.send(get("/"));
+    await_inside(server, gate, 3);
+    EXPECT_TRUE(head.is_at_end());
+    EXPECT_TRUE(body.is_at_end());
+    // Who is being answered stays.
+    raw_client too_many{port};
+    EXPECT_EQ(too_many.read_head().status, 503U);
+    server.on_loop<bool>([&] { return gate.open(); });
+    for (auto* one : {&answered, &next, &another}) EXPECT_EQ(one->read_head().status, 204U);
+    EXPECT_EQ(server.counts().refused, 1U);
+}
+
+TEST(Limits, AnAddressThatHasItsShareTakesItFromItself) {
+    turnstile gate;
+    trial_server server{gate.as_handler(), patient(1'000, 2)};
+    const auto port = server.listen();
+    raw_client elsewhere = raw_client::from("127.0.0.2", port);
+    elsewhere.send("GET / HTTP/1.1\r\nHost: ");
+    raw_client first{port}, second{port};
+    first.send(get("/"));
+    await_inside(server, gate, 1);
+    second.send("GET / HTTP/1.1\r\nHost: ");
+    raw_client third{port};
+    third.send(get("/"));
+    await_inside(server, gate, 2);
+    EXPECT_TRUE(second.is_at_end());
+    raw_client fourth{port};
+    EXPECT_EQ(fourth.read_head().status, 503U);
+    elsewhere.send("a\r\n\r\n");
+    await_inside(server, gate, 3);
+    server.on_loop<bool>([&] { return gate.open(); });
+    for (auto* one : {&elsewhere, &first, &third}) EXPECT_EQ(one->read_head().status, 204U);
+}
+
 // The descriptors of this process, as few as are in use now.
 class scarce_descriptors {
 public:

@@ -31,7 +31,8 @@ struct request {
     std::string body;
     std::string peer;  // the address of the other side, without its port
     bool from_loopback = false;
-    bool secure = false;  // over TLS
+    bool to_loopback = false;  // by a listener that only this machine reaches
+    bool secure = false;       // over TLS
     // Requested when the other side has hung up, or the server ends. From the server's thread.
     std::stop_token gone;
 

@@ -80,12 +80,24 @@ request_fault explain(const error_code& found, std::string_view head) {
     return {400, "the request is malformed: " + found.message()};
 }
 
+std::size_t memory_of(const std::string& text) { return sizeof text + text.capacity(); }
+
+// What the head of a request takes: a few bytes on the wire are a field of two strings.
+std::size_t memory_of_head(const request& made) {
+    auto bytes = sizeof made + memory_of(made.method) + memory_of(made.path) +
+                 memory_of(made.query) +
+                 (made.fields.capacity() - made.fields.size()) * sizeof(field);
+    for (const auto& one : made.fields) bytes += memory_of(one.name) + memory_of(one.value);
+    return bytes;
+}
+
 }  // namespace
 
 // Beast reads; what it finds goes straight into the request.
 class request_reader::parser final : public beast::basic_parser<true> {
 public:
-    explicit parser(const bounds& bounded) : made_{std::make_shared<request>()} {
+    explicit parser(const bounds& bounded)
+        : made_{std::make_shared<request>()}, fields_max_{bounded.fields_max} {
         header_limit(static_cast<std::uint32_t>(bounded.head_bytes_max + 4));
         body_limit(bounded.body_bytes_max);
         eager(true);
@@ -110,8 +122,8 @@ public:
 
 private:
     // Any error stops the parser; what is answered is the fault.
-    void refuse(std::string detail, error_code& error) {
-        fault_ = request_fault{400, std::move(detail)};
+    void refuse(std::string detail, error_code& error, unsigned status = 400) {
+        fault_ = request_fault{status, std::move(detail)};
         error = beast::error::bad_value;
     }
 
@@ -156,6 +168,10 @@ private:
     void on_field_impl(beast::field name, beast_text text, beast_text value,
                        error_code& error) override {
         if (body_begun_) return;
+        if (made_->fields.size() >= fields_max_)
+            return refuse(
+                "the request has more than " + std::to_string(fields_max_) + " header fields",
+                error, 431);
         if (name == beast::field::host) {
             if (++hosts_ > 1) return refuse("the request has more than one Host", error);
             if (!is_authority(text_of(value)))
@@ -189,6 +205,7 @@ private:
     void on_finish_impl(error_code&) override {}
 
     std::shared_ptr<request> made_;
+    std::size_t fields_max_;
     std::optional<std::string> authority_;
     std::optional<request_fault> fault_;
     int version_ = 0;
@@ -288,6 +305,7 @@ std::size_t request_reader::read_head(std::string_view bytes) {
         return 0;
     }
     state_ = parser_->is_done() ? state::complete : state::body;
+    head_bytes_ = sizeof(parser) + memory_of_head(parser_->made());
     chunks_.reset();
     if (parser_->chunked()) chunks_.emplace(bounds_.body_bytes_max, bounds_.head_bytes_max);
     return head.size();
@@ -331,16 +349,20 @@ bool request_reader::awaits_continue() const noexcept {
 
 request_reader::taken request_reader::take() {
     base::ensure(state_ == state::complete);
-    taken result{parser_->take(), parser_->keep_alive(), parser_->is_http_1_0()};
+    const auto bytes = bytes_of_request();
+    taken result{parser_->take(), parser_->keep_alive(), parser_->is_http_1_0(), bytes};
     parser_.reset();
     state_ = state::between;
     return result;
 }
 
 std::size_t request_reader::bytes_held() const noexcept {
-    auto held = kept_.capacity();
-    if (state_ == state::body || state_ == state::complete) held += parser_->made().body.capacity();
-    return held;
+    return kept_.capacity() + bytes_of_request();
+}
+
+std::size_t request_reader::bytes_of_request() const noexcept {
+    if (state_ != state::body && state_ != state::complete) return 0;
+    return head_bytes_ + parser_->made().body.capacity();
 }
 
 }  // namespace pawl::http

@@ -28,11 +28,13 @@ public:
     struct bounds {
         std::size_t head_bytes_max = 0;
         std::size_t body_bytes_max = 0;
+        std::size_t fields_max = 100;
     };
     struct taken {
         std::shared_ptr<request> made;
         bool keeps_alive = false;
         bool is_http_1_0 = false;
+        std::size_t bytes_held = 0;  // the memory that the request needs
     };
 
     explicit request_reader(const bounds& bounded);
@@ -63,6 +65,7 @@ private:
     std::size_t read_chunks(std::string_view bytes);
     bool scan_head(std::string_view bytes);
     bool fail(unsigned status, std::string detail);
+    std::size_t bytes_of_request() const noexcept;
 
     bounds bounds_;
     state state_ = state::between;
@@ -70,6 +73,7 @@ private:
     std::optional<chunk_reader> chunks_;  // of its body, where it comes in chunks
     std::string kept_;                    // what no parser has taken yet
     std::size_t scanned_ = 0;             // so many bytes of the head have been looked at
+    std::size_t head_bytes_ = 0;          // the memory of the head that has been read
     request_fault fault_;
 };
 

@@ -230,6 +230,33 @@ TEST(RequestReader, AHeadOfAsManyBytesAsAllowedIsTakenAndOneMoreIsNot) {
     EXPECT_EQ(fault_of("GET /" + std::string(300, 'x')).status, 431U);
 }
 
+std::string head_with_fields(std::size_t count) {
+    std::string head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n";
+    for (std::size_t i = 2; i < count; ++i) head += "a:\r\n";
+    return head + "\r\n";
+}
+
+TEST(RequestReader, AHeadOfAsManyFieldsAsAllowedIsTakenAndOneMoreIsNot) {
+    constexpr request_reader::bounds bounds{16 * 1024, 32, 100};
+    request_reader enough{bounds};
+    EXPECT_EQ(enough.feed(head_with_fields(100)), state::body);
+    request_reader more{bounds};
+    EXPECT_EQ(more.feed(head_with_fields(101)), state::faulty);
+    EXPECT_EQ(more.fault().status, 431U);
+    EXPECT_THAT(more.fault().detail, HasSubstr("more than 100 header fields"));
+}
+
+// Five bytes on the wire are a field of two strings in memory.
+TEST(RequestReader, WhatItHoldsCountsTheFieldsOfTheHead) {
+    request_reader reader{{16 * 1024, 32, 100}};
+    EXPECT_EQ(reader.feed(head_with_fields(100)), state::body);
+    EXPECT_GE(reader.bytes_held(), 100 * sizeof(field));
+    EXPECT_EQ(reader.feed("123456789"), state::complete);
+    const auto taken = reader.take();
+    EXPECT_GE(taken.bytes_held, 100 * sizeof(field) + 9);
+    EXPECT_LT(reader.bytes_held(), 1'000U);
+}
+
 TEST(RequestReader, ABodyOfAsManyBytesAsAllowedIsTakenAndOneMoreIsNot) {
     const auto sized = [](std::size_t bytes) {
         return "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(bytes) +

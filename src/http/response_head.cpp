@@ -68,6 +68,7 @@ std::string_view reason_of(unsigned status) noexcept {
         {412, "Precondition Failed"},
         {413, "Content Too Large"},
         {415, "Unsupported Media Type"},
+        {421, "Misdirected Request"},
         {422, "Unprocessable Content"},
         {428, "Precondition Required"},
         {429, "Too Many Requests"},

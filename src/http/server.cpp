@@ -80,8 +80,13 @@ bool somebody_waits(int listening) {
 
 struct listener {
     listener(const boost::asio::any_io_executor& executor, tcp::acceptor made)
-        : acceptor{std::move(made)}, pause{executor} {}
+        : acceptor{std::move(made)}, pause{executor} {
+        boost::system::error_code error;
+        const auto where = acceptor.local_endpoint(error).address();
+        on_loopback = !error && where.is_loopback();
+    }
     tcp::acceptor acceptor;
+    bool on_loopback = false;
     net::boot_timer pause;
 };
 
@@ -247,7 +252,7 @@ bool server::state::accept_some(listener& from) {
         if (error)
             ::close(accepted);
         else
-            all_->welcome(std::move(socket), peer);
+            all_->welcome(std::move(socket), peer, from.on_loopback);
     }
     return false;
 }

@@ -32,7 +32,8 @@ tls_identity other_identity() {
 // Blocks. The version and the protocols are as given; the certificate has to be of the authority.
 class tls_client {
 public:
-    explicit tls_client(std::uint16_t port, int version = 0, std::string protocols = {})
+    explicit tls_client(std::uint16_t port, int version = 0, std::string protocols = {},
+                        const char* suites = nullptr)
         : raw_{port}, context_{SSL_CTX_new(TLS_client_method())}, session_{nullptr} {
         SSL_CTX_load_verify_locations(context_, files().ca().c_str(), nullptr);
         SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
@@ -41,6 +42,9 @@ public:
             SSL_CTX_set_max_proto_version(context_, version);
             // What is too old is refused by the client as well unless it is told not to.
             SSL_CTX_set_security_level(context_, 0);
+        }
+        if (suites != nullptr) {
+            EXPECT_EQ(SSL_CTX_set_cipher_list(context_, suites), 1) << suites;
         }
         session_ = SSL_new(context_);
         if (!protocols.empty())
@@ -150,6 +154,17 @@ TEST(Tls, Version12IsSpokenAndOlderOnesAreNot) {
     EXPECT_TRUE(tls_client(port, TLS1_2_VERSION).is_connected());
     EXPECT_FALSE(tls_client(port, TLS1_1_VERSION).is_connected());
     EXPECT_EQ(server.counts().malformed, 1U);
+}
+
+// A key that leaks later opens nothing that was recorded, and nothing is encrypted unauthenticated.
+TEST(Tls, OfVersion12OnlySuitesWithForwardSecrecyAndAuthenticationAreSpoken) {
+    trial_server server{echo};
+    ASSERT_TRUE(use_tls(server, own_identity()).has_value());
+    const auto port = server.listen();
+    for (const auto* good : {"ECDHE+AESGCM", "ECDHE+CHACHA20"})
+        EXPECT_TRUE((tls_client{port, TLS1_2_VERSION, {}, good}.is_connected())) << good;
+    for (const auto* bad : {"kRSA+AESGCM", "kRSA+AES", "ECDHE+AES:!AESGCM:!AESCCM", "DHE"})
+        EXPECT_FALSE((tls_client{port, TLS1_2_VERSION, {}, bad}.is_connected())) << bad;
 }
 
 TEST(Tls, OnlyHttp11IsAgreedOn) {

@@ -113,6 +113,16 @@ public:
                          sizeof receive_buffer);
         connect(port);
     }
+    // From another address of this machine.
+    static raw_client from(const char* address, std::uint16_t port) {
+        raw_client made;
+        sockaddr_in own{};
+        own.sin_family = AF_INET;
+        ::inet_pton(AF_INET, address, &own.sin_addr);
+        EXPECT_EQ(::bind(made.descriptor_, reinterpret_cast<sockaddr*>(&own), sizeof own), 0);
+        made.connect(port);
+        return made;
+    }
     static raw_client unconnected() { return raw_client{}; }
     void connect(std::uint16_t port) {
         sockaddr_in where{};
