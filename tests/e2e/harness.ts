@@ -1,8 +1,9 @@
 // What the tests of the page share: real agents with real jobs on a store of their own, a browser that is signed in, and
 // what every page is held to. PAWL_BINARY names the command.
 import { test as base, expect, type Page } from '@playwright/test';
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,7 +12,7 @@ if (!pawlBinary) throw new Error('PAWL_BINARY is not set: it names the pawl comm
 
 const repository = join(__dirname, '../..');
 
-export type Role = 'viewer' | 'operator' | 'admin';
+export type Role = 'viewer' | 'client' | 'operator' | 'admin';
 type Value = string | number | boolean | string[] | Record<string, string | number>;
 export interface Job extends Record<string, Value | undefined> {
   name: string;
@@ -30,6 +31,8 @@ export interface AgentOptions {
   /** Another agent whose store and folder this one shares. */
   beside?: Agent;
   store?: string;
+  /** Where runs are kept; the store without it. */
+  journal?: string;
 }
 
 function toml(value: Value): string {
@@ -52,6 +55,44 @@ export async function until<T>(what: string, look: () => T | Promise<T>, boundMs
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('PAWL_') && !name.startsWith('XDG_'));
   return { ...Object.fromEntries(kept), PAWL_BINARY: pawlBinary };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A Redis of its own, which can be frozen: it keeps its connections and says nothing. */
+export class Redis {
+  private constructor(readonly url: string, private readonly process: ChildProcess) {}
+
+  static async start(): Promise<Redis> {
+    const port = await freePort();
+    const process = spawn('redis-server', ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no'], { stdio: 'ignore' });
+    await until('listening of Redis', () => new Promise<boolean>((resolve) => {
+      if (process.exitCode !== null) throw new Error(`redis-server ended with ${process.exitCode}`);
+      const socket = connect(port, '127.0.0.1', () => resolve(socket.destroy().destroyed)).once('error', () => resolve(false));
+    }));
+    return new Redis(`redis://127.0.0.1:${port}`, process);
+  }
+
+  freeze(): void {
+    this.process.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.process.kill('SIGCONT');
+  }
+
+  async end(): Promise<void> {
+    if (this.process.exitCode !== null) return;
+    const gone = new Promise((resolve) => this.process.once('exit', resolve));
+    this.process.kill('SIGKILL');
+    await gone;
+  }
 }
 
 /** A process of `pawl agent`. */
@@ -81,16 +122,14 @@ export class Agent {
     return readFileSync(this.logFile, 'utf8');
   }
 
-  /** A link that signs in as admin, once. A fresh one is printed whenever one was used, a little after that. */
+  /** A link that signs in as admin, once: a fresh one each time, while no user is configured. */
   async loginLink(): Promise<string> {
-    const link = await until('a fresh login link', () =>
-      [...this.log.slice(this.logBegin).matchAll(/^open (http\S+)$/gm)].map(([, one]) => one).filter((one) => !this.used.has(one)).at(-1));
-    this.used.add(link);
-    return link;
+    return until('a login link', () => {
+      const made = spawnSync(pawlBinary, ['agent', 'login-link', '--file', join(this.folder, `login-${this.name}`)],
+                             { env: cleanEnvironment(), encoding: 'utf8' });
+      return made.status === 0 ? made.stdout.trim() : undefined;
+    });
   }
-  private readonly used = new Set<string>();
-  // Where the log of the present process begins.
-  private logBegin = 0;
 
   /** Runs the command against the agent's store. */
   pawl(...words: string[]): string {
@@ -118,6 +157,14 @@ export class Agent {
     return { status: answer.status, body: (text ? JSON.parse(text) : undefined) as T };
   }
 
+  /** The runs that match; none while the journal is busy, so that `until` asks again. */
+  async runs<T>(query: string): Promise<T[]> {
+    const { status, body } = await this.api<{ runs: T[] }>('GET', `/runs?${query}`);
+    if (status === 503) return [];
+    if (status !== 200) throw new Error(`no runs: ${status} ${JSON.stringify(body)}`);
+    return body.runs;
+  }
+
   /** A lease that somebody outside holds, by the API. Answers with its token. */
   async lease(key: string, ttlMs: number, owner = 'a-program'): Promise<number> {
     const { status, body } = await this.api<{ fence_token: number }>('POST', '/leases', { key, owner, ttl_ms: ttlMs });
@@ -126,7 +173,9 @@ export class Agent {
   }
 
   write(jobs: Job[] = this.options.jobs ?? []): void {
-    const lines = [`store = ${toml(this.store)}`, '[agent]', `name = ${toml(this.name)}`];
+    const lines = [`store = ${toml(this.store)}`];
+    if (this.options.journal) lines.push(`journal = ${toml(this.options.journal)}`);
+    lines.push('[agent]', `name = ${toml(this.name)}`);
     const settings: Record<string, Value> = { listen: '127.0.0.1:0', ...this.options.settings };
     for (const [key, value] of Object.entries(settings)) lines.push(`${key} = ${toml(value)}`);
     for (const role of this.options.users ?? []) {
@@ -145,13 +194,13 @@ export class Agent {
   /** Again after stop() or kill(), with the same store; on the port that it had, so that an open page finds it again. */
   async begin(): Promise<void> {
     writeFileSync(this.logFile, '', { flag: 'a' });
-    const before = (this.logBegin = this.log.length);
+    const before = this.log.length;
     if (this.url) {
       const file = join(this.folder, `${this.name}.toml`);
       writeFileSync(file, readFileSync(file, 'utf8').replace(/^listen = .*$/m, `listen = ${toml(new URL(this.url).host)}`));
     }
     const child = spawn('/bin/sh', ['-c', 'exec "$0" agent --config "$1" >>"$2" 2>&1', pawlBinary, join(this.folder, `${this.name}.toml`), this.logFile], {
-      env: cleanEnvironment(), stdio: 'ignore',
+      env: { ...cleanEnvironment(), RUNTIME_DIRECTORY: this.folder }, stdio: 'ignore',
     });
     this.process = child;
     this.session = null;
@@ -242,6 +291,40 @@ export async function expectFitsNarrow(page: Page): Promise<void> {
   if (before) await page.setViewportSize(before);
 }
 
+/** The sizes at which every dialog is held to its frame, and at which its pictures are taken. */
+const dialogSizes = [{ width: 1280, height: 800 }, { width: 390, height: 844 }];
+
+/**
+ * Everything in the open dialog lies within it and within the window, without scrolling: its heading, its text and every
+ * control. A list that scrolls within itself is held to its sides, and its frame to all four.
+ */
+export async function expectDialogFits(page: Page): Promise<void> {
+  const before = page.viewportSize();
+  for (const size of dialogSizes) {
+    await page.setViewportSize(size);
+    await expect(page.getByRole('dialog')).toBeVisible();
+    const outside = () => page.evaluate(() => {
+      const dialog = document.querySelector<HTMLDialogElement>('dialog[open]')!;
+      const frame = dialog.getBoundingClientRect();
+      const [left, right] = [Math.max(0, frame.left), Math.min(innerWidth, frame.right)];
+      const [top, bottom] = [Math.max(0, frame.top), Math.min(innerHeight, frame.bottom)];
+      const found: string[] = [];
+      if (dialog.scrollWidth > dialog.clientWidth) found.push(`the dialog: ${dialog.scrollWidth} px in ${dialog.clientWidth}`);
+      for (const one of dialog.querySelectorAll<HTMLElement>('h2, h3, p, li, pre, label, blockquote, summary, a[href], button, input, select, textarea')) {
+        const box = one.getBoundingClientRect();
+        if (box.width === 0 || box.height === 0 || !one.checkVisibility()) continue;
+        const scrolls = one.parentElement!.closest('[data-scrolls]') !== null;
+        const over = [left - box.left, box.right - right, ...(scrolls ? [] : [top - box.top, box.bottom - bottom])];
+        const most = Math.round(Math.max(...over));
+        if (most > 1) found.push(`${one.tagName.toLowerCase()} '${(one.innerText || one.id || one.className).trim().slice(0, 40)}': ${most} px outside`);
+      }
+      return found;
+    });
+    await expect.poll(outside, { message: `outside the dialog at ${size.width} x ${size.height}`, timeout: 5_000 }).toEqual([]);
+  }
+  if (before) await page.setViewportSize(before);
+}
+
 /** What every row of a long table has at `selector`, from the first to the last: few of them are in the document at a time. */
 export async function everyRow(page: Page, selector: string): Promise<{ text: string; href: string }[]> {
   return page.evaluate(async (selector_) => {
@@ -270,13 +353,13 @@ export async function keepScreenshots(page: Page, name: string): Promise<void> {
   if (await page.locator('.state-line').count()) await expect(page.locator('.state-line .node-name')).toBeVisible();
   const shoot = (kind: string) =>
     page.screenshot({ path: join(repository, 'docs/screenshots', `${name}-${kind}.png`) });
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    await shoot(colorScheme);
+  for (const [size, kinds] of [[before, ['light', 'dark']], [{ width: 390, height: 844 }, ['narrow', 'narrow-dark']]] as const) {
+    if (size) await page.setViewportSize(size);
+    for (const [place, colorScheme] of (['light', 'dark'] as const).entries()) {
+      await page.emulateMedia({ colorScheme });
+      await shoot(kinds[place]);
+    }
   }
-  await page.emulateMedia({ colorScheme: 'light' });
-  await page.setViewportSize({ width: 390, height: 844 });
-  await shoot('narrow');
   await page.emulateMedia({ colorScheme: null });
   if (before) await page.setViewportSize(before);
 }

@@ -1,9 +1,9 @@
-import { Agent, expect, expectAccessible, expectFitsNarrow, keepScreenshots, live, signIn, test, until } from './harness';
+import { Agent, expect, expectAccessible, expectDialogFits, expectFitsNarrow, keepScreenshots, live, signIn, test, until } from './harness';
 
 const yearly = '0 0 1 1 *';
 const jobs = [
   { name: 'every-two-seconds', schedule: '*/2 * * * * *', script: 'echo done' },
-  { name: 'nightly-report', schedule: '30 2 * * MON-FRI', zone: 'America/New_York', script: 'echo "arguments: $*"; echo "from: $PAWL_CHECKPOINT"' },
+  { name: 'nightly-report', schedule: '30 2 * * MON-FRI', zone: 'America/New_York', arguments: ['--day', '2026-*'], script: 'echo "arguments: $*"; echo "from: $PAWL_CHECKPOINT"' },
   { name: 'oddly', schedule: '*/7 * * * *', script: 'true' },
   { name: 'refuses', schedule: yearly, script: 'echo no; exit 3' },
   { name: 'saves', schedule: yearly, script: '"$PAWL_BINARY" checkpoint "page 5"; echo "from: $PAWL_CHECKPOINT"' },
@@ -67,7 +67,7 @@ test.describe('the list of jobs', () => {
     await expect(page.getByRole('row')).toHaveCount(2);
     await expect(page).toHaveURL(/\/jobs\?q=nightly$/);
     await page.getByLabel('Filter').fill('no such job');
-    await page.getByRole('button', { name: 'Show all of them' }).click();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
     await expect(page.getByRole('row')).toHaveCount(jobs.length + 1);
   });
 
@@ -86,6 +86,86 @@ test.describe('the list of jobs', () => {
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await expect(page.getByRole('heading', { level: 1, name: 'nightly-report' })).toBeVisible();
+  });
+});
+
+test.describe('a job whose key a client beside it holds', () => {
+  test.use({ agentOptions: { jobs: [...jobs, { name: 'each-second', schedule: '* * * * * *', script: 'true' }] } });
+
+  test('is blocked, names the true holder in every skipped run, and leads to force release', async ({ agent, page }) => {
+    await until('the key is free, and taken', async () =>
+      (await agent.api('POST', '/leases', { key: 'job/each-second', owner: 'loader-7', ttl_ms: 600_000 })).status === 201);
+    const skipped = await until('a firing that gave way to it', async () => {
+      const runs = await agent.runs<{ reason: string }>('job=each-second&status=skipped');
+      return runs.find(({ reason }) => reason.includes('loader-7'));
+    });
+    expect(skipped.reason).toMatch(/^lock job\/each-second was held by local@loader-7 since 20\S+Z \(token \d+\), until 20\S+Z \(\S+\) unless renewed; it is no run of this job$/);
+    await signIn(page, agent);
+    await page.goto(`${agent.url}/jobs?state=blocked`);
+    await expect(page.getByRole('row')).toHaveCount(2);
+    const row = page.getByRole('row').filter({ hasText: 'each-second' });
+    await expect(row).toContainText('held by local@loader-7 since');
+    await expect(row.getByRole('link', { name: 'Lock job/each-second' })).toHaveAttribute('href', '/locks/job/each-second');
+    await expectAccessible(page);
+    await keepScreenshots(page, 'jobs-blocked');
+    const attention = page.locator('.attention');
+    await page.goto(agent.url);
+    await expect(attention).toContainText('loader-7 holds its lock job/each-second');
+    await expect(attention.getByRole('listitem').filter({ hasText: 'loader-7' }).locator('.badge')).toHaveText('critical');
+    await attention.getByRole('link', { name: 'Force release for each-second' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Force release' });
+    await expect(dialog).toContainText('loader-7');
+    await expect(dialog).toContainText(/in cooldown for (9|10) min/);
+    await dialog.getByRole('checkbox', { name: /Free now/ }).check();
+    await expect(dialog).toContainText('two may run');
+    await dialog.getByLabel('Reason').fill('loader-7 is gone');
+    await dialog.getByLabel('Type the key to confirm').fill('job/each-second');
+    await dialog.getByRole('button', { name: 'Release and free now' }).click();
+    await until('it runs again', async () => {
+      const { body } = await agent.api<{ state: string; last_run: { status: string } }>('GET', '/jobs/each-second');
+      return body.state !== 'blocked' && body.last_run.status === 'completed';
+    });
+  });
+});
+
+test.describe('a job that keeps failing', () => {
+  test.use({ agentOptions: { jobs } });
+
+  test('is failing, in the list, its filter and on its page, until it has succeeded', async ({ agent, page }) => {
+    for (let times = 0; times < 3; times++) await ranOnce(agent, 'refuses');
+    await signIn(page, agent);
+    await page.goto(`${agent.url}/jobs`);
+    await live(page);
+    await page.getByLabel('State').selectOption('failing');
+    await expect(page.getByRole('row')).toHaveCount(2);
+    const row = page.getByRole('row').filter({ hasText: 'refuses' });
+    await expect(row.locator('.badge.fail')).toHaveText('failing');
+    await expect(row).toContainText('its last 3 runs failed, the newest on node-a');
+    await row.getByRole('link', { name: 'refuses' }).click();
+    await expect(page.getByRole('region', { name: 'State' })).toContainText('failing');
+    const { body } = await agent.api<{ consecutive_failures: number; blocked_by: null }>('GET', '/jobs/refuses');
+    expect(body).toMatchObject({ state: 'failing', consecutive_failures: 3, blocked_by: null });
+  });
+});
+
+test.describe('a job of a thousand partitions', () => {
+  test.use({ agentOptions: { jobs: [{ name: 'wide', schedule: yearly, partitions: 1_000, script: 'exit 3' }] } });
+
+  test('is a page that can be read, with all of them on demand', async ({ agent, page }) => {
+    await agent.api('POST', '/jobs/wide/runs', { partition: 900 });
+    await until('the failure of one', async () =>
+      (await agent.runs('job=wide&status=failed')).length);
+    await signIn(page, agent);
+    await page.goto(`${agent.url}/jobs/wide`);
+    await expect(page.getByText('1,000 partitions: 0 running, 0 locks held, 1 failed in their last run.')).toBeVisible();
+    await expect(page.getByRole('table', { name: 'Partitions' }).getByRole('row')).toHaveCount(2);
+    await expect(page.getByRole('table', { name: 'Partitions' })).toContainText('job/wide/900');
+    expect(await page.getByRole('row').count()).toBeLessThan(40);
+    await expectAccessible(page);
+    await expectFitsNarrow(page);
+    await page.getByText('All 1000 partitions').click();
+    await expect(page.getByRole('table', { name: 'All partitions' })).toHaveAttribute('aria-rowcount', '1001');
+    expect(await page.getByRole('row').count()).toBeLessThan(140);
   });
 });
 
@@ -109,7 +189,7 @@ test.describe('a job', () => {
     await live(page);
     await page.getByRole('button', { name: 'Pause oddly' }).click();
     const question = page.getByRole('dialog', { name: 'Pause oddly' });
-    await expect(question.getByLabel('Why, for those who wonder')).toBeFocused();
+    await expect(question.getByLabel('Reason')).toBeFocused();
     await expect(question.getByRole('button', { name: 'Pause', exact: true })).toBeDisabled();
     await expectAccessible(page);
     await page.keyboard.type('the disk is full');
@@ -118,7 +198,7 @@ test.describe('a job', () => {
     const state = page.getByRole('region', { name: 'State' });
     await expect(state).toContainText('paused');
     await expect(state).toContainText('“the disk is full”');
-    await expect(page.getByText('None while it is paused.')).toBeVisible();
+    await expect(page.getByRole('region', { name: 'Upcoming runs' }).getByText('Paused')).toBeVisible();
 
     await page.getByRole('button', { name: 'Resume oddly' }).click();
     await expect(page.getByRole('dialog')).toContainText('the disk is full');
@@ -135,10 +215,10 @@ test.describe('a job', () => {
     await page.goto(`${agent.url}/jobs/nightly-report`);
     await page.getByRole('button', { name: 'Run now: nightly-report' }).click();
     const question = page.getByRole('dialog', { name: 'Run nightly-report now' });
-    const preview = question.getByRole('region', { name: 'What would run' });
+    const preview = question.getByRole('region', { name: 'Preview' });
     await expect(preview).toContainText('job/nightly-report');
     await expect(preview).toContainText('On one of 1 live node');
-    await question.getByLabel('Further arguments, one on each line').fill('--day\n2026-11-22 06:00');
+    await question.getByLabel('Extra arguments, one per line').fill('--day\n2026-11-22 06:00');
     await expect(preview.locator('pre')).toContainText("--day '2026-11-22 06:00'");
     await expectAccessible(page);
     const { body: before } = await agent.api<{ runs: unknown[] }>('GET', '/runs?job=nightly-report');
@@ -157,8 +237,8 @@ test.describe('a job', () => {
     await page.goto(`${agent.url}/jobs/saves`);
     await page.getByRole('button', { name: 'Run now: saves' }).click();
     const question = page.getByRole('dialog');
-    await question.getByLabel('Go on from the last checkpoint').check();
-    await expect(question.getByRole('region', { name: 'What would run' })).toContainText('from checkpoint page 5');
+    await question.getByLabel('Resume from last checkpoint').check();
+    await expect(question.getByRole('region', { name: 'Preview' })).toContainText('from checkpoint page 5');
     await question.getByRole('button', { name: 'Run now' }).click();
     await question.getByRole('link', { name: /^Follow run/ }).click();
     await expect(page.getByRole('log')).toContainText('from: page 5');
@@ -168,12 +248,12 @@ test.describe('a job', () => {
     await agent.lease('job/refuses', 600_000, 'somebody-else');
     await signIn(page, agent);
     await page.goto(`${agent.url}/jobs/refuses`);
-    await expect(page.getByRole('table', { name: 'The lock' })).toContainText('somebody-else');
+    await expect(page.getByRole('table', { name: 'Lock' })).toContainText('somebody-else');
     await page.getByRole('button', { name: 'Run now: refuses' }).click();
-    await expect(page.getByRole('dialog')).toContainText(/is held by .*somebody-else.* for another .*: it waits/);
+    await expect(page.getByRole('dialog')).toContainText(/is held by .*somebody-else.*, expires in .*: the run waits/);
     await page.getByRole('dialog').getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('button', { name: 'Close', exact: true }).last().click();
-    await expect(page.getByRole('region', { name: 'State' })).toContainText('waiting');
+    await expect(page.getByRole('region', { name: 'State' })).toContainText('blocked');
     await expect(page.getByRole('region', { name: 'State' })).toContainText('somebody-else');
   });
 
@@ -182,9 +262,9 @@ test.describe('a job', () => {
     await page.goto(`${agent.url}/jobs/split`);
     await page.getByRole('button', { name: 'Run now: split' }).click();
     const question = page.getByRole('dialog');
-    await expect(question.getByRole('region', { name: 'What would run' }).getByRole('listitem')).toHaveCount(4);
+    await expect(question.getByRole('region', { name: 'Preview' }).getByRole('listitem')).toHaveCount(4);
     await question.getByLabel('Partition').selectOption('2');
-    await expect(question.getByRole('region', { name: 'What would run' }).getByRole('listitem')).toHaveCount(1);
+    await expect(question.getByRole('region', { name: 'Preview' }).getByRole('listitem')).toHaveCount(1);
     await question.getByRole('button', { name: 'Run now' }).click();
     await expect(question.getByRole('link', { name: /^Follow run/ })).toHaveCount(1);
     await page.keyboard.press('Escape');
@@ -213,8 +293,42 @@ test.describe('a job', () => {
     watch.allowed.push(/404/);
     await signIn(page, agent);
     await page.goto(`${agent.url}/jobs/no-such-job`);
-    await expect(page.getByText('There is no job of this name')).toBeVisible();
+    await expect(page.getByText('Job not found')).toBeVisible();
     await expectAccessible(page);
+  });
+});
+
+test.describe('a run by hand', () => {
+  test.use({ agentOptions: { jobs: [...jobs, { name: 'anything', schedule: yearly, arguments: true, script: 'true' }] } });
+
+  test('is offered arguments only where its configuration allows some, and says which', async ({ agent, page, watch }) => {
+    // The preview is refused.
+    watch.allowed.push(/403/);
+    await signIn(page, agent);
+    await page.goto(`${agent.url}/jobs`);
+    const question = page.getByRole('dialog');
+    const extra = question.getByLabel('Extra arguments, one per line');
+    await page.getByRole('button', { name: 'Run now: waits' }).click();
+    await expect(question.getByRole('region', { name: 'Preview' })).toContainText('job/waits is free');
+    await expect(extra).toHaveCount(0);
+    await expect(question).not.toContainText('Allowed:');
+    await expectDialogFits(page);
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Run now: anything' }).click();
+    await expect(extra).toBeVisible();
+    await expect(question).not.toContainText('Allowed:');
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Run now: nightly-report' }).click();
+    await expect(extra).toHaveAccessibleDescription('Allowed: --day, 2026-*');
+    await expectDialogFits(page);
+    await expectAccessible(page);
+    await keepScreenshots(page, 'dialog-run-arguments');
+    await extra.fill('--checkpoint-action=exec=sh');
+    await expect(question.getByRole('alert')).toContainText("argument '--checkpoint-action=exec=sh' is not allowed");
+    await expect(question.getByRole('button', { name: 'Run now' })).toBeDisabled();
+    await expectDialogFits(page);
   });
 });
 

@@ -66,7 +66,7 @@ test.describe('the locks', () => {
     await agent.api('DELETE', `/leases/import/freed/${freed}`);
     await signIn(page, agent);
     await page.goto(`${agent.url}/locks`);
-    await page.getByLabel('Key, owner or node has').fill('owner-of-b');
+    await page.getByLabel('Search').fill('owner-of-b');
     await expect(page.getByRole('link', { name: 'import/beta' })).toBeVisible();
     await expect(page.getByRole('link', { name: 'import/alpha' })).toBeHidden();
     await expect(page).toHaveURL(/text=owner-of-b/);
@@ -75,9 +75,9 @@ test.describe('the locks', () => {
     await expect(page.locator('tbody tr[data-index] a.mono')).toHaveText(['import/gamma', 'import/freed', 'import/beta', 'import/alpha']);
     await expect(page.getByRole('columnheader', { name: 'Key' })).toHaveAttribute('aria-sort', 'descending');
 
-    await page.getByLabel('Key, owner or node has').fill('nothing is called that');
-    await expect(page.getByText('No lock is like that')).toBeVisible();
-    await page.getByRole('button', { name: 'Show all' }).click();
+    await page.getByLabel('Search').fill('nothing is called that');
+    await expect(page.getByText('No matching lock')).toBeVisible();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
     await expect(page.getByRole('link', { name: 'import/alpha' })).toBeVisible();
   });
 
@@ -87,7 +87,7 @@ test.describe('the locks', () => {
     await page.goto(`${agent.url}/locks`);
     await expect(page.getByRole('link', { name: 'import/c' })).toBeVisible();
     await page.keyboard.press('/');
-    await expect(page.getByLabel('Key, owner or node has')).toBeFocused();
+    await expect(page.getByLabel('Search')).toBeFocused();
     await page.locator('tbody tr[tabindex="0"]').focus();
     await page.keyboard.press('ArrowDown');
     await expect(page.locator('tr:focus')).toContainText('import/b');
@@ -102,9 +102,9 @@ test.describe('the locks', () => {
     watch.allowed.push(/404/);
     await signIn(page, agent);
     await page.goto(`${agent.url}/locks?prefix=nobody/`);
-    await expect(page.getByText(/No key has been locked yet|No lock is like that/)).toBeVisible();
+    await expect(page.getByText(/No lock yet|No matching lock/)).toBeVisible();
     await page.goto(`${agent.url}/locks/nobody/home.v2`);
-    await expect(page.getByText('No lock is known under this key')).toBeVisible();
+    await expect(page.getByText('Lock not found')).toBeVisible();
     await expectAccessible(page);
   });
 });
@@ -122,13 +122,14 @@ test.describe('a force release', () => {
     await page.goto(`${agent.url}/locks/job/nightly-report`);
     await page.getByRole('button', { name: 'Force release…' }).click();
     const dialog = page.getByRole('dialog', { name: 'Force release' });
-    await expect(dialog).toContainText('Exactly this holder is evicted');
-    await expect(dialog).toContainText('its renewals fail, and its writes are refused');
-    await expect(dialog).toContainText('held by nobody for what is left of the lease');
+    await expect(dialog).toContainText('End exactly this lease');
+    await expect(dialog).toContainText('its renewals fail, and a fence rejects its writes');
+    // A renewal interval of its lease of forty seconds, an answer and its grace: less than what is left.
+    await expect(dialog).toContainText(/in cooldown for 2[0-6] s: no client can acquire it until/);
     await keepScreenshots(page, 'force-release');
     await expectAccessible(page);
 
-    const release = dialog.getByRole('button', { name: 'Release job/nightly-report' });
+    const release = dialog.getByRole('button', { name: 'Force release', exact: true });
     await expect(release).toBeDisabled();
     await dialog.getByLabel('Reason').fill('node-a hangs, ticket 4711');
     await dialog.getByLabel('Type the key to confirm').fill('job/nightly');
@@ -136,8 +137,13 @@ test.describe('a force release', () => {
     await dialog.getByLabel('Type the key to confirm').fill('job/nightly-report');
     await release.click();
 
-    await expect(page.getByText(/^\s*Released from/)).toContainText('held by nobody for');
-    await expect(page.getByText('held by nobody', { exact: true })).toBeVisible();
+    await expect(page.getByText(/^\s*Released from/)).toContainText('In cooldown for');
+    await expect(page.getByText('cooldown', { exact: true })).toBeVisible();
+    await expect(page.getByText('A cooldown that has begun cannot be shortened.')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Force release…' })).toHaveCount(0);
+    await keepScreenshots(page, 'lock-cooldown');
+    await expectAccessible(page);
+    await expectFitsNarrow(page);
     const { body } = await agent.api<{ audit: { action: string; target: string; actor: string; detail: string }[] }>('GET', '/audit');
     const entry = body.audit.find(({ action }) => action === 'lock.release');
     expect(entry).toMatchObject({ target: 'job/nightly-report', actor: 'admin' });
@@ -175,8 +181,8 @@ test.describe('a force release', () => {
     await dialog.getByLabel('Type the key to confirm').fill('import/passing');
     await agent.api('DELETE', `/leases/import/passing/${first}`);
     await agent.lease('import/passing', 600_000, 'the-second');
-    await expect(dialog.getByRole('alert')).toContainText('has passed on from token');
-    await expect(dialog.getByRole('button', { name: 'Release import/passing' })).toBeDisabled();
+    await expect(dialog.getByRole('alert')).toContainText('acquired by another client since token');
+    await expect(dialog.getByRole('button', { name: 'Force release', exact: true })).toBeDisabled();
   });
 
   test('is not offered to an operator, with the reason', async ({ page, agent }) => {
@@ -250,7 +256,7 @@ test.describe('ten thousand locks', () => {
     await expect(row).toBeFocused();
 
     const typed = Date.now();
-    await page.getByLabel('Key, owner or node has').fill('07777');
+    await page.getByLabel('Search').fill('07777');
     await expect(page.locator('.count')).toContainText(`1 of ${count + 1}`);
     figure('10,000 locks: from a key typed to the filtered list', Date.now() - typed, 'ms');
   });

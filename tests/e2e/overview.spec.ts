@@ -1,5 +1,5 @@
 // The first page, signing in, and how honest the page is when its node is gone.
-import { expect, expectAccessible, expectFitsNarrow, figure, keepScreenshots, live, signIn, test } from './harness';
+import { Agent, expect, expectAccessible, expectFitsNarrow, figure, keepScreenshots, live, Redis, signIn, test } from './harness';
 
 const jobs = [
   { name: 'heartbeat', schedule: '@every 1s', script: 'true' },
@@ -17,7 +17,7 @@ test.describe('the overview', () => {
     await expect(page).toHaveTitle('Overview · pawl');
     await expect(page.locator('.state-line')).toContainText('node-a');
     await expect(page.locator('.state-line')).toContainText('store sqlite');
-    const running = page.getByRole('region', { name: 'Running now' });
+    const running = page.getByRole('region', { name: 'Active runs' });
     await expect(running.getByRole('link', { name: 'long', exact: true })).toBeVisible();
     await expect(page.getByRole('link', { name: /Locks held/ })).toContainText(/[1-9]/);
     await expect(page.locator('.firings')).toContainText('heartbeat');
@@ -25,7 +25,7 @@ test.describe('the overview', () => {
     await expect(attention).toContainText('broken', { timeout: 30_000 });
     await expect(attention.getByRole('link', { name: /Runbook for broken/ })).toBeVisible();
     // A sample was taken since, and the chart has it without a reload.
-    await expect(page.getByRole('img', { name: /^Claims/ })).toHaveAttribute('aria-label', /granted: newest [1-9]/, { timeout: 30_000 });
+    await expect(page.getByRole('img', { name: /^Lock acquisitions/ })).toHaveAttribute('aria-label', /acquired: latest [1-9]/, { timeout: 30_000 });
     // With something to see on the charts.
     if (process.env.PAWL_SCREENSHOTS === '1') {
       await expect(page.locator('.chart path.look-1[d]').last()).toHaveAttribute('d', /(L.*){4}/, { timeout: 45_000 });
@@ -47,8 +47,8 @@ test.describe('the overview', () => {
     await expect(page.getByLabel('last hour')).toBeChecked();
     await page.getByLabel('last 5 minutes').check();
     await expect(page).toHaveURL(/window=5m/);
-    await page.getByText('Wait for a lock as a table').click({ timeout: 30_000 });
-    await expect(page.getByRole('region', { name: 'Wait for a lock as a table' }).getByRole('row')).not.toHaveCount(0);
+    await page.getByText('Show data of Lock wait time').click({ timeout: 30_000 });
+    await expect(page.getByRole('region', { name: 'Lock wait time, data' }).getByRole('row')).not.toHaveCount(0);
     await expectAccessible(page);
   });
 
@@ -93,14 +93,77 @@ test.describe('the overview', () => {
     await expect(page.locator('.tile-value').first()).toBeVisible();
     await agent.kill();
     await expect(page.locator('#connection')).toContainText('offline');
-    await expect(page.getByText('what is shown may be old')).toBeVisible();
+    await expect(page.getByText('data may be old')).toBeVisible();
     await expect(page.locator('.tile-value').first()).toBeVisible();
     await expectAccessible(page);
     await agent.begin();
-    // Its sessions are gone with it: it asks who one is rather than pretending.
+    // Its sessions are gone with it, and the page says why.
     await expect(page.getByRole('heading', { name: 'Sign in' })).toBeVisible({ timeout: 45_000 });
+    await expect(page.getByRole('status').filter({ hasText: 'The agent restarted at' })).toBeVisible();
     await signIn(page, agent);
     await live(page);
+  });
+});
+
+test.describe('a node that is frozen', () => {
+  test.use({ agentOptions: { jobs } });
+
+  test('is told as that within seconds, and is live again with its next word', async ({ page, agent }) => {
+    await signIn(page, agent);
+    await live(page);
+    // What has not been read yet cannot be shown as old.
+    await expect(page.locator('.tile-value').first()).toBeVisible();
+    agent.signal('SIGSTOP');
+    const frozen = Date.now();
+    await expect(page.locator('#connection')).toContainText('no response for');
+    figure('from the freeze of a node until its page tells it', Date.now() - frozen, 'ms');
+    expect(Date.now() - frozen, 'long before a stream counts as dead').toBeLessThan(20_000);
+    await expect(page.locator('.as-of.stale').first()).toContainText('may be old');
+    agent.signal('SIGCONT');
+    await expect(page.locator('#connection')).toContainText('live');
+  });
+});
+
+test.describe('a node that has not read its control board', () => {
+  test('says on every page that it starts no scheduled run, until it has', async ({ page, watch }) => {
+    // Lists that need the journal.
+    watch.allowed.push(/503/);
+    const journal = await Redis.start();
+    let agent: Agent | undefined;
+    try {
+      journal.freeze();
+      agent = await Agent.start({ jobs, journal: `${journal.url}?timeout=300ms` });
+      const ready = async () => (await fetch(`${agent!.url}/readyz`)).status;
+      expect(await ready()).toBe(503);
+      await signIn(page, agent);
+      await live(page);
+      const banner = page.getByRole('alert').filter({ hasText: 'no scheduled run starts until' });
+      await expect(banner).toContainText('node-a: this node has not read the control board since it started, so no scheduled run starts');
+      await expect(banner.locator('.badge')).toHaveText('critical');
+      const row = page.locator('.attention').getByRole('listitem').filter({ hasText: 'starts no scheduled run' });
+      await expect(row).toContainText('node-a starts no scheduled run: since it started, its journal has not told which jobs are paused');
+      await expect(row.locator('.badge')).toHaveText('critical');
+      await expectAccessible(page);
+      await expectFitsNarrow(page);
+      await keepScreenshots(page, 'board-unread');
+      await page.getByRole('link', { name: 'Locks', exact: true }).click();
+      await expect(page.getByRole('heading', { level: 1, name: 'Locks' })).toBeVisible();
+      await banner.getByRole('link', { name: 'Runbook' }).click();
+      await expect(page).toHaveURL(/\/runbook#store-down$/);
+      await expect(banner).toBeVisible();
+
+      journal.thaw();
+      await expect(banner).toBeHidden();
+      await page.goto(agent.url);
+      await expect(page.locator('.attention')).toBeVisible();
+      await expect(row).toHaveCount(0);
+      expect(await ready()).toBe(200);
+    } finally {
+      journal.thaw();
+      await page.goto('about:blank');
+      await agent?.end();
+      await journal.end();
+    }
   });
 });
 
@@ -153,19 +216,19 @@ test.describe('the shell', () => {
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     await page.emulateMedia({ colorScheme: 'light' });
     const light = await ground();
-    await page.getByLabel('Colours').selectOption('dark');
+    await page.getByLabel('Theme').selectOption('dark');
     expect(await ground()).not.toBe(light);
     await page.reload();
-    await expect(page.getByLabel('Colours')).toHaveValue('dark');
+    await expect(page.getByLabel('Theme')).toHaveValue('dark');
     expect(await ground()).not.toBe(light);
-    await page.getByLabel('Colours').selectOption('system');
+    await page.getByLabel('Theme').selectOption('system');
     expect(await ground()).toBe(light);
   });
 
   test('says that there is no such page', async ({ page, agent }) => {
     await signIn(page, agent);
     await page.goto(`${agent.url}/no/such/page`);
-    await expect(page.getByRole('heading', { name: 'There is no such page' })).toBeVisible();
+    await expect(page.getByRole('heading', { name: 'Page not found' })).toBeVisible();
     await expect(page).toHaveTitle('Not found · pawl');
   });
 });

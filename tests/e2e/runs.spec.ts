@@ -63,8 +63,8 @@ test.describe('the list of runs', () => {
     await expect(page.getByRole('row').filter({ hasText: good.slice(0, 8) })).toBeVisible();
     await expect(page).toHaveURL(/\/runs\?job=greets$/);
     await page.goto(`${agent.url}/runs?node=nobody`);
-    await expect(page.getByText('No run fits')).toBeVisible();
-    await page.getByRole('button', { name: 'Show all of them' }).click();
+    await expect(page.getByText('No matching run')).toBeVisible();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
     await expect(page.getByRole('row')).toHaveCount(3);
   });
 
@@ -95,8 +95,8 @@ test.describe('the list of runs', () => {
       ids.add(body.ids[0]);
     }
     await until('all runs', async () => {
-      const { body } = await agent.api<{ runs: { status: string }[] }>('GET', '/runs?limit=1000');
-      return body.runs.filter(({ status }) => status === 'completed').length >= wanted;
+      const runs = await agent.runs<{ status: string }>('limit=1000');
+      return runs.filter(({ status }) => status === 'completed').length >= wanted;
     }, 150_000);
     await signIn(page, agent);
     await page.goto(`${agent.url}/runs`);
@@ -104,7 +104,7 @@ test.describe('the list of runs', () => {
     await expect(table).toHaveAttribute('aria-rowcount', '101');
     await page.getByRole('button', { name: 'Load more' }).click();
     await expect(table).toHaveAttribute('aria-rowcount', String(wanted + 1));
-    await expect(page.getByText('These are all.')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Load more' })).toHaveCount(0);
     expect(await page.getByRole('row').count()).toBeLessThan(100);
     const shown = (await everyRow(page, 'td.column-run a')).map(({ href }) => href.replace('/runs/', ''));
     expect(shown.length).toBe(wanted);
@@ -140,17 +140,22 @@ test.describe('a run', () => {
     await cancel.click();
     const question = page.getByRole('dialog');
     await expect(question).toContainText('SIGTERM');
-    await expect(question.getByRole('button', { name: 'Let it run' })).toBeFocused();
+    await expect(question.getByLabel('Reason')).toBeFocused();
+    await expect(question.getByRole('button', { name: 'Cancel run' })).toBeDisabled();
     await expectAccessible(page);
-    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
     await expect(question).toBeHidden();
     await expect(cancel).toBeFocused();
     await page.keyboard.press('Enter');
-    await question.getByRole('button', { name: 'Cancel the run' }).click();
+    await question.getByLabel('Reason').fill('counts the wrong lines');
+    await question.getByRole('button', { name: 'Cancel run' }).click();
     await expect(page.getByRole('region', { name: 'State' })).toContainText('cancelled');
-    await expect(page.getByText('The run is over: this is all.')).toBeVisible();
+    await expect(page.getByText('Finished.')).toBeVisible();
     await expect(page.getByRole('button', { name: 'Cancel…' })).toHaveAttribute('aria-disabled', 'true');
     expect(await over(agent, id)).toBe('cancelled');
+    await expect(page.getByRole('region', { name: 'Attempts' })).toContainText('counts the wrong lines');
+    const { body } = await agent.api<{ audit: { action: string; detail: string }[] }>('GET', '/audit');
+    expect(body.audit.find(({ action }) => action === 'run.cancel')?.detail).toContain('counts the wrong lines');
   });
 
   test('follows the end until somebody scrolls up, and holds still while paused', async ({ agent, page }) => {
@@ -158,7 +163,7 @@ test.describe('a run', () => {
     await signIn(page, agent);
     await page.goto(`${agent.url}/runs/${id}`);
     const log = page.getByRole('log');
-    const follows = page.getByLabel('Follow the end');
+    const follows = page.getByLabel('Auto-scroll');
     await expect(log).toContainText('line 60');
     await expect(follows).toBeChecked();
     await expect.poll(() => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(30);
@@ -173,12 +178,12 @@ test.describe('a run', () => {
     await expect.poll(() => log.evaluate((box) => box.scrollHeight - box.scrollTop - box.clientHeight)).toBeLessThan(30);
 
     await page.getByRole('button', { name: 'Pause' }).click();
-    await expect(page.getByText('Paused: what comes is shown when you go on.')).toBeVisible();
+    await expect(page.getByText('Paused: new output is shown when you resume.')).toBeVisible();
     const still = await log.innerText();
     const size = (await agent.api<{ output_size: number }>('GET', `/runs/${id}`)).body.output_size;
     await until('more output', async () => (await agent.api<{ output_size: number }>('GET', `/runs/${id}`)).body.output_size > size + 200);
     expect(await log.innerText()).toBe(still);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await expect.poll(async () => (await log.innerText()).length).toBeGreaterThan(still.length);
   });
 
@@ -190,7 +195,7 @@ test.describe('a run', () => {
     const log = page.getByRole('log');
     await expect(log).toContainText('60000');
     figure('page of a run with 60,000 lines of output, until the last is shown', Date.now() - start, 'ms');
-    await expect(log.getByText('lines before these are not shown')).toBeVisible();
+    await expect(log.getByText('earlier lines are not shown')).toBeVisible();
     expect(await log.locator('div').count()).toBeLessThanOrEqual(5_002);
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download' }).click()]);
     const text = readFileSync(await download.path(), 'utf8');
@@ -211,7 +216,7 @@ test.describe('a run', () => {
     await page.goto(`${agent.url}/runs/${id}`);
     const attempts = page.getByRole('region', { name: 'Attempts' }).locator('ol > li');
     await expect(attempts).toHaveCount(2);
-    await expect(attempts.nth(0)).toContainText('failed, tried again');
+    await expect(attempts.nth(0)).toContainText('failed, retried');
     await expect(attempts.nth(0)).toContainText('checkpoint 9 bytes');
     await expect(page.getByRole('region', { name: 'Last checkpoint' })).toHaveText('attempt 2');
     await expect(attempts.nth(0)).toContainText('exit 3');
@@ -228,7 +233,7 @@ test.describe('a run', () => {
     await expectAccessible(page);
     await expectFitsNarrow(page);
     // It was not scrolled, its room has changed.
-    await expect(page.getByLabel('Follow the end')).toBeChecked();
+    await expect(page.getByLabel('Auto-scroll')).toBeChecked();
     await keepScreenshots(page, 'run');
     await page.getByRole('link', { name: 'job/counts' }).click();
     await expect(page).toHaveURL(/\/locks\/job\/counts$/);
@@ -243,11 +248,45 @@ test.describe('a run', () => {
     const { body } = await agent.api<{ ids: string[] }>('POST', '/jobs/greets/runs', {});
     await signIn(page, agent);
     await page.goto(`${agent.url}/runs/${body.ids[0]}`);
-    await expect(page.getByText('There is no such run, or not yet')).toBeVisible();
+    await expect(page.getByText('Run not found, or not started yet')).toBeVisible();
     await expectAccessible(page);
     await live(page);
     await agent.api('DELETE', `/leases/job/greets/${token}`);
     await expect(page.getByRole('log')).toContainText('hello');
+  });
+});
+
+test.describe('a run of several users', () => {
+  test.use({ agentOptions: { jobs: [...jobs, { name: 'each-second', schedule: '* * * * * *', script: 'true' }], users: ['operator', 'admin'] } });
+
+  test('says who triggered it, who cancelled it and why', async ({ agent, page }) => {
+    const id = await begun(agent, 'counts');
+    await signIn(page, agent, 'operator');
+    await page.goto(`${agent.url}/runs/${id}`);
+    await live(page);
+    const state = page.getByRole('region', { name: 'State' });
+    const fact = (name: string) => state.locator('.facts > div').filter({ has: page.getByText(name, { exact: true }) }).locator('dd');
+    await expect(fact('Triggered by')).toHaveText('admin');
+    await expect(fact('Cancelled by')).toHaveCount(0);
+    await page.getByRole('button', { name: 'Cancel…' }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('wrong input, ticket 4711');
+    await page.getByRole('button', { name: 'Cancel run' }).click();
+    await expect(fact('Cancelled by')).toHaveText('operator');
+    await expect(page.getByRole('region', { name: 'Attempts' }).getByRole('listitem').filter({ hasText: 'triggered by' }).last()).toContainText('triggered by admin');
+    await expect(fact('Cancel reason')).toHaveText('wrong input, ticket 4711');
+    await expect(fact('Triggered by')).toHaveText('admin');
+    await expect(state.locator('.badge')).toHaveText('cancelled');
+    await expectAccessible(page);
+    await expectFitsNarrow(page);
+    await keepScreenshots(page, 'run-cancelled');
+
+    const scheduled = await until('a scheduled run', async () =>
+      (await agent.runs<{ id: string }>('job=each-second&status=completed'))[0]?.id);
+    await page.goto(`${agent.url}/runs/${scheduled}`);
+    await expect(fact('Trigger')).toHaveText('schedule');
+    await expect(fact('Scheduled for').locator('time')).toBeVisible();
+    await expect(fact('Triggered by')).toHaveCount(0);
+    await expect(fact('Cancelled by')).toHaveCount(0);
   });
 });
 
@@ -263,8 +302,7 @@ test.describe('a run whose node is killed', () => {
     const second = await Agent.start({ name: 'node-b', beside: agent, jobs: [job] });
     try {
       const id = await until('a firing that runs', async () => {
-        const { body } = await agent.api<{ runs: { id: string }[] }>('GET', '/runs?job=moves&status=started');
-        return body.runs[0]?.id;
+        return (await agent.runs<{ id: string }>('job=moves&status=started'))[0]?.id;
       });
       const { node } = (await agent.api<{ node: string }>('GET', `/runs/${id}`)).body;
       const [gone, stays] = node === 'node-a' ? [agent, second] : [second, agent];

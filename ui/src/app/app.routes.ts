@@ -23,7 +23,7 @@ export const routes: Routes = [
       { path: 'runs', title: 'Runs', loadComponent: () => import('./pages/runs/runs.page').then((m) => m.RunsPage) },
       { path: 'runs/:id', title: 'Run', loadComponent: () => import('./pages/run/run.page').then((m) => m.RunPage) },
       { path: 'nodes', title: 'Nodes', loadComponent: () => import('./pages/nodes/nodes.page').then((m) => m.NodesPage) },
-      { path: 'audit', title: 'Audit', loadComponent: () => import('./pages/audit/audit.page').then((m) => m.AuditPage) },
+      { path: 'audit', title: 'Audit log', loadComponent: () => import('./pages/audit/audit.page').then((m) => m.AuditPage) },
       { path: 'doctor', title: 'Doctor', loadComponent: () => import('./pages/doctor/doctor.page').then((m) => m.DoctorPage) },
       { path: 'runbook', title: 'Runbook', loadComponent: () => import('./pages/runbook/runbook.page').then((m) => m.RunbookPage) },
       { path: '**', title: 'Not found', loadComponent: () => import('./pages/missing/missing.page').then((m) => m.MissingPage) },

@@ -1,11 +1,12 @@
-import { ChangeDetectionStrategy, Component, effect, ElementRef, inject, signal, untracked, viewChild } from '@angular/core';
+import { ChangeDetectionStrategy, Component, computed, effect, ElementRef, inject, signal, untracked, viewChild } from '@angular/core';
 import { NavigationEnd, Router, RouterLink, RouterLinkActive, RouterOutlet } from '@angular/router';
 
 import { Api, lineOf } from './core/api';
+import { runbookLink } from './core/links';
 import { Live } from './core/live';
 import { Session } from './core/session';
 import { chooseTheme, storedTheme, Theme } from './core/theme';
-import { Clock, clockText, relativeText } from './core/time';
+import { Clock, clockText, countdownText, relativeText } from './core/time';
 import { Toasts } from './core/toasts';
 import { StatusBadge } from './shared/status_badge';
 import { ToastList } from './shared/toast_list';
@@ -31,14 +32,23 @@ export class App {
     { path: '/jobs', name: 'Jobs' },
     { path: '/runs', name: 'Runs' },
     { path: '/nodes', name: 'Nodes' },
-    { path: '/audit', name: 'Audit' },
+    { path: '/audit', name: 'Audit log' },
     { path: '/doctor', name: 'Doctor' },
     { path: '/runbook', name: 'Runbook' },
   ];
   protected readonly theme = signal<Theme>(storedTheme());
   protected readonly clockText = clockText;
+  protected readonly countdownText = countdownText;
   protected readonly relativeText = relativeText;
   protected readonly parse = (at: string) => new Date(at);
+
+  /** Why the node that serves the web UI starts no scheduled runs; where that needs attention, with a way out. */
+  protected readonly unready = computed(() => {
+    const seen = this.live.overview();
+    if (!seen?.unready) return null;
+    const critical = seen.attention.find(({ kind }) => kind === 'board_unread');
+    return { node: seen.node, line: seen.unready, runbook: critical ? runbookLink(critical.runbook) : null };
+  });
 
   constructor() {
     const api = inject(Api);

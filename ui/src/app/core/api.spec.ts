@@ -41,20 +41,20 @@ describe('the client of the API', () => {
     expect((await failed(new Api().overview())).retryAfterMs).toBe(2_000);
   });
 
-  it('says of a write without an answer that it may have been done', async () => {
+  it('says of a write without an answer that it may have taken effect', async () => {
     next = () => Promise.reject(new TypeError('network'));
     const write = await failed(new Api().pauseJob('a', 'why'));
     expect(write.unreachable).toBe(true);
-    expect(write.message).toContain('may have been done');
-    expect((await failed(new Api().overview())).message).not.toContain('may have been done');
+    expect(write.message).toContain('may have taken effect');
+    expect((await failed(new Api().overview())).message).not.toContain('may have taken effect');
   });
 
   it('tells an answer that breaks off, or is none of the agent\'s, in a line of its own', async () => {
     next = async () => answer(200, '{"as_of":"2026-11-22T00:');
     const read = await failed(new Api().overview());
     expect(read.unreachable).toBe(true);
-    expect(read.message).toMatch(/ broke off, or is none of its own\.$/);
-    expect((await failed(new Api().pauseJob('a', 'why'))).message).toContain('may have been done');
+    expect(read.message).toMatch(/ is incomplete, or not one of pawl\.$/);
+    expect((await failed(new Api().pauseJob('a', 'why'))).message).toContain('may have taken effect');
   });
 
   it('asks the agent and not what the browser has kept, the time of which has passed', async () => {

@@ -81,7 +81,6 @@ export class Api {
   runs = (query: { job?: string; status?: RunStatus | ''; node?: string; after?: string; limit?: number }) =>
     this.get<RunPage>(`/runs${queryOf(query)}`);
   run = (id: string) => this.get<RunDetail>(`/runs/${encodeURIComponent(id)}`);
-  cancelRun = (id: string) => this.send<Cancelled>('POST', `/runs/${encodeURIComponent(id)}/cancel`, {});
   nodes = () => this.get<NodePage>('/nodes');
   audit = (query: { after?: string; limit?: number }) => this.get<AuditPage>(`/audit${queryOf(query)}`);
   verifyAudit = () => this.get<AuditVerification>('/audit/verification');
@@ -90,6 +89,17 @@ export class Api {
   signIn = (token: string, name: string) =>
     this.send<Session>('POST', '/session', name ? { name, token } : { token });
   signOut = () => this.send<void>('DELETE', '/session');
+  cancelRun = (id: string, reason: string) => this.send<Cancelled>('POST', `/runs/${encodeURIComponent(id)}/cancel`, reason ? { reason } : {});
+
+  /** When the agent that answers was started, as text; empty where it does not say. Its sessions end with it. */
+  async startedAt(): Promise<string> {
+    try {
+      const answer = await fetch('/healthz', { cache: 'no-store', signal: AbortSignal.timeout(answerWaitMs) });
+      return answer.headers.get('Pawl-Started-At') ?? '';
+    } catch {
+      return '';
+    }
+  }
 
   /** Where a run's output is: for EventSource and for a download link. */
   outputUrl(id: string, offset = 0): string {
@@ -109,7 +119,7 @@ export class Api {
     if (body) headers['Content-Type'] = 'application/json';
     if (method !== 'GET' && this.csrf) headers['X-Pawl-Session'] = this.csrf;
     const session = this.csrf;
-    const doubt = method === 'GET' ? '' : ' It may have been done: look before you ask again.';
+    const doubt = method === 'GET' ? '' : ' It may have taken effect: check before you try again.';
     let answer: Response;
     try {
       answer = await fetch(`/api/v1${path}`, {
@@ -122,7 +132,7 @@ export class Api {
         signal: AbortSignal.timeout(answerWaitMs),
       });
     } catch {
-      throw new RequestFailed(0, `${location.host} does not answer.${doubt}`);
+      throw new RequestFailed(0, `${location.host} does not respond.${doubt}`);
     }
     if (!answer.ok) {
       // Not for an answer that was still on its way when somebody signed in anew.
@@ -133,7 +143,7 @@ export class Api {
     try {
       return (await answer.json()) as T;
     } catch {
-      throw new RequestFailed(0, `The answer of ${location.host} broke off, or is none of its own.${doubt}`);
+      throw new RequestFailed(0, `The response of ${location.host} is incomplete, or not one of pawl.${doubt}`);
     }
   }
 }

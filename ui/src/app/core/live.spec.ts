@@ -140,6 +140,27 @@ describe('live changes', () => {
     expect(reads).toBe(2);
   });
 
+  it('say so when the node has said nothing for three seconds, and take it back with its next word', async () => {
+    await open();
+    const live = TestBed.inject(Live);
+    Stream.newest.say('hello', {});
+    for (let second = 0; second < 5; second += 1) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      Stream.newest.say('pulse', {});
+      expect(live.quietMs()).toBe(0);
+    }
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(live.quietMs()).toBe(0);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(live.quietMs()).toBeGreaterThan(3_000);
+    expect(live.stale()).toBe(true);
+    expect(live.connection()).toBe('live');
+    Stream.newest.say('pulse', {});
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(live.quietMs()).toBe(0);
+    expect(live.stale()).toBe(false);
+  });
+
   it('come back when nothing was heard for long, though the connection says nothing', async () => {
     await open();
     Stream.newest.say('hello', {});

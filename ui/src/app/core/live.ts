@@ -40,7 +40,9 @@ const streamPatienceMs = 800;
 const backoffFirstMs = 500;
 const backoffMaxMs = 15_000;
 const pollEveryMs = 5_000;
-/** A stream over which nothing came for so long is taken for dead: an overview comes every five seconds. */
+/** The stream has a pulse every second. After so long without any word its node may be frozen, which is shown. */
+const quietMaxMs = 3_000;
+/** A stream over which nothing came for so long is taken for dead. */
 const silenceMaxMs = 30_000;
 /** What could not be read is read again after so long. */
 const rereadAfterMs = 10_000;
@@ -130,11 +132,17 @@ export class Live {
   readonly troubles = computed(() => Object.values(this.troubles_()));
   /** When anything was heard last, by this browser's clock; 0: never. */
   readonly heardAt = this.heardAt_.asReadonly();
+  /** For how long the stream has said nothing, its pulse included; 0 while it does, or where there is none. */
+  readonly quietMs = computed(() => {
+    const heard = this.heardAt_();
+    const quiet = this.connection_() === 'live' && heard > 0 ? this.clock.localNow() - heard : 0;
+    return quiet > quietMaxMs ? quiet : 0;
+  });
   /** What is shown may have changed meanwhile. */
   readonly stale = computed(() => {
     const heard = this.heardAt_();
     if (heard === 0) return false;
-    return this.connection_() === 'offline' || this.clock.localNow() - heard > silenceMaxMs;
+    return this.connection_() === 'offline' || this.quietMs() > 0 || this.clock.localNow() - heard > silenceMaxMs;
   });
 
   constructor() {
@@ -215,6 +223,7 @@ export class Live {
     this.source = source;
     this.listen();
     source.onerror = () => void this.lost(source);
+    source.addEventListener('pulse', (message) => this.read(message as MessageEvent<string>));
     source.addEventListener('hello', (message) => this.greeted(message as MessageEvent<string>));
     for (const topic of ['locks', 'runs', 'jobs', 'nodes', 'audit', 'overview'] as const) {
       source.addEventListener(topic, (message) => this.told(topic, message as MessageEvent<string>));

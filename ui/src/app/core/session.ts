@@ -5,12 +5,14 @@ import type { Session as Who } from './types';
 
 export type Role = Who['role'];
 
-const ranks: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
+const ranks: Record<Role, number> = { viewer: 0, client: 1, operator: 2, admin: 3 };
 
 /** An open page uses its session so often, which keeps it from ending idle, and notices when it has ended otherwise. */
 const usedEveryMs = 5 * 60_000;
+/** When the agent was started with which this window has signed in: kept over a reload. */
+const startedKey = 'pawl-agent-started';
 
-/** Who is signed in, and what he may do. The server decides; this is for not offering what it would refuse. */
+/** Who is signed in, and what they may do. The server decides; this is for not offering what it would refuse. */
 @Injectable({ providedIn: 'root' })
 export class Session {
   private readonly api = inject(Api);
@@ -20,6 +22,8 @@ export class Session {
   readonly signedIn = computed(() => this.current() !== null);
   /** Somebody was signed in on this page until the server ended it. */
   readonly over = signal(false);
+  /** When the agent was started anew, where that is what has ended the session. */
+  readonly restarted = signal('');
   private asked = false;
   private timer: ReturnType<typeof setInterval> | undefined;
 
@@ -44,6 +48,7 @@ export class Session {
     } catch (failure) {
       if (!(failure instanceof RequestFailed) || (failure.status !== 401 && failure.status !== 403)) throw failure;
       this.keep(null);
+      await this.lookForRestart();
     }
     this.asked = true;
     return this.signedIn();
@@ -62,6 +67,7 @@ export class Session {
       if (!(failure instanceof RequestFailed) || failure.status !== 401) throw failure;
     }
     this.keep(null);
+    sessionStorage.removeItem(startedKey);
   }
 
   /** The server says that the session has ended. */
@@ -69,6 +75,7 @@ export class Session {
     if (this.current() === null) return;
     this.keep(null);
     this.over.set(true);
+    void this.lookForRestart();
   }
 
   /** Asks anew who is signed in: in another window it may be somebody else by now, or nobody. */
@@ -88,6 +95,15 @@ export class Session {
     this.api.csrf = who?.csrf ?? '';
     this.over.set(false);
     clearInterval(this.timer);
-    if (who) this.timer = setInterval(() => void this.use(), usedEveryMs);
+    this.restarted.set('');
+    if (!who) return;
+    this.timer = setInterval(() => void this.use(), usedEveryMs);
+    void this.api.startedAt().then((at) => at && this.current() !== null && sessionStorage.setItem(startedKey, at));
+  }
+
+  private async lookForRestart(): Promise<void> {
+    const before = sessionStorage.getItem(startedKey);
+    const now = before ? await this.api.startedAt() : '';
+    if (now && now !== before && this.current() === null) this.restarted.set(now);
   }
 }

@@ -38,6 +38,8 @@ export type LockPage = {
 export type LockDetail = Lock & {
   /** The highest ever granted, or burnt by an eviction. */
   newest_token: number;
+  /** How long a force release would keep the key from everybody, so that its holder has stopped: a renewal interval and the grace of a run whose agent is heard of, else all that is left of the lease. In cooldown: what is left of it. */
+  cooldown_ms: number;
   /** The job whose key this is. */
   job: string | null;
   partition: number;
@@ -104,7 +106,7 @@ export type Run = {
 
 export type RunEvent = {
   at: string;
-  /** begun, resumed, checkpoint, attempt, note, cancel_requested, or the status with which the run ended. */
+  /** begun, asked, resumed, checkpoint, attempt, note, cancel_requested, or the status with which the run ended. */
   kind: string;
   text: string;
   node: string;
@@ -114,6 +116,12 @@ export type RunEvent = {
 };
 
 export type RunDetail = Run & {
+  /** The user who asked for this run; empty where nobody did. */
+  asked_by: string;
+  /** The user who asked for its end; empty where nobody did. */
+  cancelled_by: string;
+  /** Why, as that user said. */
+  cancel_reason: string;
   /** The oldest first. */
   history: RunEvent[];
   as_of: string;
@@ -135,19 +143,36 @@ export type Job = {
   paused: Pause | null;
   next: string | null;
   last_run: Run | null;
+  /** The extra arguments that a queued run may be given: any, none, or those that match one of these patterns (fnmatch) as a whole. */
+  arguments: boolean | string[];
   published_by: string;
   published_at: string;
   /** What its configuration says, without values of variables. */
   definition: Record<string, unknown>;
-  /** late: a firing is due for more than ten seconds and has not begun. waiting: it is asked for, and has not begun. */
-  state: 'running' | 'late' | 'waiting' | 'paused' | 'disabled' | 'idle';
+  /** blocked: a client that is no run of the job holds its key, see blocked_by. late: a scheduled run is due for more than ten seconds and has not started. waiting: a run is queued and has not started. failing: its newest runs failed, see consecutive_failures. */
+  state: 'running' | 'blocked' | 'late' | 'waiting' | 'paused' | 'disabled' | 'failing' | 'idle';
   /** In one line: who or what it waits for. Empty when there is nothing to explain. */
   why: string;
   since: string | null;
   /** Of its partitions. */
   running: number;
+  /** Its newest runs that failed or timed out, with no success since, of those that were looked at. Runs that were skipped, cancelled or lost with their node are passed over. */
+  consecutive_failures: number;
+  blocked_by: Blockage | null;
   /** The last runs, the newest first; as many as ?runs= asks for. */
   recent: RunMark[];
+};
+
+/** The client that holds a key of the job and is no run of it; of several, the one that has held it for longest. */
+export type Blockage = {
+  partition: number;
+  key: string;
+  owner: string;
+  /** A fencing token. Rises with every grant of a key. */
+  fence_token: number;
+  acquired_at: string;
+  /** Until its lease expires, unless renewed. */
+  remaining_ms: number;
 };
 
 export type JobPage = {
@@ -238,6 +263,8 @@ export type Node = {
   id: string;
   state: 'live' | 'draining' | 'silent';
   version: string;
+  /** The version of the time zones that it goes by; empty where its machine does not say. */
+  tzdata: string;
   /** Of its API; empty without. */
   address: string;
   started_at: string;
@@ -326,7 +353,7 @@ export type Sample = {
 
 export type Attention = {
   level: 'warn' | 'fail';
-  /** store_down, journal_down, node_silent, job_late, job_paused, job_failing, run_stale, run_lost, orphans, lock_old, lock_waiters, forced_release, fail_open, lease_lost, stale_writes; at most ten of each, and then how many more there are. */
+  /** store_down, journal_down, board_unread, node_silent, job_blocked, job_late, job_paused, job_failing, run_stale, run_lost, orphans, lock_old, lock_waiters, forced_release, fail_open, lease_lost, stale_writes; at most ten of each, and then how many more there are. */
   kind: string;
   /** The key, job, node or run. */
   subject: string;
@@ -334,12 +361,20 @@ export type Attention = {
   /** A path of the page. */
   link: string;
   runbook: string;
+  /** Where to go on from here, beside link. */
+  steps: {
+    label: string;
+    /** A path of the page. */
+    link: string;
+  }[];
 };
 
 export type Overview = {
   as_of: string;
   node: string;
   version: string;
+  /** Why this node takes no scheduled runs, in one line, as at /readyz: it starts, it drains, or it has not yet read from its journal which jobs are paused. Empty when it takes them. */
+  unready: string;
   store: {
     engine: string;
     /** Without its secret. */
@@ -353,6 +388,8 @@ export type Overview = {
     jobs: number;
     jobs_paused: number;
     jobs_late: number;
+    jobs_blocked: number;
+    jobs_failing: number;
     nodes_live: number;
     nodes_silent: number;
     runs_active: number;
@@ -381,7 +418,7 @@ export type Credentials = {
 
 export type Session = {
   name: string;
-  role: 'viewer' | 'operator' | 'admin';
+  role: 'viewer' | 'client' | 'operator' | 'admin';
   /** What is done by cookie carries it in X-Pawl-Session. Empty for a bearer token. */
   csrf: string;
   expires_at: string | null;
@@ -389,7 +426,7 @@ export type Session = {
 
 export type LeaseRequest = {
   key: string;
-  /** For people to read. */
+  /** For people to read. It is kept as USER@OWNER, since a lease belongs to the user who took it. */
   owner?: string;
   ttl_ms: number;
   /** This firing, at most once over all nodes: RFC 3339. */
@@ -441,6 +478,11 @@ export type FenceRequest = {
   fence_token: number;
   /** reject_not_newer: one effect per token. */
   rule?: 'reject_older' | 'reject_not_newer';
+};
+
+export type CancelRequest = {
+  /** Why, in one line: it stands in the run's history and in the audit log. */
+  reason?: string;
 };
 
 export type ReleaseRequest = {

@@ -10,7 +10,7 @@ import { absoluteText, Clock, clockText, relativeText } from '../core/time';
   host: { class: 'as-of', '[class.stale]': 'old()' },
   template: `
     @if (at()) {
-      as of <time [attr.datetime]="at()" [attr.title]="absoluteText(at())">{{ clockText(at()) }}</time>
+      Updated <time [attr.datetime]="at()" [attr.title]="absoluteText(at())">{{ clockText(at()) }}</time>
       @if (old()) { <span> · {{ age() }}, may be old</span> }
     }
   `,

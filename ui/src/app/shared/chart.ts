@@ -44,7 +44,7 @@ const bottom = 22;
               [attr.class]="'line look-' + one.look" d="M0 4h22" /></svg>{{ one.name }}
               <b>{{ valueAt(one) }}</b></span>
           }
-          <span class="chart-at">{{ at() === null ? 'newest' : clock(times()[at()!]) }}</span>
+          <span class="chart-at">{{ at() === null ? 'latest' : clock(times()[at()!]) }}</span>
         </span>
       </figcaption>
       <svg #canvas [attr.viewBox]="'0 0 ' + width() + ' ' + height" [attr.height]="height" role="img" [attr.aria-label]="summary()">
@@ -61,8 +61,8 @@ const bottom = 22;
         @if (at() !== null) { <line class="cursor" [attr.x1]="x(at()!)" [attr.x2]="x(at()!)" [attr.y1]="top" [attr.y2]="height - bottom" /> }
       </svg>
       <details class="chart-table" (toggle)="opened.set($any($event.target).open)">
-        <summary>{{ label() }} as a table</summary>
-        @if (opened()) {<div class="table-box" tabindex="0" role="region" [attr.aria-label]="label() + ' as a table'">
+        <summary>Show data<span class="unseen"> of {{ label() }}</span></summary>
+        @if (opened()) {<div class="table-box" tabindex="0" role="region" [attr.aria-label]="label() + ', data'">
           <table>
             <thead><tr><th scope="col">Time</th>@for (one of series(); track one.name) { <th scope="col" class="numeric">{{ one.name }}</th> }</tr></thead>
             <tbody>
@@ -113,7 +113,7 @@ export class Chart {
       const values = one.values.filter((value): value is number => value !== null);
       if (values.length === 0) return `${one.name}: nothing yet`;
       const most = values.reduce((a, b) => Math.max(a, b));
-      return `${one.name}: newest ${this.shown(values.at(-1))}, highest ${this.shown(most)}`;
+      return `${one.name}: latest ${this.shown(values.at(-1))}, highest ${this.shown(most)}`;
     });
     return `${this.label()}. ${parts.join('. ')}.`;
   });

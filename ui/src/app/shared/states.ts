@@ -5,7 +5,7 @@ import { ChangeDetectionStrategy, Component, input, output } from '@angular/core
   selector: 'pawl-loading',
   changeDetection: ChangeDetectionStrategy.OnPush,
   host: { class: 'state loading', role: 'status' },
-  template: '<span class="spinner" aria-hidden="true"></span> Reading {{ what() }}…',
+  template: '<span class="spinner" aria-hidden="true"></span> Loading {{ what() }}…',
 })
 export class Loading {
   readonly what = input.required<string>();
@@ -34,7 +34,7 @@ export class Empty {
   `,
 })
 export class Failure {
-  readonly heading = input('That did not work');
+  readonly heading = input('Request failed');
   readonly line = input.required<string>();
   /** The word on the button that tries again; empty: no button. */
   readonly again = input('Try again');

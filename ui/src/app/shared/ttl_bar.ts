@@ -31,7 +31,7 @@ export class TtlBar {
   private readonly fill = viewChild.required<ElementRef<HTMLElement>>('fill');
   protected readonly left = computed(() => Math.max(0, this.ends() - this.clock.localNow()));
   protected readonly low = computed(() => this.left() < this.full() / 4);
-  protected readonly text = computed(() => (this.left() > 0 ? countdownText(this.left()) : this.held() ? 'run out' : 'free'));
+  protected readonly text = computed(() => (this.left() > 0 ? countdownText(this.left()) : this.held() ? 'expired' : 'free'));
 
   constructor() {
     let running: Animation | undefined;

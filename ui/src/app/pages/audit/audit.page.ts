@@ -43,11 +43,11 @@ export class AuditPage {
   protected readonly idOf = (entry: AuditEntry) => String(entry.sequence);
   protected readonly columns: readonly Column<AuditEntry>[] = [
     { id: 'number', title: 'No.', numeric: true, card: 'none' },
-    { id: 'at', title: 'When' },
-    { id: 'actor', title: 'Who', card: 'head' },
-    { id: 'action', title: 'Did what', card: 'head' },
-    { id: 'target', title: 'To what', card: 'head' },
-    { id: 'detail', title: 'With these words', card: 'line' },
+    { id: 'at', title: 'Time' },
+    { id: 'actor', title: 'User', card: 'head' },
+    { id: 'action', title: 'Action', card: 'head' },
+    { id: 'target', title: 'Target', card: 'head' },
+    { id: 'detail', title: 'Details', card: 'line' },
     { id: 'hash', title: 'Hash', wide: true },
   ];
   protected readonly entries = computed(() => this.reading.value()?.audit ?? null);

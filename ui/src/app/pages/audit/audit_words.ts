@@ -2,18 +2,21 @@ import { lockLink } from '../../core/links';
 import type { AuditEntry } from '../../core/types';
 
 const words: Record<string, string> = {
-  'lock.release': 'released by force',
+  'lock.release': 'force-released',
   'job.pause': 'paused',
   'job.resume': 'resumed',
-  'job.run': 'asked for a run of',
+  'job.run': 'triggered',
   'job.fail_open': 'ran without a lease',
   'run.cancel': 'cancelled',
+  'lease.acquire': 'acquired',
+  'lease.release': 'released',
+  'fence.check': 'checked a token for',
   'session.open': 'signed in',
   'session.close': 'signed out',
-  'session.refused': 'was refused at the door',
+  'session.refused': 'sign-in failed',
 };
 
-/** What was done, in words; an action that this page does not know, by its name. */
+/** What was done, in words; an action that this version does not know, by its name. */
 export function actionWords(entry: Pick<AuditEntry, 'action'>): string {
   return words[entry.action] ?? entry.action;
 }

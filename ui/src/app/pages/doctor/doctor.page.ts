@@ -30,8 +30,9 @@ export class DoctorPage {
   protected readonly verdict = computed(() => {
     const checks = this.checks();
     const count = (level: Finding['level']) => checks.filter((one) => one.level === level).length;
-    if (count('FAIL')) return `${count('FAIL')} to repair now, ${count('WARN')} to look at`;
-    return count('WARN') ? `${count('WARN')} to look at` : 'All is well';
+    const warnings = count('WARN') === 1 ? '1 warning' : `${count('WARN')} warnings`;
+    if (count('FAIL')) return `${count('FAIL')} failed, ${warnings}`;
+    return count('WARN') ? warnings : 'All checks passed';
   });
 
   private readonly following = inject(Live).follow({ topics: [], refresh: () => this.reading.read() });

@@ -1,4 +1,5 @@
-import { ChangeDetectionStrategy, Component, computed, effect, inject, input, untracked } from '@angular/core';
+import { NgTemplateOutlet } from '@angular/common';
+import { ChangeDetectionStrategy, Component, computed, effect, inject, input, signal, untracked } from '@angular/core';
 import { RouterLink } from '@angular/router';
 
 import { Api } from '../../core/api';
@@ -11,19 +12,20 @@ import type { JobDetail, PartitionState, Run } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
 import { Bar, BarChart } from '../../shared/bar_chart';
 import { Cell, Column, DataTable } from '../../shared/data_table';
-import { Line } from '../../shared/line';
 import { Moment } from '../../shared/moment';
 import { Empty, Failure, Loading } from '../../shared/states';
 import { StatusBadge, toneOfRun, wordOfRun } from '../../shared/status_badge';
 import { commandLine, settingsOf } from '../parts/definition';
 import { JobActions } from '../parts/job_actions';
-import { toneOfJob, wordOfJob } from '../parts/job_state';
+import { toneOfJob } from '../parts/job_state';
+import { JobStateCell } from '../parts/job_state_cell';
 import { atMostEvery } from '../parts/at_most_every';
 import { isMissing } from '../parts/missing';
 import { markOf, shortId, titleOf, tookMs } from '../parts/run_facts';
 import { RunTable } from '../parts/run_table';
 import { ScheduleText } from '../parts/schedule_text';
 import { LeaseText } from '../parts/lease_text';
+import { partitionsFoldedFrom, summaryOf, worthALook } from './partitions';
 
 /** However much happens, the job is read no more often. */
 const rereadEveryMs = 1_000;
@@ -31,7 +33,7 @@ const rereadEveryMs = 1_000;
 /** One job: why it is as it is, how it went, when it comes next, and who holds its keys. */
 @Component({
   selector: 'pawl-job-page',
-  imports: [AsOf, BarChart, Cell, DataTable, Empty, Failure, JobActions, LeaseText, Line, Loading, Moment, RouterLink, RunTable, ScheduleText, StatusBadge],
+  imports: [AsOf, BarChart, Cell, DataTable, Empty, Failure, JobActions, JobStateCell, LeaseText, Loading, Moment, NgTemplateOutlet, RouterLink, RunTable, ScheduleText, StatusBadge],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   templateUrl: './job.page.html',
@@ -46,7 +48,6 @@ export class JobPage {
   protected readonly reading = new Reading<JobDetail>(() => this.api.job(untracked(this.name)));
   protected readonly missing = computed(() => isMissing(this.reading.failure()));
   protected readonly toneOf = toneOfJob;
-  protected readonly wordOf = wordOfJob;
   protected readonly toneOfRun = toneOfRun;
   protected readonly wordOfRun = wordOfRun;
   protected readonly short = shortId;
@@ -61,7 +62,7 @@ export class JobPage {
     { id: 'lock', title: 'Lock', by: (state) => state.key, card: 'head' },
     { id: 'lease', title: 'Held by', by: (state) => state.lock?.owner ?? null, card: 'line' },
     { id: 'token', title: 'Token', by: (state) => state.lock?.fence_token ?? null, numeric: true },
-    { id: 'run', title: 'Runs now', by: (state) => state.run?.node ?? null },
+    { id: 'run', title: 'Active run', by: (state) => state.run?.node ?? null },
     { id: 'last', title: 'Last run', by: (state) => state.last_run?.started_at ?? null },
   ];
 
@@ -80,8 +81,16 @@ export class JobPage {
       link: `/runs/${run.id}`,
     })),
   );
-  /** How it went, in one sentence for who cannot see the bars. */
+  /** The same as the bars, in one sentence. */
   protected readonly record = computed(() => recordOf(this.job()?.runs ?? []));
+  /** A job of a thousand partitions is no list to read: those that say something stand first, all of them on demand. */
+  protected readonly folded = computed(() => (this.job()?.partition_states.length ?? 0) >= partitionsFoldedFrom);
+  protected readonly unfolded = signal(false);
+  protected readonly partsShown = computed(() => {
+    const all = this.job()?.partition_states ?? [];
+    return this.folded() ? worthALook(all) : all;
+  });
+  protected readonly summary = computed(() => summaryOf(this.job()?.partition_states ?? [], this.job()?.partitions ?? 0));
   protected readonly sameZone = computed(() => {
     const job = this.job();
     return job === null || job.next_firings.every((at) => absoluteText(at, job.zone) === absoluteText(at));
@@ -120,10 +129,10 @@ export class JobPage {
 
 export function recordOf(runs: readonly Run[]): string {
   const over = runs.filter(({ status }) => status !== 'started' && status !== 'skipped');
-  if (over.length === 0) return 'None of its runs has ended yet.';
+  if (over.length === 0) return 'No finished run yet.';
   const good = over.filter(({ status }) => status === 'completed').length;
   const times = over.map((run) => tookMs(run, 0)).sort((left, right) => left - right);
   const middle = durationText(times[Math.floor((times.length - 1) / 2)]);
   const longest = durationText(times[times.length - 1]);
-  return `${good} of the last ${over.length} completed. They took ${middle} in the middle, ${longest} at most.`;
+  return `${good} of the last ${over.length} completed. Median ${middle}, max ${longest}.`;
 }

@@ -10,12 +10,11 @@ import type { Job, JobPage as JobList, Run } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
 import { Cell, Column, DataTable } from '../../shared/data_table';
 import { FilterBox } from '../../shared/filter_box';
-import { Line } from '../../shared/line';
 import { Moment } from '../../shared/moment';
 import { Empty, Failure, Loading } from '../../shared/states';
-import { StatusBadge } from '../../shared/status_badge';
 import { JobActions } from '../parts/job_actions';
-import { toneOfJob, wordOfJob } from '../parts/job_state';
+import { isIn, urgency, wordOfState } from '../parts/job_state';
+import { JobStateCell } from '../parts/job_state_cell';
 import { markOf, withMark } from '../parts/run_facts';
 import { RunStrip } from '../parts/run_strip';
 import { ScheduleText } from '../parts/schedule_text';
@@ -25,13 +24,11 @@ const stripLength = 16;
 /** One answer of the API, and how many of them the page reads: 2,000 jobs. */
 const pageLength = 200;
 const pagesMax = 10;
-/** What somebody looks for first comes first. */
-const urgency: readonly Job['state'][] = ['late', 'waiting', 'running', 'paused', 'idle', 'disabled'];
 
 /** Every job: when it runs, how it went lately, and why it does not run now. */
 @Component({
   selector: 'pawl-jobs-page',
-  imports: [AsOf, Cell, DataTable, Empty, Failure, FilterBox, JobActions, Line, Loading, Moment, RouterLink, RunStrip, ScheduleText, StatusBadge],
+  imports: [AsOf, Cell, DataTable, Empty, Failure, FilterBox, JobActions, JobStateCell, Loading, Moment, RouterLink, RunStrip, ScheduleText],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   templateUrl: './jobs.page.html',
@@ -48,17 +45,16 @@ export class JobsPage {
   protected readonly reading = new Reading<JobList>(() => this.readAll());
   protected readonly asOf = signal('');
   protected readonly states = urgency;
-  protected readonly toneOf = toneOfJob;
-  protected readonly wordOf = wordOfJob;
+  protected readonly wordOf = wordOfState;
   protected readonly viewerZone = zoneText(viewerZone);
   protected readonly nameOf = (job: Job) => job.name;
   protected readonly columns: readonly Column<Job>[] = [
     { id: 'job', title: 'Job', by: (job) => job.name, card: 'head' },
     { id: 'state', title: 'State', by: (job) => urgency.indexOf(job.state), card: 'head' },
     { id: 'schedule', title: 'Schedule', by: (job) => job.schedule, wide: true, card: 'line' },
-    { id: 'next', title: 'Next firing', by: (job) => job.next, card: 'line' },
-    { id: 'runs', title: 'Last runs', card: 'line' },
-    { id: 'actions', title: 'Do', card: 'line' },
+    { id: 'next', title: 'Next run', by: (job) => job.next, card: 'line' },
+    { id: 'runs', title: 'Recent runs', card: 'line' },
+    { id: 'actions', title: 'Actions', card: 'line' },
   ];
 
   protected readonly jobs = computed(() => this.reading.value()?.jobs ?? null);
@@ -66,13 +62,13 @@ export class JobsPage {
     const text = (this.q() ?? '').toLowerCase();
     const state = this.state();
     return (this.jobs() ?? []).filter((job) => {
-      if (state && job.state !== state) return false;
+      if (state && !isIn(job, state)) return false;
       return !text || [job.name, job.why, job.schedule, job.zone, job.published_by].some((one) => one.toLowerCase().includes(text));
     });
   });
   protected readonly counts = computed(() => {
     const counts = new Map<string, number>();
-    for (const job of this.jobs() ?? []) counts.set(job.state, (counts.get(job.state) ?? 0) + 1);
+    for (const state of urgency) counts.set(state, (this.jobs() ?? []).filter((job) => isIn(job, state)).length);
     return counts;
   });
 

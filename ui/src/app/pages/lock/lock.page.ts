@@ -8,8 +8,8 @@ import { PageTitle } from '../../core/page_title';
 import { Reading } from '../../core/reading';
 import { Roster } from '../../core/roster';
 import { Session } from '../../core/session';
-import { Clock, durationText } from '../../core/time';
-import type { Lock, Release } from '../../core/types';
+import { Clock, countdownText } from '../../core/time';
+import type { Lock, LockDetail, Release } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
 import { CopyButton } from '../../shared/copy_button';
 import { Moment } from '../../shared/moment';
@@ -28,6 +28,8 @@ import { ReleaseDialog } from './release_dialog';
 })
 export class LockPage {
   readonly key = input.required<string>();
+  /** Of the query string: `force-release` opens that dialog, once the lock has been read and where it may be done. */
+  readonly action = input<string>();
 
   private readonly api = inject(Api);
   private readonly title = inject(PageTitle);
@@ -49,7 +51,8 @@ export class LockPage {
   });
   protected readonly releasing = signal(false);
   protected readonly released = signal<Release | null>(null);
-  protected readonly durationText = durationText;
+  private wanted = true;
+  protected readonly countdownText = countdownText;
   protected readonly toneOfRun = toneOfRun;
   protected readonly wordOfRun = wordOfRun;
 
@@ -88,6 +91,10 @@ export class LockPage {
     });
     effect(() => {
       const value = this.reading.value();
+      if (value?.held && this.wanted && this.action() === 'force-release' && this.session.may('admin')) {
+        this.wanted = false;
+        untracked(() => this.releasing.set(true));
+      }
       untracked(() => this.timed.set(value ? held(value, this.timed() ?? undefined) : null));
     });
   }
@@ -111,6 +118,12 @@ export class LockPage {
   private changed(lock: Lock): void {
     const before = this.reading.value();
     if (!before || before.fence_token !== lock.fence_token || before.held !== lock.held) void this.read();
-    else this.reading.update((value) => ({ ...value, ...lock }));
+    else this.reading.update((value) => renewed(value, lock));
   }
+}
+
+/** A renewal moves the end of the lease, and with it a cooldown that lasts until then. */
+function renewed(before: LockDetail, lock: Lock): LockDetail {
+  const cooldown_ms = before.cooldown_ms >= before.remaining_ms ? lock.remaining_ms : before.cooldown_ms;
+  return { ...before, ...lock, cooldown_ms };
 }

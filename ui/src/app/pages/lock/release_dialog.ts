@@ -4,6 +4,7 @@ import { Api, lineOf, RequestFailed } from '../../core/api';
 import { Clock, countdownText } from '../../core/time';
 import type { LockDetail, Release } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
+import { shortId } from '../parts/run_facts';
 
 /** What the reason may have, as the API says. */
 const reasonMax = 1024;
@@ -22,12 +23,13 @@ export class ReleaseDialog {
   readonly open = model.required<boolean>();
   readonly lock = input.required<LockDetail>();
   readonly released = output<Release>();
-  /** It turned out that the key had passed on. */
+  /** It turned out that another client had acquired it. */
   readonly moved = output<void>();
 
   private readonly api = inject(Api);
   private readonly clock = inject(Clock);
   protected readonly reasonMax = reasonMax;
+  protected readonly short = shortId;
   protected readonly shown = signal<LockDetail | null>(null);
   protected readonly typed = signal('');
   protected readonly reason = signal('');
@@ -44,7 +46,11 @@ export class ReleaseDialog {
     const lock = this.lock();
     return untracked(() => this.clock.localNow()) + lock.remaining_ms;
   });
-  protected readonly left = computed(() => countdownText(Math.max(0, this.ends() - this.clock.localNow())));
+  private readonly leftMs = computed(() => Math.max(0, this.ends() - this.clock.localNow()));
+  /** All that is left of the lease, where nothing shorter is known to be enough. */
+  protected readonly waitsForRest = computed(() => this.lock().cooldown_ms >= this.lock().remaining_ms);
+  protected readonly cooldown = computed(() =>
+    countdownText(this.waitsForRest() ? this.leftMs() : Math.min(this.leftMs(), this.lock().cooldown_ms)));
   protected readonly ready = computed(
     () => !this.busy() && !this.passed() && this.typed() === this.shown()?.key && this.reason().trim().length > 0);
 

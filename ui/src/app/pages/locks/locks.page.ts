@@ -70,10 +70,10 @@ export class LocksPage {
     { id: 'owner', title: 'Owner', by: (lock) => lock.owner || null, card: 'line' },
     { id: 'node', title: 'Node', by: (lock) => this.roster.nodeOf(lock.owner) || null },
     { id: 'acquired', title: 'Acquired', by: (lock) => (lock.held ? lock.acquired_at : null) },
-    { id: 'left', title: 'Time left', by: (lock) => (lock.remaining_ms > 0 ? lock.ends : null) },
+    { id: 'left', title: 'Expires in', by: (lock) => (lock.remaining_ms > 0 ? lock.ends : null) },
     { id: 'token', title: 'Token', by: (lock) => lock.fence_token, numeric: true },
     { id: 'waiters', title: 'Waiters', by: (lock) => lock.waiters, numeric: true },
-    { id: 'occurrence', title: 'Last occurrence', by: (lock) => lock.last_occurrence, wide: true, card: 'none' },
+    { id: 'occurrence', title: 'Last scheduled time', by: (lock) => lock.last_occurrence, wide: true, card: 'none' },
   ];
 
   private readonly following = inject(Live).follow({

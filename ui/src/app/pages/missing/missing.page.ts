@@ -6,8 +6,8 @@ import { Router, RouterLink } from '@angular/router';
   imports: [RouterLink],
   changeDetection: ChangeDetectionStrategy.OnPush,
   template: `
-    <h1>There is no such page</h1>
-    <p>Nothing is at <code>{{ path }}</code>. The <a routerLink="/">overview</a> leads to everything that there is.</p>
+    <h1>Page not found</h1>
+    <p>No page has the address <code>{{ path }}</code>. Go to the <a routerLink="/">overview</a>.</p>
   `,
 })
 export class MissingPage {

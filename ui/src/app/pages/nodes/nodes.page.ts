@@ -31,12 +31,12 @@ export class NodesPage {
   protected readonly columns: readonly Column<Node>[] = [
     { id: 'node', title: 'Node', by: (node) => node.name, card: 'head' },
     { id: 'state', title: 'State', by: (node) => node.state, card: 'head' },
-    { id: 'load', title: 'Runs', by: (node) => (node.running_max ? node.running / node.running_max : 0) },
+    { id: 'load', title: 'Load', by: (node) => (node.running_max ? node.running / node.running_max : 0) },
     { id: 'jobs', title: 'Jobs', by: (node) => node.jobs, numeric: true },
-    { id: 'seen', title: 'Seen', by: (node) => node.last_seen },
+    { id: 'seen', title: 'Last heartbeat', by: (node) => node.last_seen },
     { id: 'started', title: 'Started', by: (node) => node.started_at, wide: true },
     { id: 'version', title: 'Version', by: (node) => node.version, wide: true },
-    { id: 'page', title: 'Its own page' },
+    { id: 'page', title: 'Web UI' },
   ];
 
   protected readonly following = this.live.follow({
@@ -44,6 +44,10 @@ export class NodesPage {
     refresh: () => this.reading.read(),
     on: { nodes: ({ as_of, nodes }) => this.reading.update((page) => ({ ...page, nodes, as_of })) },
   });
+
+  protected wordOf(node: Node): string {
+    return node.state === 'silent' ? 'unresponsive' : node.state;
+  }
 
   protected toneOf(node: Node): Tone {
     return tones[node.state] ?? 'idle';

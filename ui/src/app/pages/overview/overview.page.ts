@@ -67,12 +67,12 @@ export class OverviewPage {
     const span = new Date(times[times.length - 1]).getTime() - new Date(times[0]).getTime();
     return durationText(Math.round(span / (times.length - 1) / 1000) * 1000).replace('.0 s', ' s');
   });
-  protected readonly contention = this.lines({ granted: 'granted', busy: 'busy', already_done: 'already done' });
-  protected readonly wait = this.lines({ wait_p50: 'half wait less', wait_p99: '99 % wait less' });
-  protected readonly hold = this.lines({ hold_p50: 'half held less', hold_p99: '99 % held less' });
-  protected readonly trouble = this.lines({ retries: 'retries', lost: 'lost', refused: 'stale writes refused', errors: 'store errors' });
-  protected readonly load = this.lines({ held: 'held here', running: 'running here' });
-  protected readonly store = this.lines({ store_p99: '99 % answered within' });
+  protected readonly contention = this.lines({ granted: 'acquired', busy: 'busy', already_done: 'already run' });
+  protected readonly wait = this.lines({ wait_p50: 'p50', wait_p99: 'p99' });
+  protected readonly hold = this.lines({ hold_p50: 'p50', hold_p99: 'p99' });
+  protected readonly trouble = this.lines({ retries: 'retries', lost: 'leases lost', refused: 'stale writes rejected', errors: 'store errors' });
+  protected readonly load = this.lines({ held: 'leases', running: 'runs' });
+  protected readonly store = this.lines({ store_p99: 'p99' });
 
   protected readonly tiles = computed(() => {
     const seen = this.reading.value();
@@ -129,14 +129,20 @@ function tilesOf({ counts, attention }: Overview): Tile[] {
   return [
     {
       name: 'Locks held', value: inStore(counts.locks_held), link: '/locks',
-      beside: [...some(counts.locks_lingering, 'held by nobody', false)],
+      beside: [...some(counts.locks_lingering, 'in cooldown', false)],
     },
     { name: 'Waiters', value: inStore(counts.waiters), link: '/locks', query: { sort: '-waiters' }, beside: [] },
     {
-      name: 'Runs now', value: inJournal(counts.runs_active), link: '/runs', query: { status: 'started' },
-      beside: [...some(counts.stale_runs, 'silent'), ...some(counts.orphans, 'orphaned'), ...some(counts.triggers, 'asked for', false)],
+      name: 'Active runs', value: inJournal(counts.runs_active), link: '/runs', query: { status: 'started' },
+      beside: [...some(counts.stale_runs, 'stale'), ...some(counts.orphans, 'orphaned'), ...some(counts.triggers, 'queued', false)],
     },
-    { name: 'Jobs', value: inJournal(counts.jobs), link: '/jobs', beside: [...some(counts.jobs_late, 'late'), ...some(counts.jobs_paused, 'paused', false)] },
-    { name: 'Nodes live', value: inJournal(counts.nodes_live), link: '/nodes', beside: some(counts.nodes_silent, 'silent') },
+    {
+      name: 'Jobs', value: inJournal(counts.jobs), link: '/jobs',
+      beside: [
+        ...some(counts.jobs_blocked, 'blocked'), ...some(counts.jobs_late, 'late'), ...some(counts.jobs_failing, 'failing'),
+        ...some(counts.jobs_paused, 'paused', false),
+      ],
+    },
+    { name: 'Nodes live', value: inJournal(counts.nodes_live), link: '/nodes', beside: some(counts.nodes_silent, 'unresponsive') },
   ];
 }

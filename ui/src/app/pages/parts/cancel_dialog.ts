@@ -1,4 +1,4 @@
-import { ChangeDetectionStrategy, Component, inject, input, output } from '@angular/core';
+import { ChangeDetectionStrategy, Component, inject, input, output, signal } from '@angular/core';
 
 import { Api } from '../../core/api';
 import { Toasts } from '../../core/toasts';
@@ -7,7 +7,7 @@ import { Dialog } from '../../shared/dialog';
 import { Asking } from './asking';
 import { shortId } from './run_facts';
 
-/** Ends a run, after it has said what that does. */
+/** Cancels a run, after it has said what that does; a reason is asked for. */
 @Component({
   selector: 'pawl-cancel-dialog',
   imports: [Dialog],
@@ -17,12 +17,17 @@ import { shortId } from './run_facts';
     <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Cancel run ' + short(run().id) + ' of ' + run().job"
                  [busy]="asking.busy()">
       <form class="form" (submit)="$event.preventDefault(); cancel()">
-        <p>Its command on <strong>{{ run().node }}</strong> gets SIGTERM, and SIGKILL when the job's grace is over. It counts as cancelled even
-          if it ends with 0, and is not tried again. The next firing runs as usual.</p>
-        @if (asking.failure()) { <p class="wrong" role="alert">It was not cancelled: {{ asking.failure() }}</p> }
+        <p>Its command on <strong>{{ run().node }}</strong> gets SIGTERM, and SIGKILL after the job's grace. The run counts as cancelled,
+          whatever its exit status, and is not retried. The next scheduled run is not affected.</p>
+        <label class="field">
+          <span>Reason</span>
+          <input #field type="text" maxlength="1024" required autofocus autocomplete="off" [value]="reason()"
+                 (input)="reason.set(field.value)" />
+        </label>
+        @if (asking.failure()) { <p class="wrong" role="alert">Not cancelled: {{ asking.failure() }}</p> }
         <div class="buttons">
-          <button type="button" autofocus (click)="closed.emit()" [disabled]="asking.busy()">Let it run</button>
-          <button type="submit" class="danger first" [disabled]="asking.busy()">Cancel the run</button>
+          <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Keep running</button>
+          <button type="submit" class="danger first" [disabled]="asking.busy() || reason().trim() === ''">Cancel run</button>
         </div>
       </form>
     </pawl-dialog>
@@ -35,12 +40,13 @@ export class CancelDialog {
   private readonly api = inject(Api);
   private readonly toasts = inject(Toasts);
   protected readonly asking = new Asking();
+  protected readonly reason = signal('');
   protected readonly short = shortId;
 
   protected async cancel(): Promise<void> {
     const done = await this.asking.ask(async () => {
-      const { withdrawn } = await this.api.cancelRun(this.run().id);
-      this.toasts.say(withdrawn ? 'It had not begun, and will not.' : 'Asked to stop; it ends within its grace.');
+      const { withdrawn } = await this.api.cancelRun(this.run().id, this.reason().trim());
+      this.toasts.say(withdrawn ? 'Cancelled before it started' : 'Cancelling: the run ends within its grace');
     });
     if (done) this.closed.emit();
   }

@@ -46,11 +46,11 @@ describe('the record of a job', () => {
 
   it('counts what has ended, not what was skipped or goes on', () => {
     const runs = [run('completed', 4), run('failed', 60), run('completed', 6), run('skipped', 0), run('started', 0)];
-    expect(recordOf(runs)).toBe('2 of the last 3 completed. They took 6.0 s in the middle, 1 min at most.');
+    expect(recordOf(runs)).toBe('2 of the last 3 completed. Median 6.0 s, max 1 min.');
   });
 
   it('says when nothing has ended', () => {
-    expect(recordOf([run('started', 0)])).toBe('None of its runs has ended yet.');
+    expect(recordOf([run('started', 0)])).toBe('No finished run yet.');
   });
 });
 

@@ -11,9 +11,9 @@ import type { Lock } from '../../core/types';
   template: `
     @if (lock(); as lock) {
       @if (left() <= 0) { <span class="faint">free</span> }
-      @else if (lock.held) { <span class="owner">{{ lock.owner }}</span> <span class="faint">for {{ shown() }} unless renewed</span> }
-      @else { <span>nobody</span> <span class="faint">for {{ shown() }}</span> }
-    } @else { <span class="faint">never held</span> }
+      @else if (lock.held) { <span class="owner">{{ lock.owner }}</span> <span class="faint">expires in {{ shown() }}</span> }
+      @else { <span>cooldown</span> <span class="faint">{{ shown() }}</span> }
+    } @else { <span class="faint">never acquired</span> }
   `,
 })
 export class LeaseText {

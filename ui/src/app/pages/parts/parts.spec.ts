@@ -89,7 +89,7 @@ describe('a schedule on the page', () => {
     TestBed.resetTestingModule();
     expect(wordsOf((await shown(ScheduleText, { schedule: '*/7 * * * *', zone: 'UTC' })).element)).toBe('*/7 * * * * UTC');
     TestBed.resetTestingModule();
-    expect(wordsOf((await shown(ScheduleText, { schedule: '', zone: 'UTC' })).element)).toBe('only when somebody asks for it');
+    expect(wordsOf((await shown(ScheduleText, { schedule: '', zone: 'UTC' })).element)).toBe('manual only');
   });
 });
 
@@ -99,14 +99,14 @@ describe('a lease in a line', () => {
   });
 
   it('says who holds it and that a renewal may come', async () => {
-    expect(wordsOf((await shown(LeaseText, { lock: lock({}) })).element)).toMatch(/^host\/1 for 1 min unless renewed$/);
+    expect(wordsOf((await shown(LeaseText, { lock: lock({}) })).element)).toMatch(/^host\/1 expires in 1 min$/);
   });
 
-  it('tells held by nobody from free', async () => {
-    expect(wordsOf((await shown(LeaseText, { lock: lock({ held: false, owner: '' }) })).element)).toBe('nobody for 1 min');
+  it('tells a cooldown from free', async () => {
+    expect(wordsOf((await shown(LeaseText, { lock: lock({ held: false, owner: '' }) })).element)).toBe('cooldown 1 min');
     TestBed.resetTestingModule();
     expect(wordsOf((await shown(LeaseText, { lock: lock({ held: false, remaining_ms: 0 }) })).element)).toBe('free');
     TestBed.resetTestingModule();
-    expect(wordsOf((await shown(LeaseText, { lock: null })).element)).toBe('never held');
+    expect(wordsOf((await shown(LeaseText, { lock: null })).element)).toBe('never acquired');
   });
 });

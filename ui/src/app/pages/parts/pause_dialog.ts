@@ -6,7 +6,7 @@ import type { Job } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
 import { Asking } from './asking';
 
-/** Pauses a job, and has somebody say why. */
+/** Pauses a job; a reason is asked for. */
 @Component({
   selector: 'pawl-pause-dialog',
   imports: [Dialog],
@@ -15,15 +15,15 @@ import { Asking } from './asking';
   template: `
     <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Pause ' + job().name" [busy]="asking.busy()">
       <form class="form" (submit)="$event.preventDefault(); pause()">
-        <p>No more firings of it begin, on any node. A run that goes on is left to end. What was due meanwhile is not made up for.</p>
+        <p>No scheduled run of it starts on any node until it is resumed. An active run finishes. Missed runs are not executed.</p>
         <label class="field">
-          <span>Why, for those who wonder</span>
+          <span>Reason</span>
           <input #field type="text" maxlength="1024" required autofocus autocomplete="off" [value]="reason()"
                  (input)="reason.set(field.value)" />
         </label>
-        @if (asking.failure()) { <p class="wrong" role="alert">It is not paused: {{ asking.failure() }}</p> }
+        @if (asking.failure()) { <p class="wrong" role="alert">Not paused: {{ asking.failure() }}</p> }
         <div class="buttons">
-          <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Leave it running</button>
+          <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Cancel</button>
           <button type="submit" class="first" [disabled]="asking.busy() || reason().trim() === ''">Pause</button>
         </div>
       </form>
@@ -43,7 +43,7 @@ export class PauseDialog {
     const { name } = this.job();
     const done = await this.asking.ask(async () => {
       const { changed } = await this.api.pauseJob(name, this.reason().trim());
-      this.toasts.say(changed ? `${name} is paused.` : `${name} was paused already.`);
+      this.toasts.say(changed ? `${name} paused` : `${name} was already paused`);
     });
     if (done) this.closed.emit();
   }

@@ -7,7 +7,7 @@ import { Dialog } from '../../shared/dialog';
 import { Moment } from '../../shared/moment';
 import { Asking } from './asking';
 
-/** Lets a paused job fire again, and shows first who paused it and why. */
+/** Resumes a paused job, and shows first who paused it and why. */
 @Component({
   selector: 'pawl-resume-dialog',
   imports: [Dialog, Moment],
@@ -20,10 +20,10 @@ import { Asking } from './asking';
           <p>Paused by <strong>{{ pause.by }}</strong>, <pawl-moment [at]="pause.at" />:</p>
           <blockquote>{{ pause.reason }}</blockquote>
         }
-        <p>It fires again from its next firing on. Firings that were due meanwhile are not made up for.</p>
-        @if (asking.failure()) { <p class="wrong" role="alert">It is still paused: {{ asking.failure() }}</p> }
+        <p>Scheduled runs start again, from the next one. Missed runs are not executed.</p>
+        @if (asking.failure()) { <p class="wrong" role="alert">Not resumed: {{ asking.failure() }}</p> }
         <div class="buttons">
-          <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Leave it paused</button>
+          <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Cancel</button>
           <button type="submit" class="first" autofocus [disabled]="asking.busy()">Resume</button>
         </div>
       </form>
@@ -42,7 +42,7 @@ export class ResumeDialog {
     const { name } = this.job();
     const done = await this.asking.ask(async () => {
       const { changed } = await this.api.resumeJob(name);
-      this.toasts.say(changed ? `${name} fires again.` : `${name} was not paused any more.`);
+      this.toasts.say(changed ? `${name} resumed` : `${name} was not paused`);
     });
     if (done) this.closed.emit();
   }

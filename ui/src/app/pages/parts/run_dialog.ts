@@ -15,7 +15,7 @@ const typingPauseMs = 300;
 /** Of a job with many partitions, so many are shown. */
 const leasesShown = 16;
 
-/** Asks for a run now, after it has shown what exactly would run and who is in the way. */
+/** Queues a run now, after a preview of what exactly would run and who is in the way. */
 @Component({
   selector: 'pawl-run-dialog',
   imports: [Dialog, RouterLink],
@@ -24,51 +24,57 @@ const leasesShown = 16;
   template: `
     <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Run ' + job().name + ' now'" [busy]="asking.busy()">
       @if (ids(); as ids) {
-        <p role="status">Asked for. The first node with room that is granted the lease begins {{ ids.length === 1 ? 'it' : 'them' }}, mostly within a second.</p>
-        <ul class="asked">
+        <p role="status">Queued. The first node with a free slot that acquires the lock starts {{ ids.length === 1 ? 'it' : 'them' }}, usually within a second.</p>
+        <ul class="asked" data-scrolls>
           @for (id of ids; track id; let first = $first) { <li><a [routerLink]="['/runs', id]" [attr.autofocus]="first ? '' : null">Follow run {{ short(id) }}</a></li> }
         </ul>
         <div class="buttons"><button type="button" (click)="closed.emit()">Close</button></div>
       } @else {
         <form class="form" (submit)="$event.preventDefault(); run()">
-          <p>It goes through the job's lease like any other run: while somebody holds it, it waits for its turn.</p>
+          <p>The run acquires the job's lock like any other run, and waits while another run holds it.</p>
           @if (job().partitions > 1) {
             <label class="field">
               <span>Partition</span>
               <select #part (change)="partition.set(part.value)">
-                <option value="">all {{ job().partitions }}</option>
+                <option value="">All {{ job().partitions }}</option>
                 @for (one of partitions(); track one) { <option [value]="one">{{ one }}</option> }
               </select>
             </label>
           }
           <label class="check">
             <input #goOn type="checkbox" [checked]="resume()" (change)="resume.set(goOn.checked)" />
-            <span>Go on from the last checkpoint, rather than from the start</span>
+            <span>Resume from last checkpoint</span>
           </label>
-          <label class="field">
-            <span>Further arguments, one on each line</span>
-            <textarea #words rows="2" autocomplete="off" spellcheck="false" (input)="typed(words.value)"></textarea>
-          </label>
-          <section class="preview" aria-label="What would run" [attr.aria-busy]="previewing()">
-            <h3>What would run</h3>
+          @if (job().arguments) {
+            <label class="field">
+              <span>Extra arguments, one per line</span>
+              <textarea #words rows="2" autocomplete="off" spellcheck="false" (input)="typed(words.value)"
+                        [attr.aria-describedby]="patterns().length ? 'patterns' : null"></textarea>
+            </label>
+            @if (patterns().length) {
+              <p id="patterns" class="patterns">Allowed: @for (one of patterns(); track one; let last = $last) {<code>{{ one }}</code>{{ last ? '' : ', ' }}}</p>
+            }
+          }
+          <section class="preview" aria-label="Preview" [attr.aria-busy]="previewing()">
+            <h3>Preview</h3>
             @if (preview(); as shown) {
               <pre class="command"><code>{{ commandOf(shown) }}</code></pre>
-              <p>On one of {{ shown.live_nodes }} live {{ shown.live_nodes === 1 ? 'node' : 'nodes' }} with this job.
-                @if (shown.live_nodes === 0) { <strong>None is there: it waits until one starts.</strong> }</p>
-              <ul class="leases">
+              @if (shown.live_nodes === 0) { <p><strong>No live node, run stays queued.</strong></p> }
+              @else { <p>On one of {{ shown.live_nodes }} live {{ shown.live_nodes === 1 ? 'node' : 'nodes' }}.</p> }
+              <ul class="leases" data-scrolls>
                 @for (one of leasesOf(shown); track one.key) {
                   <li><a class="mono" [routerLink]="lockLink(one.key)">{{ one.key }}</a> {{ leaseText(one.lease) }}
-                    @if (resume()) { <span class="checkpoint">{{ one.checkpoint ? 'from checkpoint ' + one.checkpoint : 'no checkpoint: from the start' }}</span> }
+                    @if (resume()) { <span class="checkpoint">{{ one.checkpoint ? 'from checkpoint ' + one.checkpoint : 'no checkpoint: starts over' }}</span> }
                   </li>
                 }
                 @if (shown.runs.length > leasesShown) { <li>and {{ shown.runs.length - leasesShown }} more</li> }
               </ul>
-            } @else if (!previewFailure()) { <p class="faint">Asking…</p> }
-            @if (previewFailure()) { <p class="wrong" role="alert">It would not run: {{ previewFailure() }}</p> }
+            } @else if (!previewFailure()) { <p class="faint">Loading…</p> }
+            @if (previewFailure()) { <p class="wrong" role="alert">Cannot run: {{ previewFailure() }}</p> }
           </section>
-          @if (asking.failure()) { <p class="wrong" role="alert">It was not asked for: {{ asking.failure() }}</p> }
+          @if (asking.failure()) { <p class="wrong" role="alert">Not queued: {{ asking.failure() }}</p> }
           <div class="buttons">
-            <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Do not run</button>
+            <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Cancel</button>
             <button type="submit" class="first" autofocus [disabled]="asking.busy() || previewFailure() !== ''">Run now</button>
           </div>
         </form>
@@ -93,9 +99,12 @@ export class RunDialog {
   protected readonly short = shortId;
   protected readonly lockLink = lockLink;
   protected readonly partitions = computed(() => Array.from({ length: this.job().partitions }, (_, place) => place));
+  /** Each argument has to match one of them; none where any argument is allowed, or none is. */
+  protected readonly patterns = computed(() => (Array.isArray(this.job().arguments) ? this.job().arguments as string[] : []));
   private readonly wanted = computed<RunRequest>(() => ({
     resume: this.resume(),
-    args: [...this.words()],
+    // What was typed is not sent once the configuration allows none.
+    args: this.job().arguments ? [...this.words()] : [],
     ...(this.partition() === '' ? {} : { partition: Number(this.partition()) }),
   }));
   private readonly name = computed(() => this.job().name);
@@ -129,7 +138,7 @@ export class RunDialog {
   protected leaseText(lease: Lock | null): string {
     if (lease === null || (!lease.held && lease.remaining_ms <= 0)) return 'is free';
     const left = countdownText(lease.remaining_ms);
-    return lease.held ? `is held by ${lease.owner} for another ${left} unless renewed: it waits` : `is held by nobody for another ${left}: it waits`;
+    return lease.held ? `is held by ${lease.owner}, expires in ${left} unless renewed: the run waits` : `is in cooldown for ${left}: the run waits`;
   }
 
   protected async run(): Promise<void> {

@@ -19,7 +19,7 @@ import { shortId, tookMs } from './run_facts';
     <pawl-data-table [rows]="runs()" [columns]="columns()" [keyOf]="idOf" [label]="label()" [tall]="tall()" [rowHeight]="36" [cardsBelow]="960" [wideFrom]="1200" [(sort)]="sort">
       <ng-template pawlCell="status" [pawlCellOf]="runs()" let-run>
         <pawl-status-badge [tone]="toneOf(run.status)" [word]="wordOf(run.status)" />
-        @if (run.cancel_requested && run.completed_at === null) { <span class="aside">cancel asked for</span> }
+        @if (run.cancel_requested && run.completed_at === null) { <span class="aside">cancelling</span> }
       </ng-template>
       <ng-template pawlCell="run" [pawlCellOf]="runs()" let-run>
         <a class="mono" [routerLink]="['/runs', run.id]" [title]="run.id">{{ short(run.id) }}</a>
@@ -58,13 +58,13 @@ export class RunTable {
     { id: 'status', title: 'Status', by: (run) => run.status, card: 'head' },
     { id: 'run', title: 'Run', card: 'head' },
     ...(this.jobs() ? [{ id: 'job', title: 'Job', by: (run: Run) => `${run.job}/${run.partition}`, card: 'head' as const }] : []),
-    ...(this.partitions() ? [{ id: 'partition', title: 'Part', by: (run: Run) => run.partition, numeric: true }] : []),
+    ...(this.partitions() ? [{ id: 'partition', title: 'Partition', by: (run: Run) => run.partition, numeric: true }] : []),
     { id: 'started', title: 'Started', by: (run) => run.started_at },
-    { id: 'took', title: 'Took', by: (run) => tookMs(run, this.clock.now()), numeric: true },
+    { id: 'took', title: 'Duration', by: (run) => tookMs(run, this.clock.now()), numeric: true },
     { id: 'node', title: 'Node', by: (run) => run.node },
     { id: 'token', title: 'Token', by: (run) => run.fence_token, numeric: true, wide: true },
-    { id: 'trigger', title: 'Why', by: (run) => run.trigger, wide: true },
-    { id: 'reason', title: 'How it ended', by: (run) => run.reason, card: 'line' },
+    { id: 'trigger', title: 'Trigger', by: (run) => run.trigger, wide: true },
+    { id: 'reason', title: 'Result', by: (run) => run.reason, card: 'line' },
   ]);
 
   protected took(run: Run): string {

@@ -12,7 +12,7 @@ import { scheduleInWords } from '../jobs/schedule_words';
     @if (schedule()) {
       @if (words(); as words) { <span>{{ words }}</span> }
       <span class="expression"><code>{{ schedule() }}</code> <span class="faint">{{ zone() }}</span></span>
-    } @else { <span class="faint">only when somebody asks for it</span> }
+    } @else { <span class="faint">manual only</span> }
   `,
 })
 export class ScheduleText {

@@ -91,7 +91,7 @@ export class OutputFollower {
   }
 
   private gap(piece: Piece): void {
-    this.now = withGap(this.now, `what it wrote before byte ${piece.offset.toLocaleString('en')} is no longer kept`);
+    this.now = withGap(this.now, `output before byte ${piece.offset.toLocaleString('en')} is no longer kept`);
     this.beforeLast = this.now;
     this.offset = piece.offset;
     this.soon();

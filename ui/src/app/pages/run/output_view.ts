@@ -17,18 +17,18 @@ const failuresHidden = 1;
   preserveWhitespaces: true,
   template: `
     <div class="output-bar">
-      <label class="check"><input #switch type="checkbox" [checked]="atEnd()" (change)="follow(switch.checked)" /> <span>Follow the end</span></label>
+      <label class="check"><input #switch type="checkbox" [checked]="atEnd()" (change)="follow(switch.checked)" /> <span>Auto-scroll</span></label>
       @if (state() !== 'ended') {
-        <button type="button" (click)="pause()" [attr.aria-pressed]="paused()">{{ paused() ? 'Go on' : 'Pause' }}</button>
+        <button type="button" (click)="pause()" [attr.aria-pressed]="paused()">{{ paused() ? 'Resume' : 'Pause' }}</button>
       }
       <span class="faint" role="status">{{ word() }}</span>
       <a class="button" [href]="download()" [attr.download]="'run-' + run() + '.txt'">Download</a>
     </div>
     <div class="output" #box tabindex="0" role="log" aria-live="off" aria-label="Output of the run" (scroll)="scrolled()">
-      @if (hidden() > 0) { <div class="gap">{{ hidden().toLocaleString('en') }} lines before these are not shown: download has what is kept</div> }
+      @if (hidden() > 0) { <div class="gap">{{ hidden().toLocaleString('en') }} earlier lines are not shown; the download has all that is kept</div> }
       @for (line of tail().lines; track line.number) { <div [class.gap]="line.gap">{{ line.text }}</div> }
       @if (open()) { <div>{{ open() }}</div> }
-      @if (tail().seen === 0 && !open()) { <div class="faint">{{ state() === 'ended' ? 'It has written nothing.' : 'It has written nothing yet.' }}</div> }
+      @if (tail().seen === 0 && !open()) { <div class="faint">{{ state() === 'ended' ? 'No output.' : 'No output yet.' }}</div> }
     </div>
   `,
 })
@@ -46,9 +46,9 @@ export class OutputView {
   protected readonly state = computed(() => this.follower()?.state() ?? 'connecting');
   protected readonly download = computed(() => this.api.outputUrl(this.run()));
   protected readonly word = computed(() => {
-    if (this.state() === 'ended') return 'The run is over: this is all.';
-    if (this.paused()) return 'Paused: what comes is shown when you go on.';
-    if ((this.follower()?.failures() ?? 0) > failuresHidden) return 'The output cannot be followed now: it is tried again and again.';
+    if (this.state() === 'ended') return 'Finished.';
+    if (this.paused()) return 'Paused: new output is shown when you resume.';
+    if ((this.follower()?.failures() ?? 0) > failuresHidden) return 'Disconnected, retrying.';
     return this.state() === 'following' ? 'Live.' : 'Connecting…';
   });
 

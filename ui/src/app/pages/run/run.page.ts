@@ -56,8 +56,8 @@ export class RunPage {
   protected readonly over = computed(() => this.run()?.completed_at !== null && this.run() !== null);
   protected readonly whyNotCancel = computed(() => {
     const run = this.run();
-    if (this.over()) return 'It is over.';
-    if (run?.cancel_requested) return 'It has been asked to stop, and has its grace to do so.';
+    if (this.over()) return 'The run has finished.';
+    if (run?.cancel_requested) return 'Cancelling: it ends within its grace.';
     return this.session.whyNot('operator');
   });
 

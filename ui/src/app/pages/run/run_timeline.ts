@@ -9,7 +9,7 @@ import { attemptsOf, spanOf, TimelineAttempt, TimelineMark } from './timeline';
 /** Of an attempt with many notes, so many are shown. */
 const marksShown = 12;
 
-const markWords: Record<string, string> = { checkpoint: 'checkpoint', note: 'note', cancel_requested: 'asked to cancel' };
+const markWords: Record<string, string> = { checkpoint: 'checkpoint', note: 'note', asked: 'triggered by', cancel_requested: 'cancelled by' };
 
 /** The attempts at a run one below the other: a list that can be read out, and beside each its place in time. */
 @Component({
@@ -67,7 +67,7 @@ export class RunTimeline {
   }
 
   protected wordOf(one: TimelineAttempt): string {
-    if (one.end === 'retried') return 'failed, tried again';
+    if (one.end === 'retried') return 'failed, retried';
     return one.end === '' ? 'running' : wordOfRun(one.end as RunStatus);
   }
 

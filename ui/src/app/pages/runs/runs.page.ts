@@ -28,12 +28,12 @@ const statuses: readonly RunStatus[] = ['started', 'completed', 'failed', 'cance
       <h1>Runs</h1>
       <pawl-as-of [at]="asOf()" />
     </header>
-    <div class="filters" role="search" aria-label="Which runs">
+    <div class="filters" role="search" aria-label="Search runs">
       <label class="field"><span>Job</span>
         <input #jobs type="search" list="job-names" autocomplete="off" spellcheck="false" [value]="filter().job" (change)="choose({ job: jobs.value.trim() })" /></label>
       <label class="field"><span>Status</span>
         <select #status (change)="choose({ status: status.value })">
-          <option value="" [selected]="filter().status === ''">any</option>
+          <option value="" [selected]="filter().status === ''">All</option>
           @for (one of statuses; track one) { <option [value]="one" [selected]="one === filter().status">{{ wordOf(one) }}</option> }
         </select></label>
       <label class="field"><span>Node</span>
@@ -41,22 +41,22 @@ const statuses: readonly RunStatus[] = ['started', 'completed', 'failed', 'cance
       <datalist id="job-names">@for (one of jobNames(); track one) { <option [value]="one"></option> }</datalist>
       <datalist id="node-names">@for (one of nodeNames(); track one) { <option [value]="one"></option> }</datalist>
     </div>
-    @if (reading.failureLine()) { <pawl-failure heading="The runs could not be read" [line]="reading.failureLine()" (retry)="following.refresh()" /> }
+    @if (reading.failureLine()) { <pawl-failure heading="Could not load the runs" [line]="reading.failureLine()" (retry)="following.refresh()" /> }
     @if (runs(); as shown) {
       @if (held().length) {
         <button type="button" class="fresh" (click)="showHeld()">Show {{ held().length }} new {{ held().length === 1 ? 'run' : 'runs' }}</button>
       }
       @if (shown.length === 0) {
-        <pawl-empty [heading]="filtered() ? 'No run fits' : 'No run yet'">
-          @if (filtered()) { <button type="button" (click)="choose({ job: '', status: '', node: '' })">Show all of them</button> }
-          @else { A run stands here as soon as an agent begins one, or <code>pawl exec</code> does. }
+        <pawl-empty [heading]="filtered() ? 'No matching run' : 'No run yet'">
+          @if (filtered()) { <button type="button" (click)="choose({ job: '', status: '', node: '' })">Clear filters</button> }
+          @else { A run appears here as soon as an agent or <code>pawl exec</code> starts one. }
         </pawl-empty>
       } @else {
         <pawl-run-table [runs]="shown" [tall]="true" />
-        @if (more.failure()) { <p class="wrong" role="alert">No more could be read: {{ more.failure() }}</p> }
+        @if (more.failure()) { <p class="wrong" role="alert">Could not load more: {{ more.failure() }}</p> }
         @if (reading.value()?.next) {
-          <button type="button" (click)="loadMore()" [disabled]="more.busy()">{{ more.busy() ? 'Reading…' : 'Load more' }}</button>
-        } @else { <p class="faint">These are all.</p> }
+          <button type="button" (click)="loadMore()" [disabled]="more.busy()">{{ more.busy() ? 'Loading…' : 'Load more' }}</button>
+        }
       }
     } @else if (!reading.failureLine()) { <pawl-loading what="the runs" /> }
   `,

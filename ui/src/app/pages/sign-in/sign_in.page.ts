@@ -3,7 +3,7 @@ import { Router } from '@angular/router';
 
 import { lineOf, RequestFailed } from '../../core/api';
 import { Session } from '../../core/session';
-import { durationText } from '../../core/time';
+import { absoluteText, durationText } from '../../core/time';
 
 @Component({
   selector: 'pawl-sign-in-page',
@@ -12,10 +12,13 @@ import { durationText } from '../../core/time';
   template: `
     <div class="panel">
       <h1>Sign in</h1>
-      @if (session.over()) { <p class="note" role="status">Your session has ended. Sign in again to go on where you were.</p> }
-      <p>With the secret that <code>pawl token new</code> printed. When no user is configured, the agent's log has a link
-        that signs you in from its own machine, once.</p>
-      @if (to() && to() !== '/') { <p class="faint">Then on to <code>{{ to() }}</code></p> }
+      @if (session.restarted(); as at) {
+        <p class="note" role="status">The agent restarted at <time [attr.datetime]="at">{{ absoluteText(at) }}</time>, which ends its sessions.
+          Sign in again to continue.</p>
+      } @else if (session.over()) { <p class="note" role="status">Your session has ended. Sign in again to continue.</p> }
+      <p>Paste a token from <code>pawl token new</code>. When no user is configured, run <code>pawl agent login-link</code>
+        on the agent's machine: it prints a link that signs you in there, once.</p>
+      @if (to() && to() !== '/') { <p class="faint">Continues at <code>{{ to() }}</code></p> }
       <form class="form" (submit)="submit($event)">
         <div class="field">
           <label for="token">Token</label>
@@ -23,7 +26,7 @@ import { durationText } from '../../core/time';
                  [attr.aria-invalid]="wrong() ? true : null" aria-describedby="wrong" />
         </div>
         <div class="field">
-          <label for="name">Name <span>(only for a token that you chose yourself)</span></label>
+          <label for="name">User name <span>(password only)</span></label>
           <input id="name" #name type="text" name="username" autocomplete="username" spellcheck="false" />
         </div>
         <p id="wrong" role="alert" [class.wrong]="wrong()">{{ wrong() }}</p>
@@ -40,6 +43,7 @@ export class SignInPage {
   private readonly router = inject(Router);
   private readonly token = viewChild.required<ElementRef<HTMLInputElement>>('token');
   private readonly name = viewChild.required<ElementRef<HTMLInputElement>>('name');
+  protected readonly absoluteText = absoluteText;
   protected readonly wrong = signal('');
   protected readonly busy = signal(false);
 
