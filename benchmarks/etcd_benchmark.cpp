@@ -45,9 +45,9 @@ class bare_etcd {
 public:
     explicit bare_etcd(std::shared_ptr<grpc::Channel> channel) : channel_{std::move(channel)} {
         etcd::transaction mark;
-        mark.put(names_.marker, encode(etcd::marker_text{1, 1}));
+        mark.put(names_.marker, encode(etcd::marker_text{1, 1, 1, fence_token{}}));
         in_.marker_revision = txn(mark).header().revision();
-        in_.marker = {1, 1};
+        in_.marker = {1, 1, 1, fence_token{}};
         in_.keep_lease = grant(3600);
     }
 
@@ -61,7 +61,16 @@ public:
 
     etcd::transaction acquire(const std::string& key, std::int64_t lease) const {
         const claim wanted{key, "0123456789abcdef0123456789abcdef", "owner", millis{30'000}};
-        return acquire_transaction(names_, wanted, in_, lease, 1, etcd::done_guess::exists);
+        etcd::grant_terms terms;
+        terms.token = fence_token{2};
+        terms.lease = lease;
+        return acquire_transaction(names_, wanted, in_, terms);
+    }
+    // A key that has a record is granted by one transaction.
+    void make_record(const std::string& key) {
+        etcd::transaction record;
+        const etcd::record_text ended{etcd::record_text::state::ended, fence_token{1}, 1, "owner"};
+        txn(record.put(names_.record + key, encode(ended)));
     }
     etcd::transaction release(const std::string& key, std::int64_t created) const {
         etcd::ending end;
@@ -108,6 +117,7 @@ private:
 void one_caller(std::uint16_t port, locks& store) {
     bare_etcd bare{open_channel(port)};
     const auto lease = bare.grant(60);
+    bare.make_record("one/bare");
     const auto blocking = compare(
         2000, [&] { bare.pair("one/bare", lease); },
         [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
@@ -139,6 +149,7 @@ double threads_rate(std::uint16_t port, int threads, int channels, int pairs_eac
     std::vector<std::int64_t> leases;
     for (int i = 0; i < threads; ++i) leases.push_back(clients.back()->grant(60));
     auto& newest = *clients.back();
+    for (int i = 0; i < threads; ++i) newest.make_record("many/bare/" + std::to_string(i));
     const auto micros = micros_of([&] {
         std::vector<std::jthread> all;
         for (int i = 0; i < threads; ++i)
@@ -163,7 +174,9 @@ public:
           channel_{std::move(channel)},
           key_{std::move(key)},
           lease_{on.grant(60)},
-          left_{pairs} {}
+          left_{pairs} {
+        on_.make_record(key_);
+    }
 
     std::future<void> start() {
         auto ended = done_.get_future();
@@ -286,6 +299,7 @@ void renewal_of_many(std::uint16_t port) {
     for (std::size_t i = 0; i < leases_renewed; ++i) {
         keys.push_back("renewed/" + std::to_string(i));
         leases.push_back(bare.grant(600));
+        bare.make_record(keys.back());
         bare.txn(bare.acquire(keys.back(), leases.back()));
         const claim wanted{keys.back(), std::to_string(i), "owner", millis{600'000}};
         const auto got = loop.wait_for(store->acquire(wanted));

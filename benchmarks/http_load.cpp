@@ -140,11 +140,15 @@ asio::awaitable<void> view(const target& to, observation& seen) {
     }
 }
 
-asio::awaitable<void> say_nothing(const target& to, observation& seen) {
+// From one of several addresses of this machine, as an agent gives each only a share.
+asio::awaitable<void> say_nothing(const target& to, observation& seen, unsigned number) {
     const auto here = co_await asio::this_coro::executor;
     tcp::socket socket{here};
     boost::system::error_code failed;
     auto token = asio::redirect_error(asio::use_awaitable, failed);
+    const tcp::endpoint from{asio::ip::address_v4{0x7f000101 + number % 8}, 0};
+    socket.open(tcp::v4());
+    socket.bind(from, failed);
     co_await socket.async_connect(to.where, token);
     if (failed) ++seen.broken;
     asio::steady_timer for_ever{here, asio::steady_timer::time_point::max()};
@@ -169,7 +173,7 @@ int main(int count, char** words) {
               words[3]};
     observation seen;
     for (int i = std::stoi(words[7]); i > 0; --i)
-        asio::co_spawn(context, say_nothing(to, seen), asio::detached);
+        asio::co_spawn(context, say_nothing(to, seen, static_cast<unsigned>(i)), asio::detached);
     for (int i = std::stoi(words[4]); i > 0; --i)
         asio::co_spawn(context, view(to, seen), asio::detached);
     const auto begin = lease_clock::now() + std::chrono::seconds{1};

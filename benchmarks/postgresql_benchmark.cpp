@@ -189,6 +189,7 @@ void renew_many(std::uint16_t port) {
         auto& made = batches.emplace_back(call(texts()->renew));
         made.add(keys).add(tokens).add(ttls).add(lifetimes);
         made.add_flags(std::vector<bool>(keys.size(), false));
+        made.add(std::int64_t{1000});  // how long it waits for a locked row
     }
     bare.prepare(batches.front());
     const auto times = compare(

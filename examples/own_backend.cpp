@@ -59,9 +59,9 @@ public:
         co_return pawl::grant{wanted.key, one.holder, wanted.ttl};
     }
 
-    async<bool> withdraw(std::string key, std::string id) override {
-        auto& one = shelf_->entries[key];
-        const bool held = live(one) && one.claim_id == id;
+    async<bool> withdraw(pawl::withdrawal given_up) override {
+        auto& one = shelf_->entries[given_up.key];
+        const bool held = live(one) && one.claim_id == given_up.id;
         if (held) end(one, pawl::lease_clock::now());
         co_return held;
     }

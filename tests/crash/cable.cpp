@@ -1,7 +1,7 @@
 #include "tests/crash/cable.hpp"
 
-#include "testing/faults/tcp_proxy.hpp"
 #include "tests/crash/separate_network.hpp"
+#include "tests/crash/way.hpp"
 
 namespace pawl::crash {
 namespace {
@@ -10,35 +10,36 @@ using testing_faults::direction;
 
 class real_cable : public cable {
 public:
-    real_cable(int number, std::uint16_t port, url_maker url)
-        : network_{number}, port_{port}, url_{url} {}
+    real_cable(int number, std::vector<std::uint16_t> servers, url_maker url)
+        : network_{number}, servers_{std::move(servers)}, url_{url} {}
     place far_end() const override {
-        return {url_(network_.our_address(), port_, short_timeout), network_.prefix()};
+        return {url_(network_.our_address(), servers_, short_timeout), network_.prefix()};
     }
     void cut() override { network_.cut(); }
     void mend() override { network_.mend(); }
 
 private:
     separate_network network_;
-    std::uint16_t port_;
+    std::vector<std::uint16_t> servers_;
     url_maker url_;
 };
 
 class proxied_cable : public cable {
 public:
-    proxied_cable(std::uint16_t port, url_maker url) : proxy_{port}, url_{url} {}
-    place far_end() const override { return {url_("127.0.0.1", proxy_.port(), short_timeout)}; }
+    proxied_cable(const std::vector<std::uint16_t>& servers, url_maker url)
+        : way_{servers}, url_{url} {}
+    place far_end() const override { return {url_("127.0.0.1", way_.ports(), short_timeout)}; }
     void cut() override {
-        proxy_.stall(direction::to_server);
-        proxy_.stall(direction::to_client);
+        way_.stall(direction::to_server);
+        way_.stall(direction::to_client);
     }
     void mend() override {
-        proxy_.resume(direction::to_server);
-        proxy_.resume(direction::to_client);
+        way_.resume(direction::to_server);
+        way_.resume(direction::to_client);
     }
 
 private:
-    testing_faults::tcp_proxy proxy_;
+    way way_;
     url_maker url_;
 };
 
@@ -51,9 +52,18 @@ bool may_administer_networks() {
 
 }  // namespace
 
-std::unique_ptr<cable> lay_cable(int number, std::uint16_t server_port, url_maker url) {
-    if (may_administer_networks()) return std::make_unique<real_cable>(number, server_port, url);
-    return std::make_unique<proxied_cable>(server_port, url);
+std::string hosts_at(const std::string& host, const std::vector<std::uint16_t>& ports) {
+    std::string all;
+    for (const auto port : ports)
+        all += (all.empty() ? "" : ",") + host + ":" + std::to_string(port);
+    return all;
+}
+
+std::unique_ptr<cable> lay_cable(int number, const std::vector<std::uint16_t>& servers,
+                                 url_maker url, addresses how) {
+    if (how == addresses::given && may_administer_networks())
+        return std::make_unique<real_cable>(number, servers, url);
+    return std::make_unique<proxied_cable>(servers, url);
 }
 
 }  // namespace pawl::crash

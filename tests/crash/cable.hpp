@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace pawl::crash {
 
@@ -18,14 +19,22 @@ public:
     virtual void mend() = 0;
 };
 
-// A store's URL at this host and port, with this timeout for one operation.
-using url_maker = std::string (*)(const std::string& host, std::uint16_t port, millis timeout);
+// A store's URL at this host and these ports, with this timeout for one operation.
+using url_maker = std::string (*)(const std::string& host, const std::vector<std::uint16_t>& ports,
+                                  millis timeout);
+// HOST:PORT,HOST:PORT,… as in a URL.
+std::string hosts_at(const std::string& host, const std::vector<std::uint16_t>& ports);
 // Shorter than a lease of a contest, so that a server that says nothing is given up in time to ask
 // again; longer than a server takes that has to share two cores with a test suite.
 constexpr millis short_timeout{500};
 
-// A network namespace where we may make one, and then it must succeed; else a proxy. `number` tells
-// the cables of one test apart.
-std::unique_ptr<cable> lay_cable(int number, std::uint16_t server_port, url_maker url);
+// Where clients learn from servers where the others are, those must be reached there.
+enum class addresses { given, told };
+
+// A network namespace where we may make one, and then it must succeed; else a way of proxies, as
+// where addresses are told: those of the servers are of our own loopback. `number` tells the cables
+// of one test apart.
+std::unique_ptr<cable> lay_cable(int number, const std::vector<std::uint16_t>& servers,
+                                 url_maker url, addresses how);
 
 }  // namespace pawl::crash

@@ -64,21 +64,21 @@ std::uint64_t witness::tokens_fallen() const {
 }
 
 struct contenders::contender {
-    contender(std::uint16_t server_port, url_maker url, millis timeout)
-        : way{server_port}, store{locks::open(url("127.0.0.1", way.port(), timeout))} {}
+    contender(const std::vector<std::uint16_t>& servers, url_maker url, millis timeout)
+        : there{servers}, store{locks::open(url("127.0.0.1", there.ports(), timeout))} {}
 
-    testing_faults::tcp_proxy way;
+    way there;
     locks store;
     std::mutex mutex;
     std::string last_failure;  // under mutex
     std::thread thread;
 };
 
-contenders::contenders(std::uint16_t server_port, url_maker url, pace how)
+contenders::contenders(const std::vector<std::uint16_t>& servers, url_maker url, pace how)
     : pace_{how}, key_{"contest/" + base::fresh_id()} {
     for (int i = 0; i < how_many; ++i)
         all_.push_back(std::make_unique<contender>(
-            server_port, url, how == pace::slow ? long_timeout : short_timeout));
+            servers, url, how == pace::slow ? long_timeout : short_timeout));
     for (auto& one : all_) one->thread = std::thread{[this, &one] { compete(*one); }};
 }
 
@@ -90,9 +90,9 @@ void contenders::stop() {
         if (one->thread.joinable()) one->thread.join();
 }
 
-std::vector<testing_faults::tcp_proxy*> contenders::ways() const {
-    std::vector<testing_faults::tcp_proxy*> all;
-    for (const auto& one : all_) all.push_back(&one->way);
+std::vector<way*> contenders::ways() const {
+    std::vector<way*> all;
+    for (const auto& one : all_) all.push_back(&one->there);
     return all;
 }
 

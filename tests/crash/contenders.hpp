@@ -2,8 +2,8 @@
 // of its own, and a witness that sees what they do.
 #pragma once
 
-#include "testing/faults/tcp_proxy.hpp"
 #include "tests/crash/cable.hpp"
+#include "tests/crash/way.hpp"
 
 #include <pawl/locks.hpp>
 
@@ -54,13 +54,13 @@ public:
         slow   // a lease of three times that, held across renewals
     };
 
-    contenders(std::uint16_t server_port, url_maker url, pace how = pace::fast);
+    contenders(const std::vector<std::uint16_t>& servers, url_maker url, pace how = pace::fast);
     ~contenders();
     contenders(const contenders&) = delete;
     contenders& operator=(const contenders&) = delete;
 
-    // Proxies, one for each.
-    std::vector<testing_faults::tcp_proxy*> ways() const;
+    // One for each.
+    std::vector<way*> ways() const;
 
     // While the server is away: until the last holder's trust has ended.
     void wait_until_nobody_trusts() const;

@@ -8,7 +8,7 @@ import socket
 from agents import Agent, job
 from harness import Case, free_port, pawl, until
 
-ROLES = ["viewer", "operator", "admin"]
+ROLES = ["viewer", "client", "operator", "admin"]
 READING = {"GET", "HEAD"}
 
 
@@ -135,7 +135,7 @@ class InheritedSocket(AccessCase):
 
     def test_the_login_link_and_the_list_of_nodes_name_its_address(self):
         agent = self.begin("127.0.0.1")
-        self.assertIn(f"open http://127.0.0.1:{agent.port}/login", agent.log())
+        self.assertTrue(agent.login_link().startswith(f"http://127.0.0.1:{agent.port}/login?once="))
         self.assertIn(f"listening on http://127.0.0.1:{agent.port}", agent.log())
         found = pawl("nodes", "ls", "--json", "--store", self.store).json()["nodes"]
         self.assertEqual([one["address"] for one in found], [f"http://127.0.0.1:{agent.port}"])
@@ -201,9 +201,8 @@ class Sessions(AccessCase):
 
 
 class LoginLink(AccessCase):
-    def link(self, agent, number=0):
-        pattern = r"http://127\.0\.0\.1:\d+(/login\?once=[\w-]{43})"
-        return until(lambda: re.findall(pattern, agent.log())[number:])[0]
+    def link(self, agent):
+        return until(agent.login_link).removeprefix(f"http://127.0.0.1:{agent.port}")
 
     def test_without_users_nothing_is_open_but_by_the_link(self):
         agent = self.agent()
@@ -222,10 +221,33 @@ class LoginLink(AccessCase):
         again = self.ask(agent, "GET", link)
         self.assertEqual(again.status, 403)
         self.assertIn("works once", again.body.decode())
-        self.assertEqual(self.ask(agent, "GET", self.link(agent, 1)).status, 303)
+        self.assertEqual(self.ask(agent, "GET", self.link(agent)).status, 303)
+
+    def test_the_link_is_in_no_log_and_its_key_for_nobody_else(self):
+        agent = self.agent()
+        file = self.folder / "login-node-a"
+        agent.says(f"pawl agent login-link --file {file}")
+        self.assertEqual(file.stat().st_mode & 0o7777, 0o600)
+        first, second = self.link(agent), self.link(agent)
+        self.assertNotEqual(first, second)
+        for link in (second, first):
+            self.assertEqual(self.ask(agent, "GET", link).status, 303)
+        self.assertEqual(pawl("agent", "login-link", "--json", "--file", str(file)).json()["url"].split("?")[0],
+                         f"http://127.0.0.1:{agent.port}/login")
+        # Another key makes links that look like it.
+        secret = file.read_text().split("\n")[1]
+        (self.folder / "other").write_text(file.read_text().replace(secret, secret[::-1]))
+        forged = pawl("agent", "login-link", "--file", str(self.folder / "other")).out.strip()
+        self.assertEqual(self.ask(agent, "GET", forged.removeprefix(f"http://127.0.0.1:{agent.port}")).status, 403)
+        self.assertNotIn("once=", agent.log())
+        self.assertNotIn(secret, agent.log())
+        agent.stop()
+        self.assertFalse(file.exists())
+        self.assert_one_line(pawl("agent", "login-link", "--file", str(file)), 69, "no login link is offered")
 
     def test_the_first_user_ends_what_the_link_opened(self):
         agent = self.agent()
+        unused = self.link(agent)
         begun = self.ask(agent, "GET", self.link(agent))
         session = {"Cookie": begun.cookie()}
         self.assertEqual(self.ask(agent, "GET", "/api/v1/locks", session).status, 200)
@@ -234,7 +256,8 @@ class LoginLink(AccessCase):
         agent.signal(signal.SIGHUP)
         until(lambda: self.ask(agent, "GET", "/api/v1/locks", bearer(token)).status == 200)
         self.assertEqual(self.ask(agent, "GET", "/api/v1/locks", session).status, 401)
-        self.assertEqual(self.ask(agent, "GET", self.link(agent, 1)).status, 404)
+        self.assertEqual(self.ask(agent, "GET", unused).status, 404)
+        self.assertIsNone(agent.login_link())
 
     def has_the_port_after_a_reload(self, before, after):
         """An agent whose port is somebody else's while its users change."""
@@ -252,10 +275,9 @@ class LoginLink(AccessCase):
         _, block = user("alice", "viewer")
         agent = self.has_the_port_after_a_reload([block], [])
         self.assertEqual(self.ask(agent, "GET", self.link(agent)).status, 303)
-        self.assertNotIn("open /login", agent.log())
 
     def test_no_link_is_shown_for_users_that_have_come_before_the_port_was_had(self):
         token, block = user("alice", "viewer")
         agent = self.has_the_port_after_a_reload([], [block])
         self.assertEqual(self.ask(agent, "GET", "/api/v1/locks", bearer(token)).status, 200)
-        self.assertNotIn("/login?once=", agent.log())
+        self.assertIsNone(agent.login_link())

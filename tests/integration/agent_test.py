@@ -1,8 +1,13 @@
 """pawl agent: what it is given, how it begins, reloads and ends, and what becomes of its jobs without it."""
 import datetime
+import os
 import pathlib
+import re
+import shutil
 import signal
 import time
+import urllib.error
+import urllib.request
 
 from agents import AgentCase, job
 from harness import Case, Redis, pawl, until
@@ -138,6 +143,27 @@ class Reload(AgentCase):
         until(lambda: "hunter2" in self.lines("keep"))
         self.assertNotIn("hunter2", agent.log())
         self.assertNotIn("hunter2", self.pawl("jobs", "show", "keep", "--json").out)
+        agent.stop()
+
+    def test_a_hangup_reads_time_zones_again(self):
+        zones = self.folder / "zones"
+        (zones / "Test").mkdir(parents=True)
+        shutil.copy("/usr/share/zoneinfo/Asia/Tokyo", zones / "Test/Place")
+        os.environ["TZDIR"] = str(zones)
+        self.addCleanup(os.environ.pop, "TZDIR")
+        agent = self.agent("node-a", job("noon", "true", schedule="0 12 * * *", zone="Test/Place")).start()
+        port = re.findall(r"http://127\.0\.0\.1:(\d+)", agent.log())[-1]
+
+        def hour():
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+                text = answer.read().decode()
+            when = re.search(r'(?m)^pawl_schedule_next_timestamp_seconds\{job="noon"\} (\S+)$', text)
+            return when and datetime.datetime.fromtimestamp(float(when.group(1)), datetime.timezone.utc).hour
+
+        until(lambda: hour() == 3)
+        shutil.copy("/usr/share/zoneinfo/Asia/Kolkata", zones / "Test/Place")
+        agent.signal(signal.SIGHUP)
+        until(lambda: hour() == 6)
         agent.stop()
 
     def test_what_takes_a_restart_is_said_to(self):
@@ -316,19 +342,58 @@ class StoreDown(AgentCase):
 
     def test_without_its_journal_a_job_keeps_its_pace_and_is_written_down_later(self):
         server = self.redis()
-        server.process.kill()
-        server.process.wait()
         agent = self.agent("node-a", job("tick", f'echo "$PAWL_OCCURRENCE" >> {self.folder}/tick', schedule="@every 2s"),
                            journal=f"{server.url}?timeout=300ms").start()
+        until(lambda: self.lines("tick"))
+        server.process.kill()
+        server.process.wait()
         agent.says("does not answer")
+        begun = len(self.lines("tick"))
 
         def gaps():
             ran = [datetime.datetime.fromisoformat(one.replace("Z", "+00:00")) for one in self.lines("tick")]
             return [(after - before).seconds for before, after in zip(ran, ran[1:])]
 
         # The first run may wait for it, until it is known to be down.
-        until(lambda: gaps()[-2:] == [2, 2], 60)
+        until(lambda: len(self.lines("tick")) > begun + 3 and gaps()[-2:] == [2, 2], 60)
         server.begin()
         self.store = server.url
-        until(lambda: {one["occurrence"] for one in self.runs("tick") if one["status"] == "completed"} >= set(self.lines("tick")[:3]))
+        until(lambda: {one["occurrence"] for one in self.runs("tick") if one["status"] == "completed"} >= set(self.lines("tick")[begun + 1:begun + 3]))
+        agent.stop()
+
+    def test_nothing_fires_before_it_is_known_what_is_paused(self):
+        server = self.redis()
+        journal = f"{server.url}?timeout=300ms"
+        jobs = [job(name, f"echo run >> {self.folder}/{name}", schedule="@every 1s") for name in ("paused", "free")]
+        agent = self.agent("node-a", *jobs, journal=journal).start()
+        until(lambda: self.lines("paused") and self.lines("free"))
+        store, self.store = self.store, server.url
+        self.assertEqual(self.pawl("jobs", "pause", "paused", "--reason", "by hand").status, 0)
+        agent.stop()
+        # There, and silent: what it has written is kept.
+        server.process.send_signal(signal.SIGSTOP)
+        self.addCleanup(server.process.send_signal, signal.SIGCONT)
+        before = {name: len(self.lines(name)) for name in ("paused", "free")}
+        agent.start()
+        agent.says("no schedule fires before it is known what is paused")
+        port = re.findall(r"http://127\.0\.0\.1:(\d+)", agent.log())[-1]
+
+        def ready():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10) as answer:
+                    return answer.status, answer.read().decode()
+            except urllib.error.HTTPError as refused:
+                return refused.code, refused.read().decode()
+
+        status, why = ready()
+        self.assertEqual(status, 503)
+        self.assertIn("which jobs are paused", why)
+        time.sleep(3)  # three firings of each
+        self.assertEqual({name: len(self.lines(name)) for name in before}, before)
+        server.process.send_signal(signal.SIGCONT)
+        agent.says("what has waited for it fires now")
+        until(lambda: len(self.lines("free")) > before["free"] + 2)
+        self.assertEqual(len(self.lines("paused")), before["paused"])
+        until(lambda: ready()[0] == 200)
+        self.store = store
         agent.stop()

@@ -30,6 +30,7 @@ class Agent:
 
     def __init__(self, folder, name, store, jobs, journal="", **keys):
         self.name, self.store, self.journal, self.keys = name, store, journal, {"name": name, "listen": "127.0.0.1:0", **keys}
+        self.folder = pathlib.Path(folder)
         self.file, self.log_file = pathlib.Path(folder) / f"{name}.toml", pathlib.Path(folder) / f"{name}.log"
         self.process = None
         self.write(*jobs)
@@ -50,12 +51,17 @@ class Agent:
             kept = [socket.fileno()]
             words = ["sh", "-c", f'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=api exec "$@" 3<&{kept[0]}', "sh", *words]
         with open(self.log_file, "a", encoding="utf-8") as log:
-            self.process = subprocess.Popen(words, env=environment(PAWL_BINARY=PAWL), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            self.process = subprocess.Popen(words, env=environment(PAWL_BINARY=PAWL, RUNTIME_DIRECTORY=str(self.folder)), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             pass_fds=kept)
         until(lambda: self.log().count("is ready") > begins or self.process.poll() is not None, 60)
         if self.process.poll() is not None:
             raise AssertionError(f"agent {self.name} did not start: {self.log()}")
         return self
+
+    def login_link(self):
+        """As a user of this machine gets one; nothing while there is none."""
+        made = pawl("agent", "login-link", "--file", str(self.folder / f"login-{self.name}"))
+        return made.out.strip() if made.status == 0 else None
 
     def log(self):
         return self.log_file.read_text() if self.log_file.exists() else ""

@@ -22,11 +22,11 @@ JOBS = 5
 LATE_MAX = 2.0
 
 GARBAGE = (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", b"GET / HTTP/9.9\r\n\r\n", b"GET /api/v1/locks HTTP/1.1\r\nContent-Length: x\r\n\r\n",
-           b"POST /api/v1/leases HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n",
-           b"POST /api/v1/leases HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
+           b"POST /api/v1/leases HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n",
+           b"POST /api/v1/leases HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n",
            b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X-Long: " + b"b" * 70_000 + b"\r\n\r\n",
-           b"\x00" * 4096, b"GET /api/v1/jobs/%ff HTTP/1.1\r\nHost: a\r\n\r\n", b"DELETE /api/v1/leases/a/-1 HTTP/1.1\r\nHost: a\r\n\r\n",
-           b"POST /api/v1/session HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{\"token\": \"half a bod")
+           b"\x00" * 4096, b"GET /api/v1/jobs/%ff HTTP/1.1\r\nHost: localhost\r\n\r\n", b"DELETE /api/v1/leases/a/-1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+           b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{\"token\": \"half a bod")
 
 
 class Abuse(ApiCase):
@@ -41,14 +41,14 @@ class Abuse(ApiCase):
         self.links = []
         self.addCleanup(lambda: [link.close() for link in self.links])
 
-    def connect(self, port):
-        link = socket.create_connection(("127.0.0.1", port), timeout=10)
+    def connect(self, port, source="127.0.0.1"):
+        link = socket.create_connection(("127.0.0.1", port), timeout=10, source_address=(source, 0))
         self.links.append(link)
         return link
 
     def test_whoever_looks_on_or_waits_leaves_room_for_others(self):
         node = self.serving("a")
-        viewer, operator = (f"Host: a\r\nAuthorization: Bearer {self.users[name][0]}\r\n" for name in ("vera", "alice"))
+        viewer, operator = (f"Host: localhost\r\nAuthorization: Bearer {self.users[name][0]}\r\n" for name in ("vera", "alice"))
         for key in range(WAITING):
             self.assertEqual(self.ask(node, "POST", "/api/v1/leases", {"key": f"k{key}", "ttl_ms": 60_000}).status, 201)
         self.got(node, "/api/v1/locks", who="vera")
@@ -80,18 +80,19 @@ class Abuse(ApiCase):
         port = node.port
         credentials = f"Authorization: Bearer {self.users['vera'][0]}\r\n".encode()
         began = time.time()
-        for _ in range(IDLE):
-            self.connect(port)
+        # Of several addresses, as one has only a share.
+        for number in range(IDLE):
+            self.connect(port, f"127.0.1.{number % 5 + 1}")
         for _ in range(VIEWERS):
             link = self.connect(port)
-            link.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: a\r\n" + credentials + b"\r\n")
+            link.sendall(b"GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n" + credentials + b"\r\n")
         slow = [self.connect(port) for _ in range(SLOW)]
         stop = threading.Event()
         faults = []
 
         def drip():
             """A byte of a head now and then, for as long as the server bears it."""
-            text = b"GET /api/v1/locks HTTP/1.1\r\nHost: a\r\nX-Slow: " + b"c" * 1000
+            text = b"GET /api/v1/locks HTTP/1.1\r\nHost: localhost\r\nX-Slow: " + b"c" * 1000
             for at in range(len(text)):
                 for link in slow:
                     try:

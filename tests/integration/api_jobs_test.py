@@ -85,7 +85,7 @@ class Runs(ApiCase):
 
     def test_output_is_followed_while_the_command_writes(self):
         go = self.folder / "go"
-        agent = self.serving("node-a", job("talks", f'echo "one $1"; while [ ! -e {go} ]; do sleep 0.05; done; printf "tw\\303\\266\\n"; exit 3'))
+        agent = self.serving("node-a", job("talks", f'echo "one $1"; while [ ! -e {go} ]; do sleep 0.05; done; printf "tw\\303\\266\\n"; exit 3', arguments=["more"]))
         (run,) = self.ask_for(agent, "talks", args=["more"])
         # Before it has begun, or after: both are followed.
         followed = self.stream(agent, f"/api/v1/runs/{run}/output")
@@ -119,7 +119,7 @@ class Runs(ApiCase):
 
     def test_a_dry_run_tells_all_and_runs_nothing(self):
         agent = self.serving("node-a", job("saves", 'test "$PAWL_CHECKPOINT" && exit 0; "$PAWL_BINARY" checkpoint "page 3"; exit 1',
-                                           env={"MODE": "full"}))
+                                           env={"MODE": "full"}, arguments=["--x"]))
         (run,) = self.ask_for(agent, "saves")
         self.ended(run)
         answer = self.ask(agent, "POST", "/api/v1/jobs/saves/runs", {"dry_run": True, "resume": True, "args": ["--x"]})
@@ -144,8 +144,9 @@ class Runs(ApiCase):
 
         self.hold("job/waits")
         (waiting,) = self.ask_for(agent, "waits")
-        shown = until(lambda: (one := self.got(agent, "/api/v1/jobs/waits"))["state"] == "waiting" and one)
-        self.assertRegex(shown["why"], r"^a run that alice asked for at \S+ waits: its key job/waits is held by \S+ under token \d+ for another \d+s")
+        shown = until(lambda: (one := self.got(agent, "/api/v1/jobs/waits"))["state"] == "blocked" and one)
+        self.assertRegex(shown["why"], r"^lock job/waits is held by \S+ since \S+ \(token \d+\), expires in \d+s unless renewed; "
+                                       r"no run of waits has this token; a run that alice queued at \S+ waits for it$")
         self.assert_problem(agent, self.ask(agent, "GET", f"/api/v1/runs/{waiting}"), 404, "has not begun")
         self.assertTrue(self.ask(agent, "POST", f"/api/v1/runs/{waiting}/cancel").json()["withdrawn"])
         self.assert_problem(agent, self.ask(agent, "GET", f"/api/v1/runs/{waiting}"), 404, "no run")
@@ -165,7 +166,7 @@ class Board(ApiCase):
         self.assertIn("stays", [one["job"] for one in seen["active"]])
         failing = [one for one in seen["attention"] if one["kind"] == "job_failing"]
         self.assertIn("failed on node-a at", failing[0]["text"])
-        self.assertIn(": exit 4. Read what it wrote", failing[0]["text"])
+        self.assertIn(": exit 4. Read its output", failing[0]["text"])
         self.assertEqual(self.got(agent, f"/api/v1{failing[0]['link']}")["job"], "fails")
 
     def test_what_was_changed_in_the_audit_is_found(self):
@@ -188,14 +189,14 @@ class Board(ApiCase):
 
 
 class Why(ApiCase):
-    """What a stranger reads to learn why a job is late."""
+    """What a stranger reads to learn why a job does not run."""
 
-    def why(self, agent, name, pattern):
+    def why(self, agent, name, pattern, state="late"):
         seen = []
 
         def late():
             seen.append(self.got(agent, f"/api/v1/jobs/{name}"))
-            return seen[-1]["state"] == "late" and re.search(pattern, seen[-1]["why"])
+            return seen[-1]["state"] == state and re.search(pattern, seen[-1]["why"])
 
         try:
             until(late, LATE)
@@ -207,23 +208,27 @@ class Why(ApiCase):
         holder = self.hold("job/held")
         keys = {"schedule": EACH_SECOND, "overlap": "queue"}
         agent = self.serving("node-a", job("held", "true", **keys), job("long", "exec sleep 600", **keys), job("lingers", "true", at_least="10m", **keys))
-        self.why(agent, "held", rf"^its key job/held is held by \S+:{holder.pid}:\S+ under token \d+ for another \d+s, unless that is renewed; "
-                                r"no run of held has this token$")
-        late = self.why(agent, "long", r"^its previous firing of \S+ still runs on node-a since \S+ \(run [-0-9a-f]{36}\)$")
+        held = self.why(agent, "held", rf"^lock job/held is held by \S+:{holder.pid}:\S+ since \S+ \(token \d+\), expires in \d+s unless renewed; "
+                                       r"no run of held has this token$", "blocked")
+        self.assertEqual((held["blocked_by"]["key"], held["blocked_by"]["partition"]), ("job/held", 0))
+        late = self.why(agent, "long", r"^its previous run of \S+ still runs on node-a since \S+ \(run [-0-9a-f]{36}\)$")
         self.assertEqual(late["running"], 1)
-        self.why(agent, "lingers", r"^its key job/lingers lingers until \S+, held by nobody \(at_least = 10m\)$")
-        seen = until(lambda: (one := self.got(agent, "/api/v1/overview"))["counts"]["jobs_late"] == 3 and one)
+        self.why(agent, "lingers", r"^its lock job/lingers is in cooldown until \S+ \(at_least = 10m\)$")
+        seen = until(lambda: (one := self.got(agent, "/api/v1/overview"))["counts"]["jobs_late"] == 2 and one)
         late = {one["subject"]: one for one in seen["attention"] if one["kind"] == "job_late"}
-        self.assertEqual(set(late), {"held", "long", "lingers"})
-        self.assertEqual((late["held"]["link"], late["held"]["level"]), ("/jobs/held", "fail"))
+        self.assertEqual(set(late), {"long", "lingers"})
+        self.assertEqual(seen["counts"]["jobs_blocked"], 1)
+        (blocked,) = [one for one in seen["attention"] if one["kind"] == "job_blocked"]
+        self.assertEqual((blocked["link"], blocked["level"]), ("/jobs/held", "fail"))
+        self.assertEqual([one["link"] for one in blocked["steps"]], ["/locks/job%2Fheld", "/locks/job%2Fheld?action=force-release"])
         holder.kill()
-        until(lambda: self.got(agent, "/api/v1/jobs/held")["state"] != "late", LATE)
+        until(lambda: self.got(agent, "/api/v1/jobs/held")["state"] not in ("late", "blocked"), LATE)
 
     def test_every_slot_is_taken(self):
         agent = self.serving("node-a", job("long", "exec sleep 600"), job("starves", "true", schedule="@every 5s"), max_concurrent_runs=1)
         self.ask(agent, "POST", "/api/v1/jobs/long/runs")
         until(lambda: self.got(agent, "/api/v1/nodes")["nodes"][0]["running"] == 1)
-        self.why(agent, "starves", r"^every slot of every live agent is taken: 1 of 1 on node-a; it begins when a run ends")
+        self.why(agent, "starves", r"^every slot of every live agent is taken: 1 of 1 on node-a; it starts when a run finishes")
 
     def test_the_agent_that_has_it_is_silent(self):
         gone = self.serving("node-b", job("alone", "true", schedule=EACH_SECOND))
@@ -231,7 +236,7 @@ class Why(ApiCase):
         until(lambda: self.got(agent, "/api/v1/runs?job=alone&status=completed")["runs"])
         gone.kill()
         # It may have died in the middle of a run; then that one's lease is what it waits for at first.
-        self.why(agent, "alone", r"^the agent that has it, node-b, has been silent since \S+, and no other has published it since then$")
+        self.why(agent, "alone", r"^the agent that has it, node-b, has been unresponsive since \S+, and no other has published it since then$")
         until(lambda: "node_silent" in [one["kind"] for one in self.got(agent, "/api/v1/overview")["attention"]])
 
     def test_the_store_does_not_answer(self):

@@ -104,7 +104,7 @@ class Leases:
         held = self.granted(one.acquire("reports/daily ü", owner="the first"))
         status, told, fields = two.acquire("reports/daily ü")
         self.assertEqual(status, 409)
-        self.assertEqual((told["owner"], told["fence_token"], told["reason"]), ("the first", held["fence_token"], "held"))
+        self.assertEqual((told["owner"], told["fence_token"], told["reason"]), ("carol@the first", held["fence_token"], "held"))
         self.assertTrue(0 < told["remaining_ms"] <= 60000)
         self.assertGreaterEqual(int(fields["Retry-After"]) * 1000, told["remaining_ms"])
         # The key in the path, with its slash and without.

@@ -1,6 +1,7 @@
 """locks, fence, bench, and what every command has in common."""
 import os
 import pathlib
+import time
 
 from harness import Case, environment, pawl, until
 
@@ -84,6 +85,16 @@ class Fence(Case):
         self.assertEqual(self.pawl("fence", "check", "ledger", "7").status, 0)
         self.assert_one_line(self.pawl("fence", "check", "ledger", "6"), 77, "token 6 is older than 7")
         self.assertEqual(self.pawl("fence", "check", "other", "1").status, 0)
+        # Nobody closes a resource for good with a number out of thin air.
+        for invented in (2**53 - 1, (time.time_ns() // 1000) + 3_600_000_000):
+            self.assert_one_line(self.pawl("fence", "check", "ledger", str(invented)), 77, "has not issued it")
+        self.assertEqual(self.pawl("fence", "check", "ledger", "7").status, 0)
+
+    def test_names_and_reasons_take_no_terminal_over(self):
+        for bad in ("\x1b[2J", "\x7f", "\u009b31m", "\u202ecod.exe", "\u2066x"):
+            self.assert_one_line(self.pawl("exec", f"k{bad}", "--", "true"), 64, "control character at byte 2")
+            self.assert_one_line(self.pawl("locks", "release", "k", "--reason", f"r{bad}", "--yes"), 64, "control character at byte 2")
+            self.assert_one_line(self.pawl("jobs", "pause", "j", "--reason", f"r{bad}"), 64, "control character at byte 2")
 
     def test_once_refuses_a_token_that_was_seen(self):
         self.assertEqual(self.pawl("fence", "check", "--once", "ledger", "7").status, 0)

@@ -60,8 +60,8 @@ class Serve(Case):
         page = Browser(shown["agents"][0]["login"])
         lock = page.get("/api/v1/locks/job/export")
         self.assertTrue(lock["held"], lock)
-        late = until(lambda: (job := page.get("/api/v1/jobs/export"))["state"] == "late" and job, 60)
-        self.assertIn(lock["owner"], late["why"])
+        blocked = until(lambda: (job := page.get("/api/v1/jobs/export"))["state"] == "blocked" and job, 60)
+        self.assertIn(lock["owner"], blocked["why"])
 
         lock = page.get("/api/v1/locks/job/export")
         released = page.post("/api/v1/locks/release",

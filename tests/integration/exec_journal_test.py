@@ -1,8 +1,13 @@
 """What `pawl exec` and those who use force leave in the journal, without any agent."""
+import datetime
+import signal
 import subprocess
+import time
 
 from agents import TIME, AgentCase
-from harness import PAWL, Redis, environment, free_port, pawl
+from harness import PAWL, Redis, environment, free_port, pawl, start, until
+
+SILENCE = 8.5  # s, after which a run of pawl exec counts as dead; it says 8
 
 
 class Audited(AgentCase):
@@ -94,6 +99,105 @@ class Exec(Audited):
             self.assertEqual((row["status"], row["exit_status"], row["cancel_requested"]), ("cancelled", status, True))
             self.assertFalse(self.pawl("locks", "show", f"k{status}", "--json").json()["held"])
             self.assertIn("cancelled", process.stderr.read())
+
+    def written(self, space, run):
+        """What the row of a run says, to one who only looks: its status and its reason."""
+        status, reason = subprocess.run(
+            ["sqlite3", "-separator", "\n", f"{self.folder}/pawl.db",
+             f"SELECT status, reason FROM pawl_run JOIN pawl_space USING (space) WHERE name = '{space}' AND run_id = '{run}'"],
+            capture_output=True, text=True, timeout=30, check=True).stdout.split("\n")[:2]
+        return status, reason
+
+    def test_a_killed_one_is_ended_as_lost_by_each_that_reads(self):
+        """Each in a namespace of its own, so that none finds what another has written down."""
+        readers = {"ls": lambda run: ["runs", "ls"], "show": lambda run: ["runs", "show", run],
+                   "doctor": lambda run: ["doctor", "--for", "10ms"], "exec": lambda run: ["exec", "k", "--", "true"]}
+        killed = {}
+        for space in readers:
+            holder = start("--store", f"{self.store}?namespace={space}", "exec", "k", "--ttl", "1s", "--grace", "0s",
+                           "--", "sh", "-c", 'echo "$PAWL_RUN_ID"; exec sleep 60')
+            self.addCleanup(self.end, holder)
+            killed[space] = holder.stdout.readline().strip()
+            holder.kill()
+        since = time.monotonic()
+        until(lambda: time.monotonic() - since > SILENCE)
+        for space, words in readers.items():
+            with self.subTest(space):
+                self.assertEqual(self.written(space, killed[space]), ("started", ""))
+                told = pawl("--store", f"{self.store}?namespace={space}", *words(killed[space]))
+                self.assertIn(told.status, (0, 1), told.err)  # 1: the doctor warns of a fresh store
+                status, reason = self.written(space, killed[space])
+                self.assertEqual(status, "lost", told.out + told.err)
+                self.assertIn("fell silent", reason)
+
+    def test_one_that_lives_is_left_alone(self):
+        holder = self.hold("k", "--ttl", "60s")
+        holder.send_signal(signal.SIGSTOP)
+        run = self.row("k")
+        # Silent for longer than any run says it will be, but it holds its key.
+        until(lambda: time.time() - self.pawl_time(run["last_heartbeat"]) > 12)
+        self.assertEqual(self.row("k")["status"], "started")
+        self.assertEqual(self.pawl("doctor").err.count("lost"), 0)
+        holder.send_signal(signal.SIGCONT)
+
+    @staticmethod
+    def pawl_time(text):
+        return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+    def test_nothing_begins_under_a_lease_that_was_lost_while_the_journal_was_waited_for(self):
+        journal = Redis()
+        self.addCleanup(journal.stop)
+        self.pawl("exec", "other", "--journal", journal.url, "--", "true")
+        journal.freeze()
+        waiting = self.start("exec", "k", "--ttl", "600ms", "--grace", "0s", "--journal", journal.url, "--", "echo", "ran")
+        until(lambda: (seen := self.pawl("locks", "show", "k", "--json")).status == 0 and seen.json()["held"], 10)
+        self.assertEqual(self.pawl("locks", "release", "k", "--reason", "taken", "--yes", "--now").status, 0)
+        out, err = waiting.communicate(timeout=60)
+        self.assertEqual((waiting.returncode, out), (70, ""), err)
+        self.assertIn("ended before the command started", err)
+
+    def started_and_waiting(self, store, journal, *words):
+        """A holder that waits for its journal, which stands still."""
+        journal.freeze()
+        waiting = start("--store", store.url, "exec", "k", *self.FIRED, *words, "--grace", "0s", "--journal", journal.url, "--", "echo", "ran")
+        self.addCleanup(self.end, waiting)
+        until(lambda: (seen := pawl("--store", store.url, "locks", "show", "k", "--json")).status == 0 and seen.json()["held"])
+        return waiting
+
+    def assert_runs_once_elsewhere(self, store, journal):
+        words = ("--store", store.url, "exec", "k", *self.FIRED, "--journal", journal.url, "--", "echo", "ran")
+        again = pawl(*words)
+        self.assertEqual((again.status, again.out), (0, "ran\n"), again.err)
+        self.assertEqual(pawl(*words).status, 76)
+        (row,) = pawl("--store", store.url, "--journal", journal.url, "runs", "ls", "--json").json()["runs"]
+        self.assertEqual((row["status"], row["attempt"], row["reason"]), ("completed", 1, ""))
+
+    def test_an_occurrence_whose_command_never_started_is_given_back(self):
+        # Lost when the journal has been waited for; and with its end in sight, and no renewal.
+        for ttl in ("600ms", "3s"):
+            with self.subTest(ttl):
+                store, journal = Redis(), Redis()
+                self.addCleanup(store.stop)
+                self.addCleanup(journal.stop)
+                waiting = self.started_and_waiting(store, journal, "--ttl", ttl)
+                store.freeze()
+                until(lambda waiting=waiting: "ended before the command started" in waiting.stderr.readline())
+                store.thaw()
+                journal.thaw()
+                out, err = waiting.communicate(timeout=60)
+                self.assertEqual((waiting.returncode, out), (70, ""), err)
+                self.assert_runs_once_elsewhere(store, journal)
+
+    def test_an_occurrence_is_given_back_when_a_signal_comes_before_the_command(self):
+        store, journal = Redis(), Redis()
+        self.addCleanup(store.stop)
+        self.addCleanup(journal.stop)
+        waiting = self.started_and_waiting(store, journal)
+        waiting.send_signal(signal.SIGTERM)
+        journal.thaw()
+        out, err = waiting.communicate(timeout=60)
+        self.assertEqual((waiting.returncode, out), (143, ""), err)
+        self.assert_runs_once_elsewhere(store, journal)
 
     def test_a_command_runs_where_the_journal_cannot_be_reached(self):
         nowhere = f"redis://127.0.0.1:{free_port()}?timeout=300ms"
@@ -194,3 +298,6 @@ class ExecOnRedis(Exec):
         super().setUp()
         self.server.ask("FLUSHALL")
         self.store = self.server.url
+
+    def written(self, space, run):
+        return self.server.ask("HGET", f"{space}:journal:run:{run}", "status"), self.server.ask("HGET", f"{space}:journal:run:{run}", "reason")

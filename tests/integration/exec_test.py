@@ -2,6 +2,7 @@
 import os
 import signal
 import subprocess
+import time
 
 from harness import Case, Redis, environment, pawl, until
 
@@ -36,6 +37,16 @@ class Exec(Case):
                                'cd / && "$0" fence check r "$PAWL_FENCE_TOKEN"', os.environ["PAWL_BINARY"]],
                               cwd=self.folder, env=environment(), timeout=60, check=False)
         self.assertEqual(done.returncode, 0)
+
+    def test_a_key_that_somebody_else_holds_leaves_the_command_no_grace(self):
+        taken = self.start("exec", "k", "--ttl", "20s", "--grace", "10s", "--", "sh", "-c", "trap '' TERM; echo held; while :; do sleep 0.1; done")
+        self.assertEqual(taken.stdout.readline(), "held\n")
+        self.assertEqual(self.pawl("locks", "release", "k", "--reason", "test", "--yes", "--now").status, 0)
+        self.hold("k")
+        # It learns of it with its next renewal, after 0.3 of the TTL and a tenth of that.
+        begun = time.monotonic()
+        self.assertEqual(taken.wait(timeout=60), 70)
+        self.assertLess(time.monotonic() - begun, 10)
 
     def test_tokens_rise_from_run_to_run(self):
         tokens = [int(self.pawl("exec", "k", "--", "sh", "-c", "echo $PAWL_FENCE_TOKEN").out) for _ in range(5)]

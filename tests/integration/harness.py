@@ -1,4 +1,5 @@
 """What the tests of the command line share: the binary, folders, and real servers."""
+import contextlib
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import urllib.request
 
 PAWL = os.environ["PAWL_BINARY"]
 
@@ -71,34 +73,99 @@ def nobody(name):
     return {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
 
 
-class Redis:
-    """A real server on loopback, in a folder of its own."""
+def server_folder(name):
+    """On a file system in memory where there is one: servers sync each write, and the disk is everybody's."""
+    memory = "/dev/shm"
+    return tempfile.mkdtemp(prefix=f"pawl-{name}-", dir=memory if os.access(memory, os.W_OK) else None)
 
-    def __init__(self, *options):
-        self.folder = tempfile.mkdtemp(prefix="pawl-redis-")
+
+def state_of(process):
+    """T: stopped, Z: dead and not yet waited for, which is also said of what is gone."""
+    try:
+        return pathlib.Path(process, "stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+class Server:
+    """A real server on loopback, in a folder of its own, which keeps its data when it is killed and begun again."""
+
+    USER = ""
+
+    def __init__(self):
+        self.folder = server_folder(type(self).__name__.lower())
         self.port = free_port()
-        identity = nobody("redis")
-        if identity:
-            shutil.chown(self.folder, identity["user"], identity["group"])
-        self.command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
-                        "--save", "", "--appendonly", "no", *options]
-        self.identity = identity
-        self.begin()
+        self.identity = nobody(self.USER)
+        if self.identity:
+            shutil.chown(self.folder, self.identity["user"], self.identity["group"])
 
-    def begin(self):
-        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self.identity)
-        until(self.answers)
+    def run(self, *words):
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self.folder, **self.identity)
+
+    def spawn(self, *words):
+        """Starts the server; returns once it answers."""
+        with open(f"{self.folder}/log", "ab") as log:
+            self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder, **self.identity)
+        until(self.answers_or_ended, 60)
+        if self.process.poll() is not None:
+            raise AssertionError(pathlib.Path(self.folder, "log").read_text()[-2000:])
+
+    def answers_or_ended(self):
+        return self.process.poll() is not None or self.answers()
 
     def restart(self):
         self.process.terminate()
         self.process.wait()
         self.begin()
 
+    def freeze(self):
+        """Returns when it stands still, with all its threads."""
+        self.process.send_signal(signal.SIGSTOP)
+        until(lambda: all(state_of(thread) in "TZ" for thread in pathlib.Path(f"/proc/{self.process.pid}/task").iterdir()))
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def crash(self):
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def nodes(self):
+        return [self]
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self):
+        return self.url_at(self.address)
+
+    def stop(self):
+        self.crash()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Redis(Server):
+    USER = "redis"
+    SYNCED = ("--appendonly", "yes", "--appendfsync", "always")
+
+    def __init__(self, *options):
+        super().__init__()
+        self.options = options
+        self.begin()
+
+    def begin(self):
+        self.spawn("redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
+                   "--save", "", "--appendonly", "no", *self.options)
+
     def answers(self):
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1) as link:
                 link.sendall(b"PING\r\n")
-                return link.recv(64) != b""
+                said = link.recv(64)
+                return said != b"" and not said.startswith(b"-LOADING")
         except OSError:
             return False
 
@@ -106,40 +173,46 @@ class Redis:
         done = subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True, text=True, timeout=10)
         return done.stdout.strip()
 
+    @staticmethod
+    def url_at(address):
+        return f"redis://{address}"
+
+
+class Redlock:
+    """Three that know nothing of each other, and forget nothing."""
+
+    def __init__(self):
+        self.nodes = [Redis(*Redis.SYNCED) for _ in range(3)]
+
     @property
-    def url(self):
-        return f"redis://127.0.0.1:{self.port}"
+    def address(self):
+        return ",".join(one.address for one in self.nodes)
 
     def stop(self):
-        self.process.kill()
-        self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for one in self.nodes:
+            one.stop()
+
+    @staticmethod
+    def url_at(address):
+        # New servers cannot know that there is nothing to wait for.
+        return f"redlock://{address}?quarantine=off"
 
 
-class Postgres:
-    """A real server on loopback, in a folder of its own."""
-
+class Postgres(Server):
+    USER = "postgres"
     PROGRAMS = pathlib.Path("/usr/lib/postgresql/15/bin")
 
     def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="pawl-postgresql-")
-        self.port = free_port()
-        self.identity = nobody("postgres")
-        if self.identity:
-            shutil.chown(self.folder, self.identity["user"], self.identity["group"])
-        self.run("initdb", "--pgdata", f"{self.folder}/data", "--username", "pawl", "--auth", "trust", "--no-sync",
+        super().__init__()
+        self.run(self.PROGRAMS / "initdb", "--pgdata", f"{self.folder}/data", "--username", "pawl", "--auth", "trust", "--no-sync",
                  "--encoding", "UTF8", "--locale", "C")
         self.begin()
 
-    def run(self, program, *words):
-        subprocess.run([self.PROGRAMS / program, *words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                       cwd=self.folder, **self.identity)
-
     def begin(self):
-        self.process = subprocess.Popen([self.PROGRAMS / "postgres", "-D", f"{self.folder}/data", "-p", str(self.port),
-                                         "-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.folder}"],
-                                        cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self.identity)
-        until(self.answers)
+        # One that was killed leaves its mark, with a number that another process has by now.
+        pathlib.Path(self.folder, "data/postmaster.pid").unlink(missing_ok=True)
+        self.spawn(self.PROGRAMS / "postgres", "-D", f"{self.folder}/data", "-p", str(self.port), "-c", "listen_addresses=127.0.0.1",
+                   "-c", f"unix_socket_directories={self.folder}", "-c", "dynamic_shared_memory_type=mmap")
 
     def answers(self):
         done = subprocess.run([self.PROGRAMS / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(self.port)], check=False)
@@ -150,14 +223,149 @@ class Postgres:
         self.process.wait()
         self.begin()
 
-    @property
-    def url(self):
-        return f"postgresql://pawl@127.0.0.1:{self.port}/postgres"
+    def children(self):
+        """One process for each connection, and a few of its own."""
+        if self.process.poll() is not None:
+            return []
+        return [int(one) for one in pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()]
+
+    def signal_children(self, number):
+        for one in self.children():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, number)
+
+    def freeze(self):
+        super().freeze()  # it forks no more
+        self.signal_children(signal.SIGSTOP)
+
+    def thaw(self):
+        self.signal_children(signal.SIGCONT)
+        super().thaw()
+
+    def crash(self):
+        """Its children, if they outlived it, would keep the memory without which the next does not start."""
+        if self.process.poll() is None:
+            self.freeze()
+            self.signal_children(signal.SIGKILL)
+            until(lambda: all(state_of(f"/proc/{one}") == "Z" for one in self.children()))
+        super().crash()
 
     def stop(self):
+        """Asked to, it gives back the memory that it shares."""
+        self.thaw()
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        super().stop()
+
+    @staticmethod
+    def url_at(address):
+        return f"postgresql://pawl@{address}/postgres"
+
+
+class Mariadb(Server):
+    """Commits are synced, to memory."""
+
+    USER = "mysql"
+    SETTINGS = ("bind-address=127.0.0.1", "skip-name-resolve", "innodb_buffer_pool_size=32M", "innodb_log_file_size=8M",
+                "innodb_flush_method=nosync", "innodb_flush_log_at_trx_commit=1", "performance_schema=OFF")
+
+    def __init__(self):
+        super().__init__()
+        self.settings = f"--defaults-file={self.folder}/my.cnf"
+        lines = ["[mysqld]", f"datadir={self.folder}/data", f"socket={self.folder}/s.sock", f"pid-file={self.folder}/pid",
+                 f"port={self.port}", *self.SETTINGS]
+        pathlib.Path(self.folder, "my.cnf").write_text("\n".join(lines) + "\n")
+        self.run("mariadb-install-db", self.settings, "--auth-root-authentication-method=normal", "--skip-test-db")
+        self.begin()
+        self.ask("CREATE DATABASE pawl; CREATE USER locker@'%' IDENTIFIED BY 's3cret'; "
+                 "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON pawl.* TO locker@'%'")
+
+    def begin(self):
+        self.spawn("mariadbd", self.settings)
+
+    def answers(self):
+        return self.client("SELECT 1").returncode == 0
+
+    def client(self, statements):
+        return subprocess.run(["mariadb", "--no-defaults", f"--socket={self.folder}/s.sock", "--user=root", "--batch", f"--execute={statements}"],
+                              capture_output=True, text=True, timeout=60, check=False)
+
+    def ask(self, statements):
+        done = self.client(statements)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return done.stdout
+
+    @staticmethod
+    def url_at(address):
+        return f"mysql://locker:s3cret@{address}/pawl"
+
+
+class Etcd(Server):
+    """A cluster of one, which syncs each write, to memory."""
+
+    USER = "etcd"
+
+    def __init__(self):
+        super().__init__()
+        self.peers = f"http://127.0.0.1:{free_port()}"
+        self.begin()
+
+    def begin(self):
+        # Alone it need not wait long for votes.
+        self.spawn("etcd", "--name", "m", "--data-dir", f"{self.folder}/data", "--listen-client-urls", f"http://{self.address}",
+                   "--advertise-client-urls", f"http://{self.address}", "--listen-peer-urls", self.peers,
+                   "--initial-advertise-peer-urls", self.peers, "--initial-cluster", f"m={self.peers}",
+                   "--heartbeat-interval", "10", "--election-timeout", "100", "--logger", "zap")
+
+    def answers(self):
+        try:
+            with urllib.request.urlopen(f"http://{self.address}/health", timeout=5) as said:
+                return json.load(said)["health"] == "true"
+        except OSError:
+            return False
+
+    @staticmethod
+    def url_at(address):
+        return f"etcd://{address}"
+
+
+class Zookeeper(Server):
+    """An ensemble of one, which syncs each write, to memory."""
+
+    USER = "zookeeper"
+    JARS = ("zookeeper", "netty-codec", "netty-resolver", "netty-common", "netty-transport-native-unix-common", "slf4j-simple")
+
+    def __init__(self):
+        super().__init__()
+        lines = ["tickTime=200", "initLimit=25", "syncLimit=10", f"dataDir={self.folder}/data", "clientPortAddress=127.0.0.1",
+                 f"clientPort={self.port}", "minSessionTimeout=400", "maxSessionTimeout=800000000", "maxClientCnxns=0",
+                 "4lw.commands.whitelist=*"]
+        pathlib.Path(self.folder, "zoo.cfg").write_text("\n".join(lines) + "\n")
+        pathlib.Path(self.folder, "simplelogger.properties").write_text("org.slf4j.simpleLogger.defaultLogLevel=warn\n")
+        self.begin()
+
+    def begin(self):
+        classes = ":".join([self.folder, *(f"/usr/share/java/{jar}.jar" for jar in self.JARS)])
+        # Small and quick to start.
+        self.spawn("java", "-Xms32m", "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.net.preferIPv4Stack=true",
+                   "-Dzookeeper.admin.enableServer=false", "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+                   f"{self.folder}/zoo.cfg")
+
+    def answers(self):
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=2) as link:
+                link.sendall(b"srvr")
+                said = b""
+                while more := link.recv(4096):
+                    said += more
+                return b"Mode: " in said
+        except OSError:
+            return False
+
+    @staticmethod
+    def url_at(address):
+        return f"zookeeper://{address}"
 
 
 class Case(unittest.TestCase):

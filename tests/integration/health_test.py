@@ -1,7 +1,9 @@
 """doctor and drill, on the embedded store and on a real Redis."""
 import pathlib
+import subprocess
+import time
 
-from harness import Case, Redis, free_port, pawl
+from harness import PAWL, Case, Redis, environment, free_port, pawl
 
 RUNBOOK = pathlib.Path(__file__).parents[2] / "docs" / "runbook.md"
 
@@ -88,6 +90,24 @@ class Drill(Case):
         keys = [one["key"] for one in self.pawl("locks", "ls", "--json").json()["locks"]]
         self.assertEqual(keys, ["pawl-drill/crash"])
 
+    def test_a_write_is_announced_before_it_begins(self):
+        """What the referee counts on: while its server stands still, a worker says that it writes, and not that it wrote."""
+        redis = Redis()
+        self.addCleanup(redis.stop)
+        worker = subprocess.Popen([PAWL, "drill-worker", "--name", "holder", "--key", "k", "--resource", "k", "--ttl", "20000", "--patience", "1000"],
+                                  env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, worker)
+        with worker.stdin as told:
+            told.write(f"{redis.url}\n")
+        worker.stdin = None
+        lines = (words for words in map(str.split, worker.stdout) if words[0] in ("writing", "wrote"))
+        self.assertIn("wrote", (words[0] for words in lines))
+        redis.freeze()
+        frozen = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        self.assertEqual(next(words[0] for words in lines if int(words[2]) > frozen), "writing")
+        redis.thaw()
+        self.assertEqual(next(lines)[0], "wrote")
+
     def test_a_second_drill_is_told_that_the_first_runs(self):
         self.hold("pawl-drill/pause", "--ttl", "60s")
         self.assert_one_line(self.pawl("drill", "pause", "--ttl", "500ms", timeout=90), 75, "another drill")
@@ -103,5 +123,7 @@ class Version(Case):
         brief, full = pawl("--version"), pawl("--version", "--verbose")
         self.assertEqual((brief.status, full.status), (0, 0))
         self.assertIn("stores:", brief.out)
+        if (RUNBOOK.parents[1] / ".git").exists():
+            self.assertRegex(full.out, r"\nrevision: [0-9a-f]{12,40}\n")
         self.assertRegex(full.out, r"sqlite +PAWL_STORE_SQLITE=ON \(SQLite \d")
         self.assertEqual(full.out, pawl("--verbose", "--version").out)

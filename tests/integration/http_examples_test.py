@@ -16,7 +16,7 @@ EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "http"
 class HttpExamples(AgentCase):
     def setUp(self):
         super().setUp()
-        self.token, block = user("programs", "operator")
+        self.token, block = user("programs", "client")
         self.node = self.agent("a", block)
         self.node.start()
         self.port = until(lambda: port_in(self.node.log()))

@@ -1,6 +1,7 @@
 """jobs, runs, checkpoint, nodes and audit: what people ask of agents, and what they are told."""
 import os
 import pathlib
+import pty
 import shutil
 import subprocess
 import tempfile
@@ -36,25 +37,26 @@ class Jobs(Shared):
     @staticmethod
     def jobs(folder):
         return [
-            job("echo", 'for word in "$@"; do echo "[$word]"; done; exit 7', env={"SECRET": "hunter2"}),
-            job("nobody-asks", f"touch {folder}/nobody-asks"),
-            job("resumed", 'echo "<$PAWL_CHECKPOINT>"; [ $# -eq 0 ] || "$PAWL_BINARY" checkpoint "$1"'),
+            job("echo", 'for word in "$@"; do echo "[$word]"; done; exit 7', env={"SECRET": "hunter2"}, arguments=True),
+            job("nobody-asks", f"touch {folder}/nobody-asks", arguments=["more"]),
+            job("resumed", 'echo "<$PAWL_CHECKPOINT>"; [ $# -eq 0 ] || "$PAWL_BINARY" checkpoint "$1"', arguments=["invoice [0-9]*"]),
             job("parts", 'echo "$PAWL_PARTITION of $PAWL_PARTITION_COUNT"', partitions=3),
             job("disabled", f"touch {folder}/disabled", schedule="@every 1s", enabled=False),
             job("paused", "true", schedule="@every 1s"),
             job("metronome", "true", schedule="@every 1s"),
             job("held", f"touch {folder}/held"),
             job("withdrawn", f"touch {folder}/withdrawn"),
+            job("paints", "printf 'a\\033[2J\\tb\\302\\23331m\\342\\200\\256c\\n'"),
         ]
 
     def test_ls_tells_what_agents_have_published(self):
         document = self.pawl("jobs", "ls", "--json").json()
         self.assertEqual(document["next"], "")
         seen = {one["name"]: one for one in document["jobs"]}
-        self.assertEqual(sorted(seen), ["disabled", "echo", "held", "metronome", "nobody-asks", "parts", "paused", "resumed", "withdrawn"])
+        self.assertEqual(sorted(seen), ["disabled", "echo", "held", "metronome", "nobody-asks", "paints", "parts", "paused", "resumed", "withdrawn"])
         for one in seen.values():
-            self.assertEqual(set(one), {"name", "schedule", "zone", "partitions", "paused", "next", "last_run", "published_by",
-                                        "published_at", "definition"})
+            self.assertEqual(set(one), {"name", "schedule", "zone", "partitions", "paused", "next", "last_run", "arguments", "published_by",
+                                        "published_at", "definition", "state", "why", "since", "running", "consecutive_failures", "blocked_by"})
             self.assertRegex(one["published_at"], TIME)
             self.assertIn(one["published_by"], ("node-a", "node-b"))
         self.assertEqual((seen["parts"]["partitions"], seen["parts"]["schedule"], seen["parts"]["next"]), (3, "", None))
@@ -95,6 +97,35 @@ class Jobs(Shared):
         told = self.pawl("jobs", "run", "echo", "--wait")
         self.assertEqual(told.status, 7)
         self.assertRegex(told.out, r"^run (\S{36}) of 'echo' is asked for\nrun \1 failed: exit 7\n$")
+
+    def test_arguments_that_a_job_does_not_allow_are_refused_and_those_that_it_does_are_on_record(self):
+        for words in (["metronome", "--", "x"], ["resumed", "--", "invoice 1", "--checkpoint-action=exec=sh"], ["resumed", "--dry-run", "--", "x"]):
+            refused = self.pawl("jobs", "run", *words)
+            self.assert_one_line(refused, 77, f"allowed for job '{words[0]}'")
+        (row,) = self.pawl("jobs", "run", "resumed", "--wait", "--json", "--", "invoice 42").json()["runs"]
+        with_words = "arguments 'invoice 42'"
+        history = self.pawl("runs", "show", row["id"], "--json").json()["history"]
+        self.assertIn(("note", with_words), [(one["kind"], one["text"]) for one in history])
+        audit = self.pawl("audit", "ls", "--json").json()["audit"]
+        self.assertIn(("job.run", "resumed", with_words), [(one["action"], one["target"], one["detail"]) for one in audit])
+        self.assertTrue(any(with_words in one.log() for one in self.agents))
+
+    def test_output_takes_no_terminal_over_unless_that_is_asked_for(self):
+        (row,) = self.pawl("jobs", "run", "paints", "--wait", "--json").json()["runs"]
+
+        def seen(*words):
+            ours, theirs = pty.openpty()
+            try:
+                subprocess.run([PAWL, "--store", self.store, "runs", "output", row["id"], *words], stdout=theirs, env=environment(), check=True,
+                               timeout=60)
+                return os.read(ours, 4096).decode().replace("\r\n", "\n")
+            finally:
+                os.close(ours)
+                os.close(theirs)
+        written = "a\x1b[2J\tb\u009b31m\u202ec\n"
+        self.assertEqual(seen(), "a^[[2J\tb<U+009B>31m<U+202E>c\n")
+        self.assertEqual(seen("--raw"), written)
+        self.assertEqual(self.pawl("runs", "output", row["id"]).out, written)
 
     def test_a_dry_run_tells_all_and_runs_nothing(self):
         with self.subTest("free"):
@@ -256,13 +287,16 @@ class Runs(Shared):
         names = [one["id"] for one in seen]
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(names[-len(listed):], listed)
-        begun = [one["started_at"] for one in seen]
+        # Of one that was tried again it is when that attempt began.
+        begun = [one["started_at"] for one in seen if one["attempt"] == 1]
         self.assertEqual(begun, sorted(begun, reverse=True))
 
     def test_show_tells_the_history(self):
         row = self.ran("retried", 0)
         shown = self.shown(row["id"])
         history = shown.pop("history")
+        self.assertEqual([shown.pop(name) for name in ("cancelled_by", "cancel_reason")], ["", ""])
+        self.assertRegex(shown.pop("asked_by"), r"^\S+@\S+$")
         self.assert_is_run(shown)
         self.assertEqual((shown["status"], shown["attempt"], shown["checkpoint"], shown["exit_status"]), ("completed", 3, "try 3", 0))
         for one in history:
@@ -270,9 +304,10 @@ class Runs(Shared):
             self.assertEqual((one["node"], one["fence_token"]), (shown["node"], shown["fence_token"]))
             self.assertRegex(one["at"], TIME)
         self.assertEqual([(one["kind"], one["attempt"]) for one in history],
-                         [("begun", 1), ("checkpoint", 1), ("attempt", 2), ("checkpoint", 2), ("attempt", 3), ("checkpoint", 3),
-                          ("completed", 3)])
-        self.assertIn("exit 1", history[2]["text"])
+                         [("begun", 1), ("asked", 1), ("checkpoint", 1), ("note", 1), ("attempt", 2), ("checkpoint", 2), ("note", 2),
+                          ("attempt", 3), ("checkpoint", 3), ("completed", 3)])
+        self.assertRegex(history[3]["text"], "^attempt 1 failed: exit 1; the next begins in ")
+        self.assertIn("exit 1", history[4]["text"])
         # Each attempt knows which it is, goes by one idempotency key, and finds what the last has saved.
         key = row["id"]
         self.assertEqual(self.pawl("runs", "output", row["id"]).out, f"1 {key} <>\n2 {key} <try 1>\n3 {key} <try 2>\n")
@@ -314,10 +349,15 @@ class Runs(Shared):
     def test_a_run_is_cancelled_from_anywhere_and_not_tried_again(self):
         run = self.run_now("cancelled")
         until(lambda: self.lines("cancelled"))
-        self.assertIn("told to end", self.pawl("runs", "cancel", run).out)
+        self.assertIn("told to end", self.pawl("runs", "cancel", run, "--reason", "wrong input").out)
         row = self.ended(run)
         self.assertEqual((row["status"], row["exit_status"], row["attempt"], row["cancel_requested"]), ("cancelled", 5, 1, True))
         self.assertIn("cancel_requested", [one["kind"] for one in row["history"]])
+        me = row["asked_by"]
+        self.assertRegex(me, r"^\S+@\S+$")
+        self.assertEqual((row["cancelled_by"], row["cancel_reason"]), (me, "wrong input"))
+        self.assertEqual(row["reason"], f"cancelled by {me}: wrong input")
+        self.assertRegex(self.pawl("runs", "show", run).out, rf"(?m)^asked by +{me}\ncancelled by +{me}\ncancel reason +wrong input$")
         self.assert_mistake(["runs", "cancel", run], "over already: cancelled")
         self.assert_mistake(["runs", "cancel", "nothing"], "no run 'nothing'")
         self.assertIn(("run.cancel", run), [(one["action"], one["target"]) for one in self.pawl("audit", "ls", "--json").json()["audit"]])
@@ -361,8 +401,8 @@ class Nodes(Shared):
         self.assertEqual(document["next"], "")
         self.assertEqual([one["name"] for one in document["nodes"]], ["node-a", "node-b"])
         for one in document["nodes"]:
-            self.assertEqual(set(one), {"name", "id", "state", "version", "address", "started_at", "last_seen", "running", "running_max",
-                                        "jobs"})
+            self.assertEqual(set(one), {"name", "id", "state", "version", "tzdata", "address", "started_at", "last_seen", "running",
+                                        "running_max", "jobs"})
             self.assertEqual((one["state"], one["running_max"], one["jobs"]), ("live", 50, 1))
             self.assertRegex(one["last_seen"], TIME)
         self.assertTrue(self.pawl("nodes", "ls").out.startswith("NAME"))

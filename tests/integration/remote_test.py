@@ -11,6 +11,7 @@ from harness import environment, free_port, pawl, start, until
 
 def shown(text):
     """Without what moves on between two looks."""
+    text = re.sub(r'"remaining_ms":\d+', '"remaining_ms":…', text)
     return re.sub(r"\d+(ms|s)( ago)?\b", "…", re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", re.sub(r" +", " ", text)))
 
 
@@ -32,7 +33,7 @@ class RemoteCase(ApiCase):
 class Answers(RemoteCase):
     def setUp(self):
         super().setUp()
-        self.one = self.serving("node-a", job("echo", 'echo "[$1]"; exit 7'), job("parts", "true", partitions=3),
+        self.one = self.serving("node-a", job("echo", 'echo "[$1]"; exit 7', arguments=["a b"]), job("parts", "true", partitions=3),
                                 job("slow", "echo begun; exec sleep 60"))
 
     def test_what_is_read_is_what_the_store_says(self):
@@ -87,7 +88,7 @@ class Answers(RemoteCase):
     def test_who_may_not_is_refused_with_77(self):
         for words in (["jobs", "run", "echo"], ["jobs", "pause", "echo", "--reason", "x"], ["jobs", "resume", "echo"], ["runs", "cancel", "x"],
                       ["fence", "check", "ledger", "1"]):
-            self.assert_one_line(self.by("vera", *words), 77, "operator")
+            self.assert_one_line(self.by("vera", *words), 77, "client" if words[0] == "fence" else "operator")
         for words in (["locks", "ls"], ["jobs", "ls"], ["runs", "ls"], ["nodes", "ls"], ["audit", "ls"], ["doctor"]):
             self.assert_one_line(self.by("vera", *words, PAWL_TOKEN=""), 77, "PAWL_TOKEN is not set")
         wrong = self.by("vera", "locks", "ls", PAWL_TOKEN="pawl.vera.wrong")
@@ -112,6 +113,57 @@ class Answers(RemoteCase):
             self.assert_one_line(self.by("vera", "--url", url, *words), 64, "leave out --url")
         self.assertEqual(self.by("vera", "--store", elsewhere, "exec", "k", "--", "true").status, 0)
 
+
+
+class States(RemoteCase):
+    """How each job stands: what the web UI shows of it, from the store and from an agent."""
+
+    def setUp(self):
+        super().setUp()
+        yearly = {"schedule": "0 0 1 1 *"}
+        self.one = self.serving("node-a", job("blocked", "true", **yearly), job("by-hand", "true"), job("disabled", "true", enabled=False, **yearly),
+                                job("failing", "exit 3", **yearly), job("paused", "true", **yearly), job("scheduled", "true", **yearly),
+                                job("split", "exec sleep 60", partitions=3, **yearly), job("works", "exec sleep 60", **yearly))
+
+    def sources(self):
+        return (lambda *words: self.pawl(*words)), (lambda *words: self.by("vera", *words))
+
+    def test_a_list_and_a_job_say_the_state_and_the_reason(self):
+        self.hold("job/blocked")
+        for _ in range(2):
+            self.ended(self.run_now("failing"))
+        self.assertEqual(self.pawl("jobs", "pause", "paused", "--reason", "on holiday").status, 0)
+        for run in (self.run_now("works"), self.run_now("split", "--partition", "1")):
+            until(lambda: (row := self.shown(run)) and row["status"] == "started")
+        wanted = {
+            "blocked": ("blocked", "lock job/blocked is held by "), "by-hand": ("manual only", "-"), "disabled": ("disabled", "it is not enabled"),
+            "failing": ("failing", "its last 2 runs failed, the newest on node-a"), "paused": ("paused", "paused by "), "scheduled": ("scheduled", "-"),
+            "split": ("1 of 3 running", "runs on node-a"), "works": ("running", "runs on node-a"),
+        }
+        for ask in self.sources():
+            head, *rows = [re.split(r"  +", line) for line in ask("jobs", "ls").out.splitlines()]
+            self.assertEqual(head, ["JOB", "STATE", "SCHEDULE", "ZONE", "NEXT", "LAST RUN", "LAST STATUS", "REASON"])
+            self.assertEqual({row[0]: row[1] for row in rows}, {name: state for name, (state, _) in wanted.items()})
+            for row in rows:
+                self.assertTrue(row[7].startswith(wanted[row[0]][1]), row)
+            document = {one["name"]: one for one in ask("jobs", "ls", "--json").json()["jobs"]}
+            self.assertEqual({name: one["state"] for name, one in document.items()},
+                             {name: "idle" if name in ("by-hand", "scheduled") else "running" if name == "split" else state
+                              for name, (state, _) in wanted.items()})
+            self.assertEqual((document["failing"]["consecutive_failures"], document["split"]["running"]), (2, 1))
+            self.assertEqual(document["blocked"]["blocked_by"]["key"], "job/blocked")
+            for one in document.values():
+                self.assert_fits(self.one, {**one, "recent": []}, "Job")
+            for name in ("blocked", "failing"):
+                shown = dict(re.split(r"  +", line, maxsplit=1) for line in ask("jobs", "show", name).out.splitlines() if "  " in line)
+                self.assertEqual(shown["state"], wanted[name][0])
+                self.assertTrue(shown["reason"].startswith(wanted[name][1]), shown)
+
+    def test_a_store_that_is_away_leaves_what_the_journal_knows(self):
+        away = pawl("--store", f"redis://127.0.0.1:{free_port()}?timeout=300ms", "--journal", self.store, "jobs", "ls", "--json")
+        self.assertEqual(away.status, 0, away.err)
+        seen = {one["name"]: one for one in away.json()["jobs"]}
+        self.assertIn("the store does not answer", seen["scheduled"]["why"])
 
 class Somebody(http.server.BaseHTTPRequestHandler):
     """A server that is no agent: what it says depends on its path."""

@@ -201,6 +201,15 @@ class Compose(Case):
             ignored = subprocess.run(["git", "check-ignore", "-q", DEPLOY / "compose" / secret["file"]], cwd=SOURCE)
             self.assertEqual(ignored.returncode, 0, f"{secret['file']} might be committed")
 
+    def test_no_secret_is_for_all_to_read(self):
+        text = (DEPLOY / "compose/compose.yml").read_text()
+        self.assertNotRegex(text, r"chmod [0-7]*[4-7]\b")
+        group = re.search(r"sudo chgrp (\d+) ", text).group(1)
+        self.assertIn(f"--gid {group}", (DEPLOY / "docker/Dockerfile").read_text())
+        for name, service in self.FILE["services"].items():
+            if service.get("secrets") and service["image"] != "pawl":
+                self.assertEqual((service["group_add"], "user" in service), ([group], True), name)
+
     def test_ports_are_this_machines_alone_and_lead_to_the_agent(self):
         port = re.search(r'listen = "[\d.]+:(\d+)"', self.TEXT).group(1)
         outside = [agent["ports"][0].split(":") for agent in self.agents().values()]
@@ -213,11 +222,15 @@ class Compose(Case):
         password.write_text("a-secret")
         port = free_port()
         script = service["command"][-1].replace("$$", "$").replace("/run/secrets/redis_password", str(password))
-        server = subprocess.Popen(["sh", "-c", script + f" --port {port} --bind 127.0.0.1 --dir {self.folder}"], stdout=subprocess.DEVNULL)
+        script = script.replace("redis-server -", f"redis-server - --port {port} --bind 127.0.0.1 --dir {self.folder}", 1)
+        server = subprocess.Popen(["sh", "-c", script], stdout=subprocess.DEVNULL)
         try:
             health = service["healthcheck"]["test"][-1].replace("$$", "$").replace("/run/secrets/redis_password", str(password))
             health = health.replace("redis-cli", f"redis-cli -p {port}")
             until(lambda: subprocess.run(["sh", "-c", health], capture_output=True).returncode == 0)
+            arguments = pathlib.Path(f"/proc/{server.pid}/cmdline").read_bytes()
+            self.assertIn(b"redis-server", arguments)
+            self.assertNotIn(b"a-secret", arguments)
             url = f"redis://127.0.0.1:{port}/0?password_file={password}"
             found = json.loads(subprocess.run([PAWL, "doctor", "--store", url, "--json", "--for", "100ms"], capture_output=True,
                                               text=True).stdout)

@@ -169,7 +169,8 @@ class WithoutSystemd(OnMachine):
 
     def test_a_program_finds_the_library(self):
         self.install(packages["libpawl-dev"])
-        self.run_in("cp", SOURCE / "tests/consumer/consumer.cpp", "/opt/consumer.cpp")
+        # From here: the machine has a /tmp of its own, and the sources may lie in this one's.
+        shutil.copy(SOURCE / "tests/consumer/consumer.cpp", self.machine.path("/opt/consumer.cpp"))
         self.assertIn("-lpawl", self.run_in("pkg-config", "--libs", "pawl"))
         self.run_in("sh", "-c", "g++ -std=c++20 -fsyntax-only $(pkg-config --cflags pawl) /opt/consumer.cpp")
         folder = pathlib.Path("/usr/lib/cmake/pawl")
