@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace pawl::schedule {
@@ -19,6 +20,8 @@ using boost::asio::awaitable;
 
 // Between two withdrawals of a claim that was not answered, while nothing else is wanted.
 constexpr millis withdraw_retry{1'000};
+// A good clock may be as far off, with the journal's own.
+constexpr millis premature_by_min{1'000};
 
 // To the second: rows are read, not computed with.
 std::string second_text(wall_instant at) {
@@ -40,13 +43,19 @@ bool gives_way(const job_plan& plan) {
     return plan.lane.mode == remembering::at_most_once && plan.lane.when_running == overlap::skip;
 }
 
+// A row that is older than its occurrence was written by a clock that was fast: what it says came
+// due had not.
+bool is_premature(const run_record& row, occurrence which) {
+    return row.started_at < number(which) - premature_by_min.count();
+}
+
 // The store does not know that an occurrence was skipped, so only its row keeps it from running.
 async<bool> has_been_skipped(std::shared_ptr<journal> records, std::string job,
                              std::uint32_t partition, occurrence which) {
     auto finding = records->find_firing(std::move(job), partition, which);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return row.error();
-    co_return *row && (*row)->status == run_status::skipped;
+    co_return *row && (*row)->status == run_status::skipped && !is_premature(**row, which);
 }
 
 }  // namespace
@@ -80,7 +89,7 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
             continue;
         }
         // As if the store did not answer: asked again, and given up for the same reasons.
-        if (!me.knows_pauses() && which->decisions.wanted().kind == wish_kind::firing) {
+        if (!me.may_fire(*which) && which->decisions.wanted().kind == wish_kind::firing) {
             which->decisions.on_failure(lease_clock::now(), me.chance());
             continue;
         }
@@ -95,6 +104,12 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
     }
     which->at_work = false;
     if (--me.at_work_ == 0) me.drained_.cancel();
+}
+
+// What is due before is claimed first: a later firing would pass it.
+bool dispatcher::may_fire(const track& which) const {
+    return knows_pauses() &&
+           (knows_positions_ || which.plan->on_store_down == outage::run_without_lease);
 }
 
 bool dispatcher::must_withdraw(const track& which) const {
@@ -278,11 +293,35 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     if (auto* other = std::get_if<busy>(&*answer)) {
         auto settling = settle_busy(self, which, std::move(*other));
         co_await std::move(settling);
-    } else if (std::holds_alternative<already_done>(*answer)) {
-        lane_of.on_done();
+    } else if (const auto* done = std::get_if<already_done>(&*answer)) {
+        auto settling = settle_done(self, which, done->last);
+        co_await std::move(settling);
     } else {
         lane_of.on_called_off();
     }
+}
+
+// Whether the store remembers a later firing than the one that is asked for. It cannot tell then
+// what has become of that one, and neither can a node without a journal.
+bool dispatcher::was_passed(const track& which, occurrence last) const {
+    const auto& wanted = which.decisions.wanted();
+    return journal_ && wanted.kind == wish_kind::firing && number(last) > number(*wanted.firing);
+}
+
+awaitable<void> dispatcher::settle_done(self_ptr self, std::shared_ptr<track> which,
+                                        occurrence last) {
+    auto& me = *self;
+    auto& lane_of = which->decisions;
+    const auto wanted = lane_of.wanted();
+    if (me.was_passed(*which, last)) co_return lane_of.on_passed();
+    if (wanted.kind != wish_kind::orphan || last != *wanted.firing) co_return lane_of.on_done();
+    auto looking = me.engine_->store().inspect(which->key);
+    const auto seen = co_await std::move(looking);
+    // Without its token nobody can write down what is known; the board offers it again.
+    if (seen.has_value() && *seen)
+        me.done_orphans_.try_emplace(
+            wanted.id, done_orphan{lease_clock::now(), (*seen)->last_token, (*seen)->owner});
+    lane_of.on_called_off();
 }
 
 // While a claim was not answered, others may have found the key busy and let the occurrence go:
@@ -315,7 +354,7 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
     auto& lane_of = which->decisions;
     const auto wanted = lane_of.wanted();
     which->busy_under = other.holder;
-    bool marked = false;
+    bool marked = false, passed = false;
     std::string holder;
     if (wanted.firing && other.reason != busy_reason::early &&
         other.reason != busy_reason::quarantined) {
@@ -324,6 +363,7 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
         if (seen.has_error()) co_return lane_of.on_failure(lease_clock::now(), me.chance());
         marked =
             *seen && (*seen)->last_done && number(*(*seen)->last_done) >= number(*wanted.firing);
+        passed = marked && me.was_passed(*which, *(*seen)->last_done);
         if (which->seen && which->seen->holder == other.holder)
             which->seen->twice = which->seen->twice || !marked;
         else if (*seen && (*seen)->last_done && other.reason == busy_reason::held) {
@@ -350,6 +390,7 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
             std::chrono::floor<std::chrono::microseconds>(time::local_now() - stores);
         me.put_clock_back(me.now(), std::nullopt);
     }
+    if (passed) co_return lane_of.on_passed();
     lane_of.on_busy(other, marked, lease_clock::now(), me.chance(), std::move(holder));
 }
 
@@ -423,48 +464,69 @@ void dispatcher::tell(const std::shared_ptr<track>& which) {
 
 awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> which) {
     auto& me = *self;
-    while (which->decisions.has_skipped()) {
-        const auto skipped = which->decisions.take_skipped();
-        if (!me.journal_) {
-            me.tell_of_skipped(*which, skipped);
+    std::deque<unwritten_skip> left;
+    boost::asio::steady_timer timer{me.loop_.get_executor()};
+    for (int tries = 0; tries < journal_tries_max;) {
+        for (auto& one : which->decisions.take_skipped()) left.push_back({std::move(one), false});
+        while (left.size() > skips_kept_max) left.pop_front();
+        // Whoever has not read the board does not know what the others do: a row of its own might
+        // keep them from running what it has only not begun itself.
+        if (!me.journal_ || !me.knows_pauses()) {
+            me.tell_of_skipped(*which, left);
+            left.clear();
+        }
+        auto writing = write_skipped(self, which, left);
+        co_await std::move(writing);
+        if (left.empty() && which->decisions.has_skipped()) {
+            tries = 0;
             continue;
         }
-        auto writing = write_skipped(self, which, skipped);
-        co_await std::move(writing);
+        if (left.empty() || me.stopping_) break;
+        ++tries;
+        // A node that ends does not wait for its journal to come back.
+        if (--me.at_work_ == 0) me.drained_.cancel();
+        auto waiting = me.sleep(timer, journal_retry);
+        co_await std::move(waiting);
+        ++me.at_work_;
     }
     which->telling = false;
     if (--me.at_work_ == 0) me.drained_.cancel();
 }
 
-void dispatcher::tell_of_skipped(const track& which, std::span<const skipped_firing> skipped) {
-    if (!watcher_) return;
-    for (const auto& one : skipped) watcher_->on_skipped(which.plan->name, one.firing, one.why);
+void dispatcher::tell_of_skipped(const track& which, std::deque<unwritten_skip>& skipped) {
+    for (auto& one : skipped) {
+        if (!std::exchange(one.told, true) && watcher_)
+            watcher_->on_skipped(which.plan->name, one.what.firing, one.what.why);
+    }
 }
 
-// A firing that has a row has run elsewhere, or somebody else has told that it was skipped.
+// A firing that has a row has run elsewhere, or somebody else has told that it was skipped. What
+// the journal does not take is left.
 awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> which,
-                                          const std::vector<skipped_firing>& skipped) {
+                                          std::deque<unwritten_skip>& left) {
     auto& me = *self;
-    const std::span all{skipped};
-    for (std::size_t i = 0; i < skipped.size(); ++i) {
+    while (!left.empty()) {
+        const auto& one = left.front();
         run_start start{base::fresh_uuid(), which->plan->name, which->key};
         start.partition = which->partition;
         start.owner = me.me_.owner;
         start.node = me.me_.name;
-        start.firing = skipped[i].firing;
+        start.firing = one.what.firing;
         start.mode = which->plan->mode();
         start.trigger = "schedule";
-        auto skipping = me.journal_->skip(std::move(start), text_of(skipped[i]));
+        auto skipping = me.journal_->skip(std::move(start), text_of(one.what));
         const auto told = co_await std::move(skipping);
         if (told.has_value()) {
-            if (*told) me.tell_of_skipped(*which, all.subspan(i, 1));
+            if (*told && !one.told && me.watcher_)
+                me.watcher_->on_skipped(which->plan->name, one.what.firing, one.what.why);
+            left.pop_front();
             continue;
         }
-        // One wait for a journal that is away is enough.
-        me.tell_of_skipped(*which, all.subspan(i));
-        me.say(tone::warn, std::to_string(skipped.size() - i) + " skipped firings of '" +
-                               which->plan->name +
-                               "' were not written down: " + told.error().detail);
+        if (!one.told)
+            me.say(tone::warn, std::to_string(left.size()) + " skipped firings of '" +
+                                   which->plan->name +
+                                   "' are not written down yet: " + told.error().detail);
+        me.tell_of_skipped(*which, left);
         co_return;
     }
 }

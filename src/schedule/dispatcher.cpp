@@ -174,10 +174,10 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
                "the board was not read: no schedule fires before it is known what is paused");
     // Last: a reload is told by ready_ whether a new job has a place in the timetable already.
     auto positions = find_positions(self);
-    const bool knows_positions = co_await std::move(positions);
+    me.knows_positions_ = co_await std::move(positions);
     me.ready_ = true;
     if (me.watcher_) me.watcher_->on_ready();
-    if (!knows_positions) me.spawn(learn_positions(self));
+    if (!me.knows_positions_) me.spawn(learn_positions(self));
     me.spawn(keep_time(self));
     me.spawn(watch_board(self));
     me.spawn(keep_registered(self));

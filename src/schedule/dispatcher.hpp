@@ -18,6 +18,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -156,6 +157,7 @@ private:
     static boost::asio::awaitable<bool> inspect_done(self_ptr self, std::vector<std::string> keys,
                                                      done_firings& done);
     static boost::asio::awaitable<void> look_at_board(self_ptr self);
+    static boost::asio::awaitable<bool> learn_what_is_due(self_ptr self);
     static boost::asio::awaitable<void> register_node(self_ptr self);
     static boost::asio::awaitable<void> publish_jobs(self_ptr self);
     static boost::asio::awaitable<void> judge_stale_runs(self_ptr self);
@@ -167,6 +169,9 @@ private:
     static std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing& due);
     void take_due(const due_firing& due, wall_instant now);
     void take_board(board seen);
+    void offer_orphan(const run_record& one);
+    static boost::asio::awaitable<void> close_done_orphan(self_ptr self, run_record one,
+                                                          fence_token token, std::string owner);
     void take_pauses(std::vector<job_pause> pauses);
     void schedule_job(job& which);
     void let_go(const std::shared_ptr<track>& which);
@@ -176,9 +181,13 @@ private:
     static boost::asio::awaitable<void> work(self_ptr self, std::shared_ptr<track> which);
     static boost::asio::awaitable<void> claim(self_ptr self, std::shared_ptr<track> which,
                                               millis patience);
+    bool may_fire(const track& which) const;
     bool catches_up(const track& which) const;
     static boost::asio::awaitable<bool> leave_skipped(self_ptr self, std::shared_ptr<track> which);
     void look_for_the_dead(const std::shared_ptr<track>& which);
+    bool was_passed(const track& which, occurrence last) const;
+    static boost::asio::awaitable<void> settle_done(self_ptr self, std::shared_ptr<track> which,
+                                                    occurrence last);
     static boost::asio::awaitable<void> settle_busy(self_ptr self, std::shared_ptr<track> which,
                                                     busy other);
     static boost::asio::awaitable<void> perform_unless_skipped(
@@ -190,14 +199,21 @@ private:
     static boost::asio::awaitable<bool> tell_lost(self_ptr self, std::shared_ptr<track> which,
                                                   occurrence firing, fence_token token,
                                                   std::string owner);
+    static boost::asio::awaitable<bool> write_lost(self_ptr self, run_start start,
+                                                   std::string reason);
     static boost::asio::awaitable<void> keep_telling_lost(self_ptr self,
                                                           std::shared_ptr<track> which,
                                                           occurrence firing, fence_token token,
                                                           std::string owner);
+    // Until its row is written.
+    struct unwritten_skip {
+        skipped_firing what;
+        bool told = false;  // to the observer
+    };
     static boost::asio::awaitable<void> tell_skipped(self_ptr self, std::shared_ptr<track> which);
     static boost::asio::awaitable<void> write_skipped(self_ptr self, std::shared_ptr<track> which,
-                                                      const std::vector<skipped_firing>& skipped);
-    void tell_of_skipped(const track& which, std::span<const skipped_firing> skipped);
+                                                      std::deque<unwritten_skip>& left);
+    void tell_of_skipped(const track& which, std::deque<unwritten_skip>& skipped);
     void tell(const std::shared_ptr<track>& which);
     bool fails_open(const track& which, const failure& why) const;
     bool must_withdraw(const track& which) const;
@@ -269,6 +285,15 @@ private:
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
     bool unpublished_ = false;          // the journal did not take what the jobs are
     std::size_t keys_looked_at_ = 0;    // for lost beginnings, since the start
+    // By run: abandoned, by its row, and done, by the store. Whoever did it may still be about to
+    // tell the journal.
+    struct done_orphan {
+        instant seen{};
+        fence_token token{};  // of who had the key last
+        std::string owner;
+        bool closing = false;
+    };
+    std::unordered_map<std::string, done_orphan> done_orphans_;
     std::vector<std::string> live_nodes_;
     std::unordered_set<std::string> heard_nodes_;  // the draining ones too
     std::optional<std::chrono::microseconds> clock_offset_;
@@ -294,6 +319,7 @@ private:
     std::size_t at_work_ = 0;  // coroutines of lanes
     std::minstd_rand random_;
     bool ready_ = false;
+    bool knows_positions_ = true;
     bool stopping_ = false;
     bool hurried_ = false;
     bool out_of_patience_ = false;  // what runs is told to end, and what begins as well

@@ -1,5 +1,5 @@
 // Several schedulers over one store: what becomes of firings when nodes come, go, and lose touch.
-#include "testing/faults/schedule_world.hpp"
+#include "schedule/dispatcher_world_test.hpp"
 #include "time/clocks.hpp"
 
 #include <gmock/gmock.h>
@@ -14,26 +14,10 @@
 namespace pawl {
 namespace {
 
-using namespace std::chrono_literals;
-
-const schedule_options each_second{.cron = "* * * * * *"};
-constexpr lease_options brief{.ttl = 5s, .grace = 0ms};
-constexpr lease_options brief_at_least_once{
-    .ttl = 5s, .mode = delivery::at_least_once, .grace = 0ms};
-
 void expect_each_second_once(const std::vector<std::int64_t>& firings) {
     for (std::size_t i = 1; i < firings.size(); ++i)
         EXPECT_EQ(firings[i] - firings[i - 1], 1'000) << "after " << firings[i - 1];
 }
-
-struct counting : schedule_observer {
-    std::atomic<int> ready{0}, begun{0}, ended{0}, fail_open{0}, taken{0};
-    void on_ready() override { ++ready; }
-    void on_run_begun(std::string_view, millis, fence_token) override { ++begun; }
-    void on_run_ended(std::string_view, run_status, millis) override { ++ended; }
-    void on_fail_open(std::string_view) override { ++fail_open; }
-    void on_orphan_taken(std::string_view) override { ++taken; }
-};
 
 // Two nodes, of which one leaves: every second runs once, and none is lost with it.
 TEST(Dispatcher, EachFiringRunsOnceAndAHandOverLosesNone) {
@@ -276,124 +260,6 @@ TEST(Dispatcher, AFiringThatWasSkippedDoesNotRunAfterARestart) {
     EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*left_out.firing)), 0);
 }
 
-// Goal: a run that was done is not run again because its journal could not be told. Method: a node
-// loses its journal and goes on, at least once, with later firings; another one sees the first
-// silent for longer than any run is, and leaves it until its node can tell how it ended.
-TEST(Dispatcher, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAgain) {
-    schedule_world one;
-    auto cut_journal = std::make_shared<testing_faults::journal_plan>();
-    auto a = std::make_unique<scheduler_node>(one.open_node(one.faults, cut_journal), "a");
-    std::atomic<bool> is_first{true};
-    a->cron.add(one.note_and("j", "a", brief_at_least_once,
-                             [&](const run&) {
-                                 if (is_first.exchange(false))
-                                     cut_journal->fail_all = errc::unreachable;
-                             }),
-                each_second);
-    a->start();
-    ASSERT_TRUE(one.seen.wait_for(3));
-    const auto first = one.seen.lines().front().what;
-    auto b = one.node("b");
-    b->cron.add(one.note("j", "b", brief_at_least_once), each_second);
-    b->start();
-    const auto silent = [&] {
-        const auto row = one.run_of(first.id);
-        return time::local_now().time_since_epoch() - millis{row.last_heartbeat} > 18s;
-    };
-    ASSERT_TRUE(eventually([&] { return silent(); }));
-    EXPECT_EQ(one.run_of(first.id).status, run_status::started);
-    cut_journal->fail_all = std::nullopt;
-    ASSERT_TRUE(eventually([&] { return one.run_of(first.id).status == run_status::completed; }));
-    a->stop();
-    b->stop();
-    EXPECT_EQ(one.run_of(first.id).attempt, 1);
-    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*first.firing)), 1);
-}
-
-// Runs go on, and what could not be written down then is written when the journal is back.
-TEST(Dispatcher, AJournalThatGoesAwayStopsNoRun) {
-    schedule_world one;
-    auto a = one.node("a");
-    a->cron.add(one.note("j", "a"), each_second);
-    a->start();
-    ASSERT_TRUE(one.seen.wait_for(1));
-    one.journal_faults->fail_all = errc::unreachable;
-    const auto before = one.seen.size();
-    // One may have begun before; the second has neither begun nor ended with a journal.
-    ASSERT_TRUE(one.seen.wait_for(before + 3));
-    const auto id = one.seen.lines().at(before + 1).what.id;
-    EXPECT_TRUE(std::ranges::none_of(one.rows("j"), [&](const auto& row) { return row.id == id; }));
-    one.journal_faults->fail_all = std::nullopt;
-    ASSERT_TRUE(eventually([&] {
-        const auto row = one.ask([&] { return one.records->find_run(id); });
-        return row && row->status == run_status::completed;
-    }));
-}
-
-// Goal: a board that was never read does not count as one without pauses. Method: a node starts
-// while its journal is away, with a job that is paused and one that is not; several firings later
-// neither has run, and when the journal is back only the one that is not paused runs.
-TEST(Dispatcher, NothingFiresBeforeTheBoardHasBeenReadOnceSinceTheStart) {
-    schedule_world one;
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
-    one.journal_faults->fail_all = errc::unreachable;
-    auto ears = std::make_shared<counting>();
-    auto a = one.node("a", {.watcher = ears});
-    auto open = each_second;
-    open.on_store_down = outage::run_without_lease;
-    a->cron.add(one.note("paused", "a"), each_second);
-    a->cron.add(one.note("open", "a"), open);
-    a->cron.add(one.note("j", "a"), each_second);
-    a->start();
-    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
-    const auto ready = time::local_now();
-    ASSERT_TRUE(eventually([&] { return time::local_now() > ready + 3s; }));
-    EXPECT_EQ(one.seen.size(), 0u);
-    one.journal_faults->fail_all = std::nullopt;
-    ASSERT_TRUE(one.seen.wait_for(6));
-    a->stop();
-    std::set<std::string> ran;
-    for (const auto& line : one.seen.lines()) ran.insert(line.what.key);
-    EXPECT_EQ(ran, (std::set<std::string>{"j", "open"}));
-}
-
-// Goal: a job that is added while the node runs is paused from the first moment on. Method: the
-// journal goes away once the board has been read; then a job is added whose pause was on it.
-TEST(Dispatcher, AJobThatIsAddedAgainIsStillPaused) {
-    schedule_world one;
-    ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
-    auto a = one.node("a");
-    a->cron.add(one.note("j", "a"), each_second);
-    a->start();
-    ASSERT_TRUE(one.seen.wait_for(1));
-    one.journal_faults->fail_all = errc::unreachable;
-    a->cron.add(one.note("paused", "a"), each_second);
-    ASSERT_TRUE(one.seen.wait_for(one.seen.size() + 3));
-    a->stop();
-    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "j");
-}
-
-// The journal does what it is asked and its answers are lost: asking again must change nothing.
-TEST(Dispatcher, LostAnswersOfTheJournalMakeNoSecondRun) {
-    schedule_world one;
-    auto a = one.node("a");
-    a->cron.add(one.note_and("j", "a", brief_at_least_once,
-                             [&](const run& now) {
-                                 one.journal_faults->answers_to_lose = 2;
-                                 EXPECT_EQ(now.attempt, 1);
-                             }),
-                each_second);
-    one.journal_faults->answers_to_lose = 2;
-    a->start();
-    ASSERT_TRUE(one.seen.wait_for(3));
-    a->stop();
-    one.journal_faults->answers_to_lose = 0;
-    const auto firings = one.seen.firings();
-    EXPECT_EQ(std::adjacent_find(firings.begin(), firings.end()), firings.end());
-    const auto& begun = one.seen;
-    for (const auto& line : begun.lines()) EXPECT_EQ(one.run_of(line.what.id).attempt, 1);
-}
-
 // Goal: an outage around the commit of a claim costs no occurrence. Method: claims that take effect
 // and whose answers are lost, for longer than a claim waits for one; the occurrence runs, once, and
 // so does the next.
@@ -416,33 +282,49 @@ TEST(Dispatcher, AClaimThatIsNotAnsweredUsesNoOccurrenceUp) {
     for (const auto& row : one.rows("j")) EXPECT_EQ(row.status, run_status::completed);
 }
 
-// Goal: what others have skipped while a claim of it was not answered does not run when the answer
-// comes at last. Method: the answers to the claims of the second occurrence are lost for a while,
-// and meanwhile another node writes down that it was skipped; the third one runs next.
-TEST(Dispatcher, WhatOthersHaveSkippedWhileAClaimWasNotAnsweredDoesNotRun) {
-    schedule_world one;
-    one.settings.timeout = 100ms;
-    auto a = one.node("a");
-    const auto skip_elsewhere = [&](const run& now) {
-        run_start start{"skipped-elsewhere", "j", now.key};
+// A job every three seconds on one node. The answers to the claims of its second occurrence are
+// lost for a while, and another node writes down that it was skipped, so long after it was due.
+struct skipped_elsewhere : schedule_world {
+    std::vector<std::int64_t> run_with_a_row(millis after_due) {
+        settings.timeout = 100ms;
+        auto a = node("a");
+        const auto lose_answers = [&](const run&) {
+            if (seen.size() == 1) faults->answers_to_lose = 12;
+        };
+        a->cron.add(note_and("j", "a", brief, lose_answers), {.cron = "*/3 * * * * *"});
+        a->start();
+        EXPECT_TRUE(seen.wait_for(1));
+        const auto second = millis{seen.firings().front()} + 3s;
+        EXPECT_TRUE(
+            eventually([&] { return time::local_now().time_since_epoch() >= second + after_due; }));
+        run_start start{"skipped-elsewhere", "j", "j"};
         start.node = "b";
-        start.firing = occurrence{number(*now.firing) + 3'000};
+        start.firing = occurrence{second.count()};
         start.trigger = "schedule";
-        EXPECT_TRUE(one.ask([&] { return one.records->skip(start, "an overlap on b"); }));
-        one.faults->answers_to_lose = 12;
-    };
-    a->cron.add(one.note_and("j", "a", brief,
-                             [&](const run& now) {
-                                 if (one.seen.size() == 1) skip_elsewhere(now);
-                             }),
-                {.cron = "*/3 * * * * *"});
-    a->start();
-    ASSERT_TRUE(one.seen.wait_for(2));
-    a->stop();
-    EXPECT_EQ(one.faults->answers_to_lose, 0);
-    const auto firings = one.seen.firings();
+        EXPECT_TRUE(ask([&] { return records->skip(start, "an overlap on b"); }));
+        EXPECT_TRUE(seen.wait_for(2));
+        a->stop();
+        EXPECT_EQ(faults->answers_to_lose, 0);
+        return seen.firings();
+    }
+};
+
+// Goal: what others have skipped while a claim of it was not answered does not run when the answer
+// comes at last: the third one runs next.
+TEST(Dispatcher, WhatOthersHaveSkippedWhileAClaimWasNotAnsweredDoesNotRun) {
+    skipped_elsewhere one;
+    const auto firings = one.run_with_a_row(0ms);
     EXPECT_EQ(firings[1] - firings[0], 6'000);
     EXPECT_EQ(one.run_of("skipped-elsewhere").status, run_status::skipped);
+}
+
+// Goal: a fast clock elsewhere takes no occurrence away. Method: the row was written before it was
+// due, so the occurrence runs.
+TEST(Dispatcher, WhatAFastClockHasSkippedBeforeItWasDueRuns) {
+    skipped_elsewhere one;
+    const auto firings = one.run_with_a_row(-1'800ms);
+    EXPECT_EQ(firings[1] - firings[0], 3'000);
+    EXPECT_EQ(one.run_of("skipped-elsewhere").status, run_status::completed);
 }
 
 // A run whose lease was taken is told so; at most once its firing is lost, and nobody runs it.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <utility>
 
 namespace pawl::schedule {
@@ -18,6 +19,8 @@ namespace {
 
 using boost::asio::awaitable;
 
+// Of a lane all firings lie ahead of it.
+constexpr occurrence before_all_firings{std::numeric_limits<std::int64_t>::min()};
 const std::string reconciler_key = "pawl/reconciler";
 constexpr std::size_t stale_at_once_max = 500;
 constexpr std::size_t beats_at_once_max = 500;
@@ -249,8 +252,8 @@ awaitable<bool> dispatcher::find_positions(self_ptr self) {
         if (!which->plan->when || !which->plan->enabled) continue;
         // To begin now would be to give up what is due; only those that may run without a lease do.
         const bool must_not_wait = which->plan->on_store_down == outage::run_without_lease;
-        if (me.ready_ && must_not_wait) continue;
-        if (!known && !must_not_wait) continue;
+        if (me.ready_ && me.knows_pauses() && must_not_wait) continue;
+        if (!known && (me.ready_ || !must_not_wait)) continue;
         auto position = now;
         const auto since = me.known_since_.find(name);
         if (since != me.known_since_.end()) position = wall_of(occurrence{since->second});
@@ -267,7 +270,11 @@ awaitable<bool> dispatcher::find_positions(self_ptr self) {
             position = knows_since ? std::max(position, at) : at;
         }
         // Nobody remembers what has run, so nothing that is past is missing.
-        if (which->plan->lane.mode == remembering::off) position = now;
+        const bool forgets = which->plan->lane.mode == remembering::off;
+        if (forgets && me.timetable_.next_of(which->entry)) continue;
+        if (forgets) position = now;
+        // They come due anew, in their order, with those before them.
+        for (const auto& one : which->tracks) one->decisions.forget_ahead(before_all_firings);
         me.timetable_.add(which->entry, *which->plan->when, position, now);
     }
     me.clock_timer_.cancel();
@@ -277,9 +284,9 @@ awaitable<bool> dispatcher::find_positions(self_ptr self) {
 // A node that starts while its store is away: what is due meanwhile is due when the store is back.
 awaitable<void> dispatcher::learn_positions(self_ptr self) {
     auto& me = *self;
-    for (bool known = false; !known && !me.stopping_;) {
+    while (!me.knows_positions_ && !me.stopping_) {
         auto positions = find_positions(self);
-        known = co_await std::move(positions);
+        me.knows_positions_ = co_await std::move(positions);
     }
 }
 
@@ -302,6 +309,12 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
     auto reading = me.journal_->read_board();
     auto seen = co_await std::move(reading);
     if (seen.has_error()) co_return;
+    // A node that has not published its jobs does not know since when they have been due.
+    if (!me.board_seen_ && (me.ready_ || me.unpublished_)) {
+        auto learning = learn_what_is_due(self);
+        const bool knows = co_await std::move(learning);
+        if (!knows) co_return;
+    }
     // Whoever was cut off with this node is given the time to say that it lives, or how it ended.
     const auto at = lease_clock::now();
     if (me.board_seen_ && me.was_cut_off(at)) me.judge_from_ = at + runtime::run_silence_max;
@@ -309,6 +322,23 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
         me.say(tone::info, "the board was read: what has waited for it fires now");
     me.board_seen_ = at;
     me.take_board(std::move(*seen));
+}
+
+// A node that started without its journal has begun now, whatever was due before; nothing has fired
+// since, so it begins anew. False when the journal is away again.
+awaitable<bool> dispatcher::learn_what_is_due(self_ptr self) {
+    auto& me = *self;
+    if (!me.ready_) co_return false;
+    auto registering = register_node(self);
+    co_await std::move(registering);
+    auto publishing = publish_jobs(self);
+    co_await std::move(publishing);
+    if (me.unpublished_ || me.journal_down_) co_return false;
+    const bool is_learning = !me.knows_positions_;
+    auto positions = find_positions(self);
+    me.knows_positions_ = co_await std::move(positions);
+    if (!me.knows_positions_ && !is_learning) me.spawn(learn_positions(self));
+    co_return true;
 }
 
 bool dispatcher::was_cut_off(instant now) const {
@@ -358,15 +388,47 @@ void dispatcher::take_board(board seen) {
     }
     std::erase_if(triggers_,
                   [&](const auto& known) { return at - known.second.seen > trigger_memory; });
-    for (const auto& one : seen.orphans) {
-        const auto found = jobs_.find(one.job);
-        if (found == jobs_.end() || !one.firing || found->second->paused) continue;
-        // What `pawl exec` or a program has left is not for the job that is called the same.
-        if (one.trigger != "schedule" || !found->second->plan->enabled) continue;
-        if (one.partition >= found->second->tracks.size()) continue;
-        auto& where = found->second->tracks[one.partition];
+    std::erase_if(done_orphans_, [&](const auto& known) {
+        return std::ranges::none_of(seen.orphans,
+                                    [&](const run_record& one) { return one.id == known.first; });
+    });
+    for (const auto& one : seen.orphans) offer_orphan(one);
+}
+
+void dispatcher::offer_orphan(const run_record& one) {
+    const auto found = jobs_.find(one.job);
+    if (found == jobs_.end() || !one.firing || found->second->paused) return;
+    // What `pawl exec` or a program has left is not for the job that is called the same.
+    if (one.trigger != "schedule" || !found->second->plan->enabled) return;
+    if (one.partition >= found->second->tracks.size()) return;
+    auto& where = found->second->tracks[one.partition];
+    const auto at = lease_clock::now();
+    const auto done = done_orphans_.find(one.id);
+    if (done == done_orphans_.end()) {
         if (where->decisions.offer_orphan(one.id, *one.firing, at)) wake(where);
+        return;
     }
+    auto& known = done->second;
+    if (known.closing || at - known.seen < runtime::recording_patience) return;
+    known.closing = true;
+    spawn(close_done_orphan(shared_from_this(), one, known.token, known.owner));
+}
+
+// Nobody will tell any more how it ended, and it must not run again.
+awaitable<void> dispatcher::close_done_orphan(self_ptr self, run_record one, fence_token token,
+                                              std::string owner) {
+    auto& me = *self;
+    run_start start{base::fresh_uuid(), one.job, one.key};
+    start.partition = one.partition;
+    start.owner = std::move(owner);
+    start.token = token;
+    start.firing = one.firing;
+    start.mode = delivery::at_least_once;
+    auto writing =
+        write_lost(self, std::move(start), "it ended, and its node could not write down how");
+    co_await std::move(writing);
+    const auto known = me.done_orphans_.find(one.id);
+    if (known != me.done_orphans_.end()) known->second.closing = false;
 }
 
 // -- heartbeats
@@ -481,24 +543,40 @@ awaitable<bool> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> whic
     run_start start{base::fresh_uuid(), which->plan->name, which->key};
     start.partition = which->partition;
     start.owner = std::move(owner);
-    start.node = "unknown";
     start.token = token;
     start.firing = firing;
+    auto writing = write_lost(self, std::move(start),
+                              "its node was lost before it could write down that it began");
+    co_return co_await std::move(writing);
+}
+
+// Begins and ends the run of a firing in the place of who cannot. False when the journal has not
+// answered.
+awaitable<bool> dispatcher::write_lost(self_ptr self, run_start start, std::string reason) {
+    auto& me = *self;
+    start.node = "unknown";
     start.trigger = "schedule";
+    start.silence_max = runtime::run_silence_max;
+    const auto job = start.job;
+    const auto which =
+        "the firing of '" + start.key + "' for " + time::format_rfc3339(wall_of(*start.firing));
+    const auto token = start.token;
     auto beginning_of = me.journal_->begin(std::move(start));
     const auto begun = co_await std::move(beginning_of);
     if (begun.has_error()) co_return false;
-    if (begun->outcome != begin_outcome::begun) co_return true;
+    // It is over, or goes on under a later token.
+    if (begun->outcome != begin_outcome::begun && begun->outcome != begin_outcome::resumed)
+        co_return true;
     run_end how;
     how.status = run_status::lost;
-    how.reason = "its node was lost before it could write down that it began";
+    how.reason = std::move(reason);
+    const auto told = which + " is lost: " + how.reason;
     run_mark who{begun->id, token};
     auto finishing = me.journal_->finish(std::move(who), std::move(how));
     const auto finished = co_await std::move(finishing);
     if (finished.has_error()) co_return false;
-    me.say(tone::warn, "the firing of '" + which->key + "' for " +
-                           time::format_rfc3339(wall_of(firing)) + " was lost with its node");
-    if (me.watcher_) me.watcher_->on_run_judged(which->plan->name, run_status::lost);
+    me.say(tone::warn, told);
+    if (me.watcher_) me.watcher_->on_run_judged(job, run_status::lost);
     co_return true;
 }
 

@@ -71,6 +71,8 @@ void lane::offer_firing(occurrence firing, instant now, millis late, millis hold
     // Whoever is to be left to others first is not late because of that.
     made.give_up = now + std::max(rules_.lateness_max - late, millis{0}) + hold_back;
     const auto known = [&](const wish& one) { return one.firing == firing; };
+    // It has come due again, after a clock that was put back: it does not lie ahead any more.
+    if (current_ && known(*current_)) ahead_ = false;
     if ((current_ && known(*current_)) || std::any_of(queue_.begin(), queue_.end(), known)) return;
 
     if (rules_.when_running == overlap::skip) {
@@ -253,6 +255,13 @@ void lane::on_done() {
     state_ = state::waiting;
 }
 
+void lane::on_passed() {
+    if (!is_firing(*current_)) return on_done();
+    base::ensure(state_ == state::claiming);
+    if (!tell_outrun()) skip(*current_, skip_reason::superseded);
+    resolved();
+}
+
 void lane::on_unanswered() {
     base::ensure(state_ == state::claiming);
     if (is_firing(*current_)) in_doubt_ = current_->firing;
@@ -288,11 +297,13 @@ void lane::on_called_off() {
 
 void lane::on_ended(ending how, instant now) {
     base::ensure(state_ == state::running);
-    const bool asks_again = how == ending::unfinished && is_firing(*current_) &&
-                            rules_.mode == remembering::at_least_once;
-    if (!asks_again) return resolved();
+    const bool asks_again =
+        how == ending::not_started ||
+        (how == ending::unfinished && rules_.mode == remembering::at_least_once);
+    if (!asks_again || !is_firing(*current_)) return resolved();
     // It began in time; that it has to begin again is not its lateness.
-    current_->give_up = std::max(current_->give_up, now + rules_.lateness_max);
+    if (how == ending::unfinished)
+        current_->give_up = std::max(current_->give_up, now + rules_.lateness_max);
     listening_ = false;
     again(now + store_retry_first);
 }

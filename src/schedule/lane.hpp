@@ -84,8 +84,9 @@ struct skipped_firing {
 // What its row says: an overlap is its holder, where that is known.
 std::string text_of(const skipped_firing& one);
 
-// How a run ended: its firing is over, or somebody is to run it again.
-enum class ending { settled, unfinished };
+// How a run ended: its firing is over, somebody is to run it again, or no work of it began and the
+// store has taken its firing back.
+enum class ending { settled, unfinished, not_started };
 
 // Used by one thread at a time.
 class lane {
@@ -131,6 +132,9 @@ public:
     // `holder`: who that is, in one line, for the row of a firing that gives way.
     void on_busy(const busy& why, bool marked, instant now, double chance, std::string holder = {});
     void on_done();
+    // The store remembers a later firing than the one that was asked for: this one has run before,
+    // or never will, and then a row has to say so.
+    void on_passed();
     // Said before what came of it: a request was not answered, so its own claim may be what the
     // store remembers. Found done then, or marked, a row has to say so, unless another node has run
     // it; also under another id, after the first was withdrawn.
@@ -141,7 +145,8 @@ public:
     void on_no_room(instant now);
     void on_called_off();
     // The run that was granted has ended. Left unfinished, as with a lost lease, an at-least-once
-    // firing is asked for again, by this lane too: there may be no journal that offers it.
+    // firing is asked for again, by this lane too: there may be no journal that offers it. One that
+    // was not started is asked for again, whatever the mode, within its misfire window.
     void on_ended(ending how, instant now);
 
     // Whether this occurrence is asked for, or will be.

@@ -49,6 +49,58 @@ TEST(Lane, LetsGoOfAnAtMostOnceFiringHoweverItEnded) {
     EXPECT_EQ(one.next(start).what, act::nothing);
 }
 
+// No work of it has begun, so at-most-once allows another try, for as long as it is not late.
+TEST(Lane, AsksAgainForAFiringThatWasNotStartedWithinItsWindow) {
+    for (const auto mode : {remembering::at_most_once, remembering::at_least_once}) {
+        auto one = lane_of(mode);
+        begin_run(one, first, start);
+        one.on_ended(ending::not_started, start + 1min);
+        const auto step = one.next(start + 1min);
+        ASSERT_EQ(step.what, act::pause);
+        ASSERT_EQ(one.next(step.until).what, act::claim);
+        EXPECT_EQ(one.wanted().firing, first);
+        one.on_granted();
+        one.on_ended(ending::not_started, start + 2h);
+        EXPECT_EQ(one.next(start + 2h).what, act::nothing);
+        const auto skipped = one.take_skipped();
+        ASSERT_EQ(skipped.size(), 1u);
+        EXPECT_EQ(skipped[0].why, skip_reason::too_late);
+    }
+}
+
+// Goal: a step back and forth of the clock costs no firing. Method: the clock is put back while a
+// claim of it is under way; it comes due again before the claim fails.
+TEST(Lane, AFiringThatIsDueAgainWhileItsClaimIsUnderWayStays) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(second, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.forget_ahead(first);
+    one.offer_firing(second, start + 1s, 0ms, 0ms);
+    one.on_failure(start + 1s, even);
+    ASSERT_EQ(one.next(start + 10s).what, act::claim);
+    EXPECT_EQ(one.wanted().firing, second);
+}
+
+// The store remembers a later one than was asked for, so this one will never be granted.
+TEST(Lane, AFiringThatALaterOneHasPassedIsToldAsSuperseded) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_passed();
+    const auto skipped = one.take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(skipped[0].firing, first);
+    EXPECT_EQ(skipped[0].why, skip_reason::superseded);
+    EXPECT_EQ(one.next(start).what, act::nothing);
+    // Of an orphan there is a row already.
+    one.offer_orphan("run", first, start);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_passed();
+    EXPECT_TRUE(one.take_skipped().empty());
+    ASSERT_EQ(one.next(start).what, act::claim);
+    EXPECT_TRUE(one.wanted().passed);
+}
+
 // A clock that ran ahead has made it ask for a firing of the future; what is due before that runs.
 TEST(Lane, AFiringAheadOfTheClockMakesWayWhenTheClockIsPutBack) {
     for (const auto mode : {remembering::at_most_once, remembering::at_least_once}) {

@@ -166,7 +166,20 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     if (unanswered) run->record->forget();
     const bool ours = !unanswered && (begun.outcome == begin_outcome::begun ||
                                       begun.outcome == begin_outcome::resumed);
-    if (ours) {
+    // Nothing has begun, and nothing may any more.
+    const bool too_late = ours && held && !held->trusted() && wanted.kind == wish_kind::firing &&
+                          start.mode == delivery::at_most_once;
+    if (too_late) {
+        run_end how;
+        how.status = run_status::skipped;
+        how.reason = "its lease ended before its work began";
+        me.say(tone::warn, "run " + begun.id + " of '" + start.key + "' is skipped: " + how.reason);
+        auto finishing =
+            runtime::run_recorder::finish(run->record, std::move(how), me.patience_with_journal());
+        co_await std::move(finishing);
+        held->mark_not_started();
+        how_it_ended = ending::not_started;
+    } else if (ours) {
         me.announce(run, start, begun);
         auto carrying = carry_out(self, run, held ? &*held : nullptr);
         auto how = co_await std::move(carrying);

@@ -1,5 +1,9 @@
 #include "testing/faults/faulty_journal.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <utility>
 
 namespace pawl::testing_faults {
@@ -18,7 +22,13 @@ public:
         : inner_{std::move(inner)}, faults_{std::move(faults)} {}
 
     async<beginning> begin(run_start start) override {
-        return lossy(inner_->begin(std::move(start)));
+        auto beginning_of = lossy(inner_->begin(std::move(start)));
+        auto told = co_await std::move(beginning_of);
+        if (const auto delay = faults_->begin_delay.load(); delay.count() > 0) {
+            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, delay};
+            co_await timer.async_wait(boost::asio::use_awaitable);
+        }
+        co_return told;
     }
     async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) override {
         if (faults_->heartbeats_lost) return nobody(runs.size());
@@ -75,7 +85,12 @@ public:
         return strict(inner_->prune(std::move(job), keep, keep_for, limit));
     }
 
-    async<board> read_board() override { return strict(inner_->read_board()); }
+    async<board> read_board() override {
+        if (const auto why = faults_->fail_board.load())
+            co_return failure{*why, "the board cannot be read"};
+        auto reading = strict(inner_->read_board());
+        co_return co_await std::move(reading);
+    }
     async<bool> add_trigger(run_trigger what) override {
         return strict(inner_->add_trigger(std::move(what)));
     }

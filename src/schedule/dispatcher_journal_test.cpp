@@ -1,0 +1,241 @@
+// Schedulers whose journal is away, late or loses its answers: no run waits for it, and nothing
+// that it alone knows is done without it.
+#include "schedule/dispatcher_world_test.hpp"
+#include "time/clocks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+// Goal: a run that was done is not run again because its journal could not be told. Method: a node
+// loses its journal and goes on, at least once, with later firings; another one sees the first
+// silent for longer than any run is, and leaves it until its node can tell how it ended.
+TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAgain) {
+    schedule_world one;
+    auto cut_journal = std::make_shared<testing_faults::journal_plan>();
+    auto a = std::make_unique<scheduler_node>(one.open_node(one.faults, cut_journal), "a");
+    std::atomic<bool> is_first{true};
+    a->cron.add(one.note_and("j", "a", brief_at_least_once,
+                             [&](const run&) {
+                                 if (is_first.exchange(false))
+                                     cut_journal->fail_all = errc::unreachable;
+                             }),
+                each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(3));
+    const auto first = one.seen.lines().front().what;
+    auto b = one.node("b");
+    b->cron.add(one.note("j", "b", brief_at_least_once), each_second);
+    b->start();
+    const auto silent = [&] {
+        const auto row = one.run_of(first.id);
+        return time::local_now().time_since_epoch() - millis{row.last_heartbeat} > 18s;
+    };
+    ASSERT_TRUE(eventually([&] { return silent(); }));
+    EXPECT_EQ(one.run_of(first.id).status, run_status::started);
+    cut_journal->fail_all = std::nullopt;
+    ASSERT_TRUE(eventually([&] { return one.run_of(first.id).status == run_status::completed; }));
+    a->stop();
+    b->stop();
+    EXPECT_EQ(one.run_of(first.id).attempt, 1);
+    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*first.firing)), 1);
+}
+
+// Runs go on, and what could not be written down then is written when the journal is back.
+TEST(DispatcherWithoutJournal, AJournalThatGoesAwayStopsNoRun) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    one.journal_faults->fail_all = errc::unreachable;
+    const auto before = one.seen.size();
+    // One may have begun before; the second has neither begun nor ended with a journal.
+    ASSERT_TRUE(one.seen.wait_for(before + 3));
+    const auto id = one.seen.lines().at(before + 1).what.id;
+    EXPECT_TRUE(std::ranges::none_of(one.rows("j"), [&](const auto& row) { return row.id == id; }));
+    one.journal_faults->fail_all = std::nullopt;
+    ASSERT_TRUE(eventually([&] {
+        const auto row = one.ask([&] { return one.records->find_run(id); });
+        return row && row->status == run_status::completed;
+    }));
+}
+
+// Goal: a board that was never read does not count as one without pauses. Method: a node starts
+// while its journal is away, with a job that is paused and one that is not; several firings later
+// neither has run, and when the journal is back only the one that is not paused runs.
+TEST(DispatcherWithoutJournal, NothingFiresBeforeTheBoardHasBeenReadOnceSinceTheStart) {
+    schedule_world one;
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
+    one.journal_faults->fail_all = errc::unreachable;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    auto open = each_second;
+    open.on_store_down = outage::run_without_lease;
+    a->cron.add(one.note("paused", "a"), each_second);
+    a->cron.add(one.note("open", "a"), open);
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    const auto ready = time::local_now();
+    ASSERT_TRUE(eventually([&] { return time::local_now() > ready + 3s; }));
+    EXPECT_EQ(one.seen.size(), 0u);
+    one.journal_faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(6));
+    a->stop();
+    std::set<std::string> ran;
+    for (const auto& line : one.seen.lines()) ran.insert(line.what.key);
+    EXPECT_EQ(ran, (std::set<std::string>{"j", "open"}));
+}
+
+// Goal: a job that is added while the node runs is paused from the first moment on. Method: the
+// journal goes away once the board has been read; then a job is added whose pause was on it.
+TEST(DispatcherWithoutJournal, AJobThatIsAddedAgainIsStillPaused) {
+    schedule_world one;
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    one.journal_faults->fail_all = errc::unreachable;
+    a->cron.add(one.note("paused", "a"), each_second);
+    ASSERT_TRUE(one.seen.wait_for(one.seen.size() + 3));
+    a->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "j");
+}
+
+// Goal: a start without the journal loses nothing that was due before. Method: a node publishes a
+// job that fires once a day and leaves before it does; the firing comes due, and another node
+// starts while its journal is away. Back again, it knows since when the job has been due.
+TEST(DispatcherWithoutJournal, WhatWasDueBeforeAStartWithoutTheJournalRuns) {
+    schedule_world one;
+    const auto due = std::chrono::floor<std::chrono::seconds>(time::local_now()) + 5s;
+    const std::chrono::hh_mm_ss at{due - std::chrono::floor<std::chrono::days>(due)};
+    const auto daily = std::to_string(at.seconds().count()) + " " +
+                       std::to_string(at.minutes().count()) + " " +
+                       std::to_string(at.hours().count()) + " * * *";
+    const schedule_options once_a_day{.cron = daily, .zone = "UTC"};
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), once_a_day);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    a->stop();
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
+    one.journal_faults->fail_all = errc::unreachable;
+    auto b = one.node("b", {.watcher = ears});
+    b->cron.add(one.note("j", "b"), once_a_day);
+    b->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 2; }));
+    one.journal_faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(1));
+    b->stop();
+    EXPECT_EQ(one.seen.firings(),
+              std::vector{
+                  number(occurrence{std::chrono::floor<millis>(due).time_since_epoch().count()})});
+}
+
+// Goal: a node that does not know what the others do keeps none of them from a firing. Method: its
+// board alone cannot be read; each firing makes way for the next, and no row says that it was
+// skipped.
+TEST(DispatcherWithoutJournal, WhatMakesWayBeforeTheBoardWasReadIsNoRow) {
+    struct listening : schedule_observer {
+        std::atomic<int> skipped{0};
+        void on_skipped(std::string_view, occurrence, std::string_view) override { ++skipped; }
+    };
+    schedule_world one;
+    one.journal_faults->fail_board = errc::unreachable;
+    auto ears = std::make_shared<listening>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->skipped >= 2; }));
+    EXPECT_TRUE(one.rows("j").empty());
+    one.journal_faults->fail_board = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(1));
+}
+
+// Goal: what a node has skipped is on record, however long its journal was away. Method: a run
+// outlasts two firings while the journal fails.
+TEST(DispatcherWithoutJournal, WhatWasSkippedWithoutTheJournalIsWrittenWhenItIsBack) {
+    schedule_world one;
+    auto a = one.node("a");
+    std::atomic<bool> is_first{true};
+    a->cron.add(one.note_and("j", "a", brief,
+                             [&](const run& now) {
+                                 if (!is_first.exchange(false)) return;
+                                 one.journal_faults->fail_all = errc::unreachable;
+                                 const auto until =
+                                     time::wall_instant{millis{number(*now.firing)}} + 3s;
+                                 EXPECT_TRUE(eventually([&] { return time::local_now() > until; }));
+                             }),
+                each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(2));
+    EXPECT_TRUE(one.rows("j", run_status::skipped).empty());
+    one.journal_faults->fail_all = std::nullopt;
+    const auto second = number(*one.seen.lines().front().what.firing) + 1'000;
+    EXPECT_TRUE(eventually([&] {
+        return std::ranges::any_of(one.rows("j", run_status::skipped),
+                                   [&](const auto& row) { return number(*row.firing) == second; });
+    }));
+}
+
+// Goal: an at-most-once firing whose lease ends while its journal is waited for is not used up.
+// Method: the answer to its beginning takes longer than its lease, which cannot be renewed.
+TEST(DispatcherWithoutJournal, AFiringWhoseLeaseEndsBeforeItsWorkBeginsIsAskedForAgain) {
+    schedule_world one;
+    auto a = one.node("a");
+    std::atomic<bool> is_first{true};
+    a->cron.add(one.note_and("j", "a", {.ttl = 600ms, .grace = 0ms},
+                             [&](const run&) {
+                                 if (!is_first.exchange(false)) return;
+                                 one.journal_faults->begin_delay = 1'500ms;
+                                 one.faults->renewals_to_fail = 1'000;
+                             }),
+                {.cron = "*/5 * * * * *"});
+    a->start();
+    ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
+    const auto row = one.rows("j", run_status::skipped).front();
+    EXPECT_EQ(row.reason, "its lease ended before its work began");
+    EXPECT_EQ(one.seen.size(), 1u);
+    one.faults->renewals_to_fail = 0;
+    one.journal_faults->begin_delay = 0ms;
+    ASSERT_TRUE(eventually([&] { return one.run_of(row.id).status == run_status::completed; }));
+    a->stop();
+    const auto firings = one.seen.firings();
+    EXPECT_EQ(firings[1], firings[0] + 5'000);
+    EXPECT_EQ(std::ranges::count(firings, number(*row.firing)), 1);
+}
+
+// The journal does what it is asked and its answers are lost: asking again must change nothing.
+TEST(DispatcherWithoutJournal, LostAnswersOfTheJournalMakeNoSecondRun) {
+    schedule_world one;
+    auto a = one.node("a");
+    a->cron.add(one.note_and("j", "a", brief_at_least_once,
+                             [&](const run& now) {
+                                 one.journal_faults->answers_to_lose = 2;
+                                 EXPECT_EQ(now.attempt, 1);
+                             }),
+                each_second);
+    one.journal_faults->answers_to_lose = 2;
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    one.journal_faults->answers_to_lose = 0;
+    const auto firings = one.seen.firings();
+    EXPECT_EQ(std::adjacent_find(firings.begin(), firings.end()), firings.end());
+    const auto& begun = one.seen;
+    for (const auto& line : begun.lines()) EXPECT_EQ(one.run_of(line.what.id).attempt, 1);
+}
+
+}  // namespace
+}  // namespace pawl
