@@ -62,7 +62,7 @@ void write_lines(const std::filesystem::path& folder, const std::vector<std::str
     std::ofstream out{folder / "my.cnf"};
     out << "[mysqld]\ndatadir=" << (folder / "data").string()
         << "\nsocket=" << (folder / "s.sock").string() << "\npid-file=" << (folder / "pid").string()
-        << "\n";
+        << "\ntmpdir=" << folder.string() << "\n";
     for (const auto& line : usual_lines) out << line << "\n";
     for (const auto& line : more) out << line << "\n";
 }
@@ -95,7 +95,7 @@ public:
     std::filesystem::path data() const { return folder_.path() / "data"; }
 
 private:
-    temporary_folder folder_;
+    temporary_folder folder_{temporary_folder::storage::disk};
 };
 
 const template_data& shared_template(const std::string& run_as) {

@@ -12,7 +12,7 @@
 namespace pawl::testing_servers {
 
 struct mysql_server_options {
-    bool synced = true;             // each commit is on the disk, which is memory here
+    bool synced = true;             // each commit is written before it is answered
     std::vector<std::string> more;  // lines of my.cnf
     // The certificate that the server shows; empty: no TLS.
     std::shared_ptr<const certificates> tls;
@@ -55,7 +55,9 @@ private:
 
     const mysql_server_options options_;
     const std::string run_as_;
-    temporary_folder folder_;
+    // In memory MariaDB would map its log, and then it answers a commit while records before it are
+    // still being copied there: SIGKILL at that moment loses what was answered.
+    temporary_folder folder_{temporary_folder::storage::disk};
     std::uint16_t port_;
     process server_;
 };

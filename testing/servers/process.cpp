@@ -99,11 +99,11 @@ void hand_over(const std::filesystem::path& what, const std::string& user) {
         fail("cannot give " + what.string() + " to " + user);
 }
 
-temporary_folder::temporary_folder() {
+temporary_folder::temporary_folder(storage where) {
     const std::filesystem::path memory{"/dev/shm"};
-    const auto parent = std::filesystem::is_directory(memory) && access(memory.c_str(), W_OK) == 0
-                            ? memory
-                            : std::filesystem::temp_directory_path();
+    const bool in_memory = where == storage::memory && std::filesystem::is_directory(memory) &&
+                           access(memory.c_str(), W_OK) == 0;
+    const auto parent = in_memory ? memory : std::filesystem::temp_directory_path();
     auto pattern = (parent / "pawl-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) fail("cannot make " + pattern);
     path_ = pattern;

@@ -16,8 +16,9 @@ namespace pawl::testing_servers {
 // A folder that is removed with it, owned by the user that servers run as.
 class temporary_folder {
 public:
-    // On a file system in memory, where a server may sync as often as it likes.
-    temporary_folder();
+    // In memory a server may sync as often as it likes.
+    enum class storage { memory, disk };
+    explicit temporary_folder(storage where = storage::memory);
     ~temporary_folder();
     temporary_folder(const temporary_folder&) = delete;
     temporary_folder& operator=(const temporary_folder&) = delete;

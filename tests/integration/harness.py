@@ -73,9 +73,9 @@ def nobody(name):
     return {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
 
 
-def server_folder(name):
+def server_folder(name, in_memory=True):
     """On a file system in memory where there is one: servers sync each write, and the disk is everybody's."""
-    memory = "/dev/shm"
+    memory = "/dev/shm" if in_memory else ""
     return tempfile.mkdtemp(prefix=f"pawl-{name}-", dir=memory if os.access(memory, os.W_OK) else None)
 
 
@@ -91,9 +91,10 @@ class Server:
     """A real server on loopback, in a folder of its own, which keeps its data when it is killed and begun again."""
 
     USER = ""
+    IN_MEMORY = True
 
     def __init__(self):
-        self.folder = server_folder(type(self).__name__.lower())
+        self.folder = server_folder(type(self).__name__.lower(), self.IN_MEMORY)
         self.port = free_port()
         self.identity = nobody(self.USER)
         if self.identity:
@@ -263,7 +264,9 @@ class Postgres(Server):
 
 
 class Mariadb(Server):
-    """Commits are synced, to memory."""
+    """Commits are written, and not synced. In memory it would map its log, and lose to SIGKILL what it has answered."""
+
+    IN_MEMORY = False
 
     USER = "mysql"
     SETTINGS = ("bind-address=127.0.0.1", "skip-name-resolve", "innodb_buffer_pool_size=32M", "innodb_log_file_size=8M",
@@ -273,7 +276,7 @@ class Mariadb(Server):
         super().__init__()
         self.settings = f"--defaults-file={self.folder}/my.cnf"
         lines = ["[mysqld]", f"datadir={self.folder}/data", f"socket={self.folder}/s.sock", f"pid-file={self.folder}/pid",
-                 f"port={self.port}", *self.SETTINGS]
+                 f"tmpdir={self.folder}", f"port={self.port}", *self.SETTINGS]
         pathlib.Path(self.folder, "my.cnf").write_text("\n".join(lines) + "\n")
         self.run("mariadb-install-db", self.settings, "--auth-root-authentication-method=normal", "--skip-test-db")
         self.begin()
