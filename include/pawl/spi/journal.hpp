@@ -256,7 +256,7 @@ public:
     // -- runs, by their runner
 
     // A row for this run; for a firing, the one row of (job, partition, firing). A row `skipped` is
-    // taken over as a first attempt, by a token that is not older. A row `started` or `abandoned`
+    // taken over as a first attempt, by a newer token, 0 by any. A row `started` or `abandoned`
     // is taken over, as a further attempt with the row's id, checkpoint and output, by an
     // at-least-once run with a newer token; an at-most-once run finds it already_run. A row that
     // another firing or job has under this id is rejected.

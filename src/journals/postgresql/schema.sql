@@ -349,7 +349,9 @@ BEGIN
     RETURN;
   END IF;
   IF it.status = 'skipped' THEN
-    outcome := CASE WHEN token < it.fence_token THEN 3 ELSE 0 END;
+    -- With the token of its own runner it is a late copy of what that one has taken back.
+    outcome := CASE WHEN token < it.fence_token OR (token = it.fence_token AND token <> 0) THEN 3
+                    ELSE 0 END;
   ELSIF it.status NOT IN ('started', 'abandoned') OR NOT again THEN
     outcome := 2;
   ELSE

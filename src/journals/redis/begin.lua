@@ -58,7 +58,8 @@ if status == 'started' and row[2] == token and (at == id or token ~= '0') then
 end
 local older = tonumber(token) < tonumber(row[2])
 if status == 'skipped' then
-  if older then return refuse(superseded) end
+  -- With the token of its own runner it is a late copy of what that one has taken back.
+  if older or (token == row[2] and token ~= '0') then return refuse(superseded) end
   local checkpoint = row[8] or ''
   if ARGV[12] == 'last_saved' then checkpoint = saved end
   move(at, job, row[11], status, 'started')

@@ -41,6 +41,7 @@ void use_every_verb(journal_client& mine) {
     EXPECT_TRUE(mine.get(mine->finish(mark_of(again), end)));
     auto skipped = fresh_firing_run("nightly", 2000, 3);
     EXPECT_TRUE(mine.get(mine->skip(skipped, "late")));
+    skipped.token = fence_token{4};
     mine.begin(skipped);
     EXPECT_TRUE(mine.get(mine->finish(mark_of(skipped), end)));
     EXPECT_TRUE(mine.get(mine->find_firing("nightly", 0, occurrence{2000})));

@@ -139,7 +139,9 @@ result<begin_decision> begin(const std::optional<run_row>& known, const run_star
     if (is_repetition(*known, start))
         return refused(*known, known->taken_over ? begin_outcome::resumed : begin_outcome::begun);
     if (run.status == run_status::skipped) {
-        if (start.token < run.token) return refused(*known, begin_outcome::superseded);
+        // With the token of its own runner it is a late copy of what that one has taken back.
+        const bool is_copy = start.token == run.token && number(run.token) != 0;
+        if (start.token < run.token || is_copy) return refused(*known, begin_outcome::superseded);
         return take_over_skipped(*known, start, last_saved, now);
     }
     if (is_over(run.status) || start.mode == delivery::at_most_once)

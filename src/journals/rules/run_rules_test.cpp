@@ -45,8 +45,10 @@ TEST(RunRules, WhoMayTakeARowOverIsDecidedInEveryCase) {
                 EXPECT_EQ(outcome_of(status, 5, mode, token), already_run) << name_of(status);
     for (const auto mode : {once, again}) {
         EXPECT_EQ(outcome_of(run_status::skipped, 5, mode, 4), superseded);
-        EXPECT_EQ(outcome_of(run_status::skipped, 5, mode, 5), begun);
+        EXPECT_EQ(outcome_of(run_status::skipped, 5, mode, 5), superseded);
         EXPECT_EQ(outcome_of(run_status::skipped, 5, mode, 6), begun);
+        // A run without a lease has no token that could tell it apart.
+        EXPECT_EQ(outcome_of(run_status::skipped, 0, mode, 0), begun);
         // Under the same token it is the same claimer, who asks again.
         EXPECT_EQ(outcome_of(run_status::started, 5, mode, 5), begun);
     }

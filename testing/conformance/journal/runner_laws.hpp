@@ -153,6 +153,9 @@ TYPED_TEST_P(JournalLaws, ARunThatNeverStartedIsTakenOverAsAFirstAttempt) {
     EXPECT_EQ(run.reason, "too late");
     EXPECT_TRUE(run.completed_at);
     mine.begin(fresh_firing_run("report", 1, 6), begin_outcome::superseded);
+    // A copy of its beginning that was on its way until now opens it for nobody.
+    mine.begin(start, begin_outcome::superseded);
+    EXPECT_EQ(mine.show(start.id).status, run_status::skipped);
     const auto answer = mine.begin(fresh_firing_run("report", 1, 8));
     EXPECT_EQ(answer.id, start.id);
     EXPECT_EQ(answer.attempt, 1);
