@@ -34,10 +34,6 @@ std::string length_text(millis how_long) {
     return base::format_duration(std::max(seconds, millis{1'000}));
 }
 
-bool is_down(const failure& why) {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
-}
-
 // Where a busy key is waited for, what one node has skipped another may still have in mind.
 bool gives_way(const job_plan& plan) {
     return plan.lane.mode == remembering::at_most_once && plan.lane.when_running == overlap::skip;

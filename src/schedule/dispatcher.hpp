@@ -284,6 +284,7 @@ private:
     std::unordered_map<std::string, std::int64_t> known_since_;    // by job: when it was published
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
     bool unpublished_ = false;          // the journal did not take what the jobs are
+    bool knows_since_ = true;           // unless the journal was away when it was asked
     std::size_t keys_looked_at_ = 0;    // for lost beginnings, since the start
     // By run: abandoned, by its row, and done, by the store. Whoever did it may still be about to
     // tell the journal.

@@ -143,6 +143,17 @@ TEST(DispatcherWithoutJournal, WhatWasDueBeforeAStartWithoutTheJournalRuns) {
                   number(occurrence{std::chrono::floor<millis>(due).time_since_epoch().count()})});
 }
 
+// Goal: a journal that cannot be written keeps no schedule from firing. Method: it takes no jobs,
+// for want of a right; a node that waited until it does would wait for ever.
+TEST(DispatcherWithoutJournal, AJournalThatTakesNoJobsStopsNoSchedule) {
+    schedule_world one;
+    one.journal_faults->fail_publish = errc::denied;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    EXPECT_TRUE(one.seen.wait_for(1));
+}
+
 // Goal: a node that does not know what the others do keeps none of them from a firing. Method: its
 // board alone cannot be read; each firing makes way for the next, and no row says that it was
 // skipped.

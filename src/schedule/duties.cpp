@@ -143,11 +143,14 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
         if (told.has_error()) {
             me.say(std::exchange(me.unpublished_, true) ? tone::debug : tone::warn,
                    "the jobs were not published: " + told.error().detail);
+            // A journal that refuses them will not tell more by being waited for.
+            me.knows_since_ = !is_down(told.error());
             co_return;
         }
         for (const auto& one : *told) me.known_since_[one.name] = one.since;
     }
     me.unpublished_ = false;
+    me.knows_since_ = true;
 }
 
 awaitable<void> dispatcher::keep_published(self_ptr self) {
@@ -310,7 +313,7 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
     auto seen = co_await std::move(reading);
     if (seen.has_error()) co_return;
     // A node that has not published its jobs does not know since when they have been due.
-    if (!me.board_seen_ && (me.ready_ || me.unpublished_)) {
+    if (!me.board_seen_ && (me.ready_ || !me.knows_since_)) {
         auto learning = learn_what_is_due(self);
         const bool knows = co_await std::move(learning);
         if (!knows) co_return;
@@ -333,7 +336,7 @@ awaitable<bool> dispatcher::learn_what_is_due(self_ptr self) {
     co_await std::move(registering);
     auto publishing = publish_jobs(self);
     co_await std::move(publishing);
-    if (me.unpublished_ || me.journal_down_) co_return false;
+    if (!me.knows_since_) co_return false;
     const bool is_learning = !me.knows_positions_;
     auto positions = find_positions(self);
     me.knows_positions_ = co_await std::move(positions);

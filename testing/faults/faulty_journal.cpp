@@ -86,10 +86,7 @@ public:
     }
 
     async<board> read_board() override {
-        if (const auto why = faults_->fail_board.load())
-            co_return failure{*why, "the board cannot be read"};
-        auto reading = strict(inner_->read_board());
-        co_return co_await std::move(reading);
+        return unless(faults_->fail_board, strict(inner_->read_board()));
     }
     async<bool> add_trigger(run_trigger what) override {
         return strict(inner_->add_trigger(std::move(what)));
@@ -105,7 +102,7 @@ public:
     }
 
     async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) override {
-        return strict(inner_->publish(std::move(jobs)));
+        return unless(faults_->fail_publish, strict(inner_->publish(std::move(jobs))));
     }
     async<std::size_t> retire(std::vector<std::string> names, std::string node) override {
         return strict(inner_->retire(std::move(names), std::move(node)));
@@ -141,6 +138,11 @@ private:
 
     // A coroutine that is not awaited has no effect, so that the verb may be made first. This
     // object is kept alive by the test.
+    template <class T>
+    static async<T> unless(std::optional<errc> why, async<T> verb) {
+        if (why) co_return failure{*why, "a fault of the test"};
+        co_return co_await std::move(verb);
+    }
     template <class T>
     async<T> strict(async<T> verb) {
         if (auto bad = planned()) co_return *bad;

@@ -13,7 +13,8 @@ namespace pawl::testing_faults {
 // Thread-safe; changed by the test while the journal is in use.
 struct journal_plan {
     std::atomic<std::optional<errc>> fail_all{};  // every verb fails so, without having any effect
-    std::atomic<std::optional<errc>> fail_board{};  // the control board alone cannot be read
+    std::atomic<std::optional<errc>> fail_publish{};  // what the jobs are is not taken
+    std::atomic<std::optional<errc>> fail_board{};    // the control board alone cannot be read
     std::atomic<millis> begin_delay{};    // a beginning takes effect at once, and is told so late
     std::atomic<int> answers_to_lose{0};  // the next so many verbs of runs take effect, but say
                                           // outcome_unknown
