@@ -228,14 +228,19 @@ std::optional<busy> election::who_is_ahead() const {
     return std::nullopt;
 }
 
-// What nodes say that have not heard of the newest yet is about to change.
+// What nodes say that have not heard of the newest yet is about to change, and so is what one says
+// that has promised the key and was told nothing since.
 millis election::until_majority_may_be_free(const turned_down* newest) const {
     std::vector<millis> known;
     for (const auto& one : seats_) {
         if (!one.answer || std::holds_alternative<failure>(*one.answer)) continue;
         const auto* told = std::get_if<turned_down>(&*one.answer);
-        const bool stale = told != nullptr && newest != nullptr && number(told->holder) != 0 &&
-                           (told->last < newest->last || told->holder != newest->holder);
+        const bool others = told != nullptr && newest != nullptr && told != newest;
+        const bool promised =
+            others && told->reason == busy_reason::held && number(told->holder) == 0;
+        const bool behind = others && number(told->holder) != 0 &&
+                            (told->last < newest->last || told->holder != newest->holder);
+        const bool stale = promised || behind;
         known.push_back(told == nullptr ? millis{0}
                                         : (stale ? newest->remaining : told->remaining));
     }

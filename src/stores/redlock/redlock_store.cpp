@@ -236,14 +236,16 @@ async<bool> redlock_store::release(std::string key, fence_token token, farewell 
 // Where the token holds the key it is burnt; and then, so that a majority knows, where it does not.
 async<bool> redlock_store::evict_everywhere(std::string key, fence_token token, millis delay,
                                             instant deadline, bool also_elsewhere) {
-    const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
-        redis::script_call one{vote_scripts::all().evict, 1};
-        one.add(among_->lock_prefix, key).add(digits_of(token));
-        one.add(digits_of(fence_token{number(token) + 1})).add(delay.count());
-        one.add(settings().retention.count()).add(also_elsewhere ? "any" : "held");
-        whom.ask(std::move(one), deadline, std::move(taker));
+    const auto at = [&](const char* nodes) -> quorum::question {
+        return [&, nodes](node& whom, std::size_t, answer_taker taker) {
+            redis::script_call one{vote_scripts::all().evict, 1};
+            one.add(among_->lock_prefix, key).add(digits_of(token));
+            one.add(digits_of(fence_token{number(token) + 1})).add(delay.count());
+            one.add(settings().retention.count()).add(nodes);
+            whom.ask(std::move(one), deadline, std::move(taker));
+        };
     };
-    const auto votes = among_->ask(tell);
+    const auto votes = among_->ask(at(also_elsewhere ? "any" : "held"));
     const auto majority = among_->majority();
     const round::judge enough = [majority](const round& all) {
         return count_yes(all) >= majority || all.healthy() >= majority;
@@ -255,7 +257,16 @@ async<bool> redlock_store::evict_everywhere(std::string key, fence_token token, 
     // Who has not answered may hold it as well.
     const auto silent = votes->missing() + votes->failures().size();
     if (yes == 0 || yes + silent < majority) co_return false;
-    if (yes >= majority || also_elsewhere) co_return true;
+    if (also_elsewhere) co_return true;
+    if (yes >= majority) {
+        // A node that the grant has yet to reach, as by a top-up, would believe the evicted holder
+        // afterwards, and tell the next claimer of a lease that is over.
+        if (yes == among_->size()) co_return true;
+        const auto burns = among_->ask(at("any"));
+        const round::judge told = [](const round& all) { return all.missing() == 0; };
+        co_await burns->until(told);
+        co_return true;
+    }
     auto burning = evict_everywhere(key, token, delay, deadline, true);
     co_return co_await std::move(burning);
 }
