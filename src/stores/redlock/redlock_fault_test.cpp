@@ -29,6 +29,37 @@ bool is_confirmed_at(const redlock_servers& servers, std::size_t which, const st
     return text.size() > 70 && text[70] == 'c';
 }
 
+// Three nodes that are reached through a proxy each.
+class proxied_nodes {
+public:
+    explicit proxied_nodes(const redlock_servers& servers) : servers_{servers} {
+        for (const auto port : servers.ports())
+            proxies_.push_back(std::make_unique<tcp_proxy>(port));
+    }
+
+    redlock_settings settings(millis timeout = 2s) const {
+        std::vector<std::uint16_t> ports;
+        for (const auto& proxy : proxies_) ports.push_back(proxy->port());
+        return on_ports(ports, timeout);
+    }
+
+    // Two nodes are enough for a grant: the third may not even be connected by then, and what is
+    // asked of it would never leave once its greeting is held back.
+    void connect_all(client& mine) const {
+        mine.granted(fresh_claim("warm"));
+        for (std::size_t node = 0; node < proxies_.size(); ++node)
+            until([&] { return is_confirmed_at(servers_, node, "warm"); });
+    }
+
+    tcp_proxy& operator[](std::size_t node) const { return *proxies_[node]; }
+    auto begin() const { return proxies_.begin(); }
+    auto end() const { return proxies_.end(); }
+
+private:
+    const redlock_servers& servers_;
+    std::vector<std::unique_ptr<tcp_proxy>> proxies_;
+};
+
 // In microseconds, of so many pairs.
 double median_pair(client& mine, int pairs) {
     std::vector<double> samples;
@@ -279,20 +310,15 @@ TEST(RedlockStore, AWithdrawalBehindTheReleaseKeepsALateCopyOut) {
 // forget their promises before the claimer can confirm them.
 TEST(RedlockFault, AnOccurrenceThatAMinorityConfirmedIsGivenBack) {
     redlock_servers servers;
-    std::vector<std::unique_ptr<tcp_proxy>> proxies;
-    std::vector<std::uint16_t> ports;
-    for (const auto port : servers.ports()) {
-        proxies.push_back(std::make_unique<tcp_proxy>(port));
-        ports.push_back(proxies.back()->port());
-    }
-    auto mine = open(on_ports(ports, 4s));
-    mine.granted(fresh_claim("warm"));
+    const proxied_nodes proxies{servers};
+    auto mine = open(proxies.settings(4s));
+    proxies.connect_all(mine);
     const auto due = conformance::firing(-10s);
     const auto wanted = conformance::fresh_firing("job", due);
-    for (const std::size_t far : {1u, 2u}) proxies[far]->stall(direction::to_client);
+    for (const std::size_t far : {1u, 2u}) proxies[far].stall(direction::to_client);
     auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
     for (const std::size_t far : {1u, 2u}) {
-        ASSERT_TRUE(proxies[far]->wait_for_held_bytes(direction::to_client, 1));
+        ASSERT_TRUE(proxies[far].wait_for_held_bytes(direction::to_client, 1));
         until([&] { return servers.at(far).ask({"EXISTS", "pawl:redlock:job"}) == "1"; });
         servers.at(far).ask({"DEL", "pawl:redlock:job"});
     }
@@ -300,7 +326,7 @@ TEST(RedlockFault, AnOccurrenceThatAMinorityConfirmedIsGivenBack) {
     client{[&](net::loop& where) {
         return make_redlock_store(where, on_ports(servers.ports()));
     }}.pass(2100ms);
-    for (const std::size_t far : {1u, 2u}) proxies[far]->resume(direction::to_client);
+    for (const std::size_t far : {1u, 2u}) proxies[far].resume(direction::to_client);
     const auto told = answer.get();
     ASSERT_TRUE(told.has_value()) << told.error().detail;
     EXPECT_TRUE(std::holds_alternative<busy>(*told));
@@ -314,16 +340,11 @@ TEST(RedlockFault, AnOccurrenceThatAMinorityConfirmedIsGivenBack) {
 // the claimer, and then it is gone.
 TEST(RedlockFault, AClaimerThatDiesBeforeItConfirmsBlocksTheKeyForItsTtlAtMost) {
     redlock_servers servers;
-    std::vector<std::unique_ptr<tcp_proxy>> proxies;
-    std::vector<std::uint16_t> ports;
-    for (const auto port : servers.ports()) {
-        proxies.push_back(std::make_unique<tcp_proxy>(port));
-        ports.push_back(proxies.back()->port());
-    }
+    const proxied_nodes proxies{servers};
     const auto begun = lease_clock::now();
     {
-        auto dying = open(on_ports(ports, 300ms));
-        dying.granted(fresh_claim("warm"));
+        auto dying = open(proxies.settings(300ms));
+        proxies.connect_all(dying);
         for (const auto& proxy : proxies) proxy->stall(direction::to_client);
         auto answer =
             std::async(std::launch::async, [&] { return dying.acquire(fresh_claim("key", 1s)); });
@@ -342,14 +363,9 @@ TEST(RedlockFault, AClaimerThatDiesBeforeItConfirmsBlocksTheKeyForItsTtlAtMost) 
 // while the answers are held back.
 TEST(RedlockFault, AClaimThatWasCutOffIsGrantedOnceWhenRepeated) {
     redlock_servers servers;
-    std::vector<std::unique_ptr<tcp_proxy>> proxies;
-    std::vector<std::uint16_t> ports;
-    for (const auto port : servers.ports()) {
-        proxies.push_back(std::make_unique<tcp_proxy>(port));
-        ports.push_back(proxies.back()->port());
-    }
-    auto mine = open(on_ports(ports));
-    mine.granted(fresh_claim("warm"));
+    const proxied_nodes proxies{servers};
+    auto mine = open(proxies.settings());
+    proxies.connect_all(mine);
     const auto wanted = fresh_claim("key", 60s);
     for (const auto& proxy : proxies) proxy->stall(direction::to_client);
     auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
