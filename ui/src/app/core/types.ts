@@ -116,9 +116,9 @@ export type RunEvent = {
 };
 
 export type RunDetail = Run & {
-  /** The user who triggered this run; empty for a scheduled one. */
+  /** The user who asked for this run; empty where nobody did. */
   asked_by: string;
-  /** The user who cancelled it; empty unless one did. */
+  /** The user who asked for its end; empty where nobody did. */
   cancelled_by: string;
   /** Why, as that user said. */
   cancel_reason: string;
