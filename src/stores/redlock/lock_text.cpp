@@ -55,6 +55,20 @@ std::optional<fence_token> held_perhaps(sightings seen, fence_token newest, std:
     return over ? std::nullopt : std::optional{newest};
 }
 
+// Nodes stamp a round a little apart; what differs by more lacks a renewal.
+constexpr millis stamps_apart_max{100};
+
+// Whether nodes that are missing could not say that the lease ends noticeably later: one that has
+// answered may be the one that a renewal has yet to reach.
+bool end_is_settled(sightings seen, fence_token holder, std::size_t missing, std::size_t majority) {
+    if (missing >= majority) return false;
+    std::vector<millis> times;
+    for (const auto& one : seen)
+        if (one && one->holds(holder)) times.push_back(one->remaining);
+    std::sort(times.begin(), times.end(), std::greater<>{});
+    return times[majority - missing - 1] - times[majority - 1] <= stamps_apart_max;
+}
+
 }  // namespace
 
 std::optional<node_record> parse_record(std::string_view text, std::int64_t now) {
@@ -126,7 +140,8 @@ std::optional<record> merge(const std::string& key, sightings seen, std::size_t 
 bool is_settled(sightings seen, std::size_t nodes, std::size_t majority) {
     if (seen.size() == nodes) return true;
     if (seen.size() < majority) return false;
-    if (held_by_majority(seen, majority)) return true;
+    if (const auto held = held_by_majority(seen, majority))
+        return end_is_settled(seen, *held, nodes - seen.size(), majority);
     // So many hold nothing that those that are missing make no majority.
     for (const auto& one : seen)
         if (one && one->at == node_record::phase::confirmed && one->is_live() &&

@@ -41,7 +41,7 @@ using sightings = std::span<const std::optional<node_record>>;
 // key that was never held.
 std::optional<record> merge(const std::string& key, sightings seen, std::size_t nodes,
                             std::size_t majority);
-// Whether nodes that are missing could not change who holds the key.
+// Whether nodes that are missing could not change who holds the key, nor noticeably until when.
 bool is_settled(sightings seen, std::size_t nodes, std::size_t majority);
 
 }  // namespace pawl::redlock

@@ -92,6 +92,10 @@ TEST(LockText, AKeyThatWasOnlyPromisedHasNoRecord) {
 
 TEST(LockText, SettledIsWhatMissingNodesCannotChange) {
     EXPECT_TRUE(is_settled(seen{holds(7), holds(7)}, 3, 2));
+    // The third may have been renewed with the first.
+    EXPECT_FALSE(is_settled(seen{holds(7, 60s), holds(7, 10s)}, 3, 2));
+    EXPECT_TRUE(is_settled(seen{holds(7, 60s), holds(7, 10s), holds(7, 10s)}, 3, 2));
+    EXPECT_TRUE(is_settled(seen{holds(7, 60'050ms), holds(7, 60s)}, 3, 2));
     EXPECT_TRUE(is_settled(seen{nothing, nothing}, 3, 2));
     EXPECT_TRUE(is_settled(seen{holds(7), nothing, nothing}, 3, 2));
     EXPECT_FALSE(is_settled(seen{holds(7), nothing}, 3, 2));
