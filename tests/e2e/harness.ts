@@ -2,8 +2,8 @@
 // what every page is held to. PAWL_BINARY names the command.
 import { test as base, expect, type Page } from '@playwright/test';
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -57,12 +57,19 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), PAWL_BINARY: pawlBinary };
 }
 
+/** Below the range of outgoing connections, which would take it while its server is down. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 12_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isFree) continue;
+    await new Promise((resolve) => server.close(resolve));
+    return port;
+  }
 }
 
 /** A Redis of its own, which can be frozen: it keeps its connections and says nothing. */
@@ -95,6 +102,16 @@ export class Redis {
   }
 }
 
+/** In memory where that can be: what is tested is the page, not how long a busy disk takes to sync. */
+function folderOfTests(): string {
+  try {
+    accessSync('/dev/shm', constants.W_OK);
+    return '/dev/shm';
+  } catch {
+    return tmpdir();
+  }
+}
+
 /** A process of `pawl agent`. */
 export class Agent {
   url = '';
@@ -107,7 +124,7 @@ export class Agent {
   private constructor(readonly folder: string, readonly name: string, readonly store: string, private readonly options: AgentOptions) {}
 
   static async start(options: AgentOptions = {}): Promise<Agent> {
-    const folder = options.beside?.folder ?? mkdtempSync(join(tmpdir(), 'pawl-e2e-'));
+    const folder = options.beside?.folder ?? mkdtempSync(join(folderOfTests(), 'pawl-e2e-'));
     const agent = new Agent(folder, options.name ?? 'node-a', options.beside?.store ?? options.store ?? `sqlite:${folder}/pawl.db`, options);
     agent.write();
     await agent.begin();

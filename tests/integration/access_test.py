@@ -135,7 +135,7 @@ class InheritedSocket(AccessCase):
 
     def test_the_login_link_and_the_list_of_nodes_name_its_address(self):
         agent = self.begin("127.0.0.1")
-        self.assertTrue(agent.login_link().startswith(f"http://127.0.0.1:{agent.port}/login?once="))
+        self.assertTrue(until(agent.login_link).startswith(f"http://127.0.0.1:{agent.port}/login?once="))
         self.assertIn(f"listening on http://127.0.0.1:{agent.port}", agent.log())
         found = pawl("nodes", "ls", "--json", "--store", self.store).json()["nodes"]
         self.assertEqual([one["address"] for one in found], [f"http://127.0.0.1:{agent.port}"])
