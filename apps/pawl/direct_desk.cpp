@@ -118,10 +118,11 @@ millis direct_desk::release(const eviction& what) {
     // when one is lost, the model finds two holders. All that is left of the lease is always
     // enough: the store takes the least of both, and what was shown may have been renewed since.
     const auto delay = what.delay.value_or(ttl_max);
-    if (!store().release_by_force(shown.key, shown.holder, delay))
+    const auto token = documents::evictable(shown);
+    if (!store().release_by_force(shown.key, token, delay))
         throw exit_error{status::refused, "not released: '" + base::printable(shown.key) +
                                               "' has passed on from token " +
-                                              std::to_string(number(shown.holder)) +
+                                              std::to_string(number(token)) +
                                               " since it was shown; look again"};
     log(log_level::warn, documents::eviction_line(shown, what.reason));
     audit_where_possible(options_, "lock.release", shown.key,

@@ -92,10 +92,15 @@ struct release_options {
 };
 
 bool confirmed(const record& one) {
-    std::cerr << "Release '" << base::printable(one.key) << "', held by "
-              << base::printable(one.owner) << " (token " << number(one.holder) << ", "
-              << base::format_duration(one.remaining) << " left)?\n"
-              << "Its holder is told to stop; type the key to go on: " << std::flush;
+    if (number(one.holder) != 0)
+        std::cerr << "Release '" << base::printable(one.key) << "', held by "
+                  << base::printable(one.owner) << " (token " << number(one.holder) << ", "
+                  << base::format_duration(one.remaining) << " left)?\n"
+                  << "Its holder is told to stop; type the key to go on: " << std::flush;
+    else
+        std::cerr << "Free '" << base::printable(one.key) << "', which is in cooldown for "
+                  << base::format_duration(one.remaining) << "?\n"
+                  << "Whoever held it may not have stopped; type the key to go on: " << std::flush;
     std::string answer;
     return std::getline(std::cin, answer) && answer == one.key;
 }
@@ -103,9 +108,15 @@ bool confirmed(const record& one) {
 status release_lock(const globals& options, const release_options& how) {
     const auto asked = open_desk(options);
     const auto one = found(*asked, how.key);
-    if (number(one.holder) == 0)
+    const auto token = documents::evictable(one);
+    if (number(token) == 0)
         throw exit_error{status::usage, "nobody holds '" + base::printable(how.key) +
                                             "': there is nothing to release"};
+    if (number(one.holder) == 0 && !how.now)
+        throw exit_error{status::usage, "nobody holds '" + base::printable(how.key) +
+                                            "', and its cooldown ends in " +
+                                            base::format_duration(one.remaining) +
+                                            ": to free it at once, give --now"};
     if (!how.yes) {
         if (isatty(STDIN_FILENO) == 0)
             throw exit_error{
@@ -122,13 +133,13 @@ status release_lock(const globals& options, const release_options& how) {
     const auto free_in = asked->release(what);
     if (options.json)
         print_json(boost::json::object{{"key", how.key},
-                                       {"fence_token", number(one.holder)},
-                                       {"owner", one.owner},
+                                       {"fence_token", number(token)},
+                                       {"owner", number(one.holder) != 0 ? one.owner : ""},
                                        {"reason", how.reason},
                                        {"free_in_ms", free_in.count()}});
     else
-        std::cout << "released '" << base::printable(how.key) << "' from token "
-                  << number(one.holder) << "; free in " << base::format_duration(free_in) << '\n';
+        std::cout << "released '" << base::printable(how.key) << "' from token " << number(token)
+                  << "; free in " << base::format_duration(free_in) << '\n';
     return status::done;
 }
 

@@ -211,7 +211,7 @@ millis remote_desk::release(const eviction& what) {
                          "left of the lease, or with --now not at all"};
     json::object body;
     body["key"] = what.shown.key;
-    body["fence_token"] = number(what.shown.holder);
+    body["fence_token"] = number(documents::evictable(what.shown));
     body["reason"] = what.reason;
     body["now"] = what.delay.has_value();
     const auto made = posted("/api/v1/locks/release", body, status::refused);

@@ -122,7 +122,7 @@ public:
 
     // What the store knows. `release_by_force` evicts exactly the token shown; the key stays held
     // by nobody for `delay` (rule 5), so that the evicted holder has stopped before the next one
-    // starts.
+    // starts. Such a cooldown is ended by its record's last_token and a delay of 0.
     std::optional<record> inspect(std::string_view key);
     boost::asio::awaitable<std::optional<record>> async_inspect(std::string key);
     page list(std::string_view prefix = {}, std::string_view after = {}, std::size_t limit = 100);

@@ -209,7 +209,7 @@ awaitable<http::response> passed_on(shared_surroundings around, record lock,
 async<evicted> evict(shared_surroundings around, record lock, millis delay) {
     bool uncertain = false;
     for (int attempt = 1;; ++attempt) {
-        auto evicting = store_of(*around).evict(lock.key, lock.holder, delay);
+        auto evicting = store_of(*around).evict(lock.key, documents::evictable(lock), delay);
         const auto done = co_await std::move(evicting);
         if (done.has_value() && *done) co_return evicted::yes;
         // The first request may have done it: then the second finds nobody there.
@@ -231,7 +231,7 @@ awaitable<http::response> carry_out(shared_surroundings around, shared_call aske
     const auto done = co_await std::move(evicting);
     if (done.has_error()) co_return problem_of(done.error());
     if (*done == evicted::no) {
-        auto telling = passed_on(around, lock, lock.holder);
+        auto telling = passed_on(around, lock, documents::evictable(lock));
         co_return co_await std::move(telling);
     }
     const bool sure = *done == evicted::yes;
@@ -261,8 +261,8 @@ awaitable<http::response> carry_out(shared_surroundings around, shared_call aske
         free_in = *after && number((*after)->holder) == 0 ? (*after)->remaining : millis{0};
     json::object document;
     document["key"] = lock.key;
-    document["fence_token"] = number(lock.holder);
-    document["owner"] = lock.owner;
+    document["fence_token"] = number(documents::evictable(lock));
+    document["owner"] = number(lock.holder) != 0 ? lock.owner : std::string{};
     document["reason"] = what.reason;
     document["free_in_ms"] = free_in.count();
     co_return json_response(200, document);
@@ -294,10 +294,14 @@ awaitable<http::response> release_lock(shared_surroundings around, shared_call a
     if (seen.has_error()) co_return problem_of(seen.error());
     if (!*seen) co_return no_such_lock(key);
     what.lock = **seen;
-    if (what.lock.holder != token) {
+    if (documents::evictable(what.lock) != token) {
         auto telling = passed_on(around, what.lock, token);
         co_return co_await std::move(telling);
     }
+    if (number(what.lock.holder) == 0 && what.how != delaying::none)
+        co_return problem(409, "nobody holds " + shown(key) + ", and its cooldown ends in " +
+                                   base::format_duration(what.lock.remaining) +
+                                   ": to free it at once, set \"now\" to true");
     auto doing = carry_out(around, asked, std::move(what));
     co_return co_await std::move(doing);
 }

@@ -277,6 +277,32 @@ TEST(LockRoutes, AForcedReleaseWithoutDelayFreesTheKeyAtOnce) {
     EXPECT_THAT(world.log(), Contains(HasSubstr("two may run")));
 }
 
+// Goal: who has seen the holder dead ends the cooldown that a release has left. Method: it is asked
+// for by the old token, without saying so, and rightly.
+TEST(LockRoutes, ACooldownIsEndedByTheNewestTokenAndInSoManyWords) {
+    lock_world world;
+    const auto held = world.hold("k");
+    ASSERT_EQ(world.release("k", held.token()).status, 200u);
+    const auto newest = world.inspect("k")->last_token;
+    const std::string now = R"(, "reason": "it is switched off", "now": true)";
+    EXPECT_EQ(world.release("k", held.token(), now).status, 409u);
+    const auto told = world.release("k", newest);
+    EXPECT_EQ(told.status, 409u) << told.body;
+    EXPECT_THAT(text_in(told, "detail"), HasSubstr(R"(to free it at once, set "now" to true)"));
+    EXPECT_GT(world.inspect("k")->remaining, 30s);
+
+    const auto done = world.release("k", newest, now);
+    ASSERT_EQ(done.status, 200u) << done.body;
+    EXPECT_EQ(number_in(done, "free_in_ms"), 0);
+    EXPECT_EQ(text_in(done, "owner"), "");
+    EXPECT_EQ(world.inspect("k")->remaining, 0ms);
+    EXPECT_EQ(world.release("k", world.inspect("k")->last_token, now).status, 409u);
+    EXPECT_EQ(world.audited()[0].detail,
+              "cooldown after token " + std::to_string(number(newest)) + ": it is switched off");
+    EXPECT_THAT(world.log(),
+                Contains(HasSubstr("forced end of the cooldown of 'k', newest token")));
+}
+
 // Goal: what the next holder has left is not taken for a wait. Method: he is granted the key before
 // it is looked at again.
 TEST(LockRoutes, AKeyThatIsHeldAgainAlreadyWasFreeAtOnce) {

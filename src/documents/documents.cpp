@@ -170,12 +170,22 @@ std::string text_of(const busy& other, std::string_view key) {
     return name + " is busy";
 }
 
+fence_token evictable(const record& shown) noexcept {
+    if (number(shown.holder) != 0) return shown.holder;
+    return shown.remaining.count() > 0 ? shown.last_token : fence_token{};
+}
+
 std::string eviction_detail(const record& shown, std::string_view reason) {
-    return "token " + std::to_string(number(shown.holder)) + " of " + shown.owner + ": " +
-           std::string{reason};
+    const auto token = std::to_string(number(evictable(shown)));
+    return (number(shown.holder) != 0 ? "token " + token + " of " + shown.owner
+                                      : "cooldown after token " + token) +
+           ": " + std::string{reason};
 }
 
 std::string eviction_line(const record& shown, std::string_view reason) {
+    if (number(shown.holder) == 0)
+        return "forced end of the cooldown of '" + shown.key + "', newest token " +
+               std::to_string(number(evictable(shown))) + "; reason: " + std::string{reason};
     return "forced release of '" + shown.key + "', held by " + shown.owner + " under token " +
            std::to_string(number(shown.holder)) + "; reason: " + std::string{reason};
 }

@@ -59,7 +59,10 @@ std::string cancel_words(const std::string& who, const std::string& reason);
 
 // Who holds a busy key, and for how long, in one line.
 std::string text_of(const busy& other, std::string_view key);
-// A forced release of the lock as it was shown: what the audit keeps, and what the log says.
+// What a forced release of the lock as it was shown evicts: its holder's token, or the newest of a
+// lock in cooldown; 0 where the lock is free.
+fence_token evictable(const record& shown) noexcept;
+// Such a release: what the audit keeps, and what the log says.
 std::string eviction_detail(const record& shown, std::string_view reason);
 std::string eviction_line(const record& shown, std::string_view reason);
 

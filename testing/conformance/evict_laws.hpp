@@ -51,6 +51,42 @@ TYPED_TEST_P(StoreLaws, AnEvictedHolderChangesNothing) {
     EXPECT_GT(mine.show("key").remaining, 20s);
 }
 
+// Goal: who has seen the holder dead need not wait for what is left of its lease. Method: a key in
+// cooldown, after an eviction and after a release, is evicted by its newest token without delay.
+TYPED_TEST_P(StoreLaws, ACooldownIsEndedByTheNewestToken) {
+    auto mine = this->open();
+    const auto evicted = mine.granted(fresh_claim("evicted", 60s));
+    EXPECT_TRUE(yes(mine.evict("evicted", evicted, 50s)));
+    EXPECT_FALSE(yes(mine.evict("evicted", evicted, 0ms)));
+    EXPECT_FALSE(yes(mine.evict("evicted", fence_token{}, 0ms)));
+    const auto burnt = mine.show("evicted").last_token;
+    EXPECT_TRUE(yes(mine.evict("evicted", burnt, 0ms)));
+    EXPECT_GT(mine.show("evicted").last_token, burnt);
+    EXPECT_GT(mine.granted(fresh_claim("evicted")), burnt);
+
+    const auto released = mine.granted(fresh_claim("released", 60s));
+    farewell how;
+    how.at_least = 50s;
+    EXPECT_TRUE(yes(mine.release("released", released, how)));
+    EXPECT_EQ(mine.refused(fresh_claim("released")).reason, busy_reason::lingering);
+    EXPECT_TRUE(yes(mine.evict("released", released, 0ms)));
+    EXPECT_GT(mine.granted(fresh_claim("released")), released);
+}
+
+// Goal: a forced release that was meant for a holder leaves the minimum hold time alone which that
+// has asked for in ending. Method: with a delay, by the newest token.
+TYPED_TEST_P(StoreLaws, AnEvictionWithADelayLeavesACooldownAlone) {
+    auto mine = this->open();
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    farewell how;
+    how.at_least = 50s;
+    EXPECT_TRUE(yes(mine.release("key", token, how)));
+    EXPECT_FALSE(yes(mine.evict("key", token, 1ms)));
+    EXPECT_FALSE(yes(mine.evict("key", fence_token{}, 1ms)));
+    EXPECT_GT(mine.refused(fresh_claim("key")).remaining, 30s);
+    EXPECT_EQ(mine.show("key").last_token, token);
+}
+
 TYPED_TEST_P(StoreLaws, AnEvictionOfAnotherTokenChangesNothing) {
     auto mine = this->open();
     const auto token = mine.granted(fresh_claim("key"));

@@ -44,6 +44,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     AWithdrawalAfterExpiryGivesTheOccurrenceBack, AWithdrawalGivesBackNothingButItsOwnOccurrence,
     AnEvictionKeepsTheKeyHeldByNobodyForItsDelay, TheDelayOfAnEvictionNeverOutlastsTheLease,
     AnEvictionWithoutDelayFreesAtOnce, AnEvictedHolderChangesNothing,
+    ACooldownIsEndedByTheNewestToken, AnEvictionWithADelayLeavesACooldownAlone,
     AnEvictionOfAnotherTokenChangesNothing, AtMostOnceAFiringIsDoneWhenGranted,
     AtMostOnceACrashLosesTheFiring, ARepeatedClaimOfAFiringIsGrantedNotDone,
     ARepeatedClaimOfAnOccurrenceIsGrantedAfterItsLeaseExpired,

@@ -66,6 +66,18 @@ class Locks(Case):
         self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 0)
         self.assertEqual(holder.wait(timeout=30), 70)
 
+    def test_a_cooldown_ends_when_it_is_said_to(self):
+        self.hold("job/a", "--ttl", "10m")
+        release = ["locks", "release", "job/a", "--reason", "its node is gone", "--yes"]
+        self.assertEqual(self.pawl(*release).status, 0)
+        self.assert_one_line(self.pawl(*release), 64, "to free it at once, give --now")
+        self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 75)
+        freed = self.pawl(*release, "--now")
+        self.assertEqual(freed.status, 0, freed.err)
+        self.assertIn("forced end of the cooldown of 'job/a'", freed.err)
+        self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 0)
+        self.assert_one_line(self.pawl(*release, "--now"), 64, "there is nothing to release")
+
     def test_a_forced_release_asks_first(self):
         self.hold("job/a")
         self.assert_one_line(self.pawl("locks", "release", "job/a", "--reason", "x"), 64, "--yes")

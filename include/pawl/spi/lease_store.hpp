@@ -163,7 +163,8 @@ public:
     // and that the claim which was granted this token, if it was the last, can not be repeated.
     virtual async<bool> release(std::string key, fence_token token, farewell how) = 0;
     // Rule 5. Burns the token and keeps the key held by nobody for `delay`, at most for what was
-    // left. True if this token was the live holder.
+    // left. True if this token was the live holder. Without delay, also if it was the newest token
+    // of a key that is held by nobody for a while yet: so a cooldown is ended.
     virtual async<bool> evict(std::string key, fence_token token, millis delay) = 0;
     virtual async<std::optional<record>> inspect(std::string key) = 0;
     // Records in byte order of their keys, those after `after` that start with `prefix`. A record

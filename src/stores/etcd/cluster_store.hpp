@@ -178,6 +178,8 @@ private:
                                      const snapshot& seen, instant deadline);
     async<again_or<bool>> try_evict(const std::string& key, fence_token token, millis delay,
                                     instant deadline);
+    async<again_or<bool>> end_pause(const std::string& key, fence_token token, const snapshot& seen,
+                                    instant deadline);
     async<again_or<bool>> take_back(const withdrawal& given_up, instant deadline);
     async<std::int64_t> pause_lease(const farewell& how, millis elapsed, std::int64_t own,
                                     instant deadline);

@@ -22,7 +22,7 @@
 namespace pawl::etcd {
 namespace {
 
-constexpr std::size_t answer_max = 16 * 1024;
+constexpr std::size_t answer_max = std::size_t{16} * 1024;
 
 int number_in(std::string_view text) {
     int value = -1;

@@ -141,6 +141,8 @@ async<etcd_store::again_or<bool>> etcd_store::try_evict(const std::string& key, 
     if (seen.has_error()) co_return seen.error();
     const auto text = seen->lock ? parse_lock(seen->lock->value()) : std::nullopt;
     if (seen->lock && !text) co_return unreadable(names_.lock + key);
+    if (!text && seen->pause && delay.count() == 0)
+        co_return co_await end_pause(key, token, *seen, deadline);
     if (!text || seen->token_of(text->token, seen->lock->create_revision()) != token)
         co_return false;
     const auto in = co_await epochs_->current(deadline);
@@ -165,6 +167,29 @@ async<etcd_store::again_or<bool>> etcd_store::try_evict(const std::string& key, 
     if (!got->succeeded()) co_return std::nullopt;
     if (const auto* mine = own(key, token); mine != nullptr) own_.erase(key);
     leases_->revoke(seen->lock->lease());
+    co_return true;
+}
+
+// Rule 5, where nobody holds the key any more: its newest token ends the pause.
+async<etcd_store::again_or<bool>> etcd_store::end_pause(const std::string& key, fence_token token,
+                                                        const snapshot& seen, instant deadline) {
+    const auto last = seen.record ? parse_record(seen.record->value()) : std::nullopt;
+    if (seen.record && !last) co_return unreadable(names_.record + key);
+    if (!last || seen.token_of(last->token, seen.record->mod_revision()) != token) co_return false;
+    const auto in = co_await epochs_->current(deadline);
+    if (in.has_error()) co_return in.error();
+    transaction all;
+    all.if_created_at(names_.lock + key, 0);
+    all.if_changed_at(names_.pause + key, seen.pause->mod_revision());
+    all.if_changed_at(names_.record + key, seen.record->mod_revision());
+    all.remove(names_.pause + key);
+    const fence_token burnt{number(token) + 1};
+    const record_text evicted{record_text::state::evicted, burnt, last->acquired, last->owner};
+    all.put(names_.record + key, encode(evicted), in->keep_lease);
+    const auto got = co_await run(all, effect::possible, deadline);
+    if (got.has_error()) co_return got.error();
+    if (!got->succeeded()) co_return std::nullopt;
+    leases_->revoke(seen.pause->lease());
     co_return true;
 }
 

@@ -443,7 +443,8 @@ BEGIN
 END
 $$;
 
--- Rule 5: the number above its own is burnt, so that a guard which knows it refuses the evicted.
+-- Rule 5: the number above its own is burnt, so that a guard which knows it refuses the evicted. Without
+-- delay the newest token of a key in cooldown ends that.
 CREATE OR REPLACE FUNCTION pawl.evict_v1(space text, held bytea, token bigint, delay bigint)
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
@@ -455,7 +456,8 @@ BEGIN
   PERFORM pawl.sync_commit();
   SELECT * INTO it FROM pawl.lease AS l WHERE l.name_space = space AND l.key = held FOR UPDATE;
   here := clock_timestamp();
-  IF NOT FOUND OR it.holder <> token OR it.holder = 0 OR here >= it.until THEN
+  IF NOT FOUND OR here >= it.until OR token = 0
+     OR token <> (CASE WHEN it.holder = 0 AND delay = 0 THEN it.last_token ELSE it.holder END) THEN
     RETURN false;
   END IF;
   UPDATE pawl.lease AS l

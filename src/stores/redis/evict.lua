@@ -1,4 +1,4 @@
--- KEYS lock; ARGV token retention_ms channel delay_ms; reply 1 if this token held the key, else 0
+-- KEYS lock; ARGV token retention_ms channel delay_ms; reply 1 if this token held the key, or without delay was the newest of one in cooldown, else 0
 local packed = redis.call('GET', KEYS[1])
 if not packed then return 0 end
 local holder, till, last, acquired, watched, rest =
@@ -7,7 +7,8 @@ if not holder then return redis.error_reply('PAWL cannot read the record ' .. KE
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 till = tonumber(till)
-if holder ~= ARGV[1] or tonumber(holder) == 0 or now >= till then return 0 end
+local cooling = tonumber(holder) == 0 and ARGV[4] == '0'
+if (cooling and last or holder) ~= ARGV[1] or tonumber(ARGV[1]) == 0 or now >= till then return 0 end
 -- The number above its own is burnt, so that a guard which knows it refuses the evicted at once.
 till = math.min(till, now + ARGV[4] * 1000)
 if watched == 'w' then redis.call('PUBLISH', ARGV[3], '') end

@@ -1,5 +1,5 @@
 -- Rule 5. KEYS lock; ARGV token burnt delay_ms retention_ms held|any; reply 1 if the token was evicted or burnt here, else 0
--- held: only where this token holds the key. any: also where it does not, so that no node falls behind.
+-- held: only where this token holds the key, or without delay is the newest of one in cooldown. any: also where it does not, so that no node falls behind.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local packed = redis.call('GET', KEYS[1])
@@ -12,7 +12,8 @@ if not till or not string.find(packed, '^%S+ %S+ %S+ %S+ ', 75) then
   return redis.error_reply('PAWL cannot read the record ' .. KEYS[1])
 end
 local phase, watched, holder = string.sub(packed, 71, 71), string.sub(packed, 73, 73), string.sub(packed, 3, 18)
-local held = phase == 'c' and holder == ARGV[1] and now < till
+local cooling = phase == '-' and ARGV[3] == '0' and last == ARGV[1] and now < till
+local held = cooling or phase == 'c' and holder == ARGV[1] and now < till
 if not held and ARGV[5] == 'held' then return 0 end
 -- Its claim is over here as well, where the lease has lapsed a little earlier.
 local lapsed = phase == 'c' and holder == ARGV[1] and not held

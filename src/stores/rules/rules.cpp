@@ -82,7 +82,9 @@ bool renew(lease_state& state, const held& lease, const store_time& now) {
 }
 
 bool evict(lease_state& state, fence_token token, millis delay, const store_time& now) {
-    if (!state.held(now) || state.holder != token) return false;
+    if (!state.live(now) || number(token) == 0) return false;
+    const bool cooling = number(state.holder) == 0 && delay.count() == 0;
+    if ((cooling ? state.last_token : state.holder) != token) return false;
     leave_to_nobody(state, std::min<micros>(state.until, now.elapsed + delay));
     state.last_token = fence_token{number(state.last_token) + 1};
     return true;

@@ -53,7 +53,7 @@ export type Release = {
   key: string;
   /** A fencing token. Rises with every grant of a key. */
   fence_token: number;
-  /** Who was evicted. */
+  /** Who was evicted; empty where a cooldown was ended. */
   owner: string;
   reason: string;
   /** Until somebody else can be granted the key: the old holder has stopped by then. */
@@ -487,10 +487,10 @@ export type CancelRequest = {
 
 export type ReleaseRequest = {
   key: string;
-  /** The token that was shown: only this holder is evicted. */
+  /** The token that was shown: only this holder is evicted. Of a lock in cooldown, its newest_token. */
   fence_token: number;
   reason: string;
-  /** No delay: two may run until the old holder notices. */
+  /** No delay, or the end of the cooldown: two may run until the old holder notices. */
   now?: boolean;
 };
 

@@ -9,8 +9,13 @@ import { shortId } from '../parts/run_facts';
 /** What the reason may have, as the API says. */
 const reasonMax = 1024;
 
+/** What a release is about: the holder's token, or the newest one of a lock in cooldown. */
+function tokenOf(lock: LockDetail): number {
+  return lock.held ? lock.fence_token : lock.newest_token;
+}
+
 /**
- * Takes a lock from its holder. It is about exactly the token that was shown when it was opened: whoever comes after
+ * Takes a lock from its holder, or ends its cooldown. It is about exactly the token that was shown when it was opened: whoever comes after
  * that holder is not hit, and it says so when the key passes on meanwhile.
  */
 @Component({
@@ -39,8 +44,14 @@ export class ReleaseDialog {
 
   protected readonly passed = computed(() => {
     const shown = this.shown();
-    return shown !== null && (this.lock().fence_token !== shown.fence_token || !this.lock().held);
+    if (shown === null) return false;
+    const lock = this.lock();
+    const over = this.cooling() && this.leftMs() === 0;
+    return over || lock.held !== shown.held || tokenOf(lock) !== tokenOf(shown);
   });
+  /** Nobody holds it: what is left is to end its cooldown. */
+  protected readonly cooling = computed(() => this.shown()?.held === false);
+  protected readonly tokenOf = tokenOf;
   /** A renewal moves the end: what counts is the lease as it is now. */
   private readonly ends = computed(() => {
     const lock = this.lock();
@@ -61,7 +72,7 @@ export class ReleaseDialog {
         this.shown.set(this.lock());
         this.typed.set('');
         this.reason.set('');
-        this.now.set(false);
+        this.now.set(!this.lock().held);
         this.wrong.set('');
       });
     });
@@ -75,7 +86,7 @@ export class ReleaseDialog {
     this.wrong.set('');
     try {
       const release = await this.api.releaseLock({
-        key: lock.key, fence_token: lock.fence_token, reason: this.reason().trim(), now: this.now(),
+        key: lock.key, fence_token: tokenOf(lock), reason: this.reason().trim(), now: this.now(),
       });
       this.open.set(false);
       this.released.emit(release);
