@@ -26,7 +26,7 @@ namespace json = boost::json;
 
 // Longer than any store or journal takes by itself.
 constexpr timeval answer_wait_max{60, 0};
-constexpr std::size_t answer_bytes_max = 64 * 1024;
+constexpr std::size_t answer_bytes_max = std::size_t{64} * 1024;
 
 std::string variable(const char* name) {
     const char* value = std::getenv(name);

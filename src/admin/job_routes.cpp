@@ -25,7 +25,7 @@ using boost::asio::awaitable;
 constexpr std::size_t runs_shown_max = 30;  // of each job in a list
 constexpr std::size_t firings_shown = 10;
 constexpr std::size_t arguments_max = 100;
-constexpr std::size_t argument_length_max = 4 * 1024;
+constexpr std::size_t argument_length_max = std::size_t{4} * 1024;
 // Names that are looked at for the nearest one.
 constexpr std::size_t names_looked_at = 2'000;
 

@@ -19,7 +19,7 @@
 
 namespace pawl::admin {
 
-constexpr std::size_t output_answer_max = 1024 * 1024;
+constexpr std::size_t output_answer_max = std::size_t{1024} * 1024;
 // Between two looks at a run that is followed; longer while it is silent.
 constexpr millis follow_interval{250};
 constexpr millis follow_interval_longest{1'000};

@@ -11,7 +11,7 @@
 namespace pawl::client {
 
 // More than that without an end is no event of an agent.
-constexpr std::size_t event_bytes_max = 4 * 1024 * 1024;
+constexpr std::size_t event_bytes_max = std::size_t{4} * 1024 * 1024;
 
 struct event {
     std::string name;  // "message" where none is given

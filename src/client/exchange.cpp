@@ -20,7 +20,7 @@ namespace {
 
 namespace beast = boost::beast::http;
 
-constexpr std::size_t piece_bytes = 64 * 1024;
+constexpr std::size_t piece_bytes = std::size_t{64} * 1024;
 // Resolving a name cannot be called off, and connecting opens the socket anew.
 constexpr millis close_again{50};
 

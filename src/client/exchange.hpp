@@ -18,8 +18,8 @@
 
 namespace pawl::client {
 
-constexpr std::size_t head_bytes_max = 32 * 1024;
-constexpr std::size_t body_bytes_max = 64 * 1024 * 1024;
+constexpr std::size_t head_bytes_max = std::size_t{32} * 1024;
+constexpr std::size_t body_bytes_max = std::size_t{64} * 1024 * 1024;
 
 struct question {
     std::string method = "GET";

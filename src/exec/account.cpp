@@ -19,7 +19,7 @@ namespace {
 template <class T>
 using answer = boost::system::result<T, std::string>;
 
-constexpr std::size_t entry_bytes_first = 16 * 1024;
+constexpr std::size_t entry_bytes_first = std::size_t{16} * 1024;
 constexpr std::size_t entry_bytes_max = 16u << 20;  // a group with all the people of a company
 constexpr std::size_t groups_max = 65536;           // the kernel's NGROUPS_MAX
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view last_chunk = "0\r\n\r\n";
 // Pieces of so much together are sent under TLS as one record.
-constexpr std::size_t joined_bytes_max = 16 * 1024;
+constexpr std::size_t joined_bytes_max = std::size_t{16} * 1024;
 
 std::string chunk_size_line(std::size_t bytes) {
     std::array<char, 20> text{};

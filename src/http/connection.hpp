@@ -19,15 +19,15 @@
 namespace pawl::http {
 
 // So much of a response has to be taken within write_wait.
-constexpr std::size_t part_bytes = 256 * 1024;
+constexpr std::size_t part_bytes = std::size_t{256} * 1024;
 // So much is moved, or so often, before anybody else has a turn: a peer that is never slow would
 // have the loop for itself.
-constexpr std::size_t turn_bytes = 64 * 1024;
+constexpr std::size_t turn_bytes = std::size_t{64} * 1024;
 constexpr std::size_t turn_bytes_of_a_step = 1024;
 // After the last response: what still arrives is read and dropped, since closing a socket with
 // unread bytes takes back what was sent.
 constexpr millis linger_wait{1'000};
-constexpr std::size_t linger_bytes_max = 1024 * 1024;
+constexpr std::size_t linger_bytes_max = std::size_t{1024} * 1024;
 // How often a peer is looked at whose unread bytes hide that it has gone.
 constexpr millis peer_looked_at_every{100};
 

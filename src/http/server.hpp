@@ -19,9 +19,9 @@
 namespace pawl::http {
 
 struct limits {
-    std::size_t header_bytes_max = 16 * 1024;  // the request line included
+    std::size_t header_bytes_max = std::size_t{16} * 1024;  // the request line included
     std::size_t header_fields_max = 100;
-    std::size_t body_bytes_max = 256 * 1024;
+    std::size_t body_bytes_max = std::size_t{256} * 1024;
     // Beyond either, the longest idle makes way, else the request that has been coming for longest,
     // else it is 503. An address is one of IPv4, or a network of 64 bits of IPv6.
     std::size_t connections_max = 12'000;
@@ -29,7 +29,7 @@ struct limits {
     std::size_t requests_max = 1'024;  // answered at a time; beyond it: 503
     // Of requests that have come in part or are being answered, on all connections together;
     // beyond it: 503.
-    std::size_t held_bytes_max = 64 * 1024 * 1024;
+    std::size_t held_bytes_max = std::size_t{64} * 1024 * 1024;
     millis header_wait{10'000};  // from the first byte of a request to the end of its head
     millis body_wait{15'000};    // from there to the end of its body
     millis idle_wait{75'000};    // between two requests

@@ -17,7 +17,7 @@
 namespace pawl::http {
 namespace {
 
-constexpr std::size_t record_bytes_max = 16 * 1024;
+constexpr std::size_t record_bytes_max = std::size_t{16} * 1024;
 
 int descriptor_of(BIO* bio) {
     return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));

@@ -57,7 +57,7 @@ public:
         visitor me;
         enter(me);
         boost::asio::co_spawn(context_, store_into(std::move(work), value),
-                              [&](std::exception_ptr raised) { finish(me, raised); });
+                              [&](const std::exception_ptr& raised) { finish(me, raised); });
         drive_until_done(me);
         if (me.error) std::rethrow_exception(me.error);
         return std::move(*value);

@@ -57,7 +57,7 @@ struct body_result {
 
 // What the body writes, in order; called on the loop.
 using output_sink = std::function<void(std::string_view bytes)>;
-constexpr std::size_t output_chunk_max = 64 * 1024;  // of one call
+constexpr std::size_t output_chunk_max = std::size_t{64} * 1024;  // of one call
 
 // Used on the loop only. Destroyed early, it ends what it runs as if this process had died.
 class body {

@@ -7,7 +7,7 @@
 namespace pawl::schedule {
 
 struct dispatcher::track {
-    track(boost::asio::any_io_executor executor, std::shared_ptr<const job_plan> how,
+    track(const boost::asio::any_io_executor& executor, std::shared_ptr<const job_plan> how,
           std::weak_ptr<job> home, std::uint32_t number)
         : plan{std::move(how)},
           owner{std::move(home)},

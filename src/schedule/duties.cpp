@@ -133,6 +133,7 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
     auto& me = *self;
     if (!me.journal_) co_return;
     std::vector<std::shared_ptr<const job_plan>> all;
+    all.reserve(me.jobs_.size());
     for (const auto& [name, which] : me.jobs_) all.push_back(which->plan);
     for (std::size_t from = 0; from < all.size(); from += published_at_once_max) {
         std::vector<job_entry> entries;
@@ -594,7 +595,7 @@ awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
     // Where there are more than one look takes, the next look goes on behind this one.
     const auto looked_at = std::min(tracks.size(), keys_checked_max);
     for (std::size_t i = 0; i < looked_at; ++i) {
-        const auto one = tracks[me.keys_looked_at_++ % tracks.size()];
+        const auto& one = tracks[me.keys_looked_at_++ % tracks.size()];
         if (me.stopping()) co_return;
         auto looking = me.engine_->store().inspect(one->key);
         const auto seen = co_await std::move(looking);

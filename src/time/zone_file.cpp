@@ -15,7 +15,7 @@ constexpr std::string_view magic = "TZif";
 constexpr std::size_t header_size = 44;
 constexpr std::size_t counts_at = 20;  // in the header
 constexpr std::size_t type_size = 6;
-constexpr std::int64_t offset_most = 26 * 3600;
+constexpr std::int64_t offset_most = std::int64_t{26} * 3600;
 
 std::int64_t big_endian(std::string_view bytes) {
     const bool is_negative = (static_cast<unsigned char>(bytes.front()) & 0x80U) != 0;

@@ -45,9 +45,9 @@ constexpr bool is_over(run_status status) noexcept {
 
 // Bounds that hold for every journal.
 constexpr std::size_t job_name_bytes_max = 500;  // its keys are job/NAME/PARTITION
-constexpr std::size_t checkpoint_bytes_max = 64 * 1024;
+constexpr std::size_t checkpoint_bytes_max = std::size_t{64} * 1024;
 constexpr std::size_t reason_bytes_max = 1024;  // what is longer is cut off
-constexpr std::size_t output_chunk_bytes_max = 256 * 1024;
+constexpr std::size_t output_chunk_bytes_max = std::size_t{256} * 1024;
 constexpr std::size_t run_events_max = 200;      // of one run; the oldest but the first go
 constexpr std::size_t board_entries_max = 1000;  // of each kind on one reading of the board
 constexpr int attempts_max = 1000;

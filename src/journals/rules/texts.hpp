@@ -16,9 +16,10 @@ namespace pawl::journals {
 // Bounds beside those of <pawl/spi/journal.hpp>.
 constexpr std::size_t id_bytes_max = 64;
 constexpr std::size_t name_bytes_max = 256;  // nodes, people, versions, kinds of events, triggers
-constexpr std::size_t argument_bytes_max = 64 * 1024;    // of all arguments of a trigger together
-constexpr std::size_t definition_bytes_max = 64 * 1024;  // of a published job
-constexpr std::uint64_t output_bytes_max = std::uint64_t{1} << 53;  // of one run, kept or not
+constexpr std::size_t argument_bytes_max =
+    std::size_t{64} * 1024;  // of all arguments of a trigger together
+constexpr std::size_t definition_bytes_max = std::size_t{64} * 1024;  // of a published job
+constexpr std::uint64_t output_bytes_max = std::uint64_t{1} << 53;    // of one run, kept or not
 constexpr millis node_memory{24 * 60 * 60 * 1000};  // how long a silent node is listed
 
 // One line of valid UTF-8 of at most `bytes_max` bytes: control characters become spaces, bytes

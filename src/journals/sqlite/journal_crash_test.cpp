@@ -167,7 +167,8 @@ TEST(JournalCrash, AFullDiskIsRejectedInOneLineAndForgotten) {
     int status = 0;
     waitpid(child.process, &status, 0);
     ASSERT_TRUE(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this user may not mount the small file system that has to fill up";
+    if (WEXITSTATUS(status) == 77)
+        GTEST_SKIP() << "this user may not mount the small file system that has to fill up";
     EXPECT_EQ(WEXITSTATUS(status), 0) << said;
     EXPECT_TRUE(said.starts_with("rejected\n")) << said;
     EXPECT_NE(said.find(folder.file()), std::string::npos) << said;

@@ -11,7 +11,7 @@ namespace pawl::sqlite {
 namespace {
 
 // Small chunks are joined up to this size: a row each would cost more than their bytes.
-constexpr std::int64_t joined_bytes_max = 16 * 1024;
+constexpr std::int64_t joined_bytes_max = std::int64_t{16} * 1024;
 
 std::string_view sql(std::string_view name) {
     return statement_named(embedded::run_statements_sql, name);
