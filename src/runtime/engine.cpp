@@ -23,6 +23,8 @@ using leasing::nanos;
 // How long to rely on the TTL alone where the store has no push, and how soon to look again after a
 // push channel has failed.
 constexpr millis poll_without_push{1000};
+// For ever, where clocks count in nanoseconds.
+constexpr millis wait_longest = std::chrono::hours{24 * 3650};
 // Between two withdrawals of the same claim: doubled each time, with full jitter.
 constexpr millis withdraw_again_first{50};
 constexpr millis withdraw_again_longest{2'000};
@@ -143,6 +145,7 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     if (options.again == reentrancy::instance) {
         if (auto shared = self->share(key)) co_return claimed{std::move(shared)};
     }
+    how_long.wait = std::min(how_long.wait, wait_longest);
     const auto if_unknown =
         under ? leasing::claim_plan::unknown::keep : leasing::claim_plan::unknown::withdraw;
     errand todo{*self, std::move(key), options, how_long, std::move(under)};
@@ -378,7 +381,7 @@ awaitable<bool> engine::drain(std::shared_ptr<engine> self, millis longest, std:
         boost::asio::post(executor, [waiting] { waiting->call_off(); });
     };
     const std::stop_callback on_stop{stop, call_off};
-    const auto until = lease_clock::now() + longest;
+    const auto until = lease_clock::now() + std::min(longest, wait_longest);
     self->drained_ = waiting;
     while (self->endings_ > 0 && !waiting->called_off && lease_clock::now() < until) {
         auto resting = sleep(waiting->timer, until - lease_clock::now());

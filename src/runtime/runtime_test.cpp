@@ -276,13 +276,17 @@ TEST(Locks, AStopRequestEndsAWait) {
 }
 
 TEST(Locks, AWaiterIsWokenByTheRelease) {
-    world one;
-    auto a = one.open(), b = one.open();
-    auto lease = a.try_acquire("k", {.ttl = 1h});
-    std::thread waiter{[&] { EXPECT_TRUE(b.acquire("k", {.ttl = 1h}, 1h)); }};
-    while (a.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
-    lease->release();
-    waiter.join();
+    // The longest is for ever, and no number that wraps.
+    for (const auto wait : {millis{1h}, millis::max()}) {
+        world one;
+        auto a = one.open(), b = one.open();
+        auto lease = a.try_acquire("k", {.ttl = 1h});
+        std::thread waiter{[&] { EXPECT_TRUE(b.acquire("k", {.ttl = 1h}, wait)); }};
+        while (a.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+        lease->release();
+        waiter.join();
+        EXPECT_TRUE(b.drain(wait));
+    }
 }
 
 // P12, R29: the local gate. A thousand local waiters cost the store a number of operations for each
