@@ -88,6 +88,29 @@ void run_recorder::forget() {
     tell_waiters();
 }
 
+// A beginning that was given up may still take effect: one that is under way is waited for, and an
+// answer that there is no such run is asked for once more.
+awaitable<void> run_recorder::take_back(self_ptr self, run_end how) {
+    auto& me = *self;
+    me.forget();
+    if (!me.journal_) co_return;
+    const auto give_up = std::chrono::steady_clock::now() + recording_patience;
+    while (me.pumping_ && std::chrono::steady_clock::now() < give_up) {
+        auto waiting = me.wait_for_news(give_up);
+        co_await std::move(waiting);
+    }
+    for (int unknown = 0; unknown < 2 && std::chrono::steady_clock::now() < give_up;) {
+        auto who = me.mark_;
+        auto ending = me.journal_->finish(std::move(who), how);
+        const auto ended = co_await std::move(ending);
+        if (ended.has_value() && *ended) co_return;
+        if (ended.has_value()) ++unknown;
+        if (ended.has_error() && ended.error().code == errc::rejected) co_return;
+        auto pause = me.sleep_for(record_retry_longest);
+        co_await std::move(pause);
+    }
+}
+
 void run_recorder::become_stale() {
     if (closed_) return;
     stale_ = true;

@@ -56,12 +56,15 @@ public:
     void note(std::string kind, std::string text);
     void next_attempt(run_end last);
     // True when it was written down within `patience`; it is tried further in any case.
-    // REQUIRES: called once, unless forget() is.
+    // REQUIRES: called once, unless forget() or take_back() is.
     static boost::asio::awaitable<bool> finish(self_ptr self, run_end how, millis patience);
     // Answers as journal::checkpoint does, behind all that was to be written before.
     static async<bool> checkpoint(self_ptr self, std::string text);
-    // The run does not take place: nothing more is written.
+    // Ends the patience with the journal: nothing more is written, and nobody waits any longer.
     void forget();
+    // The run does not take place: nothing more is written, and what the journal may have been told
+    // of its beginning ends so. Returns when that is known, or recording_patience is over.
+    static boost::asio::awaitable<void> take_back(self_ptr self, run_end how);
 
     // The row's, which may be an older one than was offered.
     const run_mark& mark() const noexcept { return mark_; }

@@ -2,6 +2,7 @@
 
 #include "journals/memory/memory_journal.hpp"
 #include "net/loop.hpp"
+#include "testing/faults/faulty_journal.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/asio/post.hpp>
@@ -98,19 +99,31 @@ TEST(RunRecorder, WhatIsRefusedDoesNotStandInTheWayOfTheEnd) {
     EXPECT_EQ(run->attempt, attempts_max);
 }
 
-TEST(RunRecorder, NothingMoreIsWrittenAboutARunThatDoesNotTakePlace) {
+// Goal: no row stays `started` without a runner. Method: the beginning takes effect, and is told so
+// when nobody waits for it any more.
+TEST(RunRecorder, ARunThatDoesNotTakePlaceEndsSo) {
     recorder_world one;
+    const auto late = std::make_shared<testing_faults::journal_plan>();
+    one.records = testing_faults::make_faulty_journal(one.records, late);
+    late->begin_delay = 300ms;
     const auto who = one.recorder();
-    ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
+    EXPECT_FALSE(one.loop.wait_for(run_recorder::begin(who, recorder_world::start_of(1), 50ms)));
+    run_end how;
+    how.status = run_status::skipped;
+    how.reason = "too late";
+    one.loop.wait_for([](auto taken) -> boost::asio::awaitable<bool> {
+        co_await std::move(taken);
+        co_return true;
+    }(run_recorder::take_back(who, how)));
     one.on_loop([&] {
-        who->forget();
         who->output("unheard");
         who->note("note", "unheard");
     });
     EXPECT_FALSE(one.finish(who, run_status::completed));
     const auto run = one.loop.wait_for(one.records->find_run("run-1")).value();
     ASSERT_TRUE(run.has_value());
-    EXPECT_EQ(run->status, run_status::started);
+    EXPECT_EQ(run->status, run_status::skipped);
+    EXPECT_EQ(run->reason, "too late");
     EXPECT_EQ(run->output_size, 0u);
 }
 

@@ -161,9 +161,14 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         run->record, start, triggered ? trigger_patience : me.patience_with_journal());
     const auto told = co_await std::move(beginning_of);
     const auto begun = told.value_or(beginning{begin_outcome::begun, start.id});
-    // Only the journal knows whether a trigger has been answered, and will offer it again.
+    // Only the journal knows whether a trigger has been answered. If not, it will offer it again.
     const bool unanswered = triggered && me.journal_ && !told;
-    if (unanswered) run->record->forget();
+    if (unanswered) {
+        run_end how;
+        how.status = run_status::skipped;
+        how.reason = "the journal answered too late: ask for it again";
+        me.spawn(runtime::run_recorder::take_back(run->record, std::move(how)));
+    }
     const bool ours = !unanswered && (begun.outcome == begin_outcome::begun ||
                                       begun.outcome == begin_outcome::resumed);
     // Nothing has begun, and nothing may any more.
