@@ -32,6 +32,7 @@ using std::chrono::duration_cast;
 
 // SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
 constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
+constexpr millis last_withdrawal{2'000};
 
 struct exec_options {
     std::string key;
@@ -235,12 +236,17 @@ private:
         } catch (const store_error& error) {
             const bool down =
                 error.code() == errc::unreachable || error.code() == errc::outcome_unknown;
-            give_claim_up();
-            if (!down || what_.on_store_down != "run") throw;
+            if (!down || what_.on_store_down != "run") {
+                give_claim_up();
+                throw;
+            }
             log(log_level::warn,
                 "the store cannot be reached and --on-store-down is run: " + what_.key +
                     " runs without a lease, and may run elsewhere too: " + error.what());
-            return run_without_lease();
+            // What the claim may have left is withdrawn meanwhile.
+            const auto ended = run_without_lease();
+            give_claim_up();
+            return ended;
         }
         if (auto* held = std::get_if<lease>(&*tried)) return run_with(std::move(*held));
         give_claim_up();
@@ -258,7 +264,9 @@ private:
         if (store_.drain(millis{0})) return;
         log(log_level::info, "withdrawing an unanswered claim key=" + what_.key +
                                  " for_at_most=" + base::format_duration(withdrawal_longest()));
-        store_.drain(withdrawal_longest(), run_->give_up.get_token());
+        if (store_.drain(withdrawal_longest(), run_->give_up.get_token())) return;
+        // Told to stop: a store that answers still has the time for it.
+        store_.drain(last_withdrawal);
     }
 
     millis withdrawal_longest() const {
@@ -408,6 +416,7 @@ private:
         record_.end(end_of(how, false));
         held.mark_not_started();
         held.release();
+        give_claim_up();
         return as_status(how.status);
     }
 
