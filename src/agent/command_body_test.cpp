@@ -345,7 +345,7 @@ TEST(CommandBody, ADeadlineFromBeforeTheRunHolds) {
     interference what;
     instant stop_at{};
     what.before = [&](schedule::body& body) {
-        stop_at = lease_clock::now() + 300ms;
+        stop_at = lease_clock::now() + 1s;
         body.extend(stop_at, stop_at + 30s);
     };
     const auto ended = house.run(job_of({"/bin/sleep", "600"}), order_of(), what);

@@ -210,7 +210,7 @@ TEST(Child, KillComesAtKillAtForWhoIgnoresTerm) {
     EXPECT_EQ(status.signal, SIGKILL);
     const auto entries = entries_of(folder.file("log"));
     ASSERT_FALSE(entries.empty());
-    EXPECT_LE(entries.back().when, until.kill_at + 5ms);
+    EXPECT_LE(entries.back().when, until.kill_at + kill_lead);
     EXPECT_GE(entries.back().when, until.stop_at);
     EXPECT_LT(lease_clock::now(), until.kill_at + slack);
 }

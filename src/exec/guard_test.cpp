@@ -98,7 +98,7 @@ TEST(Guard, NeverLetsTheGraceOutlastTheDeadline) {
     wait_for_process(holder);
     const auto writers = writers_of(log);
     ASSERT_TRUE(eventually([&] { return !any_runs(writers); }));
-    EXPECT_LE(last_entry(log), until.kill_at + 5ms);
+    EXPECT_LE(last_entry(log), until.kill_at + kill_lead);
 }
 
 // pawl frozen, with its whole process group, as ^Z would do it: nothing is written after the
@@ -114,7 +114,7 @@ TEST(Guard, KeepsTheDeadlineWhenPawlIsFrozen) {
     kill(-holder, SIGSTOP);
     const auto writers = writers_of(log);
     ASSERT_TRUE(eventually([&] { return !any_runs(writers); }));
-    EXPECT_LE(last_entry(log), until.kill_at + 5ms);
+    EXPECT_LE(last_entry(log), until.kill_at + kill_lead);
     EXPECT_GE(last_entry(log), until.stop_at);
     kill(-holder, SIGCONT);
     EXPECT_EQ(wait_for_process(holder), 0);
@@ -255,7 +255,7 @@ TEST(Guard, AStartThatIsNotAnsweredByItsDeadlineIsCutShort) {
     const scratch_folder folder;
     trial house;
     kill(house.from().pid(), SIGSTOP);
-    const auto fault = house.fault_of(shell("touch " + folder.file("ran")), killed_after(50ms));
+    const auto fault = house.fault_of(shell("touch " + folder.file("ran")), killed_after(1s));
     kill(house.from().pid(), SIGCONT);
     ASSERT_TRUE(fault);
     EXPECT_TRUE(fault->was_cut_short());

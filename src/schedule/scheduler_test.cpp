@@ -382,12 +382,12 @@ TEST(Scheduler, AStopLetsARunFinishUnderItsLease) {
     schedule_world one;
     auto a = one.node("a", {.shutdown_grace = 1min});
     auto other = one.open();
-    const lease_options short_lived{.ttl = 500ms, .grace = 0ms};
+    const lease_options short_lived{.ttl = 1500ms, .grace = 0ms};
     a->cron.add(one.note_and("j", "a", short_lived,
                              [&](const run& now) {
                                  a->request_stop();
                                  // Three times as long as it would live without renewals.
-                                 EXPECT_FALSE(other.acquire("j", short_lived, 1500ms));
+                                 EXPECT_FALSE(other.acquire("j", short_lived, 4500ms));
                                  EXPECT_FALSE(now.stop.stop_requested());
                              }),
                 each_second);
@@ -404,12 +404,12 @@ TEST(Scheduler, AStopWaitsForABodyThatDoesNotHeedItsToken) {
     schedule_world one;
     auto a = one.node("a", {.shutdown_grace = 0ms});
     auto other = one.open();
-    const lease_options short_lived{.ttl = 500ms, .grace = 0ms};
+    const lease_options short_lived{.ttl = 1500ms, .grace = 0ms};
     a->cron.add(one.note_and("j", "a", short_lived,
                              [&](const run& now) {
                                  a->request_stop();
                                  wait_for_stop(now.stop);
-                                 EXPECT_FALSE(other.acquire("j", short_lived, 1s));
+                                 EXPECT_FALSE(other.acquire("j", short_lived, 3s));
                              }),
                 each_second);
     a->start();

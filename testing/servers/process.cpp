@@ -119,7 +119,7 @@ temporary_folder::~temporary_folder() {
 // 10,000 above, where a Redis of a cluster speaks to its like, is below it too.
 std::uint16_t free_port() {
     static std::mt19937 random{std::random_device{}()};
-    std::uniform_int_distribution<int> any{10'000, 21'999};
+    std::uniform_int_distribution<int> any{17'000, 29'999};
     for (;;) {
         const auto port = static_cast<std::uint16_t>(any(random));
         const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

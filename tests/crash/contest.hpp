@@ -94,8 +94,8 @@ outcome run_pawl(const std::vector<std::string>& words);
 // What `pawl exec` exits with when it had to stop its command.
 constexpr int lease_lost = 70;
 
-// As a gtest expectation: waits until the scribe that wrote last is dead, which must be before its
-// lease has ended.
+// As a gtest expectation, right after the store has been taken away: waits until the scribe that
+// wrote last is dead, which must be before the lease has ended that it can have got by then.
 void expect_command_ends_in_time(const contest& nodes);
 
 // As gtest expectations: the commands wrote one after another, and this many of them wrote.

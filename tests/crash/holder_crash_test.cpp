@@ -139,10 +139,7 @@ TEST(HolderCrash, WithItsStoreLockedItsCommandEndsWithTheLease) {
     for (int round = 0; round < 4; ++round) {
         const int status = nodes.take_over([&](node&) {
             const locked_database lock{store.path};
-            const auto entries = entries_of(nodes.log());
-            const pid_t writer = entries.back().writer;
-            EXPECT_TRUE(eventually([&] { return !is_running(writer); }));
-            EXPECT_LT(entries_of(nodes.log()).back().when, entries.back().when + contest_ttl);
+            expect_command_ends_in_time(nodes);
         });
         EXPECT_EQ(status, lease_lost);
     }

@@ -142,6 +142,7 @@ class BadMoments(Case):
         super().setUp()
         self.figures = collections.Counter()
         self.statuses = collections.Counter()
+        self.was_stopped = False
 
     def words(self, key, name, keeps_journal, ttl="1s"):
         journal = [] if keeps_journal else ["--no-journal"]
@@ -165,6 +166,8 @@ class BadMoments(Case):
         if moment.may_cost_an_occurrence and name == "first" and status == -signal.SIGKILL:
             return told, status
         self.assertIn(status, (RAN, DOWN, LOST, BUSY, DONE), told)
+        # It had begun and was stopped, perhaps before its first line.
+        self.was_stopped = self.was_stopped or (status == LOST and "and the command was stopped" in error)
         if status != LOST:
             self.assertEqual(ran, status == RAN, told)
         return told, status
@@ -219,6 +222,7 @@ class BadMoments(Case):
     def one_round(self, number, dice, kind):
         self.figures["rounds"] += 1
         self.figures[kind] += 1
+        self.was_stopped = False
         key, moment, keeps_journal = f"key-{number}", self.moment(dice, kind), dice.random() < 0.5
         with contextlib.ExitStack() as self.leftovers:
             told = self.round(key, dice, moment, keeps_journal)
@@ -228,6 +232,9 @@ class BadMoments(Case):
         self.figures["twice"] += len(ran) > 1
         if moment.may_cost_an_occurrence and not ran:
             self.figures["lost with a killed holder"] += 1
+            return
+        if self.was_stopped and not ran:
+            self.figures["stopped before its first line"] += 1
             return
         self.figures["lost"] += not ran
         self.assertEqual(len(ran), 1, f"ran by {ran}: {told}")

@@ -79,14 +79,14 @@ class Drill(Case):
         self.assertEqual(document["store"], redis.url)
 
     def test_the_report_for_people_says_the_same(self):
-        seen = self.pawl("drill", "crash", "--ttl", "500ms")
+        seen = self.pawl("drill", "crash", "--ttl", "2s")
         self.assertEqual(seen.status, 0, seen.out + seen.err)
         self.assertIn("PASSED", seen.out)
         self.assertNotIn("FAIL", seen.out)
 
     def test_it_can_be_run_again_and_leaves_its_own_keys_only(self):
         for _ in range(2):
-            self.assertEqual(self.pawl("drill", "crash", "--ttl", "500ms").status, 0)
+            self.assertEqual(self.pawl("drill", "crash", "--ttl", "2s").status, 0)
         keys = [one["key"] for one in self.pawl("locks", "ls", "--json").json()["locks"]]
         self.assertEqual(keys, ["pawl-drill/crash"])
 
@@ -110,7 +110,7 @@ class Drill(Case):
 
     def test_a_second_drill_is_told_that_the_first_runs(self):
         self.hold("pawl-drill/pause", "--ttl", "60s")
-        self.assert_one_line(self.pawl("drill", "pause", "--ttl", "500ms", timeout=90), 75, "another drill")
+        self.assert_one_line(self.pawl("drill", "pause", "--ttl", "2s", timeout=90), 75, "another drill")
 
     def test_bad_options_are_usage(self):
         self.assert_one_line(self.pawl("drill", "pause", "--ttl", "1ms"), 64, "500ms to 1m")

@@ -1,4 +1,5 @@
 """jobs, runs, checkpoint, nodes and audit: what people ask of agents, and what they are told."""
+import contextlib
 import os
 import pathlib
 import pty
@@ -113,15 +114,21 @@ class Jobs(Shared):
     def test_output_takes_no_terminal_over_unless_that_is_asked_for(self):
         (row,) = self.pawl("jobs", "run", "paints", "--wait", "--json").json()["runs"]
 
+        def parts(terminal):
+            """Until the last of those who write to it has closed it."""
+            with contextlib.suppress(OSError):
+                while part := os.read(terminal, 4096):
+                    yield part
+
         def seen(*words):
             ours, theirs = pty.openpty()
             try:
                 subprocess.run([PAWL, "--store", self.store, "runs", "output", row["id"], *words], stdout=theirs, env=environment(), check=True,
                                timeout=60)
-                return os.read(ours, 4096).decode().replace("\r\n", "\n")
+                os.close(theirs)
+                return b"".join(parts(ours)).decode().replace("\r\n", "\n")
             finally:
                 os.close(ours)
-                os.close(theirs)
         written = "a\x1b[2J\tb\u009b31m\u202ec\n"
         self.assertEqual(seen(), "a^[[2J\tb<U+009B>31m<U+202E>c\n")
         self.assertEqual(seen("--raw"), written)

@@ -427,7 +427,7 @@ TEST(EtcdStore, ARequestWithoutAnswerEndsWithinTheTimeoutAsUnknown) {
 TEST(EtcdStore, AClaimWhoseAnswerWasLostIsRepeatedOrWithdrawn) {
     etcd_server server;
     tcp_proxy proxy{server.port()};
-    auto mine = open(on_port(proxy.port(), 1s));
+    auto mine = open(on_port(proxy.port(), 3s));
     auto direct = open(on_port(server.port()));
     EXPECT_TRUE(*mine.release("warm", mine.granted(fresh_claim("warm", 60s))));
     for (const bool repeated : {true, false}) {

@@ -143,13 +143,14 @@ void expect_no_wait(std::size_t nodes, const std::vector<std::size_t>& frozen) {
     const auto begun = lease_clock::now();
     const auto slowed = median_pair(mine, 200);
     EXPECT_LT(lease_clock::now() - begun, 3s);
-    EXPECT_LT(slowed, healthy * 3 + 2000);
     const auto token = mine.granted(fresh_claim("held"));
     EXPECT_EQ(mine.renew(lease_of("held", token)), renewal::renewed);
     EXPECT_EQ(mine.show("held").holder, token);
     EXPECT_TRUE(mine.fence("resource", token, fence_rule::reject_older).value().accepted);
     EXPECT_EQ(mine.all("", 10).size(), 2u);
     for (const auto which : frozen) servers.at(which).thaw();
+    // Whatever else keeps the machine busy may have begun in between.
+    EXPECT_LT(slowed, std::max(healthy, median_pair(mine, 200)) * 3 + 2000);
     // What was asked of them meanwhile has come to nothing, or joins the lease that is held.
     for (const auto which : frozen)
         until([&] {
@@ -165,7 +166,7 @@ TEST(RedlockFault, TwoFrozenNodesOfFiveCostNothing) { expect_no_wait(5, {0, 3});
 
 TEST(RedlockFault, ANodeThatWasDownIsToppedUpByARenewal) {
     redlock_servers servers;
-    auto mine = open(on_ports(servers.ports(), 500ms));
+    auto mine = open(on_ports(servers.ports(), 2s));
     servers.at(2).crash();
     const auto token = mine.granted(fresh_claim("key", 60s));
     EXPECT_EQ(mine.renew(lease_of("key", token, 60s)), renewal::renewed);
@@ -177,14 +178,14 @@ TEST(RedlockFault, ANodeThatWasDownIsToppedUpByARenewal) {
     // So another one may go.
     servers.at(0).crash();
     EXPECT_EQ(mine.renew(lease_of("key", token, 60s)), renewal::renewed);
-    EXPECT_EQ(open(on_ports(servers.ports(), 500ms)).refused(fresh_claim("key")).holder, token);
+    EXPECT_EQ(open(on_ports(servers.ports(), 2s)).refused(fresh_claim("key")).holder, token);
     EXPECT_TRUE(conformance::yes(mine.release("key", token)));
 }
 
 // Goal: what a node missed while it was down it is told when it is back.
 TEST(RedlockFault, AReleaseReachesANodeThatWasDown) {
     redlock_servers servers;
-    auto mine = open(on_ports(servers.ports(), 300ms));
+    auto mine = open(on_ports(servers.ports(), 2s));
     const auto token = mine.granted(fresh_claim("key", 60s));
     until([&] { return is_confirmed_at(servers, 1, "key"); });
     servers.at(1).crash();
@@ -195,7 +196,7 @@ TEST(RedlockFault, AReleaseReachesANodeThatWasDown) {
 
 TEST(RedlockFault, WithoutAMajorityAllIsUnreachableAndResumesWhenItIsBack) {
     redlock_servers servers;
-    auto mine = open(on_ports(servers.ports(), 300ms));
+    auto mine = open(on_ports(servers.ports(), 2s));
     auto waiter = open(on_ports(servers.ports(), 2s));
     const auto token = mine.granted(fresh_claim("key", 60s));
     for (const std::size_t i : {0u, 1u}) servers.at(i).crash();
@@ -216,11 +217,11 @@ TEST(RedlockFault, WithoutAMajorityAllIsUnreachableAndResumesWhenItIsBack) {
 // two majorities share only one node, and one node's clock does not matter.
 TEST(RedlockFault, TokensRiseOverEveryPairOfMajorities) {
     redlock_servers servers;
-    auto mine = open(on_ports(servers.ports(), 300ms));
+    auto mine = open(on_ports(servers.ports(), 2s));
     fence_token last{};
     for (std::size_t round = 0; round < 6; ++round) {
         servers.at(round % 3).freeze();
-        auto fresh = open(on_ports(servers.ports(), 300ms));
+        auto fresh = open(on_ports(servers.ports(), 2s));
         const auto token = fresh.granted_in_the_end(fresh_claim("key"));
         EXPECT_GT(token, last);
         EXPECT_TRUE(conformance::yes(fresh.release("key", token)));
@@ -231,12 +232,12 @@ TEST(RedlockFault, TokensRiseOverEveryPairOfMajorities) {
 
 TEST(RedlockFault, AnEvictionBurnsTheTokenOnEveryMajority) {
     redlock_servers servers;
-    auto mine = open(on_ports(servers.ports(), 300ms));
+    auto mine = open(on_ports(servers.ports(), 2s));
     servers.at(0).crash();
     const auto token = mine.granted(fresh_claim("key", 60s));
     servers.at(0).start();
     servers.at(1).crash();
-    auto operators = open(on_ports(servers.ports(), 300ms));
+    auto operators = open(on_ports(servers.ports(), 2s));
     EXPECT_TRUE(conformance::yes(operators.evict("key", token, 0ms)));
     servers.at(1).start();
     servers.at(2).crash();
@@ -246,20 +247,20 @@ TEST(RedlockFault, AnEvictionBurnsTheTokenOnEveryMajority) {
     // Node 1 was away: it still believes the evicted holder, whose lease it has to wait for.
     servers.at(2).start();
     servers.at(1).crash();
-    auto last = open(on_ports(servers.ports(), 300ms));
+    auto last = open(on_ports(servers.ports(), 2s));
     EXPECT_GT(number(last.granted_in_the_end(fresh_claim("key"))), number(token) + 1);
 }
 
 TEST(RedlockFault, AFenceIsRememberedByEveryMajority) {
     redlock_servers servers;
     servers.at(0).crash();
-    EXPECT_TRUE(open(on_ports(servers.ports(), 300ms))
+    EXPECT_TRUE(open(on_ports(servers.ports(), 2s))
                     .fence("file", fence_token{20}, fence_rule::reject_older)
                     .value()
                     .accepted);
     servers.at(0).start();
     servers.at(1).crash();
-    const auto stale = open(on_ports(servers.ports(), 300ms))
+    const auto stale = open(on_ports(servers.ports(), 2s))
                            .fence("file", fence_token{19}, fence_rule::reject_older);
     EXPECT_FALSE(stale.value().accepted);
     EXPECT_EQ(stale.value().newest, fence_token{20});
@@ -343,13 +344,16 @@ TEST(RedlockFault, AClaimerThatDiesBeforeItConfirmsBlocksTheKeyForItsTtlAtMost) 
     const proxied_nodes proxies{servers};
     const auto begun = lease_clock::now();
     {
-        auto dying = open(proxies.settings(300ms));
+        auto dying = open(proxies.settings(5s));
         proxies.connect_all(dying);
         for (const auto& proxy : proxies) proxy->stall(direction::to_client);
         auto answer =
             std::async(std::launch::async, [&] { return dying.acquire(fresh_claim("key", 1s)); });
         for (const auto& proxy : proxies)
             EXPECT_TRUE(proxy->wait_for_held_bytes(direction::to_client, 1));
+        // What is held back first may be the answer to an earlier confirmation.
+        for (const std::size_t node : {0u, 1u, 2u})
+            until([&] { return !record_at(servers, node, "key").empty(); });
         for (const auto& proxy : proxies) proxy->refuse();
         EXPECT_TRUE(answer.get().has_error());
     }

@@ -309,7 +309,7 @@ void expect_rising_tokens_across_a_restore(Servers& servers, const zookeeper_set
 // is put back, and a client that knows nothing and one that was there ask.
 TEST(ZookeeperFaults, AFolderThatWasPutBackHandsNoTokenOutAgain) {
     zookeeper_server server;
-    auto settings = on_port(server.port());
+    auto settings = on_port(server.port(), 10s);
     expect_rising_tokens_across_a_restore(server, settings);
     // The one that was there has told all others since when the data is whole.
     bare_tree tree{server.port()};
