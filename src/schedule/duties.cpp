@@ -425,8 +425,8 @@ awaitable<void> dispatcher::close_done_orphan(self_ptr self, run_record one, fen
     run_start start{base::fresh_uuid(), one.job, one.key};
     start.partition = one.partition;
     start.owner = std::move(owner);
-    // The last grant may be the row's own: its node told the store that it was done after it had been
-    // judged. The journal takes a row over for a newer one only.
+    // The last grant may be the row's own: its node told the store that it was done after it had
+    // been judged. The journal takes a row over for a newer one only.
     start.token = std::max(token, fence_token{number(one.token) + 1});
     start.firing = one.firing;
     start.mode = delivery::at_least_once;
