@@ -46,6 +46,15 @@ TEST(PostgresqlFault, ALostAnswerIsAnUnknownOutcomeThatTheSameClaimResolves) {
     EXPECT_EQ(number(mine.show("key").holder), 0u);
 }
 
+// Goal: who gives a wait up is told of no trouble. Method: the server has greeted nobody by then.
+TEST(PostgresqlFault, AWaitMayBeCancelledBeforeItsConnectionIsThere) {
+    postgresql_server server;
+    tcp_proxy proxy{server.port()};
+    proxy.stall(direction::to_client);
+    auto mine = open(on_port(proxy.port()));
+    EXPECT_EQ(mine.wait_change("key", fence_token{1}, 50ms), wait_end::timed_out);
+}
+
 // Goal: a withdrawn claim that arrives late grants nothing. Method: it is held back on its way
 // until its claimer has withdrawn it over another connection.
 TEST(PostgresqlFault, AClaimThatArrivesAfterItsWithdrawalIsRefused) {

@@ -310,8 +310,11 @@ async<bool> postgresql_store::still_held(const std::string& key, fence_token see
 // A verb never throws, but awaiting anything in a cancelled coroutine does: look before each.
 async<void> postgresql_store::wait_change(std::string key, fence_token seen) {
     const auto self = shared_from_this();
-    auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    const auto given_up = [&] {
+        return cancellation.cancelled() != boost::asio::cancellation_type::none;
+    };
+    if (given_up()) co_return result<void>{};
     if (listener_->is_deaf()) {
         auto waiting = wait_in_silence(std::move(key), seen);
         co_return co_await std::move(waiting);
@@ -319,14 +322,13 @@ async<void> postgresql_store::wait_change(std::string key, fence_token seen) {
     watcher waiting{listener_, key};
     auto confirming = waiting.confirmed();
     const auto confirmed = co_await std::move(confirming);
+    // Whoever gave up expects no answer, and no trouble either.
+    if (given_up()) co_return result<void>{};
     if (confirmed.has_error()) co_return confirmed.error();
-    cancellation = co_await boost::asio::this_coro::cancellation_state;
-    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
     // What changed before we listened was never announced to us.
     auto looking = still_held(key, seen);
     const auto unchanged = co_await std::move(looking);
-    cancellation = co_await boost::asio::this_coro::cancellation_state;
-    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
+    if (given_up()) co_return result<void>{};
     if (unchanged.has_error()) co_return unchanged.error();
     if (!*unchanged) co_return result<void>{};
     auto ringing = waiting.rung();

@@ -122,8 +122,14 @@ async<std::vector<record>> tree_store::records_of(session& through, std::vector<
 // renewal changes it, too: that is looked through here.
 async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
     const auto self = shared_from_this();
+    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    const auto given_up = [&] {
+        return cancellation.cancelled() != boost::asio::cancellation_type::none;
+    };
     const auto until = deadline();
     const auto through = co_await tree_->any_session(until);
+    // Whoever gave up expects no answer, and no trouble either.
+    if (given_up()) co_return result<void>{};
     if (through.has_error()) co_return through.error();
     const auto record = tree_->paths().record_of(key);
     for (;;) {
@@ -131,9 +137,7 @@ async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
         session::watch on_record{*through, record};
         request ask{nobody ? request::kind::get_and_watch : request::kind::get, record};
         const auto read = co_await (*through)->ask(std::move(ask), deadline());
-        auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-            co_return result<void>{};
+        if (given_up()) co_return result<void>{};
         if (read.has_error()) co_return read.error();
         const auto found = tree_->understand(key, *read);
         if (found.has_error()) co_return found.error();
@@ -149,15 +153,11 @@ async<void> tree_store::wait_change(std::string key, fence_token seen_token) {
         session::watch on_lease{*through, path};
         request look{request::kind::get_and_watch, path};
         const auto lease = co_await (*through)->ask(std::move(look), deadline());
-        cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-            co_return result<void>{};
+        if (given_up()) co_return result<void>{};
         if (lease.has_error()) co_return lease.error();
         if (!lease->done() || book_->is_over(path)) co_return result<void>{};
         co_await on_lease.fired();
-        cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-            co_return result<void>{};
+        if (given_up()) co_return result<void>{};
         if (!(*through)->is_connected()) co_return result<void>{};
     }
 }

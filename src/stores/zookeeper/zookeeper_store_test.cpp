@@ -365,6 +365,16 @@ TEST_F(ZookeeperStore, AConnectionThatWasCutIsMadeAnewAndLeasesLiveOn) {
     EXPECT_GE(proxy.connections(), 5);
 }
 
+// Goal: who gives a wait up is told of no trouble. Method: no server has greeted it by then.
+TEST_F(ZookeeperStore, AWaitMayBeCancelledBeforeItsSessionIsThere) {
+    tcp_proxy proxy{server_->port()};
+    auto far = settings_;
+    far.servers.front().port = proxy.port();
+    proxy.stall(direction::to_client);
+    auto mine = open(far);
+    EXPECT_EQ(mine.wait_change("key", fence_token{1}, 50ms), wait_end::timed_out);
+}
+
 TEST_F(ZookeeperStore, AWaitMayBeCancelledBeforeItsWatchIsThere) {
     tcp_proxy proxy{server_->port()};
     auto far = settings_;
