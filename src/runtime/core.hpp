@@ -4,6 +4,7 @@
 #include "net/loop.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/link.hpp"
+#include "runtime/run_recorder.hpp"
 
 #include <pawl/locks.hpp>
 #include <pawl/spi/journal.hpp>
@@ -30,6 +31,9 @@ public:
 
     net::loop& loop() { return loop_; }
     const std::shared_ptr<engine>& running() { return engine_; }
+    // How long a node has to write down how a run ended before others do. Set before anything runs,
+    // by tests.
+    millis recording_patience = runtime::recording_patience;
     bool keeps_records() const { return static_cast<bool>(make_journal_); }
     // Opened when it is first asked for; null where there is none. Blocks, and throws store_error.
     // Thread-safe, and not for the loop's own thread.

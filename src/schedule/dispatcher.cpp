@@ -41,6 +41,7 @@ dispatcher::dispatcher(parts made_of)
       journal_{std::move(made_of.records)},
       me_{std::move(made_of.me)},
       runs_max_{made_of.runs_max},
+      recording_patience_{made_of.recording_patience},
       watcher_{std::move(made_of.watcher)},
       started_at_{number(occurrence_of(time::local_now()))},
       slots_{loop_.get_executor(), runs_max_},

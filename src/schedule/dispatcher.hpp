@@ -105,6 +105,7 @@ public:
         node_identity me{};
         std::size_t runs_max = 8;
         std::shared_ptr<dispatch_observer> watcher{};
+        millis recording_patience = runtime::recording_patience;
     };
     explicit dispatcher(parts made_of);
     ~dispatcher();
@@ -265,6 +266,7 @@ private:
     std::shared_ptr<journal> journal_;
     node_identity me_;
     std::size_t runs_max_;
+    millis recording_patience_;
     std::shared_ptr<dispatch_observer> watcher_;
     std::int64_t started_at_;
 

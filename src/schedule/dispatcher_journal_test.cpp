@@ -49,6 +49,39 @@ TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAg
     EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*first.firing)), 1);
 }
 
+// Goal: a row that nobody can tell the end of is closed, and its run is not run again. Method: a
+// run is judged abandoned while its node stands still, which then tells the store that it is done,
+// under the last token that was granted.
+TEST(DispatcherWithoutJournal, AnAbandonedRunThatItsNodeHasDoneIsClosed) {
+    schedule_world one;
+    one.recording_patience = 2s;
+    auto gone = one.open();
+    auto once = brief_at_least_once;
+    once.firing =
+        occurrence{std::chrono::floor<millis>(time::local_now() - 5s).time_since_epoch().count()};
+    auto held = gone.try_acquire("j", once);
+    ASSERT_TRUE(held);
+    run_start start{"left", "j", "j"};
+    start.node = "gone";
+    start.token = held->token();
+    start.firing = once.firing;
+    start.mode = delivery::at_least_once;
+    start.trigger = "schedule";
+    one.ask([&] { return one.records->begin(start); });
+    run_end judged;
+    judged.status = run_status::abandoned;
+    ASSERT_TRUE(one.ask([&] { return one.records->finish({start.id, start.token}, judged); }));
+    held->mark_done();
+    ASSERT_EQ(held->release(), release_outcome::released);
+    auto b = one.node("b");
+    b->cron.add(one.note("j", "b", brief_at_least_once), {.cron = "0 0 1 1 *"});
+    b->start();
+    ASSERT_TRUE(eventually([&] { return one.run_of("left").status == run_status::lost; }));
+    b->stop();
+    EXPECT_EQ(one.run_of("left").reason, "it ended, and its node could not write down how");
+    EXPECT_EQ(one.seen.size(), 0u);
+}
+
 // Runs go on, and what could not be written down then is written when the journal is back.
 TEST(DispatcherWithoutJournal, AJournalThatGoesAwayStopsNoRun) {
     schedule_world one;

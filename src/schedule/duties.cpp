@@ -413,7 +413,7 @@ void dispatcher::offer_orphan(const run_record& one) {
         return;
     }
     auto& known = done->second;
-    if (known.closing || at - known.seen < runtime::recording_patience) return;
+    if (known.closing || at - known.seen < recording_patience_) return;
     known.closing = true;
     spawn(close_done_orphan(shared_from_this(), one, known.token, known.owner));
 }
@@ -522,7 +522,7 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
         if (verdict.what == runtime::silence::alive) continue;
         if (verdict.what == runtime::silence::in_doubt) {
             const auto since = me.unheld_since_.try_emplace(one.id, lease_clock::now());
-            if (lease_clock::now() - since.first->second < runtime::recording_patience) continue;
+            if (lease_clock::now() - since.first->second < me.recording_patience_) continue;
         }
         const auto& how = verdict.how;
         run_mark who{one.id, one.token};

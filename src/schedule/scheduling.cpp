@@ -162,6 +162,7 @@ awaitable<bool> scheduling::run(std::shared_ptr<scheduling> self, std::stop_toke
     made_of.records = std::move(records);
     made_of.me = {me.options_.node, made_of.engine->owner(), "library", ""};
     made_of.runs_max = me.options_.max_concurrent_runs;
+    made_of.recording_patience = me.home_.recording_patience;
     made_of.watcher = std::make_shared<listener>(self, me.options_.watcher);
     me.dispatcher_ = std::make_shared<dispatcher>(std::move(made_of));
     std::vector<std::shared_ptr<const job_plan>> first;

@@ -22,6 +22,9 @@ struct journal_world : world {
     std::shared_ptr<journal> records =
         memory::make_memory_journal(looking, settings.name_space, settings);
 
+    // Of the processes that are opened from now on.
+    millis recording_patience = runtime::recording_patience;
+
     locks open(open_options options = {}) { return open_node(faults, journal_faults, options); }
 
     // A process with faults of its own.
@@ -60,13 +63,15 @@ private:
                 memory::make_memory_journal(where, name.name_space, name), plan);
         };
     }
-    static locks open_on(const store_settings& where, std::shared_ptr<testing_faults::plan> own,
-                         runtime::journal_maker journal, open_options options) {
+    locks open_on(const store_settings& where, std::shared_ptr<testing_faults::plan> own,
+                  runtime::journal_maker journal, open_options options) const {
         const auto make = [where, own](net::loop& loop) {
             return testing_faults::make_faulty_store(memory::make_memory_store(loop, where), own);
         };
-        return locks{
-            std::make_unique<runtime::core>(make, where, std::move(options), std::move(journal))};
+        auto made =
+            std::make_unique<runtime::core>(make, where, std::move(options), std::move(journal));
+        made->recording_patience = recording_patience;
+        return locks{std::move(made)};
     }
 };
 
