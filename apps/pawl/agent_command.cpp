@@ -75,6 +75,7 @@ void check_leases(const config::parsed_configuration& parsed, runtime::core& cor
                   safety_class safety) {
     const auto bad = agent::lease_faults(parsed.values, core.running()->store().traits(), safety);
     std::vector<std::string> lines;
+    lines.reserve(bad.size());
     for (const auto& one : bad) lines.push_back(parsed.file + ": " + one);
     if (!lines.empty()) refuse(lines);
 }
@@ -172,6 +173,7 @@ std::function<health::diagnosis()> diagnosis_of(const assembly::store_plan& plan
 
 std::vector<std::string> names_of(const std::vector<config::job_settings>& jobs) {
     std::vector<std::string> names;
+    names.reserve(jobs.size());
     for (const auto& one : jobs) names.push_back(one.name);
     return names;
 }

@@ -166,6 +166,7 @@ void forget_nodes(const globals& options, const std::string& store) {
 std::uint16_t free_port_from(std::uint16_t wanted) {
     for (std::uint16_t port = wanted; port < wanted + ports_tried; ++port) {
         const exec::descriptor probe{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+        if (probe.get() < 0) break;
         sockaddr_in where{};
         where.sin_family = AF_INET;
         where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

@@ -28,8 +28,6 @@
 namespace pawl::app {
 namespace {
 
-using std::chrono::duration_cast;
-
 // SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
 constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
 constexpr millis last_withdrawal{2'000};
@@ -100,7 +98,7 @@ exec::command command_for(const exec_options& what, const std::string& store,
 
 // Everything about one run; used on the loop only.
 struct running {
-    running(boost::asio::any_io_executor executor, const exec::launcher& from,
+    running(const boost::asio::any_io_executor& executor, const exec::launcher& from,
             millis grace_of_lease)
         : child{executor, from}, grace{grace_of_lease} {}
 

@@ -94,6 +94,7 @@ job_entry known_job(journal_client& where, const std::string& name) {
     if (found) return *found;
     const auto all = known_jobs(where);
     std::vector<std::string_view> names;
+    names.reserve(all.size());
     for (const auto& one : all) names.push_back(one.name);
     throw exit_error{status::usage, documents::unknown_job(name, names, "see 'pawl jobs ls'")};
 }

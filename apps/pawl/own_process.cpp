@@ -17,6 +17,7 @@ namespace {
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
     std::vector<char*> all;
+    all.reserve(texts.size() + 1);
     for (const auto& one : texts) all.push_back(const_cast<char*>(one.c_str()));
     all.push_back(nullptr);
     return all;

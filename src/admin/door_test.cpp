@@ -95,7 +95,7 @@ TEST(Door, TheRefusalOfALinkSaysWhatToDo) {
 // Goal: a page whose name was let resolve to this machine reads nothing (DNS rebinding).
 TEST(Door, AListenerOfTheLoopbackIsAskedByItsOwnNames) {
     auto one = with({{"host", ""}});
-    const auto is_other = [&](const std::string& host, std::vector<std::string> hosts = {}) {
+    const auto is_other = [&](const std::string& host, const std::vector<std::string>& hosts = {}) {
         one.fields[0].value = host;
         return is_for_other_host(one, hosts);
     };

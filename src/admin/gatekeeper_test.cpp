@@ -117,7 +117,8 @@ protected:
             keep(links, std::string{link});
             keep(keys, text_of(key));
         };
-        parts.audit = [this](std::string actor, std::string action, std::string detail) {
+        parts.audit = [this](const std::string& actor, const std::string& action,
+                             const std::string& detail) {
             keep(audited, actor + " " + action + " " + detail);
         };
         gate = std::make_shared<gatekeeper>(std::move(parts));

@@ -189,6 +189,7 @@ awaitable<http::response> show_what_would_run(shared_surroundings around,
         runs = std::move(page->records);
     }
     std::vector<std::string> keys;
+    keys.reserve(partitions.size());
     for (const auto one : partitions) keys.push_back(job->key(one));
     auto looking = read_locks(around, std::move(keys));
     const auto locks = co_await std::move(looking);

@@ -10,7 +10,7 @@ namespace pawl::net {
 
 // A completion token for co_spawn.
 struct unattended {
-    void operator()(std::exception_ptr error) const noexcept {
+    void operator()(const std::exception_ptr& error) const noexcept {
         if (error) std::rethrow_exception(error);
     }
 };
