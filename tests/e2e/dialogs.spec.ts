@@ -101,8 +101,15 @@ test.describe('every control lies within its dialog and within the window', () =
     await keepScreenshots(page, 'dialog-force-release');
     await dialog.getByRole('checkbox').check();
     await expectDialogFits(page);
-    await agent.api('DELETE', `/leases/${key}/${token}`);
+    await agent.api('POST', '/locks/release', { key, fence_token: token, reason });
     await expect(dialog.getByRole('alert')).toBeVisible();
     await expectDialogFits(page);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    // In cooldown, for what was left of the lease.
+    await opened(page, 'Free now…');
+    await expectDialogFits(page);
+    await expectAccessible(page);
+    await keepScreenshots(page, 'dialog-free-now');
+    await closed(page);
   });
 });
