@@ -101,7 +101,11 @@ public:
     void share(std::string_view name, std::uint32_t count, std::stop_token stop,
                const partition_body& body, const share_options& options = {});
 
-    // The same for Asio programs. Await them on any executor; arguments are copied.
+    // The same for Asio programs. Await them on any executor; arguments are copied. Whoever leaves
+    // one, by Asio's cancellation or because his context ends, gets nothing and leaves nothing
+    // behind: a claim is withdrawn, its occurrence given back. async_run, async_lead and
+    // async_share tell their bodies to stop and are over when these have returned, also where the
+    // coroutine is destroyed: bodies may use what the program owns.
     boost::asio::awaitable<std::optional<lease>> async_try_acquire(std::string key,
                                                                    lease_options options);
     boost::asio::awaitable<std::optional<lease>> async_acquire(std::string key,

@@ -149,10 +149,23 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     const auto if_unknown =
         under ? leasing::claim_plan::unknown::keep : leasing::claim_plan::unknown::withdraw;
     errand todo{*self, std::move(key), options, how_long, std::move(under)};
-    const auto call_off = [executor = self->executor_, place = todo.place] {
-        boost::asio::post(executor, [place] { place->call_off(); });
+    // Nobody may wait any more for what is called off, but it may still have to be given back.
+    const auto last = std::make_shared<bool>(false);
+    const auto call_off = [self, place = todo.place, last] {
+        boost::asio::post(self->executor_, [self, place, last] {
+            if (!std::exchange(*last, true)) ++self->endings_;
+            place->call_off();
+        });
     };
     const std::stop_callback on_stop{stop, call_off};
+    struct at_the_end {
+        engine& home;
+        bool& last;
+        ~at_the_end() {
+            if (std::exchange(last, true)) home.ended();
+        }
+    };
+    const at_the_end counted{*self, *last};
     if (options.acquire_jitter.count() > 0)
         co_await sleep(todo.place->timer, std::chrono::duration_cast<nanos>(
                                               options.acquire_jitter * self->keeper_->chance()));
@@ -176,7 +189,14 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         self->report(todo, acquire_outcome::granted);
         // A store may grant less than was asked: ZooKeeper's sessions have a longest timeout.
         todo.options.ttl = std::min(todo.options.ttl, won->what.ttl);
-        co_return claimed{self->hold(todo, std::move(*won), std::move(*turn))};
+        auto who = self->hold(todo, std::move(*won), std::move(*turn));
+        if (!todo.place->called_off || if_unknown == leasing::claim_plan::unknown::keep)
+            co_return claimed{std::move(who)};
+        // Granted to somebody who does not want it any more: it was for nobody.
+        who->not_started.store(true, std::memory_order_release);
+        auto releasing = release(self, std::move(who));
+        co_await std::move(releasing);
+        co_return claimed{called_off{}};
     }
     if (auto* other = std::get_if<busy>(&outcome)) {
         self->report(todo, acquire_outcome::busy);

@@ -1,8 +1,9 @@
 #include <pawl/locks.hpp>
 
+#include "net/remote_operation.hpp"
 #include "runtime/bodies.hpp"
+#include "runtime/checks.hpp"
 #include "runtime/core.hpp"
-#include "runtime/hop.hpp"
 #include "runtime/written_run.hpp"
 
 #include <exception>
@@ -11,6 +12,7 @@
 namespace pawl {
 namespace {
 
+using boost::asio::awaitable;
 using runtime::written_run;
 
 // What the body did, and whether it had been told to stop before it ended.
@@ -125,6 +127,46 @@ private:
     body_end was_;
 };
 
+// On the loop; the body has a thread of its own.
+awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token stop,
+                                 std::stop_token gone) {
+    const runtime::either_stop told{std::move(stop), std::move(gone)};
+    auto claiming = runtime::engine::claim_key(home.running(), what.name, what.lease, what.waiting,
+                                               told.token());
+    auto answer = co_await std::move(claiming);
+    auto& tried = answer.value();
+    if (std::holds_alternative<already_done>(tried)) co_return run_outcome::skipped_done;
+    auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&tried);
+    if (won == nullptr) co_return run_outcome::skipped_busy;
+    // Requested when the loop goes away while the body runs.
+    std::stop_source abandoned;
+    const runtime::either_stop to_end{told.token(), abandoned.get_token()};
+    granted_run now{home, what, lease{std::move(*won)}, to_end.token()};
+    beginning begun{begin_outcome::begun, now.id()};
+    if (home.keeps_records()) {
+        auto starting = written_run::begin(now.written());
+        begun = co_await std::move(starting);
+    }
+    if (const auto why = refused(begun)) {
+        const auto outcome = now.refuse(*why, begun);
+        auto releasing = now.held().async_release();
+        co_await std::move(releasing);
+        co_return outcome;
+    }
+    std::function<void()> work = [&now, &begun] { now.work(begun); };
+    auto working = runtime::on_thread(std::move(work), abandoned);
+    co_await std::move(working);
+    const auto how = now.ending();
+    if (home.keeps_records()) {
+        auto ending = written_run::end(now.written(), how);
+        co_await std::move(ending);
+    }
+    now.conclude(how);
+    auto releasing = now.held().async_release();
+    co_await std::move(releasing);
+    co_return now.outcome();
+}
+
 }  // namespace
 
 bool run::checkpoint(std::string_view text) const {
@@ -159,36 +201,11 @@ run_outcome locks::run(const job& what, std::stop_token stop) {
 
 boost::asio::awaitable<run_outcome> locks::async_run(job what, std::stop_token stop) {
     check_body(what);
-    auto claiming = async_claim_key(what.name, what.lease, what.waiting, stop);
-    auto tried = co_await std::move(claiming);
-    if (const auto why = skipped(tried)) co_return *why;
-    // Also requested when this coroutine is destroyed while the body runs.
-    std::stop_source abandoned;
-    runtime::either_stop told{std::move(stop), abandoned.get_token()};
-    granted_run now{*core_, what, std::move(std::get<lease>(tried)), told.token()};
-    beginning begun{begin_outcome::begun, now.id()};
-    if (core_->keeps_records()) {
-        auto starting = written_run::begin(now.written());
-        begun = co_await runtime::on_loop(core_->loop(), std::move(starting));
-    }
-    if (const auto why = refused(begun)) {
-        const auto outcome = now.refuse(*why, begun);
-        auto releasing = now.held().async_release();
-        co_await std::move(releasing);
-        co_return outcome;
-    }
-    std::function<void()> work = [&now, &begun] { now.work(begun); };
-    auto working = runtime::on_thread(std::move(work), abandoned);
-    co_await std::move(working);
-    const auto how = now.ending();
-    if (core_->keeps_records()) {
-        auto ending = written_run::end(now.written(), how);
-        co_await runtime::on_loop(core_->loop(), std::move(ending));
-    }
-    now.conclude(how);
-    auto releasing = now.held().async_release();
-    co_await std::move(releasing);
-    co_return now.outcome();
+    runtime::check_claim(*core_->running(), what.name, what.lease, what.waiting);
+    std::stop_source gone;
+    auto running = carry_out(*core_, std::move(what), std::move(stop), gone.get_token());
+    co_return co_await net::await_on(core_->loop(), std::move(running), gone,
+                                     net::leave::when_done);
 }
 
 }  // namespace pawl

@@ -3,10 +3,10 @@
 #include "base/ensure.hpp"
 #include "lease/election.hpp"
 #include "net/boot_timer.hpp"
+#include "net/remote_operation.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
-#include "runtime/hop.hpp"
 
 #include <boost/asio/post.hpp>
 
@@ -135,6 +135,30 @@ std::uint64_t terms_of(const candidacy& who) {
     return who.machine.terms();
 }
 
+// On the loop; each term has a thread of its own. `told` is what the candidate listens to.
+awaitable<std::uint64_t> serve_terms(std::shared_ptr<candidacy> who,
+                                     std::shared_ptr<runtime::either_stop> told, term_body body) {
+    for (;;) {
+        auto electing = next_term(who);
+        auto won = co_await std::move(electing);
+        if (!won) co_return terms_of(*who);
+        lease held{std::move(won)};
+        // Requested when the loop goes away during the term.
+        std::stop_source abandoned;
+        const runtime::either_stop ending{told->token(), held.stop_token()};
+        const runtime::either_stop to_end{ending.token(), abandoned.get_token()};
+        std::exception_ptr thrown;
+        std::function<void()> work = [&] { thrown = serve(*who, held, body, to_end.token()); };
+        auto working = runtime::on_thread(std::move(work), abandoned);
+        co_await std::move(working);
+        const auto how = runtime::end_of(held, who->options);
+        auto releasing = held.async_release();
+        co_await std::move(releasing);
+        if (thrown) std::rethrow_exception(thrown);
+        who->machine.ended(how, lease_clock::now(), who->chance());
+    }
+}
+
 }  // namespace
 
 std::uint64_t locks::lead(std::string_view key, const lease_options& options, std::stop_token stop,
@@ -154,26 +178,12 @@ std::uint64_t locks::lead(std::string_view key, const lease_options& options, st
 
 awaitable<std::uint64_t> locks::async_lead(std::string key, lease_options options,
                                            std::stop_token stop, term_body body) {
-    const auto who = stand(*core_, std::move(key), options, stop, body);
-    auto& loop = core_->loop();
-    for (;;) {
-        auto electing = next_term(who);
-        auto won = co_await runtime::on_loop(loop, std::move(electing));
-        if (!won) co_return terms_of(*who);
-        lease held{std::move(won)};
-        std::stop_source abandoned;
-        const runtime::either_stop told{stop, held.stop_token()};
-        const runtime::either_stop to_end{told.token(), abandoned.get_token()};
-        std::exception_ptr thrown;
-        std::function<void()> work = [&] { thrown = serve(*who, held, body, to_end.token()); };
-        auto working = runtime::on_thread(std::move(work), abandoned);
-        co_await std::move(working);
-        const auto how = runtime::end_of(held, options);
-        auto ending = held.async_release();
-        co_await std::move(ending);
-        if (thrown) std::rethrow_exception(thrown);
-        who->machine.ended(how, lease_clock::now(), who->chance());
-    }
+    std::stop_source gone;
+    const auto both = std::make_shared<runtime::either_stop>(std::move(stop), gone.get_token());
+    const auto who = stand(*core_, std::move(key), options, both->token(), body);
+    auto leading = serve_terms(who, both, std::move(body));
+    co_return co_await net::await_on(core_->loop(), std::move(leading), gone,
+                                     net::leave::when_done);
 }
 
 }  // namespace pawl

@@ -1,8 +1,8 @@
 #include <pawl/lease.hpp>
 
 #include "base/ensure.hpp"
+#include "net/remote_operation.hpp"
 #include "runtime/engine.hpp"
-#include "runtime/hop.hpp"
 #include "runtime/link.hpp"
 
 #include <boost/asio/detached.hpp>
@@ -62,7 +62,7 @@ boost::asio::awaitable<bool> lease::async_renew() {
     const auto [where, what] = held_->home->get();
     if (where == nullptr) co_return false;
     auto renewing = engine::renew(what, held_);
-    const auto answer = co_await runtime::on_loop(*where, std::move(renewing));
+    const auto answer = co_await net::await_on(*where, std::move(renewing));
     co_return answer == renewal::renewed;
 }
 
@@ -91,7 +91,7 @@ boost::asio::awaitable<release_outcome> lease::async_release() {
     const auto [where, what] = who->home->get();
     if (where == nullptr) co_return release_outcome::unknown;
     auto releasing = engine::release(what, std::move(who));
-    co_return co_await runtime::on_loop(*where, std::move(releasing));
+    co_return co_await net::await_on(*where, std::move(releasing));
 }
 
 }  // namespace pawl

@@ -1,10 +1,12 @@
 #include <pawl/locks.hpp>
 
+#include "net/remote_operation.hpp"
+#include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
-#include "runtime/hop.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl {
 namespace {
@@ -27,6 +29,43 @@ attempt as_attempt(result<claimed> answer) {
 std::optional<lease> as_lease(attempt what) {
     if (auto* won = std::get_if<lease>(&what)) return std::move(*won);
     return std::nullopt;
+}
+
+// An answer on its way to whoever asked. One that nobody takes, because he has gone meanwhile, was
+// for nobody: the key and the occurrence are given back.
+class undelivered {
+public:
+    undelivered(attempt what, bool fresh) : what_{std::move(what)}, fresh_{fresh} {}
+    undelivered(undelivered&& other) noexcept
+        : what_{std::move(other.what_)}, fresh_{std::exchange(other.fresh_, false)} {}
+    undelivered& operator=(undelivered&&) = delete;
+    ~undelivered() {
+        // Work goes on under a lease that is shared.
+        if (auto* won = std::get_if<lease>(&what_); fresh_ && won != nullptr)
+            won->mark_not_started();
+    }
+
+    attempt take() && {
+        fresh_ = false;
+        return std::move(what_);
+    }
+
+private:
+    attempt what_;
+    bool fresh_;
+};
+
+awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease_options options,
+                           patience how_long, std::stop_token stop, std::stop_token gone) {
+    const runtime::either_stop told{std::move(stop), std::move(gone)};
+    const auto began = lease_clock::now();
+    auto claiming =
+        engine::claim_key(std::move(where), std::move(key), options, how_long, told.token());
+    auto answer = co_await std::move(claiming);
+    const auto* held =
+        answer.has_value() ? std::get_if<std::shared_ptr<runtime::holding>>(&*answer) : nullptr;
+    const bool fresh = held != nullptr && (*held)->claimed >= began;
+    co_return undelivered{as_attempt(std::move(answer)), fresh};
 }
 
 // Throws what the store's failure is to the facade's callers.
@@ -68,10 +107,11 @@ std::optional<lease> locks::acquire(std::string_view key, const lease_options& o
 awaitable<attempt> locks::async_claim_key(std::string key, lease_options options, patience how_long,
                                           std::stop_token stop) {
     check_claim(*core_->running(), key, options, how_long);
-    auto claiming =
-        engine::claim_key(core_->running(), std::move(key), options, how_long, std::move(stop));
-    auto answer = co_await runtime::on_loop(core_->loop(), std::move(claiming));
-    co_return as_attempt(std::move(answer));
+    std::stop_source gone;
+    auto asking =
+        ask(core_->running(), std::move(key), options, how_long, std::move(stop), gone.get_token());
+    auto answer = co_await net::await_on(core_->loop(), std::move(asking), gone);
+    co_return std::move(answer).take();
 }
 
 awaitable<std::optional<lease>> locks::async_try_acquire(std::string key, lease_options options) {
@@ -96,7 +136,7 @@ std::optional<record> locks::inspect(std::string_view key) {
 awaitable<std::optional<record>> locks::async_inspect(std::string key) {
     check_key(key);
     auto looking = core_->running()->store().inspect(std::move(key));
-    auto answer = co_await runtime::on_loop(core_->loop(), std::move(looking));
+    auto answer = co_await net::await_on(core_->loop(), std::move(looking));
     co_return value_of(std::move(answer));
 }
 
@@ -123,7 +163,7 @@ awaitable<fence_verdict> locks::async_check_fence(std::string resource, fence_to
                                                   fence_rule rule) {
     check_key(resource);
     auto checking = core_->running()->store().fence(std::move(resource), token, rule);
-    auto answer = co_await runtime::on_loop(core_->loop(), std::move(checking));
+    auto answer = co_await net::await_on(core_->loop(), std::move(checking));
     co_return value_of(std::move(answer));
 }
 

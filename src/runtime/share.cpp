@@ -1,8 +1,9 @@
 #include <pawl/locks.hpp>
 
+#include "net/remote_operation.hpp"
+#include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
-#include "runtime/hop.hpp"
 #include "runtime/sharer.hpp"
 
 namespace pawl {
@@ -24,6 +25,14 @@ std::shared_ptr<sharer> join(runtime::core& what, std::string name, std::uint32_
     return sharer::make(what.loop(), std::move(made_of));
 }
 
+// `told` is what it listens to.
+boost::asio::awaitable<bool> share_while(std::shared_ptr<sharer> who,
+                                         std::shared_ptr<runtime::either_stop> told) {
+    const auto kept = std::move(told);
+    auto sharing = sharer::run(std::move(who));
+    co_return co_await std::move(sharing);
+}
+
 }  // namespace
 
 void locks::share(std::string_view name, std::uint32_t count, std::stop_token stop,
@@ -35,10 +44,11 @@ void locks::share(std::string_view name, std::uint32_t count, std::stop_token st
 boost::asio::awaitable<void> locks::async_share(std::string name, std::uint32_t count,
                                                 std::stop_token stop, partition_body body,
                                                 share_options options) {
-    const auto who =
-        join(*core_, std::move(name), count, std::move(stop), std::move(body), options);
-    auto sharing = sharer::run(who);
-    co_await runtime::on_loop(core_->loop(), std::move(sharing));
+    std::stop_source gone;
+    const auto both = std::make_shared<runtime::either_stop>(std::move(stop), gone.get_token());
+    const auto who = join(*core_, std::move(name), count, both->token(), std::move(body), options);
+    auto sharing = share_while(who, both);
+    co_await net::await_on(core_->loop(), std::move(sharing), gone, net::leave::when_done);
 }
 
 }  // namespace pawl

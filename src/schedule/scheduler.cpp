@@ -1,6 +1,7 @@
 #include <pawl/scheduler.hpp>
 
-#include "runtime/hop.hpp"
+#include "net/remote_operation.hpp"
+#include "runtime/bodies.hpp"
 #include "schedule/scheduling.hpp"
 
 #include <pawl/locks.hpp>
@@ -8,6 +9,16 @@
 #include <utility>
 
 namespace pawl {
+namespace {
+
+boost::asio::awaitable<bool> run_until(std::shared_ptr<schedule::scheduling> what,
+                                       std::stop_token stop, std::stop_token gone) {
+    const runtime::either_stop told{std::move(stop), std::move(gone)};
+    auto running = schedule::scheduling::run(std::move(what), told.token());
+    co_return co_await std::move(running);
+}
+
+}  // namespace
 
 scheduler::scheduler(locks& where, scheduler_options options)
     : inner_{schedule::scheduling::make(*where.core_, std::move(options))} {}
@@ -24,8 +35,9 @@ void scheduler::run(std::stop_token stop) {
 boost::asio::awaitable<void> scheduler::async_run(std::stop_token stop) {
     const auto inner = inner_;
     inner->claim_to_run();
-    auto running = schedule::scheduling::run(inner, std::move(stop));
-    co_await runtime::on_loop(inner->loop(), std::move(running));
+    std::stop_source gone;
+    auto running = run_until(inner, std::move(stop), gone.get_token());
+    co_await net::await_on(inner->loop(), std::move(running), gone, net::leave::when_done);
 }
 
 std::optional<std::chrono::system_clock::time_point> scheduler::next(std::string_view name) const {

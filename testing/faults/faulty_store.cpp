@@ -1,5 +1,9 @@
 #include "testing/faults/faulty_store.hpp"
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -24,6 +28,10 @@ public:
         if (auto bad = planned()) co_return *bad;
         wanted.ttl = std::min(wanted.ttl, faults_->ttl_granted.load());
         auto answer = co_await inner_->acquire(std::move(wanted));
+        if (const auto delay = faults_->acquire_delay.load(); delay.count() > 0) {
+            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, delay};
+            co_await timer.async_wait(boost::asio::use_awaitable);
+        }
         if (take_one(faults_->answers_to_lose))
             co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
         co_return answer;

@@ -1,0 +1,290 @@
+// Every way in which an Asio program leaves what it awaits: Asio's cancellation, the end of its
+// context, the end of `locks`. What was asked for meanwhile is given back, and nothing hangs.
+#include <pawl/pawl.hpp>
+
+#include "testing/faults/journal_world.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::asio::awaitable;
+
+constexpr lease_options once{.ttl = 1min, .firing = occurrence{1'700'000'000'000}};
+
+void wait_until_held(locks& by, std::string_view key) {
+    for (;;) {
+        const auto seen = by.inspect(key);
+        if (seen && number(seen->holder) != 0) return;
+        std::this_thread::yield();
+    }
+}
+
+// Cancelled from the outside, as asio's own operations are.
+struct signalled {
+    boost::asio::cancellation_signal signal;
+    std::exception_ptr raised;
+    std::atomic<bool> over{false};
+
+    template <class Work>
+    void spawn(const boost::asio::any_io_executor& where, Work work) {
+        boost::asio::co_spawn(where, std::move(work),
+                              boost::asio::bind_cancellation_slot(
+                                  signal.slot(), [this](const std::exception_ptr& error) {
+                                      raised = error;
+                                      over = true;
+                                  }));
+    }
+    void cancel(const boost::asio::any_io_executor& where) {
+        boost::asio::post(where, [this] { signal.emit(boost::asio::cancellation_type::terminal); });
+    }
+    bool was_aborted() const {
+        try {
+            if (raised) std::rethrow_exception(raised);
+        } catch (const boost::system::system_error& error) {
+            return error.code() == boost::asio::error::operation_aborted;
+        }
+        return false;
+    }
+};
+
+awaitable<void> ask_for(locks& from, lease_options how, millis wait) {
+    auto asking = from.async_acquire("k", how, wait);
+    const auto mine = co_await std::move(asking);
+}
+
+// The grant is on its way to somebody who has gone: nobody ran its occurrence.
+TEST(Cancelling, AClaimUnderWayIsGivenBackWithItsOccurrence) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    one.faults->acquire_delay = 100ms;
+    boost::asio::io_context context;
+    signalled call;
+    call.spawn(context.get_executor(), ask_for(a, once, 0ms));
+    std::thread program{[&] { context.run(); }};
+    wait_until_held(b, "k");
+    call.cancel(context.get_executor());
+    program.join();
+    EXPECT_TRUE(call.was_aborted());
+    EXPECT_TRUE(a.drain(10s));
+    one.faults->acquire_delay = 0ms;
+    EXPECT_TRUE(b.try_acquire("k", once));
+}
+
+TEST(Cancelling, AWaiterLeavesAtOnceAndTakesNothing) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    auto held = b.try_acquire("k", {.ttl = 1min});
+    boost::asio::io_context context;
+    signalled call;
+    call.spawn(context.get_executor(), ask_for(a, once, 1h));
+    std::thread program{[&] { context.run(); }};
+    while (b.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    call.cancel(context.get_executor());
+    program.join();
+    EXPECT_TRUE(call.was_aborted());
+    EXPECT_TRUE(a.drain(10s));
+    held->release();
+    EXPECT_TRUE(b.try_acquire("k", once));
+}
+
+// Coroutines of pawl's own loop are cancelled in the same way.
+TEST(Cancelling, OnTheLoopItselfToo) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    one.faults->acquire_delay = 100ms;
+    signalled call;
+    call.spawn(a.get_executor(), ask_for(a, once, 0ms));
+    wait_until_held(b, "k");
+    call.cancel(a.get_executor());
+    while (!call.over) std::this_thread::yield();
+    EXPECT_TRUE(call.was_aborted());
+    EXPECT_TRUE(a.drain(10s));
+    one.faults->acquire_delay = 0ms;
+    EXPECT_TRUE(b.try_acquire("k", once));
+}
+
+// Many programs race with their own deadline, around the moment of the answer.
+TEST(Cancelling, ARaceWithADeadlineLeavesNoKeyBehind) {
+    using namespace boost::asio::experimental::awaitable_operators;
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    boost::asio::io_context context;
+    std::atomic<int> won{0};
+    const auto race = [&](std::string key, std::chrono::microseconds longest) -> awaitable<void> {
+        boost::asio::steady_timer deadline{context, longest};
+        const lease_options plain{.ttl = 1min};
+        auto asking =
+            a.async_acquire(key, plain, 1min) || deadline.async_wait(boost::asio::use_awaitable);
+        const auto first = co_await std::move(asking);
+        if (first.index() == 0 && std::get<0>(first)) ++won;
+    };
+    for (int i = 0; i < 500; ++i)
+        boost::asio::co_spawn(context,
+                              race("key-" + std::to_string(i), std::chrono::microseconds{i}),
+                              boost::asio::detached);
+    context.run();
+    for (int i = 0; i < 500; ++i)
+        EXPECT_TRUE(b.acquire("key-" + std::to_string(i), {.ttl = 1min}, 10s)) << i;
+}
+
+TEST(Cancelling, AContextThatGoesGivesItsClaimsUp) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    auto held = b.try_acquire("other", {.ttl = 1min});
+    one.faults->acquire_delay = 100ms;
+    auto context = std::make_unique<boost::asio::io_context>();
+    boost::asio::co_spawn(*context, ask_for(a, once, 0ms), boost::asio::detached);
+    const auto wait = [&]() -> awaitable<void> {
+        auto asking = a.async_acquire("other", lease_options{.ttl = 1min}, 1h);
+        const auto mine = co_await std::move(asking);
+    };
+    boost::asio::co_spawn(*context, wait(), boost::asio::detached);
+    std::thread program{[&] { context->run(); }};
+    wait_until_held(b, "k");
+    context->stop();
+    program.join();
+    context.reset();
+    one.faults->acquire_delay = 0ms;
+    EXPECT_TRUE(a.drain(10s));
+    EXPECT_TRUE(b.try_acquire("k", once));
+    held->release();
+    EXPECT_TRUE(b.acquire("other", {.ttl = 1min}, 10s));
+}
+
+// A body may use what its program owns: it has returned when the context is gone.
+TEST(Cancelling, AContextThatGoesWaitsForItsRuns) {
+    journal_world one;
+    auto a = one.open();
+    auto context = std::make_unique<boost::asio::io_context>();
+    std::latch running{1};
+    std::string id;
+    std::atomic<bool> returned{false};
+    const job patient{.name = "k", .lease = {.ttl = 1min}, .body = [&](const run& now) {
+                          id = now.id;
+                          running.count_down();
+                          wait_for_stop(now.stop);
+                          returned = true;
+                      }};
+    boost::asio::co_spawn(*context, a.async_run(patient), boost::asio::detached);
+    std::thread program{[&] { context->run(); }};
+    running.wait();
+    context->stop();
+    program.join();
+    context.reset();
+    EXPECT_TRUE(returned);
+    EXPECT_EQ(one.run_of(id).status, run_status::cancelled);
+    EXPECT_TRUE(a.try_acquire("k", {.ttl = 1min}));
+}
+
+// Its row would say `started` for ever.
+TEST(Cancelling, ARunWhoseBeginningIsUnderWayIsWrittenToItsEnd) {
+    journal_world one;
+    auto a = one.open();
+    one.journal_faults->begin_delay = 200ms;
+    boost::asio::io_context context;
+    signalled call;
+    const job nightly{.name = "k", .lease = {.ttl = 1min}, .body = [](const run&) {}};
+    const auto work = [&]() -> awaitable<void> {
+        auto running = a.async_run(nightly);
+        co_await std::move(running);
+    };
+    call.spawn(context.get_executor(), work());
+    std::thread program{[&] { context.run(); }};
+    const auto rows = [&] {
+        return one.ask([&] { return one.records->list_runs(run_filter{}, {}, 10); }).records;
+    };
+    while (rows().empty()) std::this_thread::yield();
+    call.cancel(context.get_executor());
+    program.join();
+    ASSERT_EQ(rows().size(), 1U);
+    EXPECT_EQ(rows().front().status, run_status::cancelled);
+    EXPECT_TRUE(a.drain(10s));
+    EXPECT_TRUE(a.try_acquire("k", {.ttl = 1min}));
+}
+
+TEST(Cancelling, ALeaderIsToldAndWaitedFor) {
+    journal_world one;
+    auto a = one.open();
+    boost::asio::io_context context;
+    signalled call;
+    std::latch leading{1};
+    std::atomic<bool> returned{false};
+    const auto lead = [&]() -> awaitable<void> {
+        auto leading_on = a.async_lead("k", {.ttl = 1min}, {}, [&](const term& now) {
+            leading.count_down();
+            wait_for_stop(now.stop);
+            returned = true;
+        });
+        co_await std::move(leading_on);
+    };
+    call.spawn(context.get_executor(), lead());
+    std::thread program{[&] { context.run(); }};
+    leading.wait();
+    call.cancel(context.get_executor());
+    program.join();
+    EXPECT_TRUE(returned);
+    EXPECT_TRUE(a.try_acquire("k", {.ttl = 1min}));
+}
+
+TEST(Cancelling, LocksThatGoEndWhatIsAwaited) {
+    journal_world one;
+    auto b = one.open();
+    auto held = b.try_acquire("k", {.ttl = 1min});
+    boost::asio::io_context context;
+    auto a = std::make_unique<locks>(one.open());
+    signalled call;
+    call.spawn(context.get_executor(), ask_for(*a, {.ttl = 1min}, 1h));
+    std::thread program{[&] { context.run(); }};
+    while (b.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    a.reset();
+    program.join();
+    EXPECT_TRUE(call.was_aborted());
+}
+
+// A pool has many threads, and a coroutine is on one after the other.
+TEST(Cancelling, FromAThreadPoolTheSame) {
+    journal_world one;
+    auto a = one.open();
+    std::atomic<int> granted{0};
+    {
+        boost::asio::thread_pool pool{4};
+        const auto ask = [&](std::string key) -> awaitable<void> {
+            const lease_options plain{.ttl = 1min};
+            auto asking = a.async_acquire(std::move(key), plain, 1min);
+            auto mine = co_await std::move(asking);
+            if (mine) ++granted;
+            auto ending = mine->async_release();
+            co_await std::move(ending);
+        };
+        for (int i = 0; i < 200; ++i)
+            boost::asio::co_spawn(pool, ask("key-" + std::to_string(i % 20)),
+                                  boost::asio::detached);
+        pool.join();
+    }
+    EXPECT_EQ(granted, 200);
+}
+
+}  // namespace
+}  // namespace pawl
