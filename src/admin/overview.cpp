@@ -80,7 +80,7 @@ async<void> read_lists(shared_glance all) {
     auto recent = co_await std::move(finding);
     if (recent.has_error()) co_return std::move(recent).error();
     all->recent = std::move(recent->records);
-    auto asking = records.stale_runs(stale_shown);
+    auto asking = records.stale_runs(stale_shown, 0);
     auto stale = co_await std::move(asking);
     if (stale.has_error()) co_return std::move(stale).error();
     all->stale = std::move(*stale);

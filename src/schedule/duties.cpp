@@ -23,6 +23,7 @@ using boost::asio::awaitable;
 constexpr occurrence before_all_firings{std::numeric_limits<std::int64_t>::min()};
 const std::string reconciler_key = "pawl/reconciler";
 constexpr std::size_t stale_at_once_max = 500;
+constexpr std::size_t stale_seen_max = 10'000;  // in one look
 constexpr std::size_t beats_at_once_max = 500;
 constexpr std::size_t published_at_once_max = 500;
 // How long a node that starts asks for what it should know, before it goes by what it has.
@@ -506,33 +507,50 @@ awaitable<void> dispatcher::reconcile(self_ptr self) {
 
 awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
     auto& me = *self;
-    auto asking = me.journal_->stale_runs(stale_at_once_max);
-    const auto stale = co_await std::move(asking);
-    if (stale.has_error()) co_return;
-    if (me.watcher_) me.watcher_->on_stale_runs(stale->size());
     std::unordered_map<std::string, instant> still_unheld;
-    for (const auto& one : *stale)
-        if (auto known = me.unheld_since_.extract(one.id)) still_unheld.insert(std::move(known));
-    me.unheld_since_ = std::move(still_unheld);
-    for (const auto& one : *stale) {
-        auto looking = me.engine_->store().inspect(one.key);
-        const auto seen = co_await std::move(looking);
-        if (seen.has_error()) co_return;
-        const auto verdict = runtime::judge_silence(one, *seen);
-        if (verdict.what == runtime::silence::alive) continue;
-        if (verdict.what == runtime::silence::in_doubt) {
-            const auto since = me.unheld_since_.try_emplace(one.id, lease_clock::now());
-            if (lease_clock::now() - since.first->second < me.recording_patience_) continue;
+    std::size_t seen = 0, left = 0;
+    // Those that are left stand in front of what has not been looked at.
+    for (bool more = true; more && seen < stale_seen_max;) {
+        auto asking = me.journal_->stale_runs(stale_at_once_max, left);
+        const auto stale = co_await std::move(asking);
+        if (stale.has_error()) co_return;
+        seen += stale->size();
+        more = stale->size() == stale_at_once_max;
+        for (const auto& one : *stale) {
+            if (auto known = me.unheld_since_.extract(one.id))
+                still_unheld.insert(std::move(known));
+            auto judging = judge_stale(self, one, still_unheld);
+            const auto judged = co_await std::move(judging);
+            if (judged.has_error()) co_return;
+            if (!*judged) ++left;
         }
-        const auto& how = verdict.how;
-        run_mark who{one.id, one.token};
-        auto judging = me.journal_->judge(std::move(who), how);
-        const auto judged = co_await std::move(judging);
-        if (!judged.has_value() || !*judged) continue;
-        me.say(tone::warn, "run " + one.id + " of '" + one.key + "' is " +
-                               std::string{name_of(how.status)} + ": " + how.reason);
-        if (me.watcher_) me.watcher_->on_run_judged(one.job, how.status);
     }
+    me.unheld_since_ = std::move(still_unheld);
+    if (me.watcher_) me.watcher_->on_stale_runs(seen);
+}
+
+// True when it is over now.
+async<bool> dispatcher::judge_stale(self_ptr self, const run_record& one,
+                                    std::unordered_map<std::string, instant>& unheld) {
+    auto& me = *self;
+    auto looking = me.engine_->store().inspect(one.key);
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return seen.error();
+    const auto verdict = runtime::judge_silence(one, *seen);
+    if (verdict.what == runtime::silence::alive) co_return false;
+    if (verdict.what == runtime::silence::in_doubt) {
+        const auto since = unheld.try_emplace(one.id, lease_clock::now());
+        if (lease_clock::now() - since.first->second < me.recording_patience_) co_return false;
+    }
+    const auto& how = verdict.how;
+    run_mark who{one.id, one.token};
+    auto judging = me.journal_->judge(std::move(who), how);
+    const auto judged = co_await std::move(judging);
+    if (!judged.has_value() || !*judged) co_return false;
+    me.say(tone::warn, "run " + one.id + " of '" + one.key + "' is " +
+                           std::string{name_of(how.status)} + ": " + how.reason);
+    if (me.watcher_) me.watcher_->on_run_judged(one.job, how.status);
+    co_return true;
 }
 
 // Writes down what nobody else could any more. No more than a row is at stake: whoever began it has

@@ -74,8 +74,8 @@ public:
     async<bool> request_cancel(std::string id, std::string by) override {
         return strict(inner_->request_cancel(std::move(id), std::move(by)));
     }
-    async<std::vector<run_record>> stale_runs(std::size_t limit) override {
-        return strict(inner_->stale_runs(limit));
+    async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override {
+        return strict(inner_->stale_runs(limit, skip));
     }
     async<bool> judge(run_mark who, run_end how) override {
         return strict(inner_->judge(std::move(who), std::move(how)));

@@ -298,8 +298,9 @@ public:
     // True if the run goes on and is told, or was told before. An abandoned run goes on: whoever
     // takes it up is told.
     virtual async<bool> request_cancel(std::string id, std::string by) = 0;
-    // Runs that are started and have been silent for longer than they said they would.
-    virtual async<std::vector<run_record>> stale_runs(std::size_t limit) = 0;
+    // Runs that are started and have been silent for longer than they said they would, in an order
+    // that stays, without the first `skip` of them. 1 <= limit <= page_limit_max.
+    virtual async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) = 0;
     // What a reconciler makes of one: ends it, if it is still started, with this very token and
     // stale. False otherwise; true if it has been ended so, for the same reason.
     virtual async<bool> judge(run_mark who, run_end how) = 0;

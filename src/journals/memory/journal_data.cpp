@@ -183,11 +183,14 @@ bool journal_data::request_cancel(const std::string& id, const std::string& by) 
     return write(*row, what);
 }
 
-std::vector<run_record> journal_data::stale_runs(std::size_t limit) {
+std::vector<run_record> journal_data::stale_runs(std::size_t limit, std::size_t skip) {
     const std::lock_guard lock{mutex_};
     const auto at = now();
-    return runs_.with_status(run_status::started, limit, [at](const kept_run& run) {
-        return journals::is_silent(run.row, at);
+    return runs_.with_status(run_status::started, limit, [at, &skip](const kept_run& run) {
+        if (!journals::is_silent(run.row, at)) return false;
+        if (skip == 0) return true;
+        --skip;
+        return false;
     });
 }
 

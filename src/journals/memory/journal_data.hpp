@@ -44,7 +44,7 @@ public:
     std::optional<output_part> read_output(const std::string& id, std::uint64_t offset,
                                            std::size_t bytes_max);
     bool request_cancel(const std::string& id, const std::string& by);
-    std::vector<run_record> stale_runs(std::size_t limit);
+    std::vector<run_record> stale_runs(std::size_t limit, std::size_t skip);
     bool judge(const run_mark& who, const run_end& how);
     std::size_t prune(const std::string& job, std::size_t keep, millis keep_for, std::size_t limit);
 

@@ -88,9 +88,9 @@ public:
         const auto self = shared_from_this();
         co_return data_->request_cancel(id, by);
     }
-    async<std::vector<run_record>> stale_runs(std::size_t limit) override {
+    async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override {
         const auto self = shared_from_this();
-        co_return data_->stale_runs(limit);
+        co_return data_->stale_runs(limit, skip);
     }
     async<bool> judge(run_mark who, run_end how) override {
         const auto self = shared_from_this();

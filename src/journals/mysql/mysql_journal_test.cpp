@@ -272,7 +272,7 @@ TEST(MysqlJournalTrouble, AHundredThousandRunsSlowNothingDown) {
     reads([&] { EXPECT_EQ(list(status), 100u); }, 250, "list by status");
     reads([&] { EXPECT_EQ(list(rare), 11u); }, 50, "list of what goes on");
     reads([&] { EXPECT_EQ(mine.get(mine->read_board()).orphans.size(), 9u); }, 250, "board");
-    reads([&] { mine.get(mine->stale_runs(100)); }, 50, "stale");
+    reads([&] { mine.get(mine->stale_runs(100, 0)); }, 50, "stale");
     reads([&] { EXPECT_EQ(mine.get(mine->prune("job3", 1000, 0ms, 100)), 100u); }, 6000, "prune");
     reads([&] { mine.show("run500"); }, 20, "find");
     reads([&] { mine.get(mine->find_firing("job7", 0, occurrence{57})); }, 20, "firing");

@@ -293,12 +293,13 @@ async<bool> journal_on_mysql::request_cancel(std::string id, std::string by) {
     co_return row.next() && row.integer(0) > 0;
 }
 
-async<std::vector<run_record>> journal_on_mysql::stale_runs(std::size_t limit) {
+async<std::vector<run_record>> journal_on_mysql::stale_runs(std::size_t limit, std::size_t skip) {
     const auto self = shared_from_this();
     auto text = journal_statements::all().stale.with(
         {{"run", run_columns()},
          {"space", space_},
-         {"limit", std::to_string(std::min(limit, page_limit_max))}});
+         {"limit", std::to_string(std::min(limit, page_limit_max))},
+         {"skip", std::to_string(skip)}});
     auto got = co_await ask(std::move(text), 1, "a look at stale runs");
     if (got.has_error()) co_return got.error();
     auto found = runs_in(got->answers[0]);

@@ -33,7 +33,7 @@ struct journal_statements {
           list{call_of(schema, "list", 6)},
           history{call_of(schema, "history", 2)},
           read_output{call_of(schema, "read_output", 4)},
-          stale{call_of(schema, "stale", 2)},
+          stale{"SELECT * FROM " + schema + ".journal_stale_v1($1, $2) OFFSET $3"},
           prune{call_of(schema, "prune", 5)},
           board{call_of(schema, "board", 2)},
           add_trigger{call_of(schema, "add_trigger", 7)},

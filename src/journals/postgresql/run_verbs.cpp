@@ -296,10 +296,12 @@ async<bool> journal_on_postgresql::request_cancel(std::string id, std::string by
     co_return co_await std::move(asking);
 }
 
-async<std::vector<run_record>> journal_on_postgresql::stale_runs(std::size_t limit) {
+async<std::vector<run_record>> journal_on_postgresql::stale_runs(std::size_t limit,
+                                                                 std::size_t skip) {
     const auto self = shared_from_this();
     auto asked = call(text_->stale);
-    asked.add_count(static_cast<std::int32_t>(std::min(limit, page_limit_max)));
+    asked.add_count(static_cast<std::int32_t>(skip + std::min(limit, page_limit_max)));
+    asked.add(static_cast<std::int64_t>(skip));
     auto asking = pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();

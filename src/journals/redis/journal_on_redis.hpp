@@ -54,7 +54,7 @@ public:
     async<std::optional<output_part>> read_output(std::string id, std::uint64_t offset,
                                                   std::size_t bytes_max) override;
     async<bool> request_cancel(std::string id, std::string by) override;
-    async<std::vector<run_record>> stale_runs(std::size_t limit) override;
+    async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override;
     async<bool> judge(run_mark who, run_end how) override;
     async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,
                              std::size_t limit) override;

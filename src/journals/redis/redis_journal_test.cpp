@@ -48,7 +48,7 @@ void use_every_verb(journal_client& mine) {
     EXPECT_EQ(mine.all({}, 1).size(), 2u);
     EXPECT_EQ(mine.get(mine->history(run.id)).size(), run_events_max);
     EXPECT_EQ(mine.get(mine->read_output(run.id, 0, 100))->bytes, "hello");
-    EXPECT_TRUE(mine.get(mine->stale_runs(10)).empty());
+    EXPECT_TRUE(mine.get(mine->stale_runs(10, 0)).empty());
 
     auto trigger = conformance::trigger_for("nightly");
     EXPECT_TRUE(mine.get(mine->add_trigger(trigger)));

@@ -147,7 +147,7 @@ async<bool> redis_journal::request_cancel(std::string id, std::string by) {
     co_return co_await ask_flag(call);
 }
 
-async<std::vector<run_record>> redis_journal::stale_runs(std::size_t limit) {
+async<std::vector<run_record>> redis_journal::stale_runs(std::size_t limit, std::size_t skip) {
     const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     const auto deadline = servers_->deadline_from_now();
@@ -155,7 +155,9 @@ async<std::vector<run_record>> redis_journal::stale_runs(std::size_t limit) {
     while (found.size() < limit) {
         const auto wanted = std::min(rows_a_call, limit - found.size());
         auto call = reading(scripts_.stale);
-        call.add(count_of(found.size())).add(count_of(wanted)).add(count_of(reply_bytes_a_call));
+        call.add(count_of(skip + found.size()))
+            .add(count_of(wanted))
+            .add(count_of(reply_bytes_a_call));
         const auto got = co_await ask(call);
         if (got.has_error()) co_return got.error();
         for (const auto& row : got->elements) {

@@ -314,7 +314,7 @@ TEST(JournalFile, AmongAHundredThousandRunsAPageAndTheBoardTakeFewSteps) {
              {"run_list_node", {"1", newest, "51", "'node-3'", "''"}},
              {"run_list_status", {"1", newest, "51", "'completed'"}},
              {"run_list_status", {"1", newest, "51", "'started'"}},
-             {"run_stale", {"1", "999999", "100"}},
+             {"run_stale", {"1", "999999", "100", "0"}},
              {"run_cancels", {"1", "1000"}},
              {"run_orphans", {"1", "1000"}},
              {"trigger_list", {"1", "1000"}},

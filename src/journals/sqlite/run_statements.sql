@@ -114,7 +114,7 @@ WHERE space = ?1 AND place < ?2 AND status = ?4 ORDER BY place DESC LIMIT ?3
 
 -- name: run_stale
 SELECT * FROM pawl_run WHERE space = ?1 AND status = 'started' AND ?2 - last_heartbeat > silence_max
-ORDER BY place LIMIT ?3
+ORDER BY place LIMIT ?3 OFFSET ?4
 
 -- name: run_cancels
 SELECT run_id FROM pawl_run WHERE space = ?1 AND status = 'started' AND cancel_requested

@@ -306,8 +306,8 @@ run_page run_table::list(const run_filter& which, std::uint64_t before, std::siz
     return page;
 }
 
-std::vector<run_record> run_table::stale(std::int64_t now, std::size_t limit) {
-    stale_.start(space_, now, as_integer(std::uint64_t{limit}));
+std::vector<run_record> run_table::stale(std::int64_t now, std::size_t limit, std::size_t skip) {
+    stale_.start(space_, now, as_integer(std::uint64_t{limit}), as_integer(std::uint64_t{skip}));
     return records(stale_);
 }
 

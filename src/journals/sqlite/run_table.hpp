@@ -50,7 +50,7 @@ public:
     output_part read_output(const placed_run& run, std::uint64_t offset, std::size_t bytes_max);
 
     run_page list(const run_filter& which, std::uint64_t before, std::size_t limit);
-    std::vector<run_record> stale(std::int64_t now, std::size_t limit);
+    std::vector<run_record> stale(std::int64_t now, std::size_t limit, std::size_t skip);
     std::vector<std::string> cancels(std::size_t limit);
     std::vector<run_record> orphans(std::size_t limit);
 

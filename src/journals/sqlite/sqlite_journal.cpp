@@ -49,7 +49,7 @@ public:
     async<std::optional<output_part>> read_output(std::string id, std::uint64_t offset,
                                                   std::size_t bytes_max) override;
     async<bool> request_cancel(std::string id, std::string by) override;
-    async<std::vector<run_record>> stale_runs(std::size_t limit) override;
+    async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override;
     async<bool> judge(run_mark who, run_end how) override;
     async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,
                              std::size_t limit) override;
@@ -291,9 +291,11 @@ async<bool> sqlite_journal::request_cancel(std::string id, std::string by) {
     co_return co_await change(synchronous::full, std::move(id), std::move(step));
 }
 
-async<std::vector<run_record>> sqlite_journal::stale_runs(std::size_t limit) {
+async<std::vector<run_record>> sqlite_journal::stale_runs(std::size_t limit, std::size_t skip) {
     const auto self = shared_from_this();
-    auto step = [limit](journal_tables& on, std::int64_t now) { return on.runs.stale(now, limit); };
+    auto step = [limit, skip](journal_tables& on, std::int64_t now) {
+        return on.runs.stale(now, limit, skip);
+    };
     co_return co_await read<std::vector<run_record>>(std::move(step));
 }
 

@@ -70,7 +70,7 @@ TYPED_TEST_P(JournalLaws, ARunIsStaleAfterTheSilenceItSpokeOf) {
     mine.begin(patient);
     mine.begin(quick);
     mine.until_stale(quick.id);
-    const auto stale = mine.get(mine->stale_runs(100));
+    const auto stale = mine.get(mine->stale_runs(100, 0));
     ASSERT_EQ(stale.size(), 1u);
     EXPECT_EQ(stale[0].id, quick.id);
     EXPECT_EQ(stale[0].job, "report");
@@ -79,7 +79,7 @@ TYPED_TEST_P(JournalLaws, ARunIsStaleAfterTheSilenceItSpokeOf) {
     // It is only late: when it speaks again, it goes on.
     EXPECT_EQ(mine.get(mine->heartbeat(std::vector{mark_of(quick)})), std::vector{beat::alive});
     EXPECT_TRUE(mine.get(mine->finish(mark_of(quick), ended(run_status::completed))));
-    EXPECT_TRUE(mine.get(mine->stale_runs(100)).empty());
+    EXPECT_TRUE(mine.get(mine->stale_runs(100, 0)).empty());
 }
 
 TYPED_TEST_P(JournalLaws, AFurtherAttemptHasTheSilenceOfItsOwnRunner) {
@@ -103,8 +103,16 @@ TYPED_TEST_P(JournalLaws, StaleRunsAreListedUpToALimit) {
         last = start.id;
     }
     mine.until_stale(last);
-    EXPECT_EQ(mine.get(mine->stale_runs(3)).size(), 3u);
-    EXPECT_EQ(mine.get(mine->stale_runs(100)).size(), 5u);
+    EXPECT_EQ(mine.get(mine->stale_runs(3, 0)).size(), 3u);
+    EXPECT_EQ(mine.get(mine->stale_runs(100, 0)).size(), 5u);
+    // Page by page, each of them once.
+    const auto all = mine.get(mine->stale_runs(100, 0));
+    std::vector<std::string> told;
+    for (std::size_t skip = 0; skip < 6; skip += 2)
+        for (const auto& one : mine.get(mine->stale_runs(2, skip))) told.push_back(one.id);
+    ASSERT_EQ(told.size(), all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(told[i], all[i].id);
+    EXPECT_TRUE(mine.get(mine->stale_runs(2, 5)).empty());
 }
 
 TYPED_TEST_P(JournalLaws, AStaleRunIsJudgedOnceAndItsRunnerIsRefused) {

@@ -91,7 +91,7 @@ std::vector<audit_entry> journal_client::whole_audit(std::size_t limit) {
 void journal_client::until_stale(const std::string& id) {
     const auto give_up = lease_clock::now() + patience;
     while (lease_clock::now() < give_up) {
-        const auto stale = get(journal_->stale_runs(page_limit_max));
+        const auto stale = get(journal_->stale_runs(page_limit_max, 0));
         if (std::any_of(stale.begin(), stale.end(),
                         [&](const run_record& run) { return run.id == id; }))
             return;

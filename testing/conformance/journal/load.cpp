@@ -143,7 +143,7 @@ void try_every_verb(journal_client& mine) {
     EXPECT_TRUE(mine.get(mine->note(who, "note", "said")));
     EXPECT_TRUE(mine.get(mine->next_attempt(who, failed_attempt(1, "no"))));
     EXPECT_TRUE(mine.get(mine->request_cancel(first.id, "me")));
-    EXPECT_TRUE(mine.get(mine->stale_runs(10)).empty());
+    EXPECT_TRUE(mine.get(mine->stale_runs(10, 0)).empty());
     EXPECT_FALSE(mine.get(mine->judge(who, ended(run_status::lost))));
     EXPECT_TRUE(mine.get(mine->finish(who, ended(run_status::abandoned))));
     EXPECT_EQ(mine.get(mine->read_board()).orphans.size(), 1u);
