@@ -35,11 +35,13 @@ private:
 }  // namespace
 
 run_recorder::run_recorder(boost::asio::any_io_executor executor, std::shared_ptr<journal> where,
-                           std::uint64_t output_limit, listener who)
+                           std::uint64_t output_limit, listener who,
+                           std::shared_ptr<output_room> room)
     : executor_{std::move(executor)},
       journal_{std::move(where)},
       output_limit_{output_limit},
       listener_{std::move(who)},
+      room_{std::move(room)},
       pause_{executor_} {}
 
 bool run_recorder::has_work() const noexcept {
@@ -82,7 +84,7 @@ void run_recorder::tell_waiters() {
 void run_recorder::forget() {
     closed_ = true;
     queue_.clear();
-    gathered_.clear();
+    let_go_of_output(gathered_.size());
     start_.reset();
     pause_.cancel();
     tell_waiters();
@@ -111,6 +113,12 @@ awaitable<void> run_recorder::take_back(self_ptr self, run_end how) {
     }
 }
 
+void run_recorder::let_go_of_output(std::size_t bytes) {
+    gathered_.erase(0, bytes);
+    room_->kept -= bytes;
+    written_ += bytes;
+}
+
 void run_recorder::become_stale() {
     if (closed_) return;
     stale_ = true;
@@ -125,8 +133,7 @@ void run_recorder::let_go_of_refused(const failure& why) {
     const bool was_output =
         !gathered_.empty() && (queue_.empty() || queue_.front().kind == what::finish);
     if (was_output) {
-        written_ += gathered_.size();
-        gathered_.clear();
+        let_go_of_output(gathered_.size());
     } else if (!queue_.empty()) {
         queue_.pop_front();
     }
@@ -240,8 +247,7 @@ async<bool> run_recorder::write_output(self_ptr self) {
     const auto done = offset + size;
     if (done > me.written_) {
         const auto gone = std::min<std::uint64_t>(done - me.written_, me.gathered_.size());
-        me.gathered_.erase(0, gone);
-        me.written_ += gone;
+        me.let_go_of_output(gone);
     }
     co_return *answer;
 }
@@ -277,13 +283,12 @@ void run_recorder::enqueue(writing one) {
 void run_recorder::output(std::string_view bytes) {
     if (!journal_ || closed_) return;
     gathered_.append(bytes);
+    room_->kept += bytes.size();
     // What would not be kept is not kept here either.
-    const auto room = std::max<std::uint64_t>(output_limit_, 1);
-    if (gathered_.size() > room) {
-        const auto gone = gathered_.size() - room;
-        gathered_.erase(0, gone);
-        written_ += gone;
-    }
+    const auto most = std::max<std::uint64_t>(output_limit_, 1);
+    const auto too_much = gathered_.size() - std::min<std::uint64_t>(gathered_.size(), most);
+    const auto crowded = room_->kept - std::min(room_->kept, room_->most);
+    let_go_of_output(std::max(too_much, std::min(crowded, gathered_.size())));
     start_pump();
 }
 

@@ -33,6 +33,13 @@ constexpr millis record_retry_longest{5'000};
 constexpr millis run_heartbeat_interval{2'000};
 constexpr millis run_silence_max{8'000};
 
+// How much output the runs of one node may keep together while it is not written down. On the loop
+// only.
+struct output_room {
+    std::size_t most = 64 << 20;
+    std::size_t kept = 0;
+};
+
 // On the loop only. Kept alive by what it still has to write.
 class run_recorder : public std::enable_shared_from_this<run_recorder> {
 public:
@@ -42,9 +49,14 @@ public:
         // Known late: this run is somebody else's, or over. What it writes is refused.
         std::function<void()> on_stale{};
     };
-    // Without a journal nothing is written, and everything succeeds.
+    // Without a journal nothing is written, and everything succeeds. Of output that there is no
+    // room for, the run that writes it loses its oldest.
     run_recorder(boost::asio::any_io_executor executor, std::shared_ptr<journal> where,
-                 std::uint64_t output_limit, listener who);
+                 std::uint64_t output_limit, listener who,
+                 std::shared_ptr<output_room> room = std::make_shared<output_room>());
+    ~run_recorder() { room_->kept -= gathered_.size(); }
+    run_recorder(const run_recorder&) = delete;
+    run_recorder& operator=(const run_recorder&) = delete;
 
     using self_ptr = std::shared_ptr<run_recorder>;
 
@@ -81,6 +93,8 @@ private:
     };
 
     void enqueue(writing one);
+    // As if it had been written.
+    void let_go_of_output(std::size_t bytes);
     void start_pump();
     static boost::asio::awaitable<void> pump(self_ptr self);
     static async<bool> write_next(self_ptr self);
@@ -101,6 +115,7 @@ private:
     std::shared_ptr<journal> journal_;
     std::uint64_t output_limit_;
     listener listener_;
+    std::shared_ptr<output_room> room_;
     // State
     std::optional<run_start> start_;
     std::optional<beginning> beginning_;

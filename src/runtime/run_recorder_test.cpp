@@ -28,9 +28,11 @@ struct recorder_world {
     std::shared_ptr<journal> records =
         memory::make_memory_journal(loop, fresh_name(), store_settings{});
 
+    std::shared_ptr<output_room> room = std::make_shared<output_room>();
+
     std::shared_ptr<run_recorder> recorder(std::uint64_t output_limit = 1 << 20) {
         return std::make_shared<run_recorder>(loop.get_executor(), records, output_limit,
-                                              run_recorder::listener{});
+                                              run_recorder::listener{}, room);
     }
     static run_start start_of(std::uint64_t token) {
         run_start start{"run-" + std::to_string(token), "report", "job/report"};
@@ -125,6 +127,43 @@ TEST(RunRecorder, ARunThatDoesNotTakePlaceEndsSo) {
     EXPECT_EQ(run->status, run_status::skipped);
     EXPECT_EQ(run->reason, "too late");
     EXPECT_EQ(run->output_size, 0u);
+}
+
+// Goal: however many runs write while the journal is away, a node keeps its memory. Method: room
+// for the output of one and a half runs, and two that write more than that.
+TEST(RunRecorder, RunsTogetherKeepNoMoreThanThereIsRoomFor) {
+    recorder_world one;
+    const auto faults = std::make_shared<testing_faults::journal_plan>();
+    one.records = testing_faults::make_faulty_journal(one.records, faults);
+    one.room->most = 1'500;
+    const auto first = one.recorder(1'000), second = one.recorder(1'000);
+    ASSERT_EQ(one.begin(first, 1).outcome, begin_outcome::begun);
+    auto other = recorder_world::start_of(2);
+    other.firing = occurrence{2};
+    one.loop.wait_for(run_recorder::begin(second, other, 60s));
+    faults->fail_all = errc::unreachable;
+    one.on_loop([&] {
+        for (int i = 0; i < 20; ++i) {
+            first->output(std::string(99, 'a') + "\n");
+            EXPECT_LE(one.room->kept, 1'500u);
+        }
+        for (int i = 0; i < 20; ++i) {
+            second->output(std::string(99, 'b') + "\n");
+            EXPECT_LE(one.room->kept, 1'500u);
+        }
+        second->output("the last word");
+    });
+    faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.finish(first, run_status::completed));
+    ASSERT_TRUE(one.finish(second, run_status::completed));
+    EXPECT_EQ(one.room->kept, 0u);
+    const auto run = one.loop.wait_for(one.records->find_run("run-2")).value();
+    ASSERT_TRUE(run.has_value());
+    EXPECT_EQ(run->output_size, 2'013u);
+    const auto part =
+        one.loop.wait_for(one.records->read_output("run-2", run->output_size - 13, 1'000)).value();
+    ASSERT_TRUE(part.has_value());
+    EXPECT_EQ(part->bytes, "the last word");
 }
 
 // Told as written is only what has been.

@@ -306,6 +306,7 @@ private:
     instant judge_from_{};  // before that, silence says nothing about a run
     // By run: since when it has been seen silent, and without its key.
     std::unordered_map<std::string, instant> unheld_since_;
+    std::shared_ptr<runtime::output_room> output_room_ = std::make_shared<runtime::output_room>();
     wall_instant caught_up_until_{};  // what came due by then had been due when schedules began
     struct clock_step {
         wall_instant from{};

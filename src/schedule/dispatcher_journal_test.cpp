@@ -260,6 +260,42 @@ TEST(DispatcherWithoutJournal, AFiringWhoseLeaseEndsBeforeItsWorkBeginsIsAskedFo
     EXPECT_EQ(std::ranges::count(firings, number(*row.firing)), 1);
 }
 
+// Goal: no row of a firing is ended behind the back of whoever runs it. Method: as above, and the
+// journal goes away before it can be told; a firing that were given back then would be claimed
+// again before its row says that it is skipped.
+TEST(DispatcherWithoutJournal, AFiringThatCannotBeToldAsSkippedIsNotGivenBack) {
+    schedule_world one;
+    auto a = one.node("a");
+    std::atomic<bool> is_first{true};
+    a->cron.add(one.note_and("j", "a", {.ttl = 600ms, .grace = 0ms},
+                             [&](const run&) {
+                                 if (!is_first.exchange(false)) return;
+                                 one.journal_faults->begin_delay = 1'500ms;
+                                 one.faults->renewals_to_fail = 1'000;
+                             }),
+                {.cron = "*/5 * * * * *"});
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    const auto second = one.seen.firings().front() + 5'000;
+    const auto row_of_second = [&](run_status status) {
+        return std::ranges::any_of(one.rows("j", status),
+                                   [&](const auto& row) { return number(*row.firing) == second; });
+    };
+    ASSERT_TRUE(eventually([&] { return row_of_second(run_status::started); }));
+    one.journal_faults->fail_all = errc::unreachable;
+    one.journal_faults->begin_delay = 0ms;
+    // Until its lease has ended, and its node has waited for the journal in vain.
+    const auto later = time::wall_instant{millis{second}} + 5s;
+    EXPECT_TRUE(eventually([&] { return time::local_now() > later; }));
+    one.faults->renewals_to_fail = 0;
+    one.journal_faults->fail_all = std::nullopt;
+    EXPECT_TRUE(eventually([&] { return row_of_second(run_status::skipped); }));
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    EXPECT_EQ(std::ranges::count(one.seen.firings(), second), 0);
+    EXPECT_TRUE(row_of_second(run_status::skipped));
+}
+
 // The journal does what it is asked and its answers are lost: asking again must change nothing.
 TEST(DispatcherWithoutJournal, LostAnswersOfTheJournalMakeNoSecondRun) {
     schedule_world one;

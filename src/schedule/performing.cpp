@@ -153,7 +153,8 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         if (const auto who = weak.lock()) who->stop(stop_cause::lost);
     };
     run->record = std::make_shared<runtime::run_recorder>(me.loop_.get_executor(), me.journal_,
-                                                          plan->output_limit, std::move(listener));
+                                                          plan->output_limit, std::move(listener),
+                                                          me.output_room_);
     auto how_it_ended = ending::settled;
     auto start = me.start_of(*which, held);
     const bool triggered = wanted.kind == wish_kind::trigger;
@@ -181,9 +182,12 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         me.say(tone::warn, "run " + begun.id + " of '" + start.key + "' is skipped: " + how.reason);
         auto finishing =
             runtime::run_recorder::finish(run->record, std::move(how), me.patience_with_journal());
-        co_await std::move(finishing);
-        held->mark_not_started();
-        how_it_ended = ending::not_started;
+        // Its occurrence is given back when its row says so: one that is written later would end
+        // the run of whoever claims it next.
+        if (co_await std::move(finishing)) {
+            held->mark_not_started();
+            how_it_ended = ending::not_started;
+        }
     } else if (ours) {
         me.announce(run, start, begun);
         auto carrying = carry_out(self, run, held ? &*held : nullptr);
