@@ -149,7 +149,7 @@ std::string held_by(const job_facts& job, const partition_facts& part) {
     const auto& lock = *part.lock;
     if (part.active && part.active->token == lock.holder)
         return (part.active->firing ? "its previous run " : "a manual run ") + of_run(*part.active);
-    const auto owner = "lock " + shown(lock.key) + " is held by " + shown(lock.owner) + " since " +
+    auto owner = "lock " + shown(lock.key) + " is held by " + shown(lock.owner) + " since " +
                        when(lock.acquired_at) + " (token " + std::to_string(number(lock.holder)) +
                        "), expires in " + length(lock.remaining) + " unless renewed";
     const bool known = part.last_run && part.last_run->token == lock.holder;
@@ -366,7 +366,7 @@ outlook choose(const job_facts& job, const surrounding_facts& around) {
         return in_the_way;
     }
     // Firings of a paused job are let go of, what a user has queued is not.
-    const auto schedule = job.pause == nullptr ? late(job, around) : outlook{};
+    auto schedule = job.pause == nullptr ? late(job, around) : outlook{};
     if (schedule.state == job_state::late) return schedule;
     if (auto asked = waiting(job, around)) return *asked;
     if (job.pause != nullptr) {

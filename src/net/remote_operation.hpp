@@ -12,6 +12,7 @@
 #pragma once
 
 #include "net/loop.hpp"
+#include "net/parked_handler.hpp"
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -21,8 +22,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/execution_context.hpp>
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/system/system_error.hpp>
@@ -100,7 +99,7 @@ public:
     void start(Handler handler, loop& where, boost::asio::awaitable<T> work) {
         const auto self = this->shared_from_this();
         auto slot = boost::asio::get_associated_cancellation_slot(handler);
-        auto waiting = std::make_unique<caller_of<Handler>>(std::move(handler), caller_);
+        parked waiting{std::move(handler), caller_};
         if (!home_->take_in(*this, [&] { waiting_ = std::move(waiting); })) return;
         if (slot.is_connected())
             slot.assign([weak = std::weak_ptr{self}](boost::asio::cancellation_type) {
@@ -133,22 +132,7 @@ public:
     }
 
 private:
-    struct caller {
-        virtual ~caller() = default;
-        virtual void resume(std::exception_ptr error, std::optional<T> value) = 0;
-    };
-    template <class Handler>
-    struct caller_of final : caller {
-        caller_of(Handler&& what, const boost::asio::any_io_executor& where)
-            : handler{std::move(what)}, work{where} {}
-        void resume(std::exception_ptr error, std::optional<T> value) override {
-            auto slot = boost::asio::get_associated_cancellation_slot(handler);
-            if (slot.is_connected()) slot.clear();
-            std::move(handler)(std::move(error), std::move(value));
-        }
-        Handler handler;
-        boost::asio::executor_work_guard<boost::asio::any_io_executor> work;
-    };
+    using parked = parked_handler<std::exception_ptr, std::optional<T>>;
 
     // What co_spawn calls at the end of the work, or destroys with the loop.
     struct arrival {
@@ -185,11 +169,8 @@ private:
 
     void deliver(std::exception_ptr error, std::optional<T> value) {
         home_->take_out(*this, [&] {
-            auto resume = [who = std::move(waiting_), raised = std::move(error),
-                           what = std::move(value)]() mutable {
-                who->resume(std::move(raised), std::move(what));
-            };
-            boost::asio::post(caller_, std::move(resume));
+            auto who = std::exchange(waiting_, parked{});
+            who.post(std::move(error), std::move(value));
         });
     }
 
@@ -199,7 +180,7 @@ private:
     leave how_;
     std::shared_ptr<awaited_operations> home_;
     // State
-    std::unique_ptr<caller> waiting_;  // of whoever takes the operation out of `home_`
+    parked waiting_;  // of whoever takes the operation out of `home_`
     std::atomic<bool> done_{false};
 };
 
