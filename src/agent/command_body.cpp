@@ -178,8 +178,10 @@ awaitable<body_result> command_body::run_command(exec::command wanted) {
     nowhere.close();
     written.close();
     if (fault) {
-        if (stopped_) co_return never_began();
-        co_return failed(fault->describe(shown));
+        if (stopped_ && !fault->was_cut_short()) co_return never_began();
+        auto how = failed(fault->describe(shown));
+        how.started = !fault->came_too_late();
+        co_return how;
     }
     // What came while it was being started.
     child_->extend(limits_.stop_at, limits_.kill_at);
@@ -230,7 +232,9 @@ millis command_body::grace_for(stop_cause why) const {
 }
 
 body_result command_body::never_began() const {
-    return failed("stopped before it began (" + std::string{words_for(*stopped_)} + ')');
+    auto how = failed("stopped before it began (" + std::string{words_for(*stopped_)} + ')');
+    how.started = false;
+    return how;
 }
 
 body_result command_body::ended(const exec::exit_status& status) const {

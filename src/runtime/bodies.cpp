@@ -27,11 +27,26 @@ struct joined_thread {
     joined_thread& operator=(const joined_thread&) = delete;
 };
 
+// Whoever has been told to stop once is not told otherwise by a renewal.
+bool has_ended(const lease& held) { return !held.trusted() || held.stop_token().stop_requested(); }
+
+bool has_time(const lease& held, millis ttl) {
+    return held.trusted_until() - lease_clock::now() >= ttl / 2;
+}
+
 }  // namespace
 
 bool may_start(lease& held, millis ttl) {
-    if (!held.trusted()) return false;
-    return held.trusted_until() - lease_clock::now() >= ttl / 2 || held.renew();
+    if (has_ended(held)) return false;
+    return has_time(held, ttl) || (held.renew() && !has_ended(held));
+}
+
+boost::asio::awaitable<bool> async_may_start(lease& held, millis ttl) {
+    if (has_ended(held)) co_return false;
+    if (has_time(held, ttl)) co_return true;
+    auto renewing = held.async_renew();
+    const bool renewed = co_await std::move(renewing);
+    co_return renewed && !has_ended(held);
 }
 
 boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_source abandoned) {

@@ -44,8 +44,10 @@ std::string reason_of(const std::exception_ptr& thrown);
 
 // Whether work may start under a lease that other things were waited for since its grant. One with
 // less than half of its time left is renewed first, as work that starts with its end in sight may
-// be stopped before it has done anything. Blocks for as long as the store takes.
+// be stopped before it has done anything. Takes as long as the store does: the first blocks, the
+// second is awaited on the loop.
 bool may_start(lease& held, millis ttl);
+boost::asio::awaitable<bool> async_may_start(lease& held, millis ttl);
 
 // How the lease of a body ended that has just returned.
 leasing::term_end end_of(const lease& held, const lease_options& options);

@@ -51,6 +51,7 @@ struct body_result {
     body_result() = default;
 
     bool succeeded = false;
+    bool started = true;             // nothing of the work has been done where this is false
     std::optional<int> exit_status;  // nothing: it has none, or never began
     std::string reason;              // one line for people: "exit 3", "killed by SIGSEGV"
 };

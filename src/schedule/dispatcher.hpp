@@ -234,6 +234,9 @@ private:
                   const beginning& begun);
     static boost::asio::awaitable<run_end> carry_out(self_ptr self, std::shared_ptr<active_run> run,
                                                      lease* held);
+    static boost::asio::awaitable<ending> do_work(self_ptr self, std::shared_ptr<active_run> run,
+                                                  const run_start& start, const beginning& begun,
+                                                  lease* held);
     static boost::asio::awaitable<void> perform(self_ptr self, std::shared_ptr<track> which,
                                                 std::optional<lease> held);
     static boost::asio::awaitable<run_end> attempt_until_over(self_ptr self,

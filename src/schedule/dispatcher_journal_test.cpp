@@ -260,6 +260,32 @@ TEST(DispatcherWithoutJournal, AFiringWhoseLeaseEndsBeforeItsWorkBeginsIsAskedFo
     EXPECT_EQ(std::ranges::count(firings, number(*row.firing)), 1);
 }
 
+// Goal: nor is one whose work comes to begin when its lease is about to end. Method: the answer
+// comes between the instant at which the work would be told to stop and the end of trust.
+TEST(DispatcherWithoutJournal, AFiringThatWouldBeStoppedAtOnceIsAskedForAgain) {
+    schedule_world one;
+    auto a = one.node("a");
+    std::atomic<bool> is_first{true};
+    a->cron.add(one.note_and("j", "a", {.ttl = 3s, .grace = 1s},
+                             [&](const run&) {
+                                 if (!is_first.exchange(false)) return;
+                                 one.journal_faults->begin_delay = 2'300ms;
+                                 one.faults->renewals_to_fail = 1'000;
+                             }),
+                {.cron = "*/5 * * * * *"});
+    a->start();
+    ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
+    const auto row = one.rows("j", run_status::skipped).front();
+    EXPECT_EQ(row.reason, "its lease ended before its work began");
+    EXPECT_EQ(one.seen.size(), 1u);
+    one.faults->renewals_to_fail = 0;
+    one.journal_faults->begin_delay = 0ms;
+    ASSERT_TRUE(eventually([&] { return one.run_of(row.id).status == run_status::completed; }));
+    a->stop();
+    EXPECT_TRUE(one.rows("j", run_status::lost).empty());
+    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*row.firing)), 1);
+}
+
 // Goal: no row of a firing is ended behind the back of whoever runs it. Method: as above, and the
 // journal goes away before it can be told; a firing that were given back then would be claimed
 // again before its row says that it is skipped.

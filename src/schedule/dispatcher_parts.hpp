@@ -68,6 +68,7 @@ struct dispatcher::active_run {
     std::shared_ptr<body> doing;
     run_order order;
     std::optional<stop_cause> cause;
+    bool worked = false;  // one of its attempts here has begun its work
     instant begun{};
     lease_clock::duration waited{0};  // between its attempts
     instant stop_at = instant::max();

@@ -47,7 +47,10 @@ public:
     awaitable<body_result> run(run_order order) override {
         const auto self = shared_from_this();
         body_result how;
-        if (told_.stop_requested()) co_return how;
+        if (told_.stop_requested()) {
+            how.started = false;
+            co_return how;
+        }
         auto work = std::make_shared<piece_of_work>();
         work->what = what_;
         work->now = told_of(order);

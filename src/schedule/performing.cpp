@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
+#include "runtime/bodies.hpp"
 #include "schedule/dispatcher.hpp"
 #include "schedule/dispatcher_parts.hpp"
 #include "time/clocks.hpp"
@@ -24,6 +25,12 @@ constexpr std::uint32_t prune_every = 16;
 constexpr std::size_t prune_bite = 64;
 // How long a run that somebody asked for waits for the journal to say that nobody else has run it.
 constexpr millis trigger_patience{10'000};
+const std::string never_worked = "its lease ended before its work began";
+
+// Of a run whose work never began. A row that is skipped lets its occurrence run.
+run_status end_of_unstarted(bool again) {
+    return again ? run_status::abandoned : run_status::skipped;
+}
 
 run_start started_by(const wish& what, run_start start) {
     start.trigger = what.kind == wish_kind::trigger ? "manual" : "schedule";
@@ -172,38 +179,9 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     }
     const bool ours = !unanswered && (begun.outcome == begin_outcome::begun ||
                                       begun.outcome == begin_outcome::resumed);
-    // Nothing has begun, and nothing may any more.
-    const bool too_late = ours && held && !held->trusted() && wanted.kind == wish_kind::firing &&
-                          start.mode == delivery::at_most_once;
-    if (too_late) {
-        run_end how;
-        how.status = run_status::skipped;
-        how.reason = "its lease ended before its work began";
-        me.say(tone::warn, "run " + begun.id + " of '" + start.key + "' is skipped: " + how.reason);
-        auto finishing =
-            runtime::run_recorder::finish(run->record, std::move(how), me.patience_with_journal());
-        // Its occurrence is given back when its row says so: one that is written later would end
-        // the run of whoever claims it next.
-        if (co_await std::move(finishing)) {
-            held->mark_not_started();
-            how_it_ended = ending::not_started;
-        }
-    } else if (ours) {
-        me.announce(run, start, begun);
-        auto carrying = carry_out(self, run, held ? &*held : nullptr);
-        auto how = co_await std::move(carrying);
-        const auto took = std::chrono::floor<millis>(lease_clock::now() - run->begun - run->waited);
-        me.say(how.status == run_status::completed ? tone::info : tone::warn,
-               "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
-                   (how.reason.empty() ? "" : ": " + how.reason));
-        if (me.watcher_) me.watcher_->on_run_ended(plan->name, how.status, took);
-        const auto status = how.status;
-        auto finishing =
-            runtime::run_recorder::finish(run->record, std::move(how), me.patience_with_journal());
-        co_await std::move(finishing);
-        me.active_.erase(begun.id);
-        if (held && is_over(status) && status != run_status::lost) held->mark_done();
-        if (!is_over(status)) how_it_ended = ending::unfinished;
+    if (ours) {
+        auto working = do_work(self, run, start, begun, held ? &*held : nullptr);
+        how_it_ended = co_await std::move(working);
     } else if (held && begun.outcome == begin_outcome::already_run && is_over(begun.status)) {
         // Whoever ran it was lost before it could tell the store.
         held->mark_done();
@@ -216,6 +194,47 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     if (home && me.journal_ && ++home->ended % prune_every == 1)
         me.spawn(prune(self, plan->name, plan->keep_runs));
     which->decisions.on_ended(how_it_ended, lease_clock::now());
+}
+
+// From the beginning in the journal to the end there.
+awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run> run,
+                                      const run_start& start, const beginning& begun, lease* held) {
+    auto& me = *self;
+    bool may_start = true;
+    if (held != nullptr) {
+        auto starting = runtime::async_may_start(*held, run->plan->lease.ttl);
+        may_start = co_await std::move(starting);
+    }
+    run_end how;
+    if (may_start) {
+        me.announce(run, start, begun);
+        auto carrying = carry_out(self, run, held);
+        how = co_await std::move(carrying);
+    } else {
+        how.status =
+            end_of_unstarted(start.mode == delivery::at_least_once && start.firing.has_value());
+        how.reason = never_worked;
+    }
+    const auto took = std::chrono::floor<millis>(lease_clock::now() - run->begun - run->waited);
+    me.say(how.status == run_status::completed ? tone::info : tone::warn,
+           "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
+               (how.reason.empty() ? "" : ": " + how.reason));
+    if (me.watcher_ && how.status != run_status::skipped)
+        me.watcher_->on_run_ended(run->plan->name, how.status, took);
+    const auto status = how.status;
+    auto finishing =
+        runtime::run_recorder::finish(run->record, std::move(how), me.patience_with_journal());
+    const bool written = co_await std::move(finishing);
+    me.active_.erase(begun.id);
+    if (status == run_status::skipped) {
+        // Its occurrence is given back when its row says so: one that is written later would end
+        // the run of whoever claims it next.
+        if (!written) co_return ending::settled;
+        if (held != nullptr) held->mark_not_started();
+        co_return ending::not_started;
+    }
+    if (held != nullptr && is_over(status) && status != run_status::lost) held->mark_done();
+    co_return is_over(status) ? ending::settled : ending::unfinished;
 }
 
 awaitable<void> dispatcher::prune(self_ptr self, std::string job, std::size_t keep) {
@@ -234,11 +253,19 @@ run_end dispatcher::judge(const active_run& run, const body_result& what, const 
     how.reason = what.reason;
     const bool again = run.plan->lane.mode == remembering::at_least_once && run.order.firing;
     const bool lost = held != nullptr && !held->trusted();
-    if (run.cause == stop_cause::lost || lost) {
+    // Its deadline came before it did.
+    const bool too_late = !what.started && !run.cause;
+    if (run.cause == stop_cause::lost || lost || too_late) {
         const auto why = held != nullptr ? held->lost() : std::nullopt;
         // It may have done all its work in time, and said so.
         if (what.succeeded && !lost) {
             how.status = run_status::completed;
+            return how;
+        }
+        // After an attempt that has worked nothing is given back.
+        if (!what.started && !run.worked) {
+            how.status = end_of_unstarted(again);
+            how.reason = never_worked;
             return how;
         }
         how.status = again ? run_status::abandoned : run_status::lost;
@@ -361,6 +388,7 @@ awaitable<body_result> dispatcher::attempt_once(self_ptr self, std::shared_ptr<a
     auto running = doing->run(std::move(order));
     auto what = co_await std::move(running);
     run->doing.reset();
+    run->worked = run->worked || what.started;
     if (run->timeout_timer) run->timeout_timer->cancel();
     co_return what;
 }
