@@ -35,10 +35,10 @@ void judge_silent_runs(net::loop& loop, journal& rows, const std::string& key,
                        const std::function<std::optional<record>(const std::string&)>& inspect) {
     try {
         std::size_t seen = 0, left = 0;
-        for (bool more = true; more && seen < seen_max;) {
+        while (seen < seen_max) {
             const auto silent = loop.wait_for(rows.stale_runs(seen_at_once_max, left)).value();
             seen += silent.size();
-            more = silent.size() == seen_at_once_max;
+            if (silent.empty()) break;
             for (const auto& one : silent)
                 if (!is_for_us(one, key) || !judge(loop, rows, one, inspect)) ++left;
         }

@@ -53,7 +53,7 @@ struct job {
 
 enum class run_outcome {
     ran,           // the body returned and the lease was held throughout
-    skipped_busy,  // somebody else holds the key
+    skipped_busy,  // somebody else holds the key, or the run was called off before it began
     skipped_done,  // this firing has already run
     lost  // the body returned, but the lease had been lost: its last writes may have been late
 };

@@ -33,6 +33,7 @@ void awaited_operations::close() noexcept {
         closed_ = true;
         left.swap(all_);
     }
+    for (auto* one : left) one->request_stop();
     for (auto* one : left) one->abandon();
 }
 

@@ -42,7 +42,9 @@ enum class leave { at_once, when_done };
 // An operation that somebody awaits.
 class awaited_operation {
 public:
-    // Its caller's context goes: the handler is destroyed, and with it the caller's coroutine.
+    // Its caller's context goes. First all are told to stop; then their handlers are destroyed, and
+    // with them the callers' coroutines.
+    virtual void request_stop() noexcept = 0;
     virtual void abandon() noexcept = 0;
 
     awaited_operation(const awaited_operation&) = delete;
@@ -87,37 +89,41 @@ template <class T>
 class remote_operation final : public awaited_operation,
                                public std::enable_shared_from_this<remote_operation<T>> {
 public:
-    remote_operation(boost::asio::any_io_executor caller, std::stop_source stop, leave how)
-        : caller_{std::move(caller)},
-          stop_{std::move(stop)},
-          how_{how},
-          home_{awaited_operations::of(boost::asio::query(
-              caller_, boost::asio::execution::context_as<boost::asio::execution_context&>))} {}
+    remote_operation(boost::asio::execution_context& callers, std::stop_source stop, leave how)
+        : stop_{std::move(stop)}, how_{how}, home_{awaited_operations::of(callers)} {}
 
     // On the caller's side, once.
     template <class Handler>
-    void start(Handler handler, loop& where, boost::asio::awaitable<T> work) {
+    void start(Handler handler, const boost::asio::any_io_executor& caller, loop& where,
+               boost::asio::awaitable<T> work) {
         const auto self = this->shared_from_this();
         auto slot = boost::asio::get_associated_cancellation_slot(handler);
-        parked waiting{std::move(handler), caller_};
+        parked waiting{std::move(handler), caller};
         if (!home_->take_in(*this, [&] { waiting_ = std::move(waiting); })) return;
         if (slot.is_connected())
             slot.assign([weak = std::weak_ptr{self}](boost::asio::cancellation_type) {
                 if (const auto op = weak.lock()) op->cancel();
             });
+        under_way_ = true;
         boost::asio::co_spawn(where.get_executor(), attended(where, std::move(work)),
                               arrival{self});
     }
 
     // On the caller's side.
     void cancel() {
-        // First, or the end of the work that is told to stop would come before it now and then.
-        if (how_ == leave::at_once)
-            deliver(std::make_exception_ptr(
-                        boost::system::system_error{boost::asio::error::operation_aborted}),
-                    std::nullopt);
-        stop_.request_stop();
+        if (how_ == leave::when_done) {
+            stop_.request_stop();
+            return;
+        }
+        // Before the caller goes on, who may look at what is left of it; and in one step with that,
+        // or the end of the work that is told to stop would come first now and then.
+        home_->take_out(*this, [&] {
+            stop_.request_stop();
+            std::exchange(waiting_, parked{}).post(aborted(), std::nullopt);
+        });
     }
+
+    void request_stop() noexcept override { stop_.request_stop(); }
 
     void abandon() noexcept override {
         const auto self = this->shared_from_this();
@@ -126,7 +132,7 @@ public:
 
     // The caller's coroutine is over, or is destroyed.
     void left(bool may_wait) noexcept {
-        if (done_.load()) return;
+        if (!under_way_ || done_.load()) return;
         stop_.request_stop();
         if (how_ == leave::when_done && may_wait) done_.wait(false);
     }
@@ -134,17 +140,18 @@ public:
 private:
     using parked = parked_handler<std::exception_ptr, std::optional<T>>;
 
+    static std::exception_ptr aborted() {
+        return std::make_exception_ptr(
+            boost::system::system_error{boost::asio::error::operation_aborted});
+    }
+
     // What co_spawn calls at the end of the work, or destroys with the loop.
     struct arrival {
         explicit arrival(std::shared_ptr<remote_operation> what) : op{std::move(what)} {}
         arrival(arrival&&) noexcept = default;
         arrival& operator=(arrival&&) = delete;
         ~arrival() {
-            if (op)
-                std::exchange(op, nullptr)
-                    ->arrived(std::make_exception_ptr(boost::system::system_error{
-                                  boost::asio::error::operation_aborted}),
-                              std::nullopt);
+            if (op) std::exchange(op, nullptr)->arrived(aborted(), std::nullopt);
         }
         void operator()(std::exception_ptr error, std::optional<T> value) {
             std::exchange(op, nullptr)->arrived(std::move(error), std::move(value));
@@ -164,23 +171,18 @@ private:
     void arrived(std::exception_ptr error, std::optional<T> value) noexcept {
         done_.store(true);
         done_.notify_all();
-        deliver(std::move(error), std::move(value));
-    }
-
-    void deliver(std::exception_ptr error, std::optional<T> value) {
         home_->take_out(*this, [&] {
-            auto who = std::exchange(waiting_, parked{});
-            who.post(std::move(error), std::move(value));
+            std::exchange(waiting_, parked{}).post(std::move(error), std::move(value));
         });
     }
 
-    // Constant after construction
-    boost::asio::any_io_executor caller_;
+    // Constant after construction. No executor of the caller's: it may not outlive its context.
     std::stop_source stop_;
     leave how_;
     std::shared_ptr<awaited_operations> home_;
     // State
-    parked waiting_;  // of whoever takes the operation out of `home_`
+    parked waiting_;          // of whoever takes the operation out of `home_`
+    bool under_way_ = false;  // the caller's
     std::atomic<bool> done_{false};
 };
 
@@ -191,21 +193,27 @@ boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
                                    std::stop_source stop = std::stop_source{std::nostopstate},
                                    leave how = leave::at_once) {
     const auto here = co_await boost::asio::this_coro::executor;
-    const bool local = here == boost::asio::any_io_executor{where.get_executor()};
     const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-    if (local && !cancellation.slot().is_connected()) co_return co_await std::move(work);
-    const auto op = std::make_shared<remote_operation<T>>(here, std::move(stop), how);
+    if (here == boost::asio::any_io_executor{where.get_executor()} &&
+        !cancellation.slot().is_connected())
+        co_return co_await std::move(work);
+    boost::asio::execution_context& callers = boost::asio::query(
+        here, boost::asio::execution::context_as<boost::asio::execution_context&>);
+    const auto op = std::make_shared<remote_operation<T>>(callers, std::move(stop), how);
     struct departure {
         remote_operation<T>& op;
         bool may_wait;
         ~departure() { op.left(may_wait); }
     };
     // A coroutine of the loop itself is destroyed with it, when nothing there ends any more.
-    const departure at_the_end{*op, !local};
-    auto start = [&](auto handler) { op->start(std::move(handler), where, std::move(work)); };
+    const departure at_the_end{*op, &callers != &where.context()};
+    auto start = [&](auto handler) { op->start(std::move(handler), here, where, std::move(work)); };
     auto value = co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
                                                       void(std::exception_ptr, std::optional<T>)>(
         start, boost::asio::use_awaitable);
+    // Called off when the answer was on its way already: nobody would look at it.
+    if (how == leave::at_once && cancellation.cancelled() != boost::asio::cancellation_type::none)
+        throw boost::system::system_error{boost::asio::error::operation_aborted};
     co_return std::move(*value);
 }
 

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace pawl::runtime {
@@ -51,17 +52,26 @@ boost::asio::awaitable<bool> async_may_start(lease& held, millis ttl) {
 
 boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_source abandoned) {
     joined_thread own{std::move(abandoned)};
+    std::exception_ptr refused;
     auto start = [&](auto handler) {
         // A handler is move-only, and a thread's function is copied here and there.
         auto resume = std::make_shared<decltype(handler)>(std::move(handler));
-        const auto executor = boost::asio::get_associated_executor(*resume);
-        own.worker = std::thread{[&work, resume, executor] {
-            work();
+        const auto go_on = [resume, executor = boost::asio::get_associated_executor(*resume)] {
             boost::asio::post(executor, [resume] { std::move (*resume)(); });
-        }};
+        };
+        try {
+            own.worker = std::thread{[&work, go_on] {
+                work();
+                go_on();
+            }};
+        } catch (const std::system_error&) {
+            refused = std::current_exception();
+            go_on();
+        }
     };
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(
         start, boost::asio::use_awaitable);
+    if (refused) std::rethrow_exception(refused);
     own.worker.join();
 }
 

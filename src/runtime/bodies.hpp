@@ -35,8 +35,23 @@ private:
     std::stop_callback<request> first_, second_;
 };
 
+// Of what goes on in the background: what its program says, whoever awaits it, and the end of
+// `locks`.
+class stops {
+public:
+    stops(std::stop_token program, std::stop_token waiter, std::stop_token closing)
+        : both_{std::move(program), std::move(waiter)}, all_{both_.token(), std::move(closing)} {}
+
+    std::stop_token token() const { return all_.token(); }
+
+private:
+    either_stop both_;
+    either_stop all_;
+};
+
 // Runs `work`, which throws nothing, on a thread of its own and ends when it has. A coroutine that
-// is destroyed meanwhile requests `abandoned` and waits for the thread.
+// is destroyed meanwhile requests `abandoned` and waits for the thread. Throws std::system_error
+// where there is no thread to be had.
 boost::asio::awaitable<void> on_thread(std::function<void()> work, std::stop_source abandoned);
 
 // What a body threw, for people; empty where it threw nothing.

@@ -12,6 +12,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
@@ -219,7 +220,7 @@ TEST(Cancelling, ARunWhoseBeginningIsUnderWayIsWrittenToItsEnd) {
     call.cancel(context.get_executor());
     program.join();
     ASSERT_EQ(rows().size(), 1U);
-    EXPECT_EQ(rows().front().status, run_status::cancelled);
+    EXPECT_EQ(rows().front().status, run_status::skipped);
     EXPECT_TRUE(a.drain(10s));
     EXPECT_TRUE(a.try_acquire("k", {.ttl = 1min}));
 }
@@ -261,6 +262,147 @@ TEST(Cancelling, LocksThatGoEndWhatIsAwaited) {
     a.reset();
     program.join();
     EXPECT_TRUE(call.was_aborted());
+}
+
+// The answer is on its way, and waits for its turn, when its caller is cancelled.
+TEST(Cancelling, AnAnswerThatComesTooLateIsGivenBack) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    boost::asio::io_context context;
+    signalled call;
+    call.spawn(context.get_executor(), ask_for(a, once, 0ms));
+    boost::asio::post(context, [&] {
+        wait_until_held(b, "k");
+        // Long enough for the answer to be queued, in the turn after the grant.
+        std::this_thread::sleep_for(100ms);
+        call.signal.emit(boost::asio::cancellation_type::terminal);
+    });
+    context.run();
+    EXPECT_TRUE(call.was_aborted());
+    EXPECT_TRUE(b.acquire("k", once, 10s));
+}
+
+// Somebody has come to share the lease before its answer was dropped: what he did is done.
+TEST(Cancelling, WhatSomebodySharesIsNotGivenBack) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    auto how = once;
+    how.again = reentrancy::instance;
+    auto context = std::make_unique<boost::asio::io_context>();
+    boost::asio::co_spawn(*context, ask_for(a, how, 0ms), boost::asio::detached);
+    context->poll();
+    wait_until_held(b, "k");
+    auto shared = a.try_acquire("k", how);
+    ASSERT_TRUE(shared);
+    context.reset();
+    EXPECT_TRUE(shared->trusted());
+    shared->mark_done();
+    shared->release();
+    EXPECT_TRUE(std::holds_alternative<already_done>(b.claim_key("k", once)));
+}
+
+// Both a wrapped executor of the program's context and one of pawl's own.
+TEST(Cancelling, FromAStrandTheSame) {
+    journal_world one;
+    auto a = std::make_unique<locks>(one.open());
+    auto b = one.open();
+    one.faults->acquire_delay = 100ms;
+    auto context = std::make_unique<boost::asio::io_context>();
+    boost::asio::co_spawn(boost::asio::make_strand(*context), ask_for(*a, once, 0ms),
+                          boost::asio::detached);
+    context->poll();
+    wait_until_held(b, "k");
+    context.reset();
+    one.faults->acquire_delay = 0ms;
+    EXPECT_TRUE(a->drain(10s));
+    auto held = b.acquire("k", once, 10s);
+    ASSERT_TRUE(held);
+    boost::asio::co_spawn(boost::asio::make_strand(a->get_executor()), ask_for(*a, once, 1h),
+                          boost::asio::detached);
+    while (b.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    a.reset();
+}
+
+struct many_runs {
+    std::latch running;
+    std::atomic<int> returned{0};
+    job patient(int which, std::chrono::milliseconds winding_down) {
+        return {.name = "k" + std::to_string(which),
+                .lease = {.ttl = 1min},
+                .body = [this, winding_down](const run& now) {
+                    running.count_down();
+                    wait_for_stop(now.stop);
+                    EXPECT_TRUE(now.checkpoint("nearly"));
+                    std::this_thread::sleep_for(winding_down);
+                    ++returned;
+                }};
+    }
+};
+
+// All are told at once, and then waited for.
+TEST(Cancelling, AContextThatGoesStopsItsRunsTogether) {
+    journal_world one;
+    auto a = one.open();
+    many_runs all{std::latch{5}};
+    auto context = std::make_unique<boost::asio::io_context>();
+    for (int i = 0; i < 5; ++i)
+        boost::asio::co_spawn(*context, a.async_run(all.patient(i, 400ms)), boost::asio::detached);
+    context->poll();
+    all.running.wait();
+    const auto began = lease_clock::now();
+    context.reset();
+    EXPECT_EQ(all.returned, 5);
+    EXPECT_LT(lease_clock::now() - began, 1600ms);
+}
+
+TEST(Cancelling, LocksThatGoStopTheirRunsAndWaitForThem) {
+    journal_world one;
+    auto a = std::make_unique<locks>(one.open());
+    many_runs all{std::latch{2}};
+    boost::asio::io_context context;
+    signalled first, second;
+    const auto work = [&](int which) -> awaitable<void> {
+        auto running = a->async_run(all.patient(which, 0ms));
+        co_await std::move(running);
+    };
+    first.spawn(context.get_executor(), work(1));
+    second.spawn(context.get_executor(), work(2));
+    std::thread program{[&] { context.run(); }};
+    all.running.wait();
+    a.reset();
+    EXPECT_EQ(all.returned, 2);
+    program.join();
+    EXPECT_TRUE(first.over && second.over);
+    for (const auto& row :
+         one.ask([&] { return one.records->list_runs(run_filter{}, {}, 10); }).records) {
+        EXPECT_EQ(row.status, run_status::cancelled);
+        EXPECT_EQ(row.checkpoint, "nearly");
+    }
+}
+
+// Told to stop before it began, a run uses no occurrence up.
+TEST(Cancelling, ARunThatIsToldToStopBeforeItBeganIsGivenBack) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    one.journal_faults->begin_delay = 200ms;
+    std::stop_source stop;
+    std::atomic<bool> ran{false};
+    const job nightly{.name = "k", .lease = once, .body = [&](const run&) { ran = true; }};
+    std::thread program{
+        [&] { EXPECT_EQ(a.run(nightly, stop.get_token()), run_outcome::skipped_busy); }};
+    const auto rows = [&] {
+        return one.ask([&] { return one.records->list_runs(run_filter{}, {}, 10); }).records;
+    };
+    while (rows().empty()) std::this_thread::yield();
+    stop.request_stop();
+    program.join();
+    EXPECT_FALSE(ran);
+    EXPECT_EQ(rows().front().status, run_status::skipped);
+    one.journal_faults->begin_delay = 0ms;
+    const job again{.name = "k", .lease = once, .body = [&](const run&) { ran = true; }};
+    EXPECT_EQ(b.run(again), run_outcome::ran);
+    EXPECT_TRUE(ran);
+    EXPECT_EQ(rows().front().status, run_status::completed);
 }
 
 // A pool has many threads, and a coroutine is on one after the other.

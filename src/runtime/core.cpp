@@ -58,7 +58,18 @@ std::shared_ptr<journal> core::records() {
     return loop_.wait_for(find_records());
 }
 
+boost::asio::awaitable<bool> core::end_activities(core& self) {
+    self.closing_.request_stop();
+    while (self.active_ > 0) {
+        auto waiting = self.idle_.wait_until(instant::max());
+        co_await std::move(waiting);
+    }
+    co_return true;
+}
+
 core::~core() {
+    // While the loop is there, as bodies save checkpoints and their ends are written down.
+    loop_.wait_for(end_activities(*this));
     link_->cut();
     loop_.wait_for(engine::drain(engine_, drain_max));
 }

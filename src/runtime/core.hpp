@@ -2,6 +2,7 @@
 #pragma once
 
 #include "net/loop.hpp"
+#include "net/timer.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/link.hpp"
 #include "runtime/run_recorder.hpp"
@@ -9,8 +10,10 @@
 #include <pawl/locks.hpp>
 #include <pawl/spi/journal.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 namespace pawl::runtime {
@@ -21,6 +24,7 @@ using journal_maker = std::function<std::shared_ptr<journal>(net::loop&)>;
 // Of this machine; "localhost" where it has none.
 std::string host_name();
 
+// Bodies run on threads of their own, and use the core: it ends after them.
 class core {
 public:
     core(const store_maker& make, store_settings settings, open_options options,
@@ -30,6 +34,21 @@ public:
     core& operator=(const core&) = delete;
 
     net::loop& loop() { return loop_; }
+    // One run, leader or share that goes on. Made and destroyed on the loop.
+    class activity {
+    public:
+        explicit activity(core& where) : where_{where} { ++where_.active_; }
+        ~activity() {
+            if (--where_.active_ == 0) where_.idle_.cancel();
+        }
+        activity(const activity&) = delete;
+        activity& operator=(const activity&) = delete;
+
+    private:
+        core& where_;
+    };
+    // Requested when the core is to end: each activity listens to it.
+    std::stop_token closing() const { return closing_.get_token(); }
     const std::shared_ptr<engine>& running() { return engine_; }
     // How long a node has to write down how a run ended before others do. Set before anything runs,
     // by tests.
@@ -42,12 +61,19 @@ public:
     boost::asio::awaitable<std::shared_ptr<journal>> find_records();
 
 private:
+    // Tells all activities to stop, and ends with the last.
+    static boost::asio::awaitable<bool> end_activities(core& self);
+
     // First, so that it goes last: coroutines that still run die with it.
     net::loop loop_;
     std::shared_ptr<engine> engine_;
     std::shared_ptr<link> link_;
     const journal_maker make_journal_;
-    std::shared_ptr<journal> records_;  // on the loop
+    std::stop_source closing_;
+    // On the loop
+    std::shared_ptr<journal> records_;
+    std::size_t active_ = 0;
+    net::timer idle_{loop_.get_executor()};
 };
 
 }  // namespace pawl::runtime

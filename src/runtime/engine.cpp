@@ -2,10 +2,12 @@
 
 #include "base/identity.hpp"
 #include "net/unattended.hpp"
+#include "runtime/link.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -100,7 +102,10 @@ engine::engine(parts made_of)
       gate_{std::make_shared<gate>(executor_)},
       keeper_{std::make_shared<keeper>(executor_, store_, watcher_)} {}
 
-void engine::start() { boost::asio::co_spawn(executor_, keeper::run(keeper_), net::unattended{}); }
+void engine::start() {
+    bell_ = net::attach(loop_.context(), weak_from_this());
+    boost::asio::co_spawn(executor_, keeper::run(keeper_), net::unattended{});
+}
 
 void engine::report(const errand& todo, acquire_outcome outcome) {
     if (!watcher_) return;
@@ -152,7 +157,7 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     // Nobody may wait any more for what is called off, but it may still have to be given back.
     const auto last = std::make_shared<bool>(false);
     const auto call_off = [self, place = todo.place, last] {
-        boost::asio::post(self->executor_, [self, place, last] {
+        self->bell_->post([self, place, last] {
             if (!std::exchange(*last, true)) ++self->endings_;
             place->call_off();
         });
@@ -307,8 +312,8 @@ awaitable<void> engine::listen(std::shared_ptr<engine> self, std::string key, fe
 awaitable<void> engine::await_change(std::shared_ptr<engine> self, std::string key,
                                      fence_token seen, millis longest, std::stop_token stop) {
     auto place = std::make_shared<place_in_line>(self->executor_);
-    const auto call_off = [executor = self->executor_, place] {
-        boost::asio::post(executor, [place] { place->call_off(); });
+    const auto call_off = [bell = self->bell_, place] {
+        bell->post([place] { place->call_off(); });
     };
     const std::stop_callback on_stop{stop, call_off};
     const net::loop::attention prompt{self->loop_};
@@ -364,6 +369,24 @@ std::shared_ptr<holding> engine::hold(errand& todo, leasing::granted won, ticket
     return who;
 }
 
+void engine::let_go(std::shared_ptr<holding> who) noexcept {
+    if (--who->handles == 0) release_in_background(std::move(who));
+}
+
+void engine::release_in_background(std::shared_ptr<holding> who) noexcept {
+    who->home->with([&](net::loop& where, const std::shared_ptr<engine>& what) {
+        boost::asio::co_spawn(where.get_executor(), release(what, who), boost::asio::detached);
+    });
+}
+
+void engine::let_go_unused(std::shared_ptr<holding> who) noexcept {
+    if (--who->handles > 0) return;
+    // Nobody can come any more.
+    if (!who->shared.load(std::memory_order_acquire))
+        who->not_started.store(true, std::memory_order_release);
+    release_in_background(std::move(who));
+}
+
 awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
                                            std::shared_ptr<holding> who) {
     self->keeper_->forget(who);
@@ -397,8 +420,8 @@ awaitable<renewal> engine::renew(std::shared_ptr<engine> self, std::shared_ptr<h
 
 awaitable<bool> engine::drain(std::shared_ptr<engine> self, millis longest, std::stop_token stop) {
     const auto waiting = std::make_shared<place_in_line>(self->executor_);
-    const auto call_off = [executor = self->executor_, waiting] {
-        boost::asio::post(executor, [waiting] { waiting->call_off(); });
+    const auto call_off = [bell = self->bell_, waiting] {
+        bell->post([waiting] { waiting->call_off(); });
     };
     const std::stop_callback on_stop{stop, call_off};
     const auto until = lease_clock::now() + std::min(longest, wait_longest);

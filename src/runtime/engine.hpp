@@ -6,6 +6,7 @@
 
 #include "base/identity.hpp"
 #include "lease/claiming.hpp"
+#include "net/attachment.hpp"
 #include "net/loop.hpp"
 #include "runtime/gate.hpp"
 #include "runtime/holding.hpp"
@@ -43,7 +44,7 @@ struct kept_claim {
 
 using claimed = std::variant<std::shared_ptr<holding>, busy, already_done, called_off>;
 
-class engine : public std::enable_shared_from_this<engine> {
+class engine : public net::attached, public std::enable_shared_from_this<engine> {
 public:
     struct parts {
         net::loop* loop;
@@ -56,6 +57,9 @@ public:
 
     void start();
     void connect(std::shared_ptr<link> home) { home_ = std::move(home); }
+    void loop_ends() override {}
+    // For stop callbacks, which come from any thread, and perhaps when the loop is going.
+    const std::shared_ptr<net::attachment>& bell() const { return bell_; }
 
     // REQUIRES: validate() had nothing to say about the options.
     static async<claimed> claim_key(std::shared_ptr<engine> self, std::string key,
@@ -83,6 +87,11 @@ public:
     static boost::asio::awaitable<void> await_change(std::shared_ptr<engine> self, std::string key,
                                                      fence_token seen, millis longest,
                                                      std::stop_token stop);
+    // One handle less; with the last one the lease is released in the background. Any thread.
+    static void let_go(std::shared_ptr<holding> who) noexcept;
+    // The same for a grant that has reached nobody: its occurrence is given back, unless somebody
+    // has come to share it.
+    static void let_go_unused(std::shared_ptr<holding> who) noexcept;
     static boost::asio::awaitable<release_outcome> release(std::shared_ptr<engine> self,
                                                            std::shared_ptr<holding> who);
     static boost::asio::awaitable<renewal> renew(std::shared_ptr<engine> self,
@@ -106,6 +115,7 @@ private:
     // What one claim needs while it goes on. Lives in its coroutine.
     struct errand;
 
+    static void release_in_background(std::shared_ptr<holding> who) noexcept;
     std::optional<busy> held_here(const std::string& key) const;
     std::shared_ptr<holding> share(const std::string& key);
     static boost::asio::awaitable<claimed> take_turn(std::shared_ptr<engine> self, errand& todo,
@@ -125,6 +135,7 @@ private:
     // Constant after construction
     net::loop& loop_;
     boost::asio::any_io_executor executor_;
+    std::shared_ptr<net::attachment> bell_;
     std::shared_ptr<lease_store> store_;
     store_settings settings_;
     std::string owner_;

@@ -27,6 +27,7 @@ std::optional<loss_reason> holding::lost() const noexcept {
 
 bool holding::add_handle() noexcept {
     int seen = handles.load(std::memory_order_acquire);
+    if (seen > 0) shared.store(true, std::memory_order_release);
     while (seen > 0)
         if (handles.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) return true;
     return false;

@@ -36,6 +36,7 @@ public:
     std::atomic<bool> done{false};
     std::atomic<bool> not_started{false};
     std::atomic<int> handles{1};
+    std::atomic<bool> shared{false};  // it has had more than one
     bool trusted(instant now) const noexcept;
     instant trust_end() const noexcept {
         return instant{instant::duration{trust_end_.load(std::memory_order_acquire)}};

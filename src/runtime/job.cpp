@@ -7,6 +7,8 @@
 #include "runtime/written_run.hpp"
 
 #include <exception>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace pawl {
@@ -52,24 +54,32 @@ std::optional<run_outcome> refused(const beginning& begun) {
     return std::nullopt;
 }
 
-// An at-least-once firing that was not brought to its end is left for somebody to take up.
+// An at-least-once firing that was not brought to its end is left for somebody to take up; a row
+// that is skipped lets another node run the occurrence.
 run_end judge(const body_end& was, const lease& held, const run_start& start, bool cancelled) {
     const bool again = start.mode == delivery::at_least_once && start.firing;
     run_end how;
     how.reason = runtime::reason_of(was.thrown);
-    if (!was.kept) {
-        // A row that is skipped lets another node run the occurrence.
-        const auto once = was.started ? run_status::lost : run_status::skipped;
-        how.status = again ? run_status::abandoned : once;
+    const auto say = [&how](std::string_view what) {
+        if (how.reason.empty()) how.reason = what;
+    };
+    if (!was.started) {
+        const auto once = again ? run_status::abandoned : run_status::skipped;
+        how.status = cancelled ? run_status::cancelled : once;
+        say(cancelled     ? "cancelled"
+            : was.stopped ? "its program told it to stop before its work began"
+                          : "its lease ended before its work began");
+    } else if (!was.kept) {
+        how.status = again ? run_status::abandoned : run_status::lost;
         const auto why = held.lost();
         how.reason = "its lease was lost (" + std::string{why ? name_of(*why) : "ending"} + ")" +
                      (how.reason.empty() ? "" : "; " + how.reason);
     } else if (was.stopped && cancelled) {
         how.status = run_status::cancelled;
-        if (how.reason.empty()) how.reason = "cancelled";
+        say("cancelled");
     } else if (was.stopped) {
         how.status = again ? run_status::abandoned : run_status::cancelled;
-        if (how.reason.empty()) how.reason = "its program told it to stop";
+        say("its program told it to stop");
     } else if (was.thrown) {
         how.status = again ? run_status::abandoned : run_status::failed;
     }
@@ -84,7 +94,8 @@ public:
           held_{std::move(won)},
           start_{runtime::start_of(what, held_, home.running()->owner())},
           written_{std::make_shared<written_run>(home, start_)},
-          stopping_{std::move(shutdown), held_.stop_token()},
+          program_{std::move(shutdown)},
+          stopping_{program_, held_.stop_token()},
           told_{stopping_.token(), written_->told()} {}
 
     const std::shared_ptr<written_run>& written() const { return written_; }
@@ -92,23 +103,31 @@ public:
     const std::string& id() const { return start_.id; }
 
     void work(const beginning& begun) {
-        if (!runtime::may_start(held_, what_.lease.ttl)) return;
+        was_.stopped = program_.stop_requested() || written_->told().stop_requested();
+        if (was_.stopped || !runtime::may_start(held_, what_.lease.ttl)) return;
         auto order = runtime::order_of(start_, begun, told_.token());
         order.save = written_->saver();
         was_ = run_body(what_, order);
         was_.kept = held_.trusted();
     }
+    // There was no thread for it.
+    void refuse_work(std::exception_ptr why) { was_.thrown = std::move(why); }
     run_end ending() const { return judge(was_, held_, start_, written_->was_cancelled()); }
 
-    // When it has been written down, before the release.
-    void conclude(const run_end& how) {
+    // Before the release. What never began is given back when its row says so: one that is written
+    // later would end the run of whoever claims it next.
+    void conclude(const run_end& how, bool written) {
         if (written_->is_stale()) was_.kept = false;
-        if (is_over(how.status) && was_.kept) held_.mark_done();
-        if (!was_.started) held_.mark_not_started();
+        if (!was_.started && how.status != run_status::cancelled) {
+            if (written) held_.mark_not_started();
+        } else if (is_over(how.status) && was_.kept) {
+            held_.mark_done();
+        }
     }
     // After it.
     run_outcome outcome() const {
         if (was_.thrown) std::rethrow_exception(was_.thrown);
+        if (!was_.started && was_.stopped) return run_outcome::skipped_busy;
         return was_.kept ? run_outcome::ran : run_outcome::lost;
     }
     run_outcome refuse(run_outcome why, const beginning& begun) {
@@ -122,6 +141,7 @@ private:
     lease held_;
     const run_start start_;
     std::shared_ptr<written_run> written_;
+    const std::stop_token program_;
     runtime::either_stop stopping_;
     runtime::either_stop told_;
     body_end was_;
@@ -130,7 +150,8 @@ private:
 // On the loop; the body has a thread of its own.
 awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token stop,
                                  std::stop_token gone) {
-    const runtime::either_stop told{std::move(stop), std::move(gone)};
+    const runtime::core::activity going_on{home};
+    const runtime::stops told{std::move(stop), std::move(gone), home.closing()};
     auto claiming = runtime::engine::claim_key(home.running(), what.name, what.lease, what.waiting,
                                                told.token());
     auto answer = co_await std::move(claiming);
@@ -142,6 +163,12 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
     std::stop_source abandoned;
     const runtime::either_stop to_end{told.token(), abandoned.get_token()};
     granted_run now{home, what, lease{std::move(*won)}, to_end.token()};
+    if (told.token().stop_requested()) {
+        now.held().mark_not_started();
+        auto releasing = now.held().async_release();
+        co_await std::move(releasing);
+        co_return run_outcome::skipped_busy;
+    }
     beginning begun{begin_outcome::begun, now.id()};
     if (home.keeps_records()) {
         auto starting = written_run::begin(now.written());
@@ -154,14 +181,19 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
         co_return outcome;
     }
     std::function<void()> work = [&now, &begun] { now.work(begun); };
-    auto working = runtime::on_thread(std::move(work), abandoned);
-    co_await std::move(working);
+    try {
+        auto working = runtime::on_thread(std::move(work), abandoned);
+        co_await std::move(working);
+    } catch (const std::system_error&) {
+        now.refuse_work(std::current_exception());
+    }
     const auto how = now.ending();
+    bool written = true;
     if (home.keeps_records()) {
         auto ending = written_run::end(now.written(), how);
-        co_await std::move(ending);
+        written = co_await std::move(ending);
     }
-    now.conclude(how);
+    now.conclude(how, written);
     auto releasing = now.held().async_release();
     co_await std::move(releasing);
     co_return now.outcome();
@@ -193,8 +225,9 @@ run_outcome locks::run(const job& what, std::stop_token stop) {
     }
     now.work(begun);
     const auto how = now.ending();
-    if (core_->keeps_records()) core_->loop().wait_for(written_run::end(now.written(), how));
-    now.conclude(how);
+    const bool written =
+        !core_->keeps_records() || core_->loop().wait_for(written_run::end(now.written(), how));
+    now.conclude(how, written);
     now.held().release();
     return now.outcome();
 }

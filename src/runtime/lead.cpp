@@ -8,8 +8,6 @@
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
 
-#include <boost/asio/post.hpp>
-
 #include <exception>
 #include <random>
 
@@ -59,12 +57,9 @@ std::shared_ptr<candidacy> stand(runtime::core& what, std::string key, const lea
 
 // Ends early when told to stop.
 awaitable<void> rest(std::shared_ptr<candidacy> who, instant until) {
-    const auto executor = who->home->executor();
-    const auto timer = std::make_shared<net::boot_timer>(executor);
+    const auto timer = std::make_shared<net::boot_timer>(who->home->executor());
     timer->set(until);
-    const auto wake = [executor, timer] {
-        boost::asio::post(executor, [timer] { timer->wake(); });
-    };
+    const auto wake = [bell = who->home->bell(), timer] { bell->post([timer] { timer->wake(); }); };
     const std::stop_callback on_stop{who->shutdown, wake};
     co_await timer->wait();
 }
@@ -136,8 +131,9 @@ std::uint64_t terms_of(const candidacy& who) {
 }
 
 // On the loop; each term has a thread of its own. `told` is what the candidate listens to.
-awaitable<std::uint64_t> serve_terms(std::shared_ptr<candidacy> who,
-                                     std::shared_ptr<runtime::either_stop> told, term_body body) {
+awaitable<std::uint64_t> serve_terms(runtime::core& home, std::shared_ptr<candidacy> who,
+                                     std::shared_ptr<runtime::stops> told, term_body body) {
+    const runtime::core::activity going_on{home};
     for (;;) {
         auto electing = next_term(who);
         auto won = co_await std::move(electing);
@@ -179,9 +175,10 @@ std::uint64_t locks::lead(std::string_view key, const lease_options& options, st
 awaitable<std::uint64_t> locks::async_lead(std::string key, lease_options options,
                                            std::stop_token stop, term_body body) {
     std::stop_source gone;
-    const auto both = std::make_shared<runtime::either_stop>(std::move(stop), gone.get_token());
-    const auto who = stand(*core_, std::move(key), options, both->token(), body);
-    auto leading = serve_terms(who, both, std::move(body));
+    const auto told =
+        std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), core_->closing());
+    const auto who = stand(*core_, std::move(key), options, told->token(), body);
+    auto leading = serve_terms(*core_, who, told, std::move(body));
     co_return co_await net::await_on(core_->loop(), std::move(leading), gone,
                                      net::leave::when_done);
 }

@@ -5,8 +5,6 @@
 #include "runtime/engine.hpp"
 #include "runtime/link.hpp"
 
-#include <boost/asio/detached.hpp>
-
 namespace pawl {
 namespace {
 
@@ -27,13 +25,7 @@ lease& lease::operator=(lease&& other) noexcept {
 }
 
 void lease::let_go() noexcept {
-    if (!held_) return;
-    auto who = std::move(held_);
-    if (--who->handles > 0) return;
-    who->home->with([&](net::loop& where, const std::shared_ptr<engine>& what) {
-        boost::asio::co_spawn(where.get_executor(), engine::release(what, who),
-                              boost::asio::detached);
-    });
+    if (held_) engine::let_go(std::move(held_));
 }
 
 const std::string& lease::key() const { return held_->key; }
@@ -48,7 +40,7 @@ void lease::mark_not_started() { held_->not_started.store(true, std::memory_orde
 
 lease lease::share() const {
     base::ensure(held_ != nullptr);
-    ++held_->handles;
+    base::ensure(held_->add_handle());
     return lease{held_};
 }
 

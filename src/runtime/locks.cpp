@@ -17,8 +17,7 @@ using runtime::check_key;
 using runtime::claimed;
 using runtime::engine;
 
-attempt as_attempt(result<claimed> answer) {
-    auto& what = answer.value();
+attempt as_attempt(claimed what) {
     if (auto* held = std::get_if<std::shared_ptr<runtime::holding>>(&what))
         return lease{std::move(*held)};
     if (auto* other = std::get_if<busy>(&what)) return std::move(*other);
@@ -32,27 +31,27 @@ std::optional<lease> as_lease(attempt what) {
 }
 
 // An answer on its way to whoever asked. One that nobody takes, because he has gone meanwhile, was
-// for nobody: the key and the occurrence are given back.
+// for nobody.
 class undelivered {
 public:
-    undelivered(attempt what, bool fresh) : what_{std::move(what)}, fresh_{fresh} {}
+    undelivered(claimed what, bool fresh) : what_{std::move(what)}, fresh_{fresh} {}
     undelivered(undelivered&& other) noexcept
-        : what_{std::move(other.what_)}, fresh_{std::exchange(other.fresh_, false)} {}
+        : what_{std::exchange(other.what_, claimed{busy{}})}, fresh_{other.fresh_} {}
     undelivered& operator=(undelivered&&) = delete;
     ~undelivered() {
-        // Work goes on under a lease that is shared.
-        if (auto* won = std::get_if<lease>(&what_); fresh_ && won != nullptr)
-            won->mark_not_started();
+        auto* held = std::get_if<std::shared_ptr<runtime::holding>>(&what_);
+        if (held == nullptr) return;
+        if (fresh_)
+            engine::let_go_unused(std::move(*held));
+        else
+            engine::let_go(std::move(*held));
     }
 
-    attempt take() && {
-        fresh_ = false;
-        return std::move(what_);
-    }
+    attempt take() && { return as_attempt(std::exchange(what_, claimed{busy{}})); }
 
 private:
-    attempt what_;
-    bool fresh_;
+    claimed what_;
+    bool fresh_;  // else it is a handle on what somebody holds already
 };
 
 awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease_options options,
@@ -62,10 +61,10 @@ awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease
     auto claiming =
         engine::claim_key(std::move(where), std::move(key), options, how_long, told.token());
     auto answer = co_await std::move(claiming);
-    const auto* held =
-        answer.has_value() ? std::get_if<std::shared_ptr<runtime::holding>>(&*answer) : nullptr;
+    auto& what = answer.value();
+    const auto* held = std::get_if<std::shared_ptr<runtime::holding>>(&what);
     const bool fresh = held != nullptr && (*held)->claimed >= began;
-    co_return undelivered{as_attempt(std::move(answer)), fresh};
+    co_return undelivered{std::move(what), fresh};
 }
 
 // Throws what the store's failure is to the facade's callers.
@@ -91,8 +90,9 @@ locks locks::open(const store_factory& make, store_settings settings, open_optio
 attempt locks::claim_key(std::string_view key, const lease_options& options, patience how_long,
                          std::stop_token stop) {
     check_claim(*core_->running(), key, options, how_long);
-    return as_attempt(core_->loop().wait_for(
-        engine::claim_key(core_->running(), std::string{key}, options, how_long, std::move(stop))));
+    auto answer = core_->loop().wait_for(
+        engine::claim_key(core_->running(), std::string{key}, options, how_long, std::move(stop)));
+    return as_attempt(std::move(answer).value());
 }
 
 std::optional<lease> locks::try_acquire(std::string_view key, const lease_options& options) {

@@ -221,9 +221,13 @@ async<bool> run_recorder::write_next(self_ptr self) {
 async<bool> run_recorder::write_begin(self_ptr self) {
     auto& me = *self;
     auto start = *me.start_;
+    const bool sent_before = std::exchange(me.may_have_begun_, true);
     auto asking = me.journal_->begin(std::move(start));
     auto answer = co_await std::move(asking);
-    if (answer.has_error()) co_return answer.error();
+    if (answer.has_error()) {
+        if (answer.error().code == errc::unreachable) me.may_have_begun_ = sent_before;
+        co_return answer.error();
+    }
     me.start_.reset();
     me.beginning_ = *answer;
     me.mark_.id = answer->id;
@@ -318,6 +322,15 @@ awaitable<bool> run_recorder::finish(self_ptr self, run_end how, millis patience
     auto waiting = me.wait_until_idle(patience);
     co_await std::move(waiting);
     co_return me.finished_;
+}
+
+awaitable<bool> run_recorder::finish_unstarted(self_ptr self, run_end how, millis patience) {
+    auto& me = *self;
+    auto finishing = finish(self, std::move(how), patience);
+    if (co_await std::move(finishing)) co_return true;
+    if (me.closed_ || me.may_have_begun_) co_return false;
+    me.forget();
+    co_return true;
 }
 
 async<bool> run_recorder::checkpoint(self_ptr self, std::string text) {

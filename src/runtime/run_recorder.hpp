@@ -70,6 +70,10 @@ public:
     // True when it was written down within `patience`; it is tried further in any case.
     // REQUIRES: called once, unless forget() or take_back() is.
     static boost::asio::awaitable<bool> finish(self_ptr self, run_end how, millis patience);
+    // The same for a run whose work never began, ended as `skipped`. True also when no row of it is
+    // there or will ever be: then its occurrence may be given back.
+    static boost::asio::awaitable<bool> finish_unstarted(self_ptr self, run_end how,
+                                                         millis patience);
     // Answers as journal::checkpoint does, behind all that was to be written before.
     static async<bool> checkpoint(self_ptr self, std::string text);
     // Ends the patience with the journal: nothing more is written, and nobody waits any longer.
@@ -121,6 +125,7 @@ private:
     std::optional<beginning> beginning_;
     run_mark mark_;
     bool begun_ = false;
+    bool may_have_begun_ = false;  // what was sent of its beginning may take effect
     bool stale_ = false;
     bool closed_ = false;  // stale, refused or forgotten: nothing more is written
     bool pumping_ = false;

@@ -26,8 +26,9 @@ std::shared_ptr<sharer> join(runtime::core& what, std::string name, std::uint32_
 }
 
 // `told` is what it listens to.
-boost::asio::awaitable<bool> share_while(std::shared_ptr<sharer> who,
-                                         std::shared_ptr<runtime::either_stop> told) {
+boost::asio::awaitable<bool> share_while(runtime::core& home, std::shared_ptr<sharer> who,
+                                         std::shared_ptr<runtime::stops> told) {
+    const runtime::core::activity going_on{home};
     const auto kept = std::move(told);
     auto sharing = sharer::run(std::move(who));
     co_return co_await std::move(sharing);
@@ -45,9 +46,10 @@ boost::asio::awaitable<void> locks::async_share(std::string name, std::uint32_t 
                                                 std::stop_token stop, partition_body body,
                                                 share_options options) {
     std::stop_source gone;
-    const auto both = std::make_shared<runtime::either_stop>(std::move(stop), gone.get_token());
-    const auto who = join(*core_, std::move(name), count, both->token(), std::move(body), options);
-    auto sharing = share_while(who, both);
+    const auto told =
+        std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), core_->closing());
+    const auto who = join(*core_, std::move(name), count, told->token(), std::move(body), options);
+    auto sharing = share_while(*core_, who, told);
     co_await net::await_on(core_->loop(), std::move(sharing), gone, net::leave::when_done);
 }
 

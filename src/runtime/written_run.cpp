@@ -112,7 +112,10 @@ awaitable<bool> written_run::end(self_ptr self, run_end how) {
     me.ended_ = true;
     me.timer_.cancel();
     if (!me.recorder_) co_return true;
-    auto finishing = run_recorder::finish(me.recorder_, std::move(how), library_journal_patience);
+    auto finishing =
+        how.status == run_status::skipped
+            ? run_recorder::finish_unstarted(me.recorder_, std::move(how), library_journal_patience)
+            : run_recorder::finish(me.recorder_, std::move(how), library_journal_patience);
     const bool written = co_await std::move(finishing);
     // Now and then, so that not every run pays for it; and a run does not wait for it.
     if (written && me.start_.id.starts_with('0'))

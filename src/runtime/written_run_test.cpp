@@ -12,6 +12,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace pawl {
@@ -234,6 +235,33 @@ TEST(WrittenRun, ACheckpointHasABound) {
                           EXPECT_TRUE(now.checkpoint(std::string(checkpoint_bytes_max, 'x')));
                       }};
     EXPECT_EQ(a.run(nightly), run_outcome::ran);
+}
+
+// Goal: no row is ended behind the back of whoever runs the occurrence next. Method: the lease ends
+// while the journal is waited for, which then goes away before it is told.
+TEST(WrittenRun, WhatCannotBeToldAsSkippedIsNotGivenBack) {
+    journal_world one;
+    auto a = one.open(), b = one.open();
+    one.journal_faults->begin_delay = 800ms;
+    one.faults->renewals_to_fail = 1'000;
+    const lease_options brief{.ttl = 600ms, .firing = due, .grace = 0ms};
+    bool ran = false;
+    const job nightly{.name = "j", .lease = brief, .body = [&](const run&) { ran = true; }};
+    std::thread away{[&] {
+        const auto begun = [&] {
+            return !one.ask([&] { return one.records->list_runs(run_filter{}, {}, 10); })
+                        .records.empty();
+        };
+        while (!begun()) std::this_thread::yield();
+        one.journal_faults->fail_all = errc::unreachable;
+    }};
+    EXPECT_EQ(a.run(nightly), run_outcome::lost);
+    away.join();
+    EXPECT_FALSE(ran);
+    one.faults->renewals_to_fail = 0;
+    EXPECT_TRUE(a.drain(10s));
+    EXPECT_TRUE(
+        std::holds_alternative<already_done>(b.claim_key("j", brief, patience{.wait = 5s})));
 }
 
 TEST(WrittenRun, TheCoroutineWritesTheSame) {

@@ -162,8 +162,7 @@ private:
     static boost::asio::awaitable<void> register_node(self_ptr self);
     static boost::asio::awaitable<void> publish_jobs(self_ptr self);
     static boost::asio::awaitable<void> judge_stale_runs(self_ptr self);
-    static async<bool> judge_stale(self_ptr self, const run_record& one,
-                                   std::unordered_map<std::string, instant>& unheld);
+    static async<bool> judge_stale(self_ptr self, const run_record& one);
     static boost::asio::awaitable<void> find_lost_beginnings(self_ptr self);
     static boost::asio::awaitable<void> drain(self_ptr self, millis grace);
 

@@ -507,31 +507,34 @@ awaitable<void> dispatcher::reconcile(self_ptr self) {
 
 awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
     auto& me = *self;
-    std::unordered_map<std::string, instant> still_unheld;
-    std::size_t seen = 0, left = 0;
-    // Those that are left stand in front of what has not been looked at.
-    for (bool more = true; more && seen < stale_seen_max;) {
+    std::unordered_set<std::string> seen;
+    std::size_t left = 0;
+    // Those that are left stand in front of what has not been looked at. A page may be short.
+    while (seen.size() < stale_seen_max) {
         auto asking = me.journal_->stale_runs(stale_at_once_max, left);
         const auto stale = co_await std::move(asking);
         if (stale.has_error()) co_return;
-        seen += stale->size();
-        more = stale->size() == stale_at_once_max;
+        const auto before = seen.size();
+        for (const auto& one : *stale) seen.insert(one.id);
+        if (me.watcher_) me.watcher_->on_stale_runs(seen.size());
+        if (seen.size() == before) break;
         for (const auto& one : *stale) {
-            if (auto known = me.unheld_since_.extract(one.id))
-                still_unheld.insert(std::move(known));
-            auto judging = judge_stale(self, one, still_unheld);
+            auto judging = judge_stale(self, one);
             const auto judged = co_await std::move(judging);
             if (judged.has_error()) co_return;
             if (!*judged) ++left;
         }
     }
-    me.unheld_since_ = std::move(still_unheld);
-    if (me.watcher_) me.watcher_->on_stale_runs(seen);
+    // One that stood where another was judged meanwhile may have been missed, this time.
+    const auto forgotten = lease_clock::now() - 2 * me.recording_patience_;
+    std::erase_if(me.unheld_since_, [&](const auto& one) {
+        return !seen.contains(one.first) &&
+               (seen.size() < stale_at_once_max || one.second < forgotten);
+    });
 }
 
 // True when it is over now.
-async<bool> dispatcher::judge_stale(self_ptr self, const run_record& one,
-                                    std::unordered_map<std::string, instant>& unheld) {
+async<bool> dispatcher::judge_stale(self_ptr self, const run_record& one) {
     auto& me = *self;
     auto looking = me.engine_->store().inspect(one.key);
     const auto seen = co_await std::move(looking);
@@ -539,7 +542,7 @@ async<bool> dispatcher::judge_stale(self_ptr self, const run_record& one,
     const auto verdict = runtime::judge_silence(one, *seen);
     if (verdict.what == runtime::silence::alive) co_return false;
     if (verdict.what == runtime::silence::in_doubt) {
-        const auto since = unheld.try_emplace(one.id, lease_clock::now());
+        const auto since = me.unheld_since_.try_emplace(one.id, lease_clock::now());
         if (lease_clock::now() - since.first->second < me.recording_patience_) co_return false;
     }
     const auto& how = verdict.how;

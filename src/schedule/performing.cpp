@@ -222,8 +222,11 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
     if (me.watcher_ && how.status != run_status::skipped)
         me.watcher_->on_run_ended(run->plan->name, how.status, took);
     const auto status = how.status;
+    const auto patience = me.patience_with_journal();
     auto finishing =
-        runtime::run_recorder::finish(run->record, std::move(how), me.patience_with_journal());
+        status == run_status::skipped
+            ? runtime::run_recorder::finish_unstarted(run->record, std::move(how), patience)
+            : runtime::run_recorder::finish(run->record, std::move(how), patience);
     const bool written = co_await std::move(finishing);
     me.active_.erase(begun.id);
     if (status == run_status::skipped) {
