@@ -14,6 +14,7 @@
 #include "pawl/commands.hpp"
 #include "pawl/login_file.hpp"
 #include "pawl/output.hpp"
+#include "pawl/push_warning.hpp"
 #include "pawl/version.hpp"
 
 #include <sys/resource.h>
@@ -146,7 +147,7 @@ using measure = std::function<runtime::store_maker(runtime::store_maker)>;
 
 open_options watched_by(const std::shared_ptr<metrics::instruments>& instruments) {
     open_options how;
-    how.watcher = instruments->of_locks();
+    how.watcher = warning_of_pushes(instruments->of_locks());
     return how;
 }
 

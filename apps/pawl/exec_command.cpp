@@ -12,6 +12,7 @@
 #include "pawl/commands.hpp"
 #include "pawl/exec_record.hpp"
 #include "pawl/output.hpp"
+#include "pawl/push_warning.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/engine.hpp"
 #include "time/rfc3339.hpp"
@@ -183,7 +184,8 @@ public:
           guards_{guards},
           store_url_{choose_store(options).url},
           journal_url_{choose_journal(options).url},
-          core_{open_core(options, {.owner = {}, .watcher = std::make_shared<worried_log>()})
+          core_{open_core(options, {.owner = {},
+                                    .watcher = warning_of_pushes(std::make_shared<worried_log>())})
                     .release()},
           store_{std::unique_ptr<runtime::core>{core_}},
           record_{*core_, what.no_journal ? recording::off : recording::on},

@@ -90,6 +90,11 @@ public:
         other->lock_delay = lock_delay;
         around_ = std::move(other);
     }
+    void inspect_by(lease_reader inspect) {
+        auto other = std::make_shared<command_surroundings>(*loop_, launcher_, addresses{});
+        other->inspect = std::move(inspect);
+        around_ = std::move(other);
+    }
     void check_fences_by(decltype(run_verbs::check_fence) check) {
         auto other = std::make_shared<command_surroundings>(*loop_, launcher_, addresses{});
         other->check_fence = std::move(check);

@@ -261,6 +261,24 @@ TEST(CommandBody, StopIsHeardAndTheReasonSaysWhoAsked) {
     }
 }
 
+// Goal: a command whose key somebody else holds is gone at once. Method: it does not heed SIGTERM,
+// and has a grace that is longer than the test may take.
+TEST(CommandBody, AKeyThatSomebodyElseHoldsLeavesItNoGrace) {
+    body_trial house;
+    house.inspect_by([](std::string key) -> async<std::optional<record>> {
+        record other;
+        other.key = std::move(key);
+        other.holder = fence_token{99};
+        other.remaining = 1min;
+        co_return std::optional{other};
+    });
+    auto job = shell("trap '' TERM; " + waits_for_ever);
+    job.grace = 10min;
+    const auto ended = house.run(job, order_of(), stopping_when_ready(stop_cause::lost));
+    EXPECT_FALSE(ended.how.succeeded);
+    EXPECT_EQ(ended.how.exit_status, 137);
+}
+
 // Stopped before it runs, a body starts nothing.
 TEST(CommandBody, StoppedBeforeItRunsItStartsNothing) {
     const scratch_folder folder;
@@ -269,6 +287,7 @@ TEST(CommandBody, StoppedBeforeItRunsItStartsNothing) {
     what.before = [](schedule::body& body) { body.stop(stop_cause::shutdown); };
     const auto ended = house.run(shell("touch " + folder.file("ran")), order_of(), what);
     EXPECT_EQ(ended.how.reason, "stopped before it began (the agent was shutting down)");
+    EXPECT_FALSE(ended.how.started);
     EXPECT_FALSE(ended.how.exit_status);
     EXPECT_FALSE(std::filesystem::exists(folder.file("ran")));
 }

@@ -21,7 +21,7 @@ constexpr millis forced_release_grace_max{10'000};
 
 using lease_reader = std::function<async<std::optional<record>>(std::string key)>;
 
-// Asks the store. No longer than `grace`, and just that when the store does not answer.
+// Asks the store. No longer than `grace`, and nothing when the store does not answer.
 boost::asio::awaitable<millis> grace_after_loss(lease_reader read, std::string key,
                                                 fence_token mine, millis grace);
 

@@ -160,6 +160,17 @@ class ExecOnRedis(Exec):
         seen = self.pawl("exec", "k", "--", "sh", "-c", 'cd / && "$0" fence check r "$PAWL_FENCE_TOKEN"', os.environ["PAWL_BINARY"])
         self.assertEqual(seen.status, 0)
 
+    def test_a_missing_right_to_be_told_of_changes_is_one_warning(self):
+        server = Redis()
+        self.addCleanup(server.stop)
+        server.ask("ACL", "SETUSER", "mute", "on", ">s3cret", "allkeys", "resetchannels", "+@all")
+        holder = self.start_on(server, "exec", "k", "--ttl", "20s", "--", "sh", "-c", "echo held; exec sleep 4")
+        holder.stdout.readline()
+        waiter = pawl("--store", f"redis://mute:s3cret@127.0.0.1:{server.port}", "exec", "k", "--wait", "30s", "--", "true")
+        self.assertEqual(waiter.status, 0, waiter.err)
+        self.assertEqual(waiter.err.count("the store tells no change of a key"), 1, waiter.err)
+        self.assertIn("once a second", waiter.err)
+
     def test_a_server_that_dies_stops_the_command_before_the_lease_can_pass_on(self):
         server = Redis()
         self.addCleanup(server.stop)
