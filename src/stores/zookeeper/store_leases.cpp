@@ -25,6 +25,11 @@ lease_record record_of(const rules::lease_state& state, const lease_record& befo
     return after;
 }
 
+// Not of the ensemble, or the way there.
+bool is_of_a_record(const failure& why) {
+    return why.code == errc::rejected || why.code == errc::unsupported;
+}
+
 }  // namespace
 
 // ---- Renewal
@@ -71,8 +76,10 @@ async<std::vector<renewal>> tree_store::renew(std::span<const held> leases) {
     }
     for (const auto i : others) {
         const auto found = co_await renew_found(leases[i], until);
-        if (found.has_error()) co_return found.error();
-        answers[i] = *found;
+        // One that cannot be read says nothing of the others.
+        const bool of_its_own = found.has_error() && is_of_a_record(found.error());
+        if (found.has_error() && !of_its_own) co_return found.error();
+        answers[i] = of_its_own ? renewal::unknown : *found;
     }
     co_return answers;
 }

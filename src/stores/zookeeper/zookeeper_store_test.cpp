@@ -90,6 +90,20 @@ TEST_F(ZookeeperStore, TokensRiseAboveThoseOfTheLayoutBefore) {
     EXPECT_GT(number(mine.granted(fresh_claim("held"))), static_cast<std::uint64_t>(token + 1));
 }
 
+// Goal: one record that cannot be read costs no other lease its renewal. Method: another program
+// overwrites it, and a process renews that has neither in its book.
+TEST_F(ZookeeperStore, OneUnreadableRecordIsUnknownForItsLeaseAlone) {
+    auto mine = open(settings_), other = open(settings_);
+    bare_tree tree{server_->port()};
+    const auto spoiled = mine.granted(fresh_claim("spoiled", 60s));
+    const auto whole = mine.granted(fresh_claim("whole", 60s));
+    tree.set(paths().record_of("spoiled"), "not ours");
+    const auto answers =
+        other.renew({lease_of("spoiled", spoiled, 60s), lease_of("whole", whole, 60s)});
+    ASSERT_TRUE(answers.has_value()) << answers.error().detail;
+    EXPECT_EQ(*answers, (std::vector{renewal::unknown, renewal::renewed}));
+}
+
 TEST_F(ZookeeperStore, WhatAnotherProgramWroteIsRejected) {
     auto mine = open(settings_);
     bare_tree tree{server_->port()};
