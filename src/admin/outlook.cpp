@@ -150,8 +150,8 @@ std::string held_by(const job_facts& job, const partition_facts& part) {
     if (part.active && part.active->token == lock.holder)
         return (part.active->firing ? "its previous run " : "a manual run ") + of_run(*part.active);
     auto owner = "lock " + shown(lock.key) + " is held by " + shown(lock.owner) + " since " +
-                       when(lock.acquired_at) + " (token " + std::to_string(number(lock.holder)) +
-                       "), expires in " + length(lock.remaining) + " unless renewed";
+                 when(lock.acquired_at) + " (token " + std::to_string(number(lock.holder)) +
+                 "), expires in " + length(lock.remaining) + " unless renewed";
     const bool known = part.last_run && part.last_run->token == lock.holder;
     if (known)
         return owner + "; its run " + shown(part.last_run->id) + " is " +

@@ -402,18 +402,18 @@ awaitable<std::string> dispatcher::name_holder(self_ptr self, std::shared_ptr<tr
     if (other.owner == me.me_.owner) co_return std::string{};
     auto listing = me.journal_->list_nodes();
     const auto nodes = co_await std::move(listing);
-    if (nodes.has_error()) co_return std::string{};
     std::string since;
     if (lock && lock->holder == other.holder)
         since = " since " + second_text(wall_of(occurrence{lock->acquired_at}));
+    const auto held = shown_key + " was held by " + base::printable(other.owner) + since +
+                      " (token " + std::to_string(number(other.holder)) + "), " + left +
+                      " unless renewed";
+    if (nodes.has_error()) co_return held;
     const auto agent = std::find_if(nodes->begin(), nodes->end(),
                                     [&](const node_entry& one) { return one.id == other.owner; });
-    if (agent != nodes->end())
-        co_return std::string{text_of(skip_reason::overlap)} + " on " +
-            base::printable(agent->name) + since;
-    co_return shown_key + " was held by " + base::printable(other.owner) + since + " (token " +
-        std::to_string(number(other.holder)) + "), " + left +
-        " unless renewed; it is no run of this job";
+    if (agent == nodes->end()) co_return held + "; it is no run of this job";
+    co_return std::string{text_of(skip_reason::overlap)} + " on " + base::printable(agent->name) +
+        since;
 }
 
 // The id under which an occurrence is claimed: that of a claim of the same one whose outcome is
