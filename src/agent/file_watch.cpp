@@ -135,7 +135,7 @@ struct file_watch::state : std::enable_shared_from_this<state> {
     // Takes what has come; true when one of it is about our file.
     bool take_signs() {
         bool concerned = false;
-        alignas(inotify_event) std::array<char, 16 * 1024> events{};
+        alignas(inotify_event) std::array<char, std::size_t{16} * 1024> events{};
         while (inotify.is_open()) {
             const auto size = ::read(inotify.native_handle(), events.data(), events.size());
             if (size <= 0) break;

@@ -76,8 +76,9 @@ async<std::vector<renewal>> tree_store::renew(std::span<const held> leases) {
     }
     for (const auto i : others) {
         const auto found = co_await renew_found(leases[i], until);
-        // One that cannot be read says nothing of the others.
-        const bool of_its_own = found.has_error() && is_of_a_record(found.error());
+        // One that cannot be read says nothing of the others, where there are any.
+        const bool of_its_own =
+            leases.size() > 1 && found.has_error() && is_of_a_record(found.error());
         if (found.has_error() && !of_its_own) co_return found.error();
         answers[i] = of_its_own ? renewal::unknown : *found;
     }
