@@ -242,7 +242,7 @@ TEST(WrittenRun, ACheckpointHasABound) {
 TEST(WrittenRun, WhatCannotBeToldAsSkippedIsNotGivenBack) {
     journal_world one;
     auto a = one.open(), b = one.open();
-    one.journal_faults->begin_delay = 800ms;
+    one.journal_faults->begin_delay = 2s;
     one.faults->renewals_to_fail = 1'000;
     const lease_options brief{.ttl = 600ms, .firing = due, .grace = 0ms};
     bool ran = false;

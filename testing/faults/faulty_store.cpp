@@ -28,8 +28,8 @@ public:
         if (auto bad = planned()) co_return *bad;
         wanted.ttl = std::min(wanted.ttl, faults_->ttl_granted.load());
         auto answer = co_await inner_->acquire(std::move(wanted));
-        if (const auto delay = faults_->acquire_delay.load(); delay.count() > 0) {
-            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, delay};
+        while (faults_->answers_held) {
+            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, millis{1}};
             co_await timer.async_wait(boost::asio::use_awaitable);
         }
         if (take_one(faults_->answers_to_lose))

@@ -15,7 +15,8 @@ struct plan {
     std::atomic<int> renewals_to_fail{0};  // the next so many renewals have no answer and no effect
     std::atomic<int> answers_to_lose{
         0};  // the next so many claims take effect, but say outcome_unknown
-    std::atomic<millis> acquire_delay{};  // a claim takes effect at once, and is answered so late
+    std::atomic<bool> answers_held{false};     // claims take effect at once, and are answered when
+                                               // this is no longer so
     std::atomic<int> withdrawals_to_fail{0};   // the next so many have no answer and no effect
     std::atomic<bool> pushes_denied{false};    // the store grants no right to listen
     std::atomic<millis> ttl_granted{ttl_max};  // no claim is granted more
