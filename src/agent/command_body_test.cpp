@@ -23,7 +23,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using crash::scratch_folder;
-using crash::text_of;
 using schedule::stop_cause;
 using testing::HasSubstr;
 using testing::StartsWith;
