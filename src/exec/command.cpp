@@ -100,7 +100,8 @@ std::vector<std::string> environment_with(
                                           [&](const auto& added) { return added.first == name; });
         if (!replaced) all.emplace_back(own);
     }
-    for (const auto& [name, value] : variables) all.push_back(name + '=' + value);
+    for (const auto& [name, value] : variables)
+        all.push_back(std::string{name}.append("=").append(value));
     return all;
 }
 

@@ -109,7 +109,11 @@ finding judge_zones(const std::vector<std::pair<std::string, std::string>>& agen
         return {severity::ok, "tzdata", "all live agents go by " + names.begin()->first};
     std::string text = "agents go by different time zones: ";
     for (const auto& [version, all] : names)
-        text += (version == names.begin()->first ? "" : "; ") + version + " (" + all + ")";
+        text.append(version == names.begin()->first ? "" : "; ")
+            .append(version)
+            .append(" (")
+            .append(all)
+            .append(")");
     return {severity::warn, "tzdata",
             text +
                 ": where a zone's rules have changed they disagree about when a job is due; "

@@ -78,7 +78,7 @@ public:
     // One second long the same.
     std::string_view date();
     // What one call of receive() fills and its caller has done with before anybody else runs.
-    std::array<char, 16 * 1024>& scratch() noexcept { return scratch_; }
+    std::array<char, std::size_t{16} * 1024>& scratch() noexcept { return scratch_; }
 
     alarms deadlines;
     server_counts counts;
@@ -104,7 +104,7 @@ private:
     std::size_t bytes_held_ = 0;
     std::int64_t date_second_ = -1;
     std::string date_;
-    std::array<char, 16 * 1024> scratch_{};
+    std::array<char, std::size_t{16} * 1024> scratch_{};
     bool stopping_ = false;
 };
 

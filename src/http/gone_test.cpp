@@ -9,7 +9,6 @@ namespace pawl::http {
 namespace {
 
 using boost::asio::awaitable;
-using ::testing::StartsWith;
 
 constexpr auto a_while = std::chrono::seconds{seconds_at_most};
 

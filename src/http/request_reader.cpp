@@ -80,7 +80,7 @@ request_fault explain(const error_code& found, std::string_view head) {
     return {400, "the request is malformed: " + found.message()};
 }
 
-std::size_t memory_of(const std::string& text) { return sizeof text + text.capacity(); }
+std::size_t memory_of(const std::string& text) { return sizeof(std::string) + text.capacity(); }
 
 // What the head of a request takes: a few bytes on the wire are a field of two strings.
 std::size_t memory_of_head(const request& made) {

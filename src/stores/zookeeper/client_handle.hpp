@@ -19,7 +19,7 @@
 #include <string>
 #include <unordered_map>
 
-struct _zhandle;
+struct _zhandle;  // NOLINT(bugprone-reserved-identifier): the client library's own name
 
 namespace pawl::zookeeper {
 

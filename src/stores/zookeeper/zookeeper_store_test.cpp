@@ -14,13 +14,11 @@
 namespace pawl::zookeeper {
 namespace {
 
-using conformance::client;
 using conformance::fresh_claim;
 using conformance::lease_of;
 using conformance::wait_end;
 using testing_faults::direction;
 using testing_faults::tcp_proxy;
-using testing_servers::zookeeper_options;
 using testing_servers::zookeeper_server;
 
 // One server for all tests that do not hurt it; each works in a namespace of its own.
