@@ -174,7 +174,7 @@ boost::asio::awaitable<bool> pool::stand_up(std::shared_ptr<link> line) {
             co_return true;
         }
         line->close();
-        if (!retire_attempt(std::move(facts.error()))) break;
+        if (!retire_attempt(facts.error())) break;
     }
     --dialling_;
     co_return false;
