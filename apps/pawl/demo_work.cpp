@@ -1,5 +1,6 @@
 #include "pawl/demo_work.hpp"
 
+#include "base/number.hpp"
 #include "exec/descriptor.hpp"
 #include "time/pause.hpp"
 #include "time/rfc3339.hpp"
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -37,8 +37,8 @@ std::string variable(const char* name) {
 surroundings look_around() {
     surroundings here;
     here.node = variable("PAWL_NODE");
-    const auto token = variable("PAWL_FENCE_TOKEN");
-    std::from_chars(token.data(), token.data() + token.size(), here.token);
+    const auto token = base::leading_number<std::uint64_t>(variable("PAWL_FENCE_TOKEN"));
+    here.token = token.value_or(0);
     const auto firing = time::parse_rfc3339(variable("PAWL_OCCURRENCE"));
     if (firing.has_value())
         here.firing = std::chrono::floor<std::chrono::seconds>(*firing).time_since_epoch().count();
@@ -61,7 +61,8 @@ public:
         std::array<char, 20> head{};
         std::uint64_t newest = 0;
         if (pread(file_.get(), head.data(), head.size(), 0) == static_cast<ssize_t>(head.size()))
-            std::from_chars(head.data(), head.data() + head.size() - 1, newest);
+            newest =
+                base::leading_number<std::uint64_t>({head.data(), head.size() - 1}).value_or(0);
         const bool accepted = here.token >= newest;
         if (accepted) append(here);
         flock(file_.get(), LOCK_UN);

@@ -5,13 +5,13 @@
 #include "pawl/version.hpp"
 
 #include "base/duration.hpp"
+#include "base/number.hpp"
 #include "base/terminal_text.hpp"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -85,13 +85,11 @@ std::string one_line_fault(const std::string& text) {
 }
 
 std::uint64_t token_option(const std::string& text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value == 0 ||
-        value >= (1ULL << 53))
+    const auto value = base::parse_number_within<std::uint64_t>(text, 1, (1ULL << 53) - 1);
+    if (!value)
         throw CLI::ValidationError{
             "TOKEN", "'" + text + "' is no fencing token: a whole number from 1 to 2^53 - 1"};
-    return value;
+    return *value;
 }
 
 namespace {

@@ -1,4 +1,5 @@
 // The desk that asks an agent's API.
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "client/events.hpp"
 #include "client/exchange.hpp"
@@ -8,7 +9,6 @@
 #include "time/pause.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <utility>
 
@@ -45,13 +45,11 @@ json::value parsed(const client::address& where, std::string_view body) {
 }
 
 std::uint64_t number_in(const client::answer& from, std::string_view field) {
-    const auto text = from.find(field);
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || text.empty())
+    const auto value = base::parse_number<std::uint64_t>(from.find(field));
+    if (!value)
         throw store_error{
             {errc::protocol, "the answer has no " + std::string{field} + ", or none that counts"}};
-    return value;
+    return *value;
 }
 
 // `conflict` is what 409 means to the one who asked.
@@ -420,8 +418,7 @@ bool remote_desk::take_event(const client::event& one, const output_taker& into,
     }
     if (one.name == "output") {
         into.bytes(read.text("text"));
-        const auto& id = one.id;
-        std::from_chars(id.data(), id.data() + id.size(), offset);
+        offset = base::leading_number<std::uint64_t>(one.id).value_or(offset);
     }
     if (read.fault()) throw store_error{*read.fault()};
     return true;

@@ -1,6 +1,7 @@
 #include "admin/bodies.hpp"
 
 #include "admin/problem.hpp"
+#include "admin/queries.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "time/rfc3339.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 
 namespace pawl::admin {
@@ -220,15 +220,10 @@ std::variant<page_wish, http::response> page_of(const call& asked) {
     page_wish wish;
     if (const auto after = asked.query.find("after"); after != asked.query.end())
         wish.after = after->second;
-    const auto limit = asked.query.find("limit");
-    if (limit == asked.query.end()) return wish;
-    const auto& text = limit->second;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wish.limit);
-    if (error == std::errc{} && end == text.data() + text.size() && wish.limit >= 1 &&
-        wish.limit <= page_limit_max)
-        return wish;
-    return problem(400, "limit is " + quoted(text) + "; write a number from 1 to " +
-                            std::to_string(page_limit_max));
+    const auto limit = integer_of(asked, "limit", 1, page_limit_max, page_limit_default);
+    if (const auto* refused = std::get_if<http::response>(&limit)) return *refused;
+    wish.limit = static_cast<std::size_t>(std::get<std::int64_t>(limit));
+    return wish;
 }
 
 }  // namespace pawl::admin

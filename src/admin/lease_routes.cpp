@@ -7,6 +7,7 @@
 #include "admin/lock_routes.hpp"
 #include "admin/problem.hpp"
 #include "base/duration.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "http/router.hpp"
@@ -18,7 +19,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <utility>
 
@@ -376,15 +376,12 @@ std::variant<farewell, http::response> farewell_of(const call& asked) {
     farewell how;
     for (const auto& [name, value] : asked.query) {
         if (name == "at_least_ms") {
-            std::int64_t least = 0;
-            const auto [end, error] =
-                std::from_chars(value.data(), value.data() + value.size(), least);
-            if (error != std::errc{} || end != value.data() + value.size() || least < 0 ||
-                least > ttl_max.count())
+            const auto least = base::parse_number_within<std::int64_t>(value, 0, ttl_max.count());
+            if (!least)
                 return problem(400, "at_least_ms is '" + base::printable(value) +
                                         "'; write a whole number from 0 to " +
                                         std::to_string(ttl_max.count()));
-            how.at_least = millis{least};
+            how.at_least = millis{*least};
         } else if (name == "done") {
             const auto when = time::parse_rfc3339(value);
             if (when.has_error())

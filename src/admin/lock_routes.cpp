@@ -6,6 +6,7 @@
 #include "admin/problem.hpp"
 #include "admin/queries.hpp"
 #include "base/duration.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "base/well_formed.hpp"
 #include "documents/documents.hpp"
@@ -13,7 +14,6 @@
 #include "time/clocks.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -334,10 +334,9 @@ std::optional<job_key> job_of(std::string_view key) {
     job_key found{std::string{key.substr(0, slash)}, 0};
     if (found.job.empty()) return std::nullopt;
     if (slash == std::string_view::npos) return found;
-    const auto rest = key.substr(slash + 1);
-    const auto [end, error] =
-        std::from_chars(rest.data(), rest.data() + rest.size(), found.partition);
-    if (error != std::errc{} || end != rest.data() + rest.size()) return std::nullopt;
+    const auto partition = base::parse_number<decltype(found.partition)>(key.substr(slash + 1));
+    if (!partition) return std::nullopt;
+    found.partition = *partition;
     return found;
 }
 

@@ -1,6 +1,6 @@
 #include "admin/login_link.hpp"
 
-#include <charconv>
+#include "base/number.hpp"
 
 namespace pawl::admin {
 namespace {
@@ -41,13 +41,10 @@ bool login_links::use(const login_key& key, std::string_view once, instant now) 
     const auto second = once.find('.', first == std::string_view::npos ? first : first + 1);
     if (second == std::string_view::npos) return false;
     const auto nonce = once.substr(0, first);
-    const auto number = once.substr(first + 1, second - first - 1);
-    std::int64_t end = 0;
-    const auto [last, error] = std::from_chars(number.data(), number.data() + number.size(), end);
-    if (error != std::errc{} || last != number.data() + number.size()) return false;
-    if (!is_same_secret(once.substr(second + 1), proof_of(key, nonce, end))) return false;
+    const auto end = base::parse_number<std::int64_t>(once.substr(first + 1, second - first - 1));
+    if (!end || !is_same_secret(once.substr(second + 1), proof_of(key, nonce, *end))) return false;
     std::erase_if(used_, [&](const auto& one) { return one.second <= now; });
-    const instant ends{millis{end}};
+    const instant ends{millis{*end}};
     return ends > now && used_.emplace(nonce, ends).second;
 }
 

@@ -1,10 +1,10 @@
 #include "admin/queries.hpp"
 
 #include "admin/problem.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <vector>
 
@@ -31,10 +31,7 @@ std::variant<std::int64_t, http::response> integer_of(const call& asked, std::st
     const auto found = asked.query.find(name);
     if (found == asked.query.end()) return otherwise;
     const auto& text = found->second;
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc{} && end == text.data() + text.size() && value >= least && value <= most)
-        return value;
+    if (const auto value = base::parse_number_within(text, least, most)) return *value;
     return problem(400, std::string{name} + " is '" + base::printable(text) +
                             "'; write a number from " + std::to_string(least) + " to " +
                             std::to_string(most));

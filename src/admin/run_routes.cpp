@@ -5,12 +5,12 @@
 #include "admin/problem.hpp"
 #include "admin/queries.hpp"
 #include "admin/run_output.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace pawl::admin {
@@ -125,11 +125,8 @@ bool wants_events(const http::request& request) {
 // Where a follower who was cut off goes on; what is no number of ours is not his place.
 std::uint64_t follow_from(const http::request& request, std::int64_t offset) {
     const auto last = request.find("last-event-id");
-    std::uint64_t place = 0;
-    const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), place);
-    const bool whole = !last.empty() && error == std::errc{} && end == last.data() + last.size() &&
-                       place <= static_cast<std::uint64_t>(offset_max);
-    return whole ? place : static_cast<std::uint64_t>(offset);
+    const auto place = base::parse_number_within<std::uint64_t>(last, 0, offset_max);
+    return place.value_or(static_cast<std::uint64_t>(offset));
 }
 
 // A run that has not begun may be followed as well: what it writes comes when it does.

@@ -1,5 +1,6 @@
 #include "agent/systemd_notice.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "net/boot_timer.hpp"
 
@@ -11,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 
@@ -31,12 +31,7 @@ std::string variable(const char* name) {
 
 template <class Number>
 std::optional<Number> number_in(const char* name) {
-    const std::string text = variable(name);
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size())
-        return std::nullopt;
-    return value;
+    return base::parse_number<Number>(variable(name));
 }
 
 // A variable that says which process it is meant for may have come from our parent's.

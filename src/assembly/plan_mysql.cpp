@@ -1,13 +1,12 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
+#include "base/number.hpp"
 #include "stores/mysql/mysql_store.hpp"
 #ifdef PAWL_JOURNAL_MYSQL
 #include "journals/mysql/mysql_journal.hpp"
 #endif
 
 #include <boost/asio/ip/address.hpp>
-
-#include <charconv>
 
 namespace pawl::assembly {
 namespace {
@@ -24,13 +23,11 @@ bool is_this_machine(const std::string& host) {
 std::size_t take_connections(parameters& query, std::size_t usual) {
     const auto text = query.text("connections");
     if (!text) return usual;
-    std::size_t count = 0;
-    const auto* end = text->data() + text->size();
-    const auto read = std::from_chars(text->data(), end, count);
-    if (read.ec != std::errc{} || read.ptr != end || count == 0 || count > connections_most)
+    const auto count = base::parse_number_within<std::size_t>(*text, 1, connections_most);
+    if (!count)
         throw option_error{"mysql: connections= must be a number from 1 to " +
                            std::to_string(connections_most)};
-    return count;
+    return *count;
 }
 
 void take_place(const base::store_url& url, parameters& query, mysql::mysql_settings& settings) {

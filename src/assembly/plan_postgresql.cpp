@@ -1,5 +1,6 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
+#include "base/number.hpp"
 #include "stores/postgresql/postgresql_store.hpp"
 #ifdef PAWL_JOURNAL_POSTGRESQL
 #include "journals/postgresql/postgresql_journal.hpp"
@@ -116,13 +117,10 @@ std::string take_schema(parameters& query) {
 std::size_t take_connections(parameters& query) {
     const auto text = query.text("connections");
     if (!text) return postgresql::postgresql_settings{}.connections;
-    const bool digits =
-        !text->empty() && text->size() <= 2 &&
-        std::all_of(text->begin(), text->end(), [](char c) { return c >= '0' && c <= '9'; });
-    const auto count = digits ? std::stoul(*text) : 0;
-    if (count < 1 || count > connections_most)
+    const auto count = base::parse_number_within<std::size_t>(*text, 1, connections_most);
+    if (!count || text->size() > 2)
         throw option_error{"postgresql: connections= must be a number from 1 to 64"};
-    return count;
+    return *count;
 }
 
 // Where to LISTEN when not through the store's own address: what it does not say is said by that.

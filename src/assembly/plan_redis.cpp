@@ -1,12 +1,11 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "journals/redis/redis_journal.hpp"
 #include "stores/redis/redis_store.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 
@@ -15,9 +14,8 @@ namespace {
 
 unsigned database_number(const std::string& path) {
     if (path.empty()) return 0;
-    if (path.size() <= 4 &&
-        std::all_of(path.begin(), path.end(), [](char c) { return c >= '0' && c <= '9'; }))
-        return static_cast<unsigned>(std::stoul(path));
+    const auto database = base::parse_number<unsigned>(path);
+    if (database && path.size() <= 4) return *database;
     throw option_error{"redis: the database after the '/' must be a number from 0 to 9999"};
 }
 
@@ -93,12 +91,11 @@ void take_host(const base::store_url& url, redis::redis_settings& settings) {
 
 std::uint32_t take_wait(parameters& query) {
     const auto text = query.text("wait").value_or("0");
-    std::uint32_t replicas = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), replicas);
-    if (error != std::errc{} || end != text.data() + text.size() || replicas > replicas_max)
+    const auto replicas = base::parse_number_within<std::uint32_t>(text, 0, replicas_max);
+    if (!replicas)
         throw option_error{"the store URL's parameter wait=" + base::printable(text) +
                            ": expected a number of replicas, 0 to 100"};
-    return replicas;
+    return *replicas;
 }
 
 }  // namespace

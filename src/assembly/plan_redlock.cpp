@@ -1,17 +1,15 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
+#include "base/number.hpp"
 #include "stores/redlock/redlock_store.hpp"
-
-#include <algorithm>
 
 namespace pawl::assembly {
 namespace {
 
 unsigned database_number(const std::string& path) {
     if (path.empty()) return 0;
-    if (path.size() <= 4 &&
-        std::all_of(path.begin(), path.end(), [](char c) { return c >= '0' && c <= '9'; }))
-        return static_cast<unsigned>(std::stoul(path));
+    const auto database = base::parse_number<unsigned>(path);
+    if (database && path.size() <= 4) return *database;
     throw option_error{"redlock: the database after the '/' must be a number from 0 to 9999"};
 }
 

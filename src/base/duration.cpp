@@ -1,7 +1,8 @@
 #include "base/duration.hpp"
 
+#include "base/number.hpp"
+
 #include <array>
-#include <charconv>
 #include <stdexcept>
 
 namespace pawl::base {
@@ -37,14 +38,11 @@ parsed<millis> parse_duration(std::string_view text) {
     std::int64_t total = 0;
     std::size_t at = 0, next_unit = 0;
     while (at < text.size()) {
-        std::int64_t count = 0;
-        const auto [end, error] =
-            std::from_chars(text.data() + at, text.data() + text.size(), count);
+        const auto [count, digits, too_large] = read_number<std::int64_t>(text.substr(at));
         if (text[at] == '-') return fault(at, "a duration cannot be negative");
-        if (error == std::errc::result_out_of_range)
-            return fault(at, "the duration is longer than 10 years");
-        if (error != std::errc{}) return fault(at, expected);
-        const auto unit_at = static_cast<std::size_t>(end - text.data());
+        if (too_large) return fault(at, "the duration is longer than 10 years");
+        if (digits == 0) return fault(at, expected);
+        const auto unit_at = at + digits;
         const auto name = unit_name_at(text, unit_at);
         if (name.empty()) return fault(unit_at, "the unit is missing: ms, s, m, h or d");
         std::size_t index = next_unit;

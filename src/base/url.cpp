@@ -1,7 +1,8 @@
 #include "base/url.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace pawl::base {
 namespace {
@@ -48,11 +49,9 @@ parsed<std::string> decode(std::string_view text, std::size_t column) {
 }
 
 parsed<std::uint16_t> parse_port(std::string_view text, std::size_t column) {
-    unsigned port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (error != std::errc{} || end != text.data() + text.size() || port == 0 || port > 65535)
-        return fault(column, "the port must be a number from 1 to 65535");
-    return static_cast<std::uint16_t>(port);
+    const auto port = parse_number_within<std::uint16_t>(text, 1, 65535);
+    if (!port) return fault(column, "the port must be a number from 1 to 65535");
+    return *port;
 }
 
 // libpq finds a server by itself where its URI names none, as postgresql://:6432/db does not.

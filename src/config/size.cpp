@@ -1,7 +1,8 @@
 #include "config/size.hpp"
 
+#include "base/number.hpp"
+
 #include <array>
-#include <charconv>
 #include <utility>
 
 namespace pawl::config {
@@ -33,12 +34,10 @@ base::text_fault fault(std::size_t column, std::string_view what) {
 }  // namespace
 
 base::parsed<std::int64_t> parse_size(std::string_view text) {
-    std::int64_t count = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-    if (error == std::errc::result_out_of_range) return fault(0, "more than 2^60 bytes");
-    if (error != std::errc{} || count < 0)
+    const auto [count, unit_at, too_large] = base::read_number<std::int64_t>(text);
+    if (too_large) return fault(0, "more than 2^60 bytes");
+    if (unit_at == 0 || count < 0)
         return fault(0, "not a size; write one such as 64KiB, 1MiB or 2GB");
-    const auto unit_at = static_cast<std::size_t>(end - text.data());
     for (const auto& [name, bytes] : units) {
         if (name != text.substr(unit_at)) continue;
         if (count > largest / bytes) return fault(0, "more than 2^60 bytes");

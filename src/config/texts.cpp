@@ -1,11 +1,11 @@
 #include "config/texts.hpp"
 
+#include "base/number.hpp"
 #include "base/terminal_text.hpp"
 #include "config/findings.hpp"
 #include "config/settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 namespace pawl::config {
@@ -118,10 +118,9 @@ bool is_base64(std::string_view part, std::size_t letters_min) {
 bool take_cost(std::string_view& costs, std::string_view name, std::uint32_t most) {
     if (!costs.starts_with(name)) return false;
     costs.remove_prefix(name.size());
-    std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(costs.data(), costs.data() + costs.size(), value);
-    if (error != std::errc{} || value < 1 || value > most) return false;
-    costs.remove_prefix(static_cast<std::size_t>(end - costs.data()));
+    const auto [value, size, _] = base::read_number<std::uint32_t>(costs);
+    if (value < 1 || value > most) return false;
+    costs.remove_prefix(size);
     return true;
 }
 
@@ -162,11 +161,9 @@ base::parsed<base::endpoint> parse_listen(std::string_view text) {
                                 "is no address; write HOST:PORT, such as 127.0.0.1:7295"};
     base::endpoint where;
     where.host = bracketed ? host.substr(1, host.size() - 2) : host;
-    const auto digits = text.substr(colon + 1);
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), where.port);
-    if (error != std::errc{} || end != digits.data() + digits.size())
-        return base::text_fault{colon + 1, "has no port from 0 to 65535 after the ':'"};
+    const auto port = base::parse_number<std::uint16_t>(text.substr(colon + 1));
+    if (!port) return base::text_fault{colon + 1, "has no port from 0 to 65535 after the ':'"};
+    where.port = *port;
     return where;
 }
 

@@ -1,5 +1,6 @@
 #include "exec/account.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 #include <grp.h>
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -49,14 +49,6 @@ answer<std::optional<Entry>> look_up(std::vector<char>& room, const Ask& ask) {
     }
 }
 
-std::optional<std::uint32_t> as_number(const std::string& text) {
-    std::uint32_t number = 0;
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || stop != end) return {};
-    return number;
-}
-
 answer<std::optional<passwd>> entry_of(const std::string& user, std::vector<char>& room) {
     const auto by_number = [&](uid_t number) {
         return look_up<passwd>(room,
@@ -69,7 +61,7 @@ answer<std::optional<passwd>> entry_of(const std::string& user, std::vector<char
         look_up<passwd>(room, [&](passwd* entry, char* text, std::size_t size, passwd** found) {
             return getpwnam_r(user.c_str(), entry, text, size, found);
         });
-    const auto number = as_number(user);
+    const auto number = base::parse_number<std::uint32_t>(user);
     if (named.has_error() || *named || !number) return named;
     return by_number(*number);
 }
@@ -82,7 +74,7 @@ answer<gid_t> number_of_group(const std::string& name) {
         });
     if (found.has_error()) return found.error();
     if (*found) return (*found)->gr_gid;
-    const auto number = as_number(name);
+    const auto number = base::parse_number<std::uint32_t>(name);
     if (number) {
         found =
             look_up<group>(room, [&](group* entry, char* text, std::size_t size, group** result) {

@@ -1,5 +1,6 @@
 #include "exec/offspring.hpp"
 
+#include "base/number.hpp"
 #include "exec/descriptor.hpp"
 
 #include <dirent.h>
@@ -7,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,20 +29,14 @@ std::optional<std::string> read_file(const std::string& path) {
     }
 }
 
-std::optional<pid_t> to_pid(std::string_view text) {
-    pid_t pid = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), pid);
-    if (fault != std::errc{} || end != text.data() + text.size()) return {};
-    return pid;
-}
-
 // The entries of a folder of /proc that are numbers; nothing where it cannot be read.
 std::optional<std::vector<pid_t>> numbers_in(const std::string& folder) {
     const std::unique_ptr<DIR, int (*)(DIR*)> all{opendir(folder.c_str()), &closedir};
     if (!all) return {};
     std::vector<pid_t> numbers;
     while (const dirent* entry = readdir(all.get()))
-        if (const auto number = to_pid(entry->d_name)) numbers.push_back(*number);
+        if (const auto number = base::parse_number<pid_t>(entry->d_name))
+            numbers.push_back(*number);
     return numbers;
 }
 
@@ -51,7 +45,7 @@ std::optional<pid_t> parent_in(std::string_view stat) {
     const std::size_t name_end = stat.rfind(')');
     if (name_end == std::string_view::npos || name_end + 4 >= stat.size()) return {};
     const std::string_view rest = stat.substr(name_end + 4);
-    return to_pid(rest.substr(0, rest.find(' ')));
+    return base::parse_number<pid_t>(rest.substr(0, rest.find(' ')));
 }
 
 }  // namespace
@@ -68,7 +62,8 @@ std::optional<std::vector<pid_t>> offspring_from_list() {
         std::string_view rest{text ? *text : std::string_view{}};
         while (!rest.empty()) {
             const std::size_t end = rest.find(' ');
-            if (const auto pid = to_pid(rest.substr(0, end))) pids.push_back(*pid);
+            if (const auto pid = base::parse_number<pid_t>(rest.substr(0, end)))
+                pids.push_back(*pid);
             if (end == std::string_view::npos) break;
             rest.remove_prefix(end + 1);
         }

@@ -1,7 +1,8 @@
 #include "http/chunks.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace pawl::http {
 namespace {
@@ -19,18 +20,15 @@ bool is_clean(std::string_view line) {
 
 // A size, with or without extensions, which nobody reads.
 void chunk_reader::take_size(std::string_view line, std::size_t had) {
-    std::uint64_t size = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), size, 16);
-    if (error == std::errc::result_out_of_range) {
+    const auto [size, digits, out_of_range] = base::read_number<std::uint64_t>(line, 16);
+    if (out_of_range) {
         state_ = state::too_large;
         return;
     }
-    auto rest = line.substr(static_cast<std::size_t>(end - line.data()));
+    auto rest = line.substr(digits);
+    const bool bare = rest.empty();
     rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
-    const bool bare = line.data() + line.size() == end;
-    // from_chars would take a sign.
-    if (error != std::errc{} || line.empty() || line.front() == '-' ||
-        (!bare && rest.substr(0, 1) != ";")) {
+    if (digits == 0 || (!bare && rest.substr(0, 1) != ";")) {
         state_ = state::faulty;
         return;
     }

@@ -2,10 +2,10 @@
 
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
+#include "base/number.hpp"
 #include "lease/assignment.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <tuple>
 
 namespace pawl {
@@ -43,13 +43,9 @@ nanos times(nanos whole, double factor) {
 }
 
 std::optional<std::uint32_t> parse_number(std::string_view text) {
-    std::uint32_t value = 0;
-    const auto* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || rest != end) return std::nullopt;
     // One number, one text: "07" is not ours.
     if (text.size() > 1 && text.front() == '0') return std::nullopt;
-    return value;
+    return base::parse_number<std::uint32_t>(text);
 }
 
 }  // namespace

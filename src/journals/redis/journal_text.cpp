@@ -1,10 +1,10 @@
 #include "journals/redis/journal_text.hpp"
 
+#include "base/number.hpp"
 #include "journals/rules/texts.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -16,9 +16,9 @@ constexpr std::string_view again{"at_least_once"};
 
 template <class Number>
 bool read(std::string_view text, Number& into) {
-    const auto* last = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data(), last, into);
-    return error == std::errc{} && end == last;
+    const auto value = base::parse_number<Number>(text);
+    into = value.value_or(into);
+    return value.has_value();
 }
 
 template <class Number>

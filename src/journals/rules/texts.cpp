@@ -1,9 +1,9 @@
 #include "journals/rules/texts.hpp"
 
+#include "base/number.hpp"
 #include "base/terminal_text.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -166,10 +166,8 @@ std::string pack(const std::vector<std::string>& list) {
 std::optional<std::vector<std::string>> unpack(std::string_view text) {
     std::vector<std::string> list;
     while (!text.empty()) {
-        std::size_t size = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
-        const auto digits = static_cast<std::size_t>(end - text.data());
-        if (error != std::errc{} || digits == text.size() || *end != ':') return std::nullopt;
+        const auto [size, digits, too_large] = base::read_number<std::size_t>(text);
+        if (digits == 0 || too_large || !text.substr(digits).starts_with(':')) return std::nullopt;
         text.remove_prefix(digits + 1);
         if (size > text.size()) return std::nullopt;
         list.emplace_back(text.substr(0, size));
@@ -183,10 +181,8 @@ std::string cursor_at(std::uint64_t place) { return std::to_string(place); }
 result<std::uint64_t> place_of(std::string_view cursor) {
     constexpr auto above_all = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
     if (cursor.empty()) return above_all;
-    std::uint64_t place = 0;
-    const auto* last = cursor.data() + cursor.size();
-    const auto [end, error] = std::from_chars(cursor.data(), last, place);
-    if (error == std::errc{} && end == last && place > 0 && place <= above_all) return place;
+    const auto place = base::parse_number_within<std::uint64_t>(cursor, 1, above_all);
+    if (place) return *place;
     return rejected("journal: the cursor '" + one_line(cursor, id_bytes_max) +
                     "' is none that a page of runs gave: give back what it said, or nothing");
 }

@@ -1,5 +1,7 @@
 #include "stores/etcd/epochs.hpp"
 
+#include "base/number.hpp"
+
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -17,9 +19,7 @@ constexpr int stretches_in_retention = 8;
 constexpr std::int64_t micros_a_revision = 8;
 
 std::int64_t lease_in(const std::string& text) {
-    std::int64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    return value;
+    return base::leading_number<std::int64_t>(text, 16).value_or(0);
 }
 
 std::string text_of(std::int64_t lease) {

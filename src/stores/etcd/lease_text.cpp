@@ -1,5 +1,7 @@
 #include "stores/etcd/lease_text.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
 #include <charconv>
 
@@ -10,21 +12,8 @@ namespace {
 constexpr std::size_t done_digits = 19;
 constexpr std::size_t token_digits = 16;
 
-std::string padded(std::uint64_t value, std::size_t digits) {
-    std::string text(digits, '0');
-    for (auto digit = text.rbegin(); digit != text.rend() && value > 0; ++digit, value /= 10)
-        *digit = static_cast<char>('0' + value % 10);
-    return text;
-}
-
-template <class Number>
-std::optional<Number> parse_number(std::string_view text, int base = 10) {
-    Number value{};
-    const auto* end = text.data() + text.size();
-    const auto got = std::from_chars(text.data(), end, value, base);
-    if (got.ec != std::errc{} || got.ptr != end || text.empty()) return std::nullopt;
-    return value;
-}
+using base::padded;
+using base::parse_number;
 
 // Takes the text up to the next space, and the space.
 std::optional<std::string_view> next_word(std::string_view& text) {

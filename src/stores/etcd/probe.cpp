@@ -1,6 +1,7 @@
 #include "stores/etcd/probe.hpp"
 
 #include "base/duration.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
@@ -16,7 +17,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <vector>
 
 namespace pawl::etcd {
@@ -24,11 +24,7 @@ namespace {
 
 constexpr std::size_t answer_max = std::size_t{16} * 1024;
 
-int number_in(std::string_view text) {
-    int value = -1;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-}
+int number_in(std::string_view text) { return base::leading_number<int>(text).value_or(-1); }
 
 // "Sat, 21 Nov 2026 18:42:14 GMT", the one form that servers send (RFC 9110, 5.6.7).
 std::optional<std::chrono::seconds> parse_date(std::string_view text) {

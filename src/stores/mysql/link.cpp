@@ -1,6 +1,7 @@
 #include "stores/mysql/link.hpp"
 
 #include "base/ensure.hpp"
+#include "base/number.hpp"
 #include "net/tls.hpp"
 
 #include <mysql.h>
@@ -30,7 +31,6 @@ extern "C" {
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <ctime>
 #include <mutex>
@@ -170,10 +170,7 @@ std::string_view answer::text(unsigned column) const {
 }
 
 std::int64_t answer::integer(unsigned column) const {
-    const auto digits = text(column);
-    std::int64_t value = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    return value;
+    return base::leading_number<std::int64_t>(text(column)).value_or(0);
 }
 
 // ---- Steps of the library

@@ -1,12 +1,12 @@
 #include "stores/mysql/server_report.hpp"
 
 #include "base/duration.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "stores/mysql/statement.hpp"
 
 #include <boost/asio/ip/address.hpp>
 
-#include <charconv>
 #include <map>
 #include <string>
 
@@ -32,10 +32,7 @@ std::string of(const facts& all, const std::string& name) {
 }
 
 std::int64_t number_of(const facts& all, const std::string& name) {
-    const auto text = of(all, name);
-    std::int64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    return base::leading_number<std::int64_t>(of(all, name)).value_or(0);
 }
 
 finding judge_persistence(const facts& variables) {

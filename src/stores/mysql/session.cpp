@@ -1,6 +1,7 @@
 #include "stores/mysql/session.hpp"
 
 #include "base/duration.hpp"
+#include "base/number.hpp"
 #include "net/tls.hpp"
 
 #include <boost/asio/ip/address.hpp>
@@ -9,7 +10,6 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace pawl::mysql {
 namespace {
@@ -88,10 +88,9 @@ async<reply> run(std::shared_ptr<link> over, std::shared_ptr<const mysql_setting
 }
 
 std::optional<failure> refuse_version(const mysql_settings& to, std::string_view version) {
-    int major = 0, minor = 0;
-    const auto* end = version.data() + version.size();
-    const auto read = std::from_chars(version.data(), end, major);
-    if (read.ptr != end) std::from_chars(read.ptr + 1, end, minor);
+    const auto [major, size, _] = base::read_number<int>(version);
+    const auto minor_at = std::min(size + 1, version.size());
+    const auto minor = base::leading_number<int>(version.substr(minor_at)).value_or(0);
     const bool maria = version.find("MariaDB") != std::string_view::npos;
     const bool old =
         maria ? std::pair{major, minor} < std::pair{mariadb_oldest_major, mariadb_oldest_minor}

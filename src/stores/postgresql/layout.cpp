@@ -1,10 +1,10 @@
 #include "stores/postgresql/layout.hpp"
 
+#include "base/number.hpp"
 #include "schema_sql.hpp"
 #include "stores/postgresql/refusals.hpp"
 
 #include <cctype>
-#include <charconv>
 
 namespace pawl::postgresql {
 namespace {
@@ -21,11 +21,8 @@ failure explain(const wire& on, const reply& got) {
 
 // Text format: the simple protocol has no other.
 std::int64_t number_in(const reply& got, int column) {
-    std::int64_t value = 0;
-    if (got.got.count() != 1 || got.got.columns() <= column) return value;
-    const auto text = got.got.bytes(0, column);
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    if (got.got.count() != 1 || got.got.columns() <= column) return 0;
+    return base::leading_number<std::int64_t>(got.got.bytes(0, column)).value_or(0);
 }
 
 result<void> judge(const wire& on, const std::string& schema, const layout_plan& plan,

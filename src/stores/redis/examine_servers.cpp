@@ -1,13 +1,13 @@
 #include "stores/redis/examine_servers.hpp"
 
 #include "base/duration.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "stores/redis/refusals.hpp"
 #include "stores/redis/session.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace pawl::redis {
 namespace {
@@ -23,9 +23,7 @@ constexpr std::int64_t lag_warned_s = 10;
 constexpr std::int64_t clocks_apart_us = 1'000'000;
 
 std::int64_t number_in(std::string_view text, std::int64_t otherwise = 0) {
-    std::int64_t value = otherwise;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    return base::leading_number<std::int64_t>(text).value_or(otherwise);
 }
 
 // All findings of one server, each beginning with its place.

@@ -1,7 +1,8 @@
 #include "stores/redis/lease_text.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace pawl::redis {
 namespace {
@@ -15,9 +16,9 @@ std::string_view take_word(std::string_view& text) {
 }
 
 bool take_number(std::string_view& text, std::int64_t& number) {
-    const auto word = take_word(text);
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    return error == std::errc{} && end == word.data() + word.size() && number >= 0;
+    const auto read = base::parse_number<std::int64_t>(take_word(text));
+    number = read.value_or(-1);
+    return number >= 0;
 }
 
 }  // namespace
@@ -61,9 +62,8 @@ std::optional<record> parse_record(std::string_view key, std::string_view text, 
     seen.remaining = millis{live ? (until - now + 999) / 1000 : 0};
     seen.acquired_at = acquired / 1000;
     seen.last_token = fence_token{static_cast<std::uint64_t>(last)};
-    std::int64_t last_done = 0;
-    if (std::from_chars(done.data(), done.data() + done.size(), last_done).ec == std::errc{})
-        seen.last_done = occurrence{last_done};
+    if (const auto last_done = base::leading_number<std::int64_t>(done))
+        seen.last_done = occurrence{*last_done};
     return seen;
 }
 

@@ -1,6 +1,7 @@
 #include "stores/redis/redis_store.hpp"
 
 #include "base/ensure.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "stores/redis/examine_servers.hpp"
 #include "stores/redis/lease_text.hpp"
@@ -35,13 +36,7 @@ fence_token token_of(const reply& value) {
 }
 
 // As it stands in a record: 16 digits, which hold every token below 2^53.
-std::string digits_of(fence_token token) {
-    std::string digits(16, '0');
-    auto rest = number(token);
-    for (auto digit = digits.rbegin(); digit != digits.rend() && rest > 0; ++digit, rest /= 10)
-        *digit = static_cast<char>('0' + rest % 10);
-    return digits;
-}
+std::string digits_of(fence_token token) { return base::padded(number(token), 16); }
 
 // What a namespace, or a shard of one, calls its keys.
 struct names {

@@ -1,10 +1,10 @@
 #include "stores/redis/refusals.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace pawl::redis {
 namespace {
@@ -84,15 +84,15 @@ std::optional<redirection> read_redirection(std::string_view error) {
     else if (!error.starts_with("MOVED "))
         return std::nullopt;
     error.remove_prefix(error.find(' ') + 1);
-    const auto* end = error.data() + error.size();
-    const auto slot = std::from_chars(error.data(), end, read.slot);
+    const auto space = error.find(' ');
     const auto colon = error.rfind(':');
-    if (slot.ec != std::errc{} || slot.ptr == end || *slot.ptr != ' ' ||
-        colon == std::string_view::npos || error.data() + colon < slot.ptr)
+    if (space == std::string_view::npos || colon == std::string_view::npos || colon < space)
         return std::nullopt;
-    const auto port = std::from_chars(error.data() + colon + 1, end, read.to.port);
-    if (port.ec != std::errc{} || port.ptr != end || read.to.port == 0) return std::nullopt;
-    read.to.host.assign(slot.ptr + 1, error.data() + colon);
+    const auto slot = base::parse_number<decltype(read.slot)>(error.substr(0, space));
+    const auto port = base::parse_number_within<std::uint16_t>(error.substr(colon + 1), 1, 65535);
+    if (!slot || !port) return std::nullopt;
+    read.slot = *slot;
+    read.to = {std::string{error.substr(space + 1, colon - space - 1)}, *port};
     return read;
 }
 

@@ -1,6 +1,7 @@
 #include "stores/redis/sentinels.hpp"
 
 #include "base/ensure.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "stores/redis/refusals.hpp"
 #include "stores/redis/session.hpp"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace pawl::redis {
 namespace {
@@ -25,10 +25,7 @@ constexpr millis pulse_interval{2000};
 constexpr const char* announcements = "+switch-master";
 
 std::optional<std::uint16_t> port_of(std::string_view text) {
-    std::uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (error != std::errc{} || end != text.data() + text.size() || port == 0) return std::nullopt;
-    return port;
+    return base::parse_number_within<std::uint16_t>(text, 1, 65535);
 }
 
 std::shared_ptr<const redis_settings> settings_for(const redis_settings& base,

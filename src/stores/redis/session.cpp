@@ -1,5 +1,6 @@
 #include "stores/redis/session.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "stores/redis/refusals.hpp"
 
@@ -7,7 +8,6 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <array>
-#include <charconv>
 #include <vector>
 
 namespace pawl::redis {
@@ -42,9 +42,8 @@ std::string_view hello_version(const reply& hello) {
 }
 
 std::optional<failure> refuse_old(const std::string& place, std::string_view version) {
-    int major = 0;
-    const auto parsed = std::from_chars(version.data(), version.data() + version.size(), major);
-    if (parsed.ec != std::errc{} || major >= oldest_version) return std::nullopt;
+    const auto major = base::leading_number<int>(version);
+    if (!major || *major >= oldest_version) return std::nullopt;
     return failure{errc::unsupported, place + ": Redis " + base::printable(version) +
                                           " is too old: pawl needs 5.0 or newer"};
 }

@@ -1,13 +1,13 @@
 #include "stores/redlock/examination.hpp"
 
 #include "base/duration.hpp"
+#include "base/number.hpp"
 #include "stores/redis/session.hpp"
 #include "stores/redlock/election.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace pawl::redlock {
 namespace {
@@ -34,9 +34,7 @@ std::string question_all(const std::string& marker) {
 }
 
 std::int64_t number_in(std::string_view text) {
-    std::int64_t value = 0;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
+    return base::leading_number<std::int64_t>(text).value_or(0);
 }
 
 node_testimony read_testimony(const redis::reply& got, const std::string& place,

@@ -1,7 +1,8 @@
 #include "stores/redlock/lock_text.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <vector>
 
@@ -16,9 +17,9 @@ std::string_view take_word(std::string_view& text) {
 }
 
 bool take_number(std::string_view& text, std::int64_t& number) {
-    const auto word = take_word(text);
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    return error == std::errc{} && end == word.data() + word.size() && number >= 0;
+    const auto read = base::parse_number<std::int64_t>(take_word(text));
+    number = read.value_or(-1);
+    return number >= 0;
 }
 
 bool take_phase(std::string_view& text, node_record::phase& at) {
@@ -88,19 +89,12 @@ std::optional<node_record> parse_record(std::string_view text, std::int64_t now)
     seen.remaining = millis{now < until ? (until - now + 999) / 1000 : 0};
     seen.holder = fence_token{static_cast<std::uint64_t>(holder)};
     seen.last = fence_token{static_cast<std::uint64_t>(last)};
-    std::int64_t last_done = 0;
-    if (std::from_chars(done.data(), done.data() + done.size(), last_done).ec == std::errc{})
-        seen.done = occurrence{last_done};
+    if (const auto last_done = base::leading_number<std::int64_t>(done))
+        seen.done = occurrence{*last_done};
     return seen;
 }
 
-std::string digits_of(fence_token token) {
-    std::string digits(16, '0');
-    auto rest = number(token);
-    for (auto digit = digits.rbegin(); digit != digits.rend() && rest > 0; ++digit, rest /= 10)
-        *digit = static_cast<char>('0' + rest % 10);
-    return digits;
-}
+std::string digits_of(fence_token token) { return base::padded(number(token), 16); }
 
 std::optional<record> merge(const std::string& key, sightings seen, std::size_t nodes,
                             std::size_t majority) {

@@ -1,7 +1,8 @@
 #include "stores/zookeeper/ensemble.hpp"
 
+#include "base/number.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace pawl::zookeeper {
 namespace {
@@ -22,10 +23,7 @@ std::optional<std::int64_t> birth_in(std::string_view text, std::int64_t created
     if (text == layout_text) return created;
     if (!text.starts_with(layout_text) || text[layout_text.size()] != ' ') return std::nullopt;
     text.remove_prefix(layout_text.size() + 1);
-    std::int64_t born = 0;
-    const auto* end = text.data() + text.size();
-    if (std::from_chars(text.data(), end, born).ptr != end || text.empty()) return std::nullopt;
-    return born;
+    return base::parse_number<std::int64_t>(text);
 }
 
 // Few classes, so that leases of about the same length share a session: 4, 6, 8, 12, 16 s, …
@@ -242,10 +240,8 @@ result<view> ensemble::understand(const std::string& key, const answer& record) 
 
 void ensemble::add_lease(view& seen, const answer& lease) {
     if (!lease.done()) return;
-    std::int64_t ttl = 0;
-    std::from_chars(lease.text.data(), lease.text.data() + lease.text.size(), ttl);
     seen.alive = true;
-    seen.ttl = millis{ttl};
+    seen.ttl = millis{base::leading_number<std::int64_t>(lease.text).value_or(0)};
     seen.renewed = lease.stat.modified;
     seen.renewed_zxid = lease.stat.modified_zxid;
     seen.owner = lease.stat.owner;

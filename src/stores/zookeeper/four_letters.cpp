@@ -1,5 +1,6 @@
 #include "stores/zookeeper/four_letters.hpp"
 
+#include "base/number.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
 
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <memory>
 #include <sstream>
 
@@ -151,8 +151,7 @@ async<millis> ask_tick(net::loop::executor_type executor, server whom, instant u
     const auto said = co_await ask_word(executor, whom, "conf", until);
     if (said.has_error()) co_return said.error();
     const auto value = value_of(*said, "tickTime");
-    millis::rep tick = 0;
-    std::from_chars(value.data(), value.data() + value.size(), tick);
+    const auto tick = base::leading_number<millis::rep>(value).value_or(0);
     if (tick <= 0)
         co_return failure{errc::unsupported, place_of(whom) + " does not tell its tickTime"};
     co_return millis{tick};

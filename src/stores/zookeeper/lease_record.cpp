@@ -1,9 +1,9 @@
 #include "stores/zookeeper/lease_record.hpp"
 
+#include "base/number.hpp"
 #include "stores/zookeeper/znode_names.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace pawl::zookeeper {
 namespace {
@@ -47,11 +47,9 @@ public:
     std::int64_t number(std::int64_t implied) {
         const auto found = word();
         if (found == by_this_write) return implied;
-        std::int64_t value = 0;
-        const auto* end = found.data() + found.size();
-        const auto [stopped, error] = std::from_chars(found.data(), end, value);
-        if (error != std::errc{} || stopped != end) good_ = false;
-        return value;
+        const auto value = base::parse_number<std::int64_t>(found);
+        if (!value) good_ = false;
+        return value.value_or(0);
     }
     std::string_view rest() const { return rest_; }
     bool good() const { return good_; }
