@@ -1,12 +1,12 @@
 // What only looks: records, pages, waits; and the guard of resources.
 #include "base/ensure.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "stores/zookeeper/tree_store.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace pawl::zookeeper {
 
@@ -192,13 +192,12 @@ async<fence_verdict> tree_store::fence(std::string resource, fence_token token, 
         const auto answers = co_await (*through)->ask_all(std::move(asked), until);
         if (answers.has_error()) co_return answers.error();
         const auto& read = answers->back();
-        std::uint64_t value = 0;
-        const auto* end = read.text.data() + read.text.size();
-        if (read.done() && std::from_chars(read.text.data(), end, value).ptr != end)
+        const auto value = base::parse_number<std::uint64_t>(read.text);
+        if (read.done() && !value)
             co_return failure{errc::rejected, tree_->place() + ": cannot read the fence " +
                                                   base::printable(path) +
                                                   ": another program or a newer pawl wrote it"};
-        fence_token newest{value};
+        fence_token newest{value.value_or(0)};
         const auto verdict = rules::check_fence(newest, token, rule, *issued);
         // It only rises, so a server that lags behind refuses too little at worst.
         if (!verdict.accepted) co_return verdict;

@@ -110,9 +110,11 @@ TEST_F(ZookeeperStore, WhatAnotherProgramWroteIsRejected) {
     expect_failure(open(settings_).acquire(fresh_claim("key")), errc::rejected,
                    "cannot read the record");
     EXPECT_TRUE(mine.fence("res", fence_token{5}, fence_rule::reject_older)->accepted);
-    tree.set(paths().fence_of("res"), "x");
-    expect_failure(mine.fence("res", fence_token{6}, fence_rule::reject_older), errc::rejected,
-                   "cannot read the fence");
+    for (const auto* text : {"x", "", "18446744073709551616"}) {
+        tree.set(paths().fence_of("res"), text);
+        expect_failure(mine.fence("res", fence_token{6}, fence_rule::reject_older), errc::rejected,
+                       "cannot read the fence");
+    }
     tree.create("/foreign", "hello");
     settings_.common.name_space = "foreign";
     expect_failure(open(settings_).acquire(fresh_claim("key")), errc::rejected, "not pawl's");
