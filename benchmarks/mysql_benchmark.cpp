@@ -1,4 +1,5 @@
 // Acquire, release and renewal on MariaDB, beside bare libmariadb that sends the same statements.
+#include "base/hex.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
 #include "stores/mysql/mysql_store.hpp"
@@ -61,7 +62,7 @@ public:
              {"id", literal("0123456789abcdef0123456789abcdef")},
              {"owner", literal("bench:1:1:bare")},
              {"ttl_us", "30000000"},
-             {"mark", "'," + mysql::hexadecimal("0123456789abcdef0123456789abcdef") + ",'"}}));
+             {"mark", "'," + base::to_hex("0123456789abcdef0123456789abcdef") + ",'"}}));
         if (won.affected == 0) throw std::runtime_error{"the bare acquire was refused"};
         return won.insert_id;
     }

@@ -2,14 +2,12 @@
 
 #include "admin/problem.hpp"
 #include "admin/queries.hpp"
+#include "base/digest.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "time/rfc3339.hpp"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace pawl::admin {
@@ -36,16 +34,7 @@ std::string media_type(std::string_view field) {
 }
 
 std::string tag_of(std::string_view text) {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned size = 0;
-    EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string tag = "\"";
-    for (std::size_t i = 0; i < 16; ++i) {
-        tag += digits[digest[i] >> 4];
-        tag += digits[digest[i] & 15];
-    }
-    return tag + '"';
+    return '"' + base::sha256_hex(text).substr(0, 32) + '"';
 }
 
 // RFC 9110, 13.1.2: a list, weak tags included; "*" is any.

@@ -6,6 +6,7 @@
 #include "admin/lease_rights.hpp"
 #include "admin/lock_routes.hpp"
 #include "admin/problem.hpp"
+#include "base/digest.hpp"
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -14,8 +15,6 @@
 #include "runtime/checks.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
-
-#include <openssl/evp.h>
 
 #include <algorithm>
 #include <array>
@@ -75,16 +74,7 @@ using shared_state = std::shared_ptr<desk_state>;
 // those of pawl itself, whatever they choose, and every engine takes its length.
 std::string id_at_store(const caller& who, std::string_view chosen) {
     const auto text = who.name + '\n' + std::string{chosen};
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned size = 0;
-    EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr);
-    static constexpr std::string_view digits = "0123456789abcdef";
-    std::string id = "http-";
-    for (std::size_t i = 0; i < 24; ++i) {
-        id += digits[digest[i] >> 4];
-        id += digits[digest[i] & 15];
-    }
-    return id;
+    return "http-" + base::sha256_hex(text).substr(0, 48);
 }
 
 std::optional<std::string> claim_id_fault(std::string_view id) {

@@ -1,33 +1,25 @@
 #include "base/identity.hpp"
 
 #include "base/ensure.hpp"
+#include "base/hex.hpp"
 #include "base/text.hpp"
 
 #include <pawl/types.hpp>
 
 #include <openssl/rand.h>
 
-#include <algorithm>
 #include <array>
+#include <span>
 
 namespace pawl::base {
 namespace {
 
-std::array<unsigned char, 16> random_bytes() {
-    std::array<unsigned char, 16> bytes{};
+constexpr std::size_t id_bytes = 16;
+
+std::array<unsigned char, id_bytes> random_bytes() {
+    std::array<unsigned char, id_bytes> bytes{};
     ensure(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1);
     return bytes;
-}
-
-std::string hexadecimal(const std::array<unsigned char, 16>& bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    text.reserve(32);
-    for (const unsigned byte : bytes) {
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
 }
 
 }  // namespace
@@ -37,19 +29,17 @@ std::string id_source::next() {
         ensure(RAND_bytes(bytes_.data(), static_cast<int>(bytes_.size())) == 1);
         used_ = 0;
     }
-    std::array<unsigned char, 16> taken{};
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(used_), taken.size(), taken.begin());
-    used_ += taken.size();
-    return hexadecimal(taken);
+    used_ += id_bytes;
+    return to_hex(std::span{bytes_}.subspan(used_ - id_bytes, id_bytes));
 }
 
-std::string fresh_id() { return hexadecimal(random_bytes()); }
+std::string fresh_id() { return to_hex(random_bytes()); }
 
 std::string fresh_uuid() {
     auto bytes = random_bytes();
     bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
     bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
-    auto text = hexadecimal(bytes);
+    auto text = to_hex(bytes);
     for (const std::size_t at : {8, 13, 18, 23}) text.insert(at, 1, '-');
     return text;
 }

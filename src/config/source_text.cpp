@@ -1,5 +1,7 @@
 #include "config/source_text.hpp"
 
+#include "base/hex.hpp"
+
 #include <algorithm>
 #include <string>
 
@@ -31,10 +33,8 @@ piece escape_at(std::string_view text, std::size_t at) {
     const std::size_t digits = kind == 'u' ? 4 : kind == 'U' ? 8 : 0;
     if (digits > 0 && at + 2 + digits <= text.size()) {
         unsigned long code = 0;
-        for (const char digit : text.substr(at + 2, digits)) {
-            const auto value = digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10;
-            code = code * 16 + static_cast<unsigned long>(value);
-        }
+        for (const char digit : text.substr(at + 2, digits))
+            code = code * 16 + static_cast<unsigned long>(base::hex_value(digit));
         return {2 + digits, utf8_bytes(code)};
     }
     if (kind == ' ' || kind == '\t' || kind == '\r' || kind == '\n') return folded_line(text, at);

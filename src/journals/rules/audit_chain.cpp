@@ -1,10 +1,8 @@
 #include "journals/rules/audit_chain.hpp"
 
-#include "base/ensure.hpp"
+#include "base/digest.hpp"
+#include "base/hex.hpp"
 
-#include <openssl/evp.h>
-
-#include <array>
 #include <string_view>
 
 namespace pawl::journals {
@@ -30,19 +28,7 @@ std::string hash_of(const audit_entry& entry) {
     for (const auto* field :
          {&entry.actor, &entry.action, &entry.target, &entry.detail, &entry.previous})
         add(text, *field);
-    std::array<unsigned char, 32> digest{};
-    unsigned size = 0;
-    base::ensure(
-        EVP_Digest(text.data(), text.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1 &&
-        size == digest.size());
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string hash;
-    hash.reserve(2 * digest.size());
-    for (const unsigned byte : digest) {
-        hash += digits[byte >> 4];
-        hash += digits[byte & 15];
-    }
-    return hash;
+    return base::sha256_hex(text);
 }
 
 audit_entry next_entry(std::uint64_t sequence, const std::string& hash, const audit_draft& what,
@@ -72,8 +58,7 @@ std::optional<std::uint64_t> first_broken(std::span<const audit_entry> entries) 
 }
 
 bool is_hash(std::string_view text) {
-    return text.size() == chain_start().size() &&
-           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    return text.size() == chain_start().size() && base::from_hex(text);
 }
 
 void chain_walk::take(std::span<const audit_entry> page) {

@@ -1,6 +1,7 @@
 #include "stores/mysql/mysql_store.hpp"
 
 #include "base/ensure.hpp"
+#include "base/hex.hpp"
 #include "base/text.hpp"
 #include "stores/mysql/lookout.hpp"
 #include "stores/mysql/pool.hpp"
@@ -193,7 +194,7 @@ async<verdict> mysql_store::acquire(claim wanted) {
     const auto self = shared_from_this();
     if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, wanted.ttl))
         co_return std::move(*refused);
-    const auto mark = "'," + hexadecimal(wanted.id) + ",'";
+    const auto mark = "'," + base::to_hex(wanted.id) + ",'";
     for (int times = 0;; ++times) {
         auto text = claim_text(wanted, mark);
         const auto got = co_await pool_->ask(std::move(text));
@@ -252,7 +253,7 @@ async<bool> mysql_store::withdraw(withdrawal given_up) {
     const auto self = shared_from_this();
     const auto& [key, id, firing] = given_up;
     if (id.empty()) co_return false;
-    const auto hex = hexadecimal(id);
+    const auto hex = base::to_hex(id);
     const auto due = firing ? std::to_string(number(*firing)) : std::string{"NULL"};
     auto text = statements::all().withdraw.with({{"space", space_},
                                                  {"key", literal(key)},

@@ -3,6 +3,7 @@
 #include "acquire_firing_sql.hpp"
 #include "acquire_sql.hpp"
 #include "base/ensure.hpp"
+#include "base/hex.hpp"
 #include "evict_sql.hpp"
 #include "fence_refusal_sql.hpp"
 #include "fence_sql.hpp"
@@ -47,19 +48,7 @@ std::string strip(std::string_view file) {
 
 }  // namespace
 
-std::string hexadecimal(std::string_view bytes) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    text.reserve(bytes.size() * 2);
-    for (const char each : bytes) {
-        const auto value = static_cast<unsigned char>(each);
-        text += digits[value >> 4];
-        text += digits[value & 15];
-    }
-    return text;
-}
-
-std::string literal(std::string_view bytes) { return "x'" + hexadecimal(bytes) + "'"; }
+std::string literal(std::string_view bytes) { return "x'" + base::to_hex(bytes) + "'"; }
 
 statement::statement(std::string_view file) {
     const auto text = strip(file);

@@ -15,7 +15,6 @@ namespace pawl::mysql {
 
 // The bytes as a binary literal, such as x'6b6579'.
 std::string literal(std::string_view bytes);
-std::string hexadecimal(std::string_view bytes);
 
 // The server's clock when a statement starts, in microseconds since the Unix epoch: in UTC whatever
 // the time zone of the session is, and the same wherever it stands in one statement.

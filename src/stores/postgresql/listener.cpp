@@ -1,7 +1,8 @@
 #include "stores/postgresql/listener.hpp"
 
+#include "base/digest.hpp"
 #include "base/duration.hpp"
-#include "base/ensure.hpp"
+#include "base/hex.hpp"
 #include "base/identity.hpp"
 #include "stores/postgresql/refusals.hpp"
 
@@ -10,10 +11,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <openssl/sha.h>
-
 #include <algorithm>
-#include <array>
 
 namespace pawl::postgresql {
 namespace {
@@ -25,34 +23,9 @@ constexpr millis backoff_max{1000};
 constexpr millis hearing_bound{1000};
 constexpr millis deaf_for{60'000};
 
-constexpr std::string_view digits = "0123456789abcdef";
-
-std::string hex_of(const unsigned char* bytes, std::size_t count) {
-    std::string text;
-    for (std::size_t i = 0; i < count; ++i) {
-        text += digits[bytes[i] >> 4];
-        text += digits[bytes[i] & 0xf];
-    }
-    return text;
-}
-
-std::optional<std::string> bytes_of(std::string_view hex) {
-    std::string bytes;
-    if (hex.size() % 2 != 0) return std::nullopt;
-    for (std::size_t i = 0; i < hex.size(); i += 2) {
-        const auto high = digits.find(hex[i]), low = digits.find(hex[i + 1]);
-        if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
-        bytes += static_cast<char>(high << 4 | low);
-    }
-    return bytes;
-}
-
 // As the function announce of schema.sql names it: a name has 63 bytes at most, a namespace 64.
 std::string channel_of(const std::string& name_space) {
-    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-    SHA256(reinterpret_cast<const unsigned char*>(name_space.data()), name_space.size(),
-           digest.data());
-    return "pawl_" + hex_of(digest.data(), 8);
+    return "pawl_" + base::sha256_hex(name_space).substr(0, 16);
 }
 
 std::shared_ptr<const connection_target> target_of(
@@ -209,7 +182,7 @@ void listener::retire_attempt(const failure& why) {
 
 void listener::take(std::string_view payload) {
     if (!probe_.empty() && payload == probe_) return stand();
-    const auto key = bytes_of(payload);
+    const auto key = base::from_hex(payload);
     if (!key) return;
     const auto place = watchers_.find(*key);
     if (place == watchers_.end()) return;

@@ -1,5 +1,6 @@
 #include "stores/redis/scripts.hpp"
 
+#include "base/digest.hpp"
 #include "base/ensure.hpp"
 
 #include "acquire_lua.hpp"
@@ -13,31 +14,11 @@
 #include "whole_since_lua.hpp"
 #include "withdraw_lua.hpp"
 
-#include <openssl/evp.h>
-
 #include <array>
 #include <charconv>
 
 namespace pawl::redis {
-namespace {
-
-std::string sha1(std::string_view text) {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
-    unsigned size = 0;
-    base::ensure(EVP_Digest(text.data(), text.size(), bytes.data(), &size, EVP_sha1(), nullptr) ==
-                 1);
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string hex;
-    for (unsigned i = 0; i < size; ++i) {
-        hex += digits[bytes[i] >> 4];
-        hex += digits[bytes[i] & 15];
-    }
-    return hex;
-}
-
-}  // namespace
-
-script::script(std::string_view text) : text{text}, digest{sha1(text)} {}
+script::script(std::string_view text) : text{text}, digest{base::sha1_hex(text)} {}
 
 std::string behind_whole_since(std::string_view script) {
     return std::string{embedded::whole_since_lua}.append(script);

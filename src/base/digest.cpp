@@ -1,0 +1,27 @@
+#include "base/digest.hpp"
+
+#include "base/ensure.hpp"
+#include "base/hex.hpp"
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <span>
+
+namespace pawl::base {
+namespace {
+
+std::string digest_hex(std::string_view text, const EVP_MD* how) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
+    unsigned size = 0;
+    ensure(EVP_Digest(text.data(), text.size(), bytes.data(), &size, how, nullptr) == 1);
+    return to_hex(std::span{bytes}.first(size));
+}
+
+}  // namespace
+
+std::string sha256_hex(std::string_view text) { return digest_hex(text, EVP_sha256()); }
+
+std::string sha1_hex(std::string_view text) { return digest_hex(text, EVP_sha1()); }
+
+}  // namespace pawl::base

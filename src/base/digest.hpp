@@ -1,0 +1,14 @@
+// Digests of text, in hexadecimal.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pawl::base {
+
+// SHA-256 as 64 digits in lower case. Aborts where the library has none.
+std::string sha256_hex(std::string_view text);
+// SHA-1 as 40: only where a protocol asks for it, as Redis does for the names of its scripts.
+std::string sha1_hex(std::string_view text);
+
+}  // namespace pawl::base
