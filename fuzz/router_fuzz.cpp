@@ -1,5 +1,6 @@
 // Paths and queries: what is decoded is text without controls, and encodes to what decodes to the
 // same; a path leads to a route only with all its values.
+#include "base/percent.hpp"
 #include "http/router.hpp"
 
 #include <cstdlib>
@@ -17,7 +18,7 @@ void check_text(const std::string& text) {
         const auto byte = static_cast<unsigned char>(letter);
         require(byte >= 0x20 && byte != 0x7f);
     }
-    require(percent_decode(percent_encode(text)) == text);
+    require(percent_decode(pawl::base::percent_encode(text)) == text);
 }
 
 const router& routes() {
@@ -45,7 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         for (const auto& [name, value] : *pairs) {
             check_text(name);
             check_text(value);
-            again += '&' + percent_encode(name) + '=' + percent_encode(value);
+            again +=
+                '&' + pawl::base::percent_encode(name) + '=' + pawl::base::percent_encode(value);
         }
         require(parse_query(again) == pairs);
     }

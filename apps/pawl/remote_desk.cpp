@@ -1,5 +1,6 @@
 // The desk that asks an agent's API.
 #include "base/number.hpp"
+#include "base/percent.hpp"
 #include "base/text.hpp"
 #include "client/events.hpp"
 #include "client/exchange.hpp"
@@ -16,7 +17,7 @@ namespace pawl::app {
 namespace {
 
 namespace json = boost::json;
-using client::percent_encode;
+using base::percent_encode;
 
 constexpr std::size_t token_bytes_max = 1024;
 // A stream that broke is taken up again; after so many attempts in a row without an event no more.

@@ -1,5 +1,6 @@
 #include "admin/attention.hpp"
 
+#include "base/percent.hpp"
 #include "base/text.hpp"
 #include "http/router.hpp"
 #include "schedule/dispatcher.hpp"
@@ -23,9 +24,9 @@ std::string when(std::int64_t unix_millis) {
 
 std::string shown(std::string_view text) { return base::printable(text); }
 
-std::string lock_page(std::string_view key) { return "/locks/" + http::percent_encode(key); }
-std::string job_page(std::string_view job) { return "/jobs/" + http::percent_encode(job); }
-std::string run_page_of(std::string_view id) { return "/runs/" + http::percent_encode(id); }
+std::string lock_page(std::string_view key) { return "/locks/" + base::percent_encode(key); }
+std::string job_page(std::string_view job) { return "/jobs/" + base::percent_encode(job); }
+std::string run_page_of(std::string_view id) { return "/runs/" + base::percent_encode(id); }
 
 // Of one kind, at most attention_of_a_kind_max, and then how many there are beside.
 class kind_list {

@@ -9,6 +9,7 @@
 #include "base/digest.hpp"
 #include "base/duration.hpp"
 #include "base/number.hpp"
+#include "base/percent.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "http/router.hpp"
@@ -205,7 +206,7 @@ http::response granted(const client_grant& won, const std::string& owner,
     body["waited_ms"] = won.waited.count();
     if (!claim_id.empty()) body["claim_id"] = claim_id;
     auto made = json_response(201, body);
-    made.set("Location", "/api/v1/leases/" + http::percent_encode(won.what.key) + '/' +
+    made.set("Location", "/api/v1/leases/" + base::percent_encode(won.what.key) + '/' +
                              std::to_string(number(won.what.token)));
     return made;
 }

@@ -1,5 +1,6 @@
 // Locks as people see them over HTTP, and their release by force.
 #include "admin/lock_routes.hpp"
+#include "base/percent.hpp"
 
 #include "testing/faults/api_world.hpp"
 
@@ -87,7 +88,7 @@ TEST(LockRoutes, LocksAreListedByPages) {
     ASSERT_EQ(first.status, 200u) << first.body;
     EXPECT_THAT(keys_in(first), ElementsAre("a/1", "a/2"));
     const auto second = world.ask({"GET", "/api/v1/locks?prefix=a/&limit=2&after=" +
-                                              http::percent_encode(text_in(first, "next"))});
+                                              base::percent_encode(text_in(first, "next"))});
     EXPECT_THAT(keys_in(second), ElementsAre("a/3"));
     EXPECT_EQ(text_in(second, "next"), "");
     EXPECT_EQ(keys_in(world.ask({"GET", "/api/v1/locks"})).size(), 4u);
@@ -436,7 +437,7 @@ TEST(LockRoutes, AKeyThatIsNoTextLeavesTheListReadable) {
         do {
             const auto page = world.ask({"GET", path + "?limit=1&after=" + next});
             for (const auto& key : keys_in(page)) seen.push_back(key);
-            next = http::percent_encode(text_in(page, "next"));
+            next = base::percent_encode(text_in(page, "next"));
         } while (!next.empty() && seen.size() < 10);
         EXPECT_THAT(seen, ElementsAre("k\xEF\xBF\xBD", "l")) << path;
     }

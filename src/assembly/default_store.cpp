@@ -1,4 +1,5 @@
 #include "assembly/engines.hpp"
+#include "base/percent.hpp"
 
 #include <unistd.h>
 
@@ -21,19 +22,10 @@ std::filesystem::path state_folder() {
 
 // In a URL's path these would be read as something else.
 std::string encoded(const std::string& path) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string text;
-    for (const char letter : path) {
+    return base::percent_encode(path, [](char letter) {
         const auto byte = static_cast<unsigned char>(letter);
-        if (byte > 0x20 && byte != '%' && byte != '?' && byte != 0x7f) {
-            text += letter;
-            continue;
-        }
-        text += '%';
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text;
+        return byte > 0x20 && byte != '%' && byte != '?' && byte != 0x7f;
+    });
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "base/url.hpp"
 
 #include "base/number.hpp"
+#include "base/percent.hpp"
 
 #include <algorithm>
 
@@ -20,31 +21,11 @@ bool is_scheme(std::string_view text) {
            });
 }
 
-int hex_value(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 parsed<std::string> decode(std::string_view text, std::size_t column) {
-    std::string decoded;
-    decoded.reserve(text.size());
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        if (text[at] != '%') {
-            decoded += text[at];
-            continue;
-        }
-        const bool complete = at + 2 < text.size();
-        const int high = complete ? hex_value(text[at + 1]) : -1;
-        const int low = complete ? hex_value(text[at + 2]) : -1;
-        if (high < 0 || low < 0)
-            return fault(column + at,
-                         "'%' must be followed by two hexadecimal digits; write %25 for '%'");
-        if (high == 0 && low == 0) return fault(column + at, "%00 cannot stand in a store URL");
-        decoded += static_cast<char>(high * 16 + low);
-        at += 2;
-    }
+    const auto zero = text.find("%00");
+    auto decoded = percent_decode(text.substr(0, zero));
+    if (decoded.has_error()) return fault(column + decoded.error().column, decoded.error().what);
+    if (zero != npos) return fault(column + zero, "%00 cannot stand in a store URL");
     return decoded;
 }
 

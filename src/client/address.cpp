@@ -1,5 +1,6 @@
 #include "client/address.hpp"
 
+#include "base/percent.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 
@@ -17,18 +18,13 @@ constexpr std::uint16_t port_of_https = 443;
 
 base::text_fault fault(std::size_t column, std::string what) { return {column, std::move(what)}; }
 
-bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
-}
-
 std::string prefix_of(std::string_view path) {
     while (path.ends_with('/')) path.remove_suffix(1);
     if (path.empty()) return "";
     std::string made;
     for (std::size_t from = 0; from <= path.size();) {
         const auto slash = std::min(path.find('/', from), path.size());
-        made += "/" + percent_encode(path.substr(from, slash - from));
+        made += "/" + base::percent_encode(path.substr(from, slash - from));
         from = slash + 1;
     }
     return made;
@@ -62,22 +58,6 @@ std::optional<base::text_fault> take(address& where, const base::url_parameter& 
 }
 
 }  // namespace
-
-std::string percent_encode(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string made;
-    for (const char c : text) {
-        if (is_plain(c)) {
-            made += c;
-            continue;
-        }
-        const auto byte = static_cast<unsigned char>(c);
-        made += '%';
-        made += digits[byte >> 4U];
-        made += digits[byte & 15U];
-    }
-    return made;
-}
 
 base::parsed<address> parse_address(std::string_view text) {
     if (!text.starts_with("http://") && !text.starts_with("https://"))

@@ -34,7 +34,4 @@ std::string text_of(const address& where);
 // What is sent to it never leaves this machine.
 bool is_loopback(const address& where);
 
-// All bytes but letters, digits and -._~ as %XX: one segment of a path, or a value of a query.
-std::string percent_encode(std::string_view text);
-
 }  // namespace pawl::client

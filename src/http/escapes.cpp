@@ -1,16 +1,10 @@
+#include "base/percent.hpp"
 #include "http/router.hpp"
 
 #include <algorithm>
 
 namespace pawl::http {
 namespace {
-
-int hex_value(char digit) {
-    if (digit >= '0' && digit <= '9') return digit - '0';
-    if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-    if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
-    return -1;
-}
 
 unsigned char byte(char letter) { return static_cast<unsigned char>(letter); }
 
@@ -45,46 +39,12 @@ bool is_plain_text(std::string_view text) {
     return true;
 }
 
-bool is_unreserved(char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') || letter == '-' || letter == '.' || letter == '_' ||
-           letter == '~';
-}
-
 }  // namespace
 
 std::optional<std::string> percent_decode(std::string_view text) {
-    std::string decoded;
-    decoded.reserve(text.size());
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        if (text[at] != '%') {
-            decoded += text[at];
-            continue;
-        }
-        if (text.size() - at < 3) return std::nullopt;
-        const int high = hex_value(text[at + 1]), low = hex_value(text[at + 2]);
-        if (high < 0 || low < 0) return std::nullopt;
-        decoded += static_cast<char>(high * 16 + low);
-        at += 2;
-    }
-    if (!is_plain_text(decoded)) return std::nullopt;
-    return decoded;
-}
-
-std::string percent_encode(std::string_view text) {
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string encoded;
-    encoded.reserve(text.size());
-    for (const char letter : text) {
-        if (is_unreserved(letter)) {
-            encoded += letter;
-            continue;
-        }
-        encoded += '%';
-        encoded += digits[byte(letter) >> 4];
-        encoded += digits[byte(letter) & 15];
-    }
-    return encoded;
+    auto decoded = base::percent_decode(text);
+    if (decoded.has_error() || !is_plain_text(*decoded)) return std::nullopt;
+    return *std::move(decoded);
 }
 
 std::optional<parameters> parse_query(std::string_view text) {

@@ -67,7 +67,5 @@ private:
 // '+' is a space.
 std::optional<parameters> parse_query(std::string_view text);
 std::optional<std::string> percent_decode(std::string_view text);
-// Keeps letters, digits and -._~ only, so that the result may stand as one segment or value.
-std::string percent_encode(std::string_view text);
 
 }  // namespace pawl::http

@@ -1,6 +1,8 @@
 #include "stores/etcd/lease_text.hpp"
 
+#include "base/ascii.hpp"
 #include "base/number.hpp"
+#include "base/percent.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -175,21 +177,10 @@ std::optional<fence_token> parse_fence(std::string_view text) {
 }
 
 std::string encode_id(std::string_view id) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    for (const char letter : id) {
-        const auto byte = static_cast<unsigned char>(letter);
-        const bool plain = (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
-                           (byte >= 'a' && byte <= 'z') || byte == '-' || byte == '_';
-        if (plain) {
-            text += letter;
-            continue;
-        }
-        text += '%';
-        text += digits[byte >> 4];
-        text += digits[byte & 15];
-    }
-    return text.empty() ? std::string{no_id} : text;
+    const auto keeps = [](char letter) {
+        return base::is_alphanumeric(letter) || letter == '-' || letter == '_';
+    };
+    return id_word(base::percent_encode(id, keeps, base::hex_case::lower));
 }
 
 std::string end_of_prefix(std::string prefix) {

@@ -1,6 +1,7 @@
 #include "stores/redis/lease_text.hpp"
 
 #include "base/number.hpp"
+#include "base/percent.hpp"
 
 #include <algorithm>
 
@@ -26,20 +27,9 @@ bool take_number(std::string_view& text, std::int64_t& number) {
 std::string encode_id(std::string_view id) {
     if (id == "-") return "%2D";
     if (id.empty()) return "%";
-    constexpr std::string_view digits = "0123456789ABCDEF";
-    std::string encoded;
-    encoded.reserve(id.size());
-    for (const char letter : id) {
-        const auto byte = static_cast<unsigned char>(letter);
-        if (byte > 0x20 && byte < 0x7f && letter != ',' && letter != '%') {
-            encoded += letter;
-            continue;
-        }
-        encoded += '%';
-        encoded += digits[byte >> 4];
-        encoded += digits[byte & 15];
-    }
-    return encoded;
+    return base::percent_encode(id, [](char letter) {
+        return letter > 0x20 && letter < 0x7f && letter != ',' && letter != '%';
+    });
 }
 
 std::optional<record> parse_record(std::string_view key, std::string_view text, std::int64_t now) {
