@@ -3,6 +3,7 @@
 #include "base/ascii.hpp"
 #include "base/number.hpp"
 #include "base/percent.hpp"
+#include "base/prefix.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -184,10 +185,7 @@ std::string encode_id(std::string_view id) {
 }
 
 std::string end_of_prefix(std::string prefix) {
-    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
-    if (prefix.empty()) return std::string(1, '\0');
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
+    return base::end_of_prefix(std::move(prefix)).value_or(std::string(1, '\0'));
 }
 
 }  // namespace pawl::etcd

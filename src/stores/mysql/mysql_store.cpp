@@ -2,6 +2,7 @@
 
 #include "base/ensure.hpp"
 #include "base/hex.hpp"
+#include "base/prefix.hpp"
 #include "base/text.hpp"
 #include "stores/mysql/lookout.hpp"
 #include "stores/mysql/pool.hpp"
@@ -36,14 +37,6 @@ constexpr int first_pause_part = 128;
 constexpr int claims_max = 8;
 constexpr std::uint64_t grants_per_sweep = 64;
 constexpr std::size_t records_per_sweep = 128;
-
-// The smallest string above all that start with `prefix`, or nothing when there is none.
-std::optional<std::string> end_of_prefix(std::string prefix) {
-    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
-    if (prefix.empty()) return std::nullopt;
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
-}
 
 std::string text_of(fence_token token) { return std::to_string(number(token)); }
 
@@ -478,7 +471,8 @@ async<page> mysql_store::list(std::string prefix, std::string after, std::size_t
     base::ensure(limit >= 1 && limit <= page_limit_max);
     const bool within = !after.empty() && after >= prefix;
     auto conditions = within ? "lock_key > " + literal(after) : "lock_key >= " + literal(prefix);
-    if (const auto end = end_of_prefix(prefix)) conditions += " AND lock_key < " + literal(*end);
+    if (const auto end = base::end_of_prefix(prefix))
+        conditions += " AND lock_key < " + literal(*end);
     // One more than asked for tells whether there is another page.
     auto text = statements::all().list.with(
         {{"space", space_}, {"conditions", conditions}, {"limit", std::to_string(limit + 1)}});

@@ -1,6 +1,7 @@
 #include "stores/postgresql/postgresql_store.hpp"
 
 #include "base/ensure.hpp"
+#include "base/prefix.hpp"
 #include "base/text.hpp"
 #include "stores/postgresql/doctor.hpp"
 #include "stores/postgresql/layout.hpp"
@@ -45,14 +46,6 @@ std::int64_t signed_number(fence_token token) {
 }
 
 fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::uint64_t>(value)}; }
-
-// The smallest string above all that start with `prefix`, or nothing when there is none.
-std::optional<std::string> end_of_prefix(std::string prefix) {
-    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
-    if (prefix.empty()) return std::nullopt;
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
-}
 
 // The columns of list_v1 and inspect_v1.
 record record_in(const rows& got, int row) {
@@ -280,7 +273,7 @@ async<std::optional<record>> postgresql_store::inspect(std::string key) {
 async<page> postgresql_store::list(std::string prefix, std::string after, std::size_t limit) {
     const auto self = shared_from_this();
     base::ensure(limit >= 1 && limit <= page_limit_max);
-    const auto end = end_of_prefix(prefix);
+    const auto end = base::end_of_prefix(prefix);
     auto asked = call(text_->list);
     asked.add_bytes(prefix).add_bytes_or_null(end);
     asked.add_bytes_or_null(after.empty() ? std::nullopt : std::optional{after});

@@ -4,13 +4,6 @@
 
 namespace pawl::redis {
 
-std::optional<std::string> end_of_prefix(std::string prefix) {
-    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
-    if (prefix.empty()) return std::nullopt;
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
-}
-
 bool merge_pages(std::vector<page>& read, std::size_t limit, page& merged) {
     for (;;) {
         page* smallest = nullptr;

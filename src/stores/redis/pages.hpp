@@ -4,14 +4,9 @@
 #include <pawl/spi/lease_store.hpp>
 
 #include <cstddef>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace pawl::redis {
-
-// The smallest string above all that start with `prefix`, or nothing when there is none.
-std::optional<std::string> end_of_prefix(std::string prefix);
 
 // Moves records, whose last ones are the smallest, in byte order to `merged`. False when a shard
 // must be read further first.

@@ -2,6 +2,7 @@
 
 #include "base/ensure.hpp"
 #include "base/number.hpp"
+#include "base/prefix.hpp"
 #include "base/text.hpp"
 #include "stores/redis/examine_servers.hpp"
 #include "stores/redis/lease_text.hpp"
@@ -506,7 +507,7 @@ script_call redis_store::list_call(const names& in, std::string_view prefix, std
         call.add("(", after);
     else
         call.add("[", prefix);
-    if (const auto end = end_of_prefix(std::string{prefix}))
+    if (const auto end = base::end_of_prefix(std::string{prefix}))
         call.add("(", *end);
     else
         call.add("+");

@@ -1,5 +1,6 @@
 #include "stores/redlock/pages.hpp"
 
+#include "base/prefix.hpp"
 #include "stores/redis/scripts.hpp"
 #include "stores/redlock/lock_text.hpp"
 
@@ -75,17 +76,9 @@ boost::asio::awaitable<void> count_waiters(std::shared_ptr<quorum> among,
     }
 }
 
-// The smallest string above all that start with `prefix`, or nothing when there is none.
-std::optional<std::string> end_of_prefix(std::string prefix) {
-    while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
-    if (prefix.empty()) return std::nullopt;
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
-}
-
 redis::script_call list_call(const quorum& among, const std::string& prefix,
                              const std::string& after, std::size_t limit) {
-    const auto end = end_of_prefix(prefix);
+    const auto end = base::end_of_prefix(prefix);
     redis::script_call call{redis::scripts::all().list, 1};
     call.add(among.index).add(among.lock_prefix);
     if (after >= prefix && !after.empty())
