@@ -1,5 +1,6 @@
 #include "pawl/login_file.hpp"
 
+#include "base/ascii.hpp"
 #include "base/text.hpp"
 #include "pawl/output.hpp"
 #include "pawl/status.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -68,8 +68,7 @@ void write_file(const std::string& path, const std::string& text) {
 
 std::string login_file_path(const config::agent_settings& of) {
     std::string name = "login-";
-    for (const char c : of.name)
-        name += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' ? c : '_';
+    for (const char c : of.name) name += base::is_alphanumeric(c) || c == '.' || c == '-' ? c : '_';
     return folder_of_links() / name;
 }
 

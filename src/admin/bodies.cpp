@@ -2,6 +2,7 @@
 
 #include "admin/problem.hpp"
 #include "admin/queries.hpp"
+#include "base/ascii.hpp"
 #include "base/digest.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
@@ -28,9 +29,7 @@ std::string quoted(std::string_view name) { return "'" + base::printable(name) +
 std::string media_type(std::string_view field) {
     auto type = std::string{field.substr(0, field.find(';'))};
     while (!type.empty() && type.back() == ' ') type.pop_back();
-    std::transform(type.begin(), type.end(), type.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    return type;
+    return base::lower(type);
 }
 
 std::string tag_of(std::string_view text) {

@@ -1,5 +1,6 @@
 #include "admin/door.hpp"
 
+#include "base/ascii.hpp"
 #include "config/texts.hpp"
 
 #include <algorithm>
@@ -9,26 +10,14 @@ namespace {
 
 constexpr std::string_view scheme = "bearer ";
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool is_same_word(std::string_view left, std::string_view right) {
-    return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                      [](char a, char b) { return lower(a) == lower(b); });
-}
-
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 }  // namespace
 
 std::optional<std::string_view> bearer_of(const http::request& request) {
     const auto said = request.find("authorization");
-    if (said.size() < scheme.size() || !is_same_word(said.substr(0, scheme.size()), scheme))
+    if (said.size() < scheme.size() ||
+        !base::equals_ignoring_case(said.substr(0, scheme.size()), scheme))
         return std::nullopt;
-    return trimmed(said.substr(scheme.size()));
+    return base::trimmed(said.substr(scheme.size()));
 }
 
 std::vector<std::string_view> cookies_of(const http::request& request, std::string_view name) {
@@ -38,7 +27,7 @@ std::vector<std::string_view> cookies_of(const http::request& request, std::stri
         std::string_view rest = field.value;
         while (!rest.empty() && values.size() < cookies_max) {
             const auto end = rest.find(';');
-            const auto pair = trimmed(rest.substr(0, end));
+            const auto pair = base::trimmed(rest.substr(0, end));
             rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
             const auto equals = pair.find('=');
             if (equals != std::string_view::npos && pair.substr(0, equals) == name)
@@ -61,7 +50,7 @@ bool is_from_other_site(const http::request& request) {
     if (origin.empty()) return false;
     const auto slashes = origin.find("://");
     return slashes == std::string_view::npos ||
-           !is_same_word(origin.substr(slashes + 3), request.find("host"));
+           !base::equals_ignoring_case(origin.substr(slashes + 3), request.find("host"));
 }
 
 bool is_from_this_machine(const http::request& request) {
@@ -79,11 +68,11 @@ bool is_for_other_host(const http::request& request, const std::vector<std::stri
     else
         host = host.substr(0, host.rfind(':'));
     if (host.ends_with('.')) host.remove_suffix(1);
-    std::string name{host};
-    std::transform(name.begin(), name.end(), name.begin(), lower);
+    const auto name = base::lower(host);
     if (name.ends_with(".localhost") || config::is_loopback({name, 0})) return false;
-    return std::none_of(hosts.begin(), hosts.end(),
-                        [&](const std::string& one) { return is_same_word(one, name); });
+    return std::none_of(hosts.begin(), hosts.end(), [&](const std::string& one) {
+        return base::equals_ignoring_case(one, name);
+    });
 }
 
 http::response login_refused_page() {

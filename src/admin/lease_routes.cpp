@@ -6,6 +6,7 @@
 #include "admin/lease_rights.hpp"
 #include "admin/lock_routes.hpp"
 #include "admin/problem.hpp"
+#include "base/ascii.hpp"
 #include "base/digest.hpp"
 #include "base/duration.hpp"
 #include "base/number.hpp"
@@ -79,10 +80,7 @@ std::string id_at_store(const caller& who, std::string_view chosen) {
 }
 
 std::optional<std::string> claim_id_fault(std::string_view id) {
-    const auto allowed = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-               c == '_' || c == '-';
-    };
+    const auto allowed = [](char c) { return base::is_alphanumeric(c) || c == '_' || c == '-'; };
     if (!id.empty() && id.size() <= claim_id_bytes_max &&
         std::all_of(id.begin(), id.end(), allowed))
         return std::nullopt;

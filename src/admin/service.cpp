@@ -5,6 +5,7 @@
 #include "admin/memory.hpp"
 #include "admin/problem.hpp"
 #include "admin/run_output.hpp"
+#include "base/ascii.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -14,7 +15,6 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 namespace pawl::admin {
@@ -28,8 +28,7 @@ std::string cookie_of(const config::agent_settings& configured) {
     std::string name = "pawl_session";
     if (configured.listen == config::agent_settings{}.listen) return name;
     name += '_';
-    for (const char c : configured.name)
-        name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '-';
+    for (const char c : configured.name) name += base::is_alphanumeric(c) ? c : '-';
     return name;
 }
 

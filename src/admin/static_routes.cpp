@@ -1,6 +1,7 @@
 #include "admin/static_routes.hpp"
 
 #include "admin/problem.hpp"
+#include "base/ascii.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -22,24 +23,12 @@ constexpr std::string_view absent_page =
     "<code>pawl locks ls</code>, <code>pawl jobs ls</code>, <code>pawl runs ls</code> and "
     "<code>pawl doctor</code>.</p></body></html>\n";
 
-std::string_view trimmed(std::string_view text) {
-    const auto begin = text.find_first_not_of(" \t");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-bool same_ignoring_case(std::string_view a, std::string_view b) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [&](char one, char other) { return lower(one) == lower(other); });
-}
-
 // The members of a field that lists some: `gzip;q=0.8, br`.
 template <typename Seen>
 bool any_member(std::string_view list, Seen&& seen) {
     while (!list.empty()) {
         const auto comma = list.find(',');
-        if (seen(trimmed(list.substr(0, comma)))) return true;
+        if (seen(base::trimmed(list.substr(0, comma)))) return true;
         list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 1);
     }
     return false;
@@ -49,15 +38,15 @@ bool any_member(std::string_view list, Seen&& seen) {
 bool refused(std::string_view parameters) {
     const auto weight = parameters.find("q=");
     if (weight == std::string_view::npos) return false;
-    const auto value = trimmed(parameters.substr(weight + 2));
+    const auto value = base::trimmed(parameters.substr(weight + 2));
     return !value.empty() && value.find_first_not_of("0.") == std::string_view::npos;
 }
 
 bool takes(std::string_view list, std::string_view wanted) {
     return any_member(list, [&](std::string_view one) {
         const auto mark = one.find(';');
-        const auto name = trimmed(one.substr(0, mark));
-        return same_ignoring_case(name, wanted) &&
+        const auto name = base::trimmed(one.substr(0, mark));
+        return base::equals_ignoring_case(name, wanted) &&
                (mark == std::string_view::npos || !refused(one.substr(mark + 1)));
     });
 }

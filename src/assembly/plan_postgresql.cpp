@@ -1,5 +1,6 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
+#include "base/ascii.hpp"
 #include "base/number.hpp"
 #include "stores/postgresql/postgresql_store.hpp"
 #ifdef PAWL_JOURNAL_POSTGRESQL
@@ -103,11 +104,11 @@ connection_target take_target(const base::store_url& url, parameters& query) {
 std::string take_schema(parameters& query) {
     const auto name = query.text("schema").value_or("pawl");
     const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
+        return (c >= 'a' && c <= 'z') || base::is_digit(c) || c == '_';
     };
     if (name.empty() || name.size() > schema_bytes_max ||
-        !std::all_of(name.begin(), name.end(), fits) ||
-        (name.front() >= '0' && name.front() <= '9') || name.starts_with("pg_"))
+        !std::all_of(name.begin(), name.end(), fits) || base::is_digit(name.front()) ||
+        name.starts_with("pg_"))
         throw option_error{
             "postgresql: schema= must be 1 to 63 of a-z, 0-9 and '_', begin with no "
             "digit, and not with pg_"};

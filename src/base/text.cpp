@@ -1,5 +1,6 @@
 #include "base/text.hpp"
 
+#include "base/ascii.hpp"
 #include "base/terminal_text.hpp"
 
 #include <pawl/types.hpp>
@@ -78,8 +79,7 @@ std::optional<std::string> owner_fault(std::string_view owner) {
 
 std::optional<std::string> name_space_fault(std::string_view name) {
     const auto allowed = [](char letter) {
-        return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-               (letter >= '0' && letter <= '9') || letter == '_' || letter == '-' || letter == '.';
+        return is_alphanumeric(letter) || letter == '_' || letter == '-' || letter == '.';
     };
     if (!name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), allowed))
         return std::nullopt;

@@ -1,5 +1,6 @@
 #include "base/url.hpp"
 
+#include "base/ascii.hpp"
 #include "base/number.hpp"
 #include "base/percent.hpp"
 
@@ -17,7 +18,7 @@ bool is_scheme(std::string_view text) {
     const auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
     return !text.empty() && letter(text.front()) &&
            std::all_of(text.begin(), text.end(), [&](char c) {
-               return letter(c) || (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.';
+               return letter(c) || is_digit(c) || c == '+' || c == '-' || c == '.';
            });
 }
 

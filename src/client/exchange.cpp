@@ -1,5 +1,6 @@
 #include "client/exchange.hpp"
 
+#include "base/ascii.hpp"
 #include "net/byte_stream.hpp"
 
 #include <pawl/clock.hpp>
@@ -23,14 +24,6 @@ namespace beast = boost::beast::http;
 constexpr std::size_t piece_bytes = std::size_t{64} * 1024;
 // Resolving a name cannot be called off, and connecting opens the socket anew.
 constexpr millis close_again{50};
-
-std::string lower_case(std::string_view text) {
-    std::string made{text};
-    std::transform(made.begin(), made.end(), made.begin(), [](unsigned char c) {
-        return static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
-    });
-    return made;
-}
 
 // Closes a stream on which too much time has passed, until whoever uses it has noticed.
 class watch : public std::enable_shared_from_this<watch> {
@@ -210,7 +203,7 @@ private:
         for (const auto& field : parser_.get()) {
             const auto name = field.name_string();
             const auto value = field.value();
-            made.fields.emplace_back(lower_case({name.data(), name.size()}),
+            made.fields.emplace_back(base::lower({name.data(), name.size()}),
                                      std::string{value.data(), value.size()});
         }
         return made;

@@ -1,5 +1,6 @@
 #include "config/env_file.hpp"
 
+#include "base/ascii.hpp"
 #include "config/values.hpp"
 
 #include <fcntl.h>
@@ -34,12 +35,6 @@ std::string reason(int error) { return std::generic_category().message(error); }
 std::string_view without_return(std::string_view line) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     return line;
-}
-
-std::string_view without_blanks(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 std::string_view without_quotes(std::string_view value) {
@@ -89,12 +84,12 @@ env_file_content parse_env_file(std::string_view text) {
     for (std::size_t at = 0; at < text.size() && got.fault.empty();) {
         ++number;
         const auto end = std::min(text.find('\n', at), text.size());
-        const auto line = without_blanks(without_return(text.substr(at, end - at)));
+        const auto line = base::trimmed(without_return(text.substr(at, end - at)));
         at = end + 1;
         if (line.empty() || line.starts_with('#')) continue;
         const auto where = "line " + std::to_string(number) + ": ";
         const auto equals = line.find('=');
-        const auto name = without_blanks(line.substr(0, std::min(equals, line.size())));
+        const auto name = base::trimmed(line.substr(0, std::min(equals, line.size())));
         // The line is not quoted: it may be a secret that lacks its name.
         if (equals == std::string_view::npos) {
             got.fault = where + "has no '='; write NAME=value";
@@ -105,7 +100,7 @@ env_file_content parse_env_file(std::string_view text) {
         } else if (line.find('\0') != std::string_view::npos) {
             got.fault = where + "has a NUL byte; programs cannot be given one";
         } else {
-            all[std::string{name}] = without_quotes(without_blanks(line.substr(equals + 1)));
+            all[std::string{name}] = without_quotes(base::trimmed(line.substr(equals + 1)));
         }
         if (all.size() > variables_max)
             got.fault = where + "more than " + format_count(variables_max) + " variables";

@@ -1,5 +1,6 @@
 #include "config/texts.hpp"
 
+#include "base/ascii.hpp"
 #include "base/number.hpp"
 #include "base/terminal_text.hpp"
 #include "config/findings.hpp"
@@ -109,8 +110,7 @@ namespace {
 
 bool is_base64(std::string_view part, std::size_t letters_min) {
     return part.size() >= letters_min && std::all_of(part.begin(), part.end(), [](char c) {
-               return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '+' || c == '/';
+               return base::is_alphanumeric(c) || c == '+' || c == '/';
            });
 }
 

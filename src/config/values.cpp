@@ -1,5 +1,6 @@
 #include "config/values.hpp"
 
+#include "base/ascii.hpp"
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "config/size.hpp"
@@ -69,11 +70,9 @@ std::string format_number(double value) {
 }
 
 std::optional<std::string> variable_name_fault(std::string_view name) {
-    const auto is_letter = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-    };
-    const auto is_allowed = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
-    if (name.empty() || !is_letter(name[0]) || !std::all_of(name.begin(), name.end(), is_allowed))
+    const auto is_allowed = [](char c) { return base::is_alphanumeric(c) || c == '_'; };
+    if (name.empty() || base::is_digit(name[0]) ||
+        !std::all_of(name.begin(), name.end(), is_allowed))
         return "the variable " + quoted(name) +
                " is no name; use letters, digits and '_', and begin with no digit";
     if (name.starts_with("PAWL_"))

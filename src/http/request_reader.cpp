@@ -1,12 +1,12 @@
 #include "http/request_reader.hpp"
 
+#include "base/ascii.hpp"
 #include "base/ensure.hpp"
 
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <utility>
 
@@ -19,18 +19,10 @@ using boost::beast::error_code;
 
 std::string_view text_of(beast_text text) { return {text.data(), text.size()}; }
 
-std::string lower(std::string_view text) {
-    std::string result{text};
-    for (auto& letter : result)
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    return result;
-}
-
 bool is_visible(char letter) { return letter > 0x20 && letter < 0x7f; }
 
 bool is_number(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(),
-                                        [](char digit) { return digit >= '0' && digit <= '9'; });
+    return !text.empty() && std::all_of(text.begin(), text.end(), base::is_digit);
 }
 
 // A host and a port as Host has them: nothing that could be taken for another part of a URL.
@@ -116,7 +108,7 @@ public:
         if (version_ < 11 && chunked())
             return request_fault{400, "Transfer-Encoding is none of HTTP/1.0: use 1.1"};
         if (authority_) name_host();
-        awaits_continue_ = version_ >= 11 && lower(made_->find("expect")) == "100-continue";
+        awaits_continue_ = version_ >= 11 && base::lower(made_->find("expect")) == "100-continue";
         return std::nullopt;
     }
 
@@ -149,7 +141,7 @@ private:
                 "%20 for a space",
                 error);
         const auto scheme_end = std::min(rest.find("://"), rest.size());
-        const auto scheme = lower(rest.substr(0, scheme_end));
+        const auto scheme = base::lower(rest.substr(0, scheme_end));
         if (scheme_end < rest.size() && (scheme == "http" || scheme == "https")) {
             rest.remove_prefix(scheme_end + 3);
             const auto end = std::min(rest.find_first_of("/?"), rest.size());
@@ -180,9 +172,9 @@ private:
         if (name == beast::field::content_length && (++lengths_ > 1 || !is_number(text_of(value))))
             return refuse("Content-Length has to be one number, and to come once", error);
         if (name == beast::field::transfer_encoding &&
-            (++codings_ > 1 || lower(text_of(value)) != "chunked"))
+            (++codings_ > 1 || base::lower(text_of(value)) != "chunked"))
             return refuse("Transfer-Encoding has to be 'chunked', and once", error);
-        made_->fields.push_back({lower(text_of(text)), std::string{text_of(value)}});
+        made_->fields.push_back({base::lower(text_of(text)), std::string{text_of(value)}});
     }
 
     void on_body_init_impl(const boost::optional<std::uint64_t>& length, error_code&) override {

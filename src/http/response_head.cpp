@@ -1,5 +1,7 @@
 #include "http/response_head.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -9,23 +11,16 @@
 namespace pawl::http {
 namespace {
 
-bool equals_lower(std::string_view text, std::string_view lower) {
-    return std::equal(text.begin(), text.end(), lower.begin(), lower.end(), [](char l, char r) {
-        return (l >= 'A' && l <= 'Z' ? static_cast<char>(l - 'A' + 'a') : l) == r;
-    });
-}
-
 bool is_servers_own(std::string_view name) {
     constexpr std::string_view own[] = {"content-length", "date", "connection",
                                         "transfer-encoding"};
     return std::any_of(std::begin(own), std::end(own),
-                       [&](std::string_view one) { return equals_lower(name, one); });
+                       [&](std::string_view one) { return base::equals_ignoring_case(name, one); });
 }
 
 bool is_name(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
-        return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-               (letter >= '0' && letter <= '9') ||
+        return base::is_alphanumeric(letter) ||
                std::string_view{"!#$%&'*+-.^_`|~"}.find(letter) != std::string_view::npos;
     });
 }

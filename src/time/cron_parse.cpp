@@ -1,9 +1,9 @@
 // The dialect, as docs/cron.md tells it.
+#include "base/ascii.hpp"
 #include "base/text.hpp"
 #include "time/cron_plan.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <vector>
 
 namespace pawl::time {
@@ -44,18 +44,7 @@ const field& field_of(field_kind kind) {
     return all[static_cast<std::size_t>(kind)];
 }
 
-char lower(char letter) {
-    return static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-}
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
-bool is_letter(char letter) { return lower(letter) >= 'a' && lower(letter) <= 'z'; }
 bool is_space(char letter) { return letter == ' ' || letter == '\t'; }
-
-std::string lower_case(std::string_view text) {
-    std::string small{text};
-    std::transform(small.begin(), small.end(), small.begin(), lower);
-    return small;
-}
 
 // Reads one field from left to right; after the first fault nothing is read any more.
 class field_reader {
@@ -86,7 +75,7 @@ public:
 private:
     bool good() const { return !fault_; }
     bool is(field_kind kind) const { return what_.kind == kind; }
-    char peek() const { return good() && at_ < text_.size() ? lower(text_[at_]) : '\0'; }
+    char peek() const { return good() && at_ < text_.size() ? base::lower(text_[at_]) : '\0'; }
     bool accept(char letter) {
         if (peek() != letter) return false;
         ++at_;
@@ -168,7 +157,7 @@ private:
     // L5 is the same as 5L.
     void read_last_weekday() {
         const auto column = at_++;
-        if (!is_digit(peek()) && !is_letter(peek()))
+        if (!base::is_digit(peek()) && !base::is_letter(peek()))
             return fail(column, "an L needs a day, as in 5L or FRIL, the last Friday of the month");
         const int day = read_value();
         if (good()) in_week.nth_from_end[0] |= bit(day % 7);
@@ -230,20 +219,20 @@ private:
     }
 
     int read_number() {
-        if (!is_digit(peek())) {
+        if (!base::is_digit(peek())) {
             fail(at_, "expected a number" + found());
             return 0;
         }
         int value = 0;
         // What is larger than every bound may stay as it is.
-        while (is_digit(peek())) value = std::min(value * 10 + (text_[at_++] - '0'), 100'000);
+        while (base::is_digit(peek())) value = std::min(value * 10 + (text_[at_++] - '0'), 100'000);
         return value;
     }
 
     int read_value() {
         const auto column = at_;
-        if (is_letter(peek()) && !what_.words.empty()) return read_name();
-        if (!is_digit(peek())) {
+        if (base::is_letter(peek()) && !what_.words.empty()) return read_name();
+        if (!base::is_digit(peek())) {
             fail(at_, "expected " + std::string{what_.expected} + found());
             return 0;
         }
@@ -257,8 +246,8 @@ private:
     // Three letters or all of them; FRIL is FRI with an L behind.
     int read_name() {
         const auto column = at_;
-        while (is_letter(peek())) ++at_;
-        const auto word = lower_case(text_.substr(column, at_ - column));
+        while (base::is_letter(peek())) ++at_;
+        const auto word = base::lower(text_.substr(column, at_ - column));
         for (std::size_t i = 0; i < what_.words.size(); ++i) {
             const auto name = what_.words[i];
             for (const auto form : {name, name.substr(0, 3)}) {
@@ -386,7 +375,7 @@ base::parsed<cron_plan> parse_every(std::string_view text, const std::vector<wor
 
 base::parsed<cron_plan> parse_macro(std::string_view text, const std::vector<word>& words) {
     const auto [from, to] = words.front();
-    const auto name = lower_case(text.substr(from, to - from));
+    const auto name = base::lower(text.substr(from, to - from));
     if (name == "@every") return parse_every(text, words);
     std::vector<std::string_view> known{"@every"};
     for (const auto& one : macros) {

@@ -1,5 +1,7 @@
 #include "time/rfc3339.hpp"
 
+#include "base/ascii.hpp"
+
 #include <cstdio>
 
 namespace pawl::time {
@@ -23,7 +25,7 @@ struct reader {
     int digits(std::size_t count) {
         int value = 0;
         for (std::size_t i = 0; good && i < count; ++i) {
-            good = at < text.size() && text[at] >= '0' && text[at] <= '9';
+            good = at < text.size() && base::is_digit(text[at]);
             if (good) value = value * 10 + (text[at++] - '0');
         }
         return value;
@@ -46,7 +48,7 @@ microseconds read_fraction(reader& in) {
             value = value * 10 + digit;
             ++places;
         }
-    } while (in.good && in.at < in.text.size() && in.text[in.at] >= '0' && in.text[in.at] <= '9');
+    } while (in.good && in.at < in.text.size() && base::is_digit(in.text[in.at]));
     for (; places < 6; ++places) value *= 10;
     return microseconds{value};
 }

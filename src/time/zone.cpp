@@ -1,5 +1,6 @@
 #include "time/zone.hpp"
 
+#include "base/ascii.hpp"
 #include "base/text.hpp"
 #include "time/zone_calendar.hpp"
 #include "time/zone_file.hpp"
@@ -8,7 +9,6 @@
 #include <date/tz.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -60,8 +60,7 @@ std::optional<std::string> read_file(std::string_view name, std::size_t most) {
 // Names of zones are paths below the folder, and must not lead out of it.
 bool is_zone_name(std::string_view name) {
     const auto is_letter = [](char one) {
-        return std::isalnum(static_cast<unsigned char>(one)) != 0 || one == '_' || one == '-' ||
-               one == '+' || one == '/';
+        return base::is_alphanumeric(one) || one == '_' || one == '-' || one == '+' || one == '/';
     };
     return !name.empty() && name.front() != '/' && name.find("//") == std::string_view::npos &&
            std::all_of(name.begin(), name.end(), is_letter);
@@ -117,19 +116,12 @@ registry& known() {
     return all;
 }
 
-bool same_but_for_case(std::string_view one, std::string_view other) {
-    return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](char a, char b) {
-        return std::tolower(static_cast<unsigned char>(a)) ==
-               std::tolower(static_cast<unsigned char>(b));
-    });
-}
-
 base::text_fault unknown(const date::tzdb& database, std::string_view name) {
     std::string what = "there is no time zone '" + base::printable(name) + "'; ";
     std::vector<std::string_view> names;
     for (const auto& one : database.zones) names.push_back(one.name());
     const auto same = std::find_if(names.begin(), names.end(),
-                                   [&](auto one) { return same_but_for_case(one, name); });
+                                   [&](auto one) { return base::equals_ignoring_case(one, name); });
     const auto near = same != names.end() ? std::optional{*same} : base::nearest(name, names);
     if (near)
         what += "did you mean '" + std::string{*near} + "'?";

@@ -1,5 +1,7 @@
 #include "time/zone_rule.hpp"
 
+#include "base/ascii.hpp"
+
 #include <algorithm>
 
 namespace pawl::time {
@@ -24,8 +26,7 @@ struct zone_rule::reader {
     int number(int low, int high) {
         int value = 0;
         const auto begun = at;
-        while (peek() >= '0' && peek() <= '9' && at - begun < 3)
-            value = value * 10 + (text[at++] - '0');
+        while (base::is_digit(peek()) && at - begun < 3) value = value * 10 + (text[at++] - '0');
         good = good && at > begun && value >= low && value <= high;
         return value;
     }
@@ -37,10 +38,7 @@ struct zone_rule::reader {
             while (peek() != '\0' && peek() != '>') ++at;
             expect('>');
         } else {
-            const auto is_letter = [](char one) {
-                return (one >= 'a' && one <= 'z') || (one >= 'A' && one <= 'Z');
-            };
-            while (is_letter(peek())) ++at;
+            while (base::is_letter(peek())) ++at;
         }
         good = good && at - begun >= 3;
     }

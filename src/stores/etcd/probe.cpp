@@ -1,5 +1,6 @@
 #include "stores/etcd/probe.hpp"
 
+#include "base/ascii.hpp"
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -16,7 +17,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <vector>
 
 namespace pawl::etcd {
@@ -49,10 +49,7 @@ std::string_view header_in(std::string_view head, std::string_view name) {
         const auto end = head.find("\r\n");
         const auto line = head.substr(0, end);
         const auto colon = line.find(':');
-        if (colon == name.size() &&
-            std::equal(name.begin(), name.end(), line.begin(), [](char wanted, char got) {
-                return wanted == std::tolower(static_cast<unsigned char>(got));
-            })) {
+        if (colon == name.size() && base::equals_ignoring_case(line.substr(0, colon), name)) {
             auto value = line.substr(colon + 1);
             while (value.starts_with(' ')) value.remove_prefix(1);
             return value;

@@ -1,19 +1,16 @@
 #include "stores/postgresql/layout.hpp"
 
+#include "base/ascii.hpp"
 #include "base/number.hpp"
 #include "schema_sql.hpp"
 #include "stores/postgresql/refusals.hpp"
-
-#include <cctype>
 
 namespace pawl::postgresql {
 namespace {
 
 constexpr std::string_view schema_word = "pawl";
 
-bool is_word_letter(char letter) {
-    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
-}
+bool is_word_letter(char letter) { return base::is_alphanumeric(letter) || letter == '_'; }
 
 failure explain(const wire& on, const reply& got) {
     return explain_error(on.place(), got.sqlstate, got.message);

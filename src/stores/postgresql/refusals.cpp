@@ -1,5 +1,6 @@
 #include "stores/postgresql/refusals.hpp"
 
+#include "base/ascii.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -88,9 +89,7 @@ std::optional<std::string_view> sqlstate_in(std::string_view message) {
     for (auto at = message.find(":  "); at != std::string_view::npos;
          at = message.find(":  ", at + 1)) {
         const auto code = message.substr(at + 3, length);
-        const auto is_code = [](char c) {
-            return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
-        };
+        const auto is_code = [](char c) { return base::is_digit(c) || (c >= 'A' && c <= 'Z'); };
         if (code.size() == length && std::all_of(code.begin(), code.end(), is_code) &&
             message.substr(at + 3 + length).starts_with(": "))
             return code;
