@@ -1,5 +1,6 @@
 #include "assembly/parameters.hpp"
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -104,6 +105,13 @@ store_settings take_settings(parameters& query, quarantine_unless_told otherwise
         settings.retention = *retention;
     }
     return settings;
+}
+
+unsigned database_number(const std::string& engine, const std::string& path) {
+    if (path.empty()) return 0;
+    const auto database = base::parse_number<unsigned>(path);
+    if (database && path.size() <= 4) return *database;
+    throw option_error{engine + ": the database after the '/' must be a number from 0 to 9999"};
 }
 
 net::tls_settings take_tls(parameters& query) {

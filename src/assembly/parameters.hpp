@@ -43,5 +43,7 @@ store_settings take_settings(parameters& query,
                              quarantine_unless_told otherwise = quarantine_unless_told::off);
 // ca, cert, key and tls_server_name: of engines that speak TLS.
 net::tls_settings take_tls(parameters& query);
+// What the path of a Redis names, from 0 to 9999; 0 where it is empty.
+unsigned database_number(const std::string& engine, const std::string& path);
 
 }  // namespace pawl::assembly

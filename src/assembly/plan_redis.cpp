@@ -12,13 +12,6 @@
 namespace pawl::assembly {
 namespace {
 
-unsigned database_number(const std::string& path) {
-    if (path.empty()) return 0;
-    const auto database = base::parse_number<unsigned>(path);
-    if (database && path.size() <= 4) return *database;
-    throw option_error{"redis: the database after the '/' must be a number from 0 to 9999"};
-}
-
 constexpr std::uint16_t redis_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
 constexpr std::uint32_t replicas_max = 100;
@@ -48,7 +41,7 @@ void take_socket(parameters& query, const base::store_url& url, redis::redis_set
             "redis+unix: takes the path of a socket, such as redis+unix:/run/redis/redis.sock"};
     settings.unix_path = url.path;
     const auto number = query.text("db").value_or("");
-    settings.database = database_number(number);
+    settings.database = database_number("redis", number);
 }
 
 // MASTER or MASTER/DB
@@ -62,7 +55,8 @@ void take_sentinels(parameters& query, const base::store_url& url,
         throw option_error{
             "redis+sentinel: takes sentinels and the name of a master, such as "
             "redis+sentinel://a,b,c/orders"};
-    if (slash != std::string::npos) settings.database = database_number(url.path.substr(slash + 1));
+    if (slash != std::string::npos)
+        settings.database = database_number("redis", url.path.substr(slash + 1));
     settings.sentinel_user = query.text("sentinel_user").value_or("");
     if (const auto file = query.text("sentinel_password_file"))
         settings.sentinel_password = first_line_of(*file);
@@ -86,7 +80,7 @@ void take_host(const base::store_url& url, redis::redis_settings& settings) {
                            "redis+cluster and redlock"};
     settings.host = url.endpoints.front().host;
     if (url.endpoints.front().port != 0) settings.port = url.endpoints.front().port;
-    settings.database = database_number(url.path);
+    settings.database = database_number("redis", url.path);
 }
 
 std::uint32_t take_wait(parameters& query) {

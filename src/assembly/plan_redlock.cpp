@@ -1,17 +1,9 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
-#include "base/number.hpp"
 #include "stores/redlock/redlock_store.hpp"
 
 namespace pawl::assembly {
 namespace {
-
-unsigned database_number(const std::string& path) {
-    if (path.empty()) return 0;
-    const auto database = base::parse_number<unsigned>(path);
-    if (database && path.size() <= 4) return *database;
-    throw option_error{"redlock: the database after the '/' must be a number from 0 to 9999"};
-}
 
 // Two names of one server would be two votes of it; the same text is the mistake that can be seen.
 void refuse_twins(const std::vector<redis::redis_settings>& nodes) {
@@ -38,7 +30,7 @@ store_plan plan_redlock(const base::store_url& url) {
     common.common = plan.settings;
     common.user = url.user.value_or("");
     common.password = query.password().value_or("");
-    common.database = database_number(url.path);
+    common.database = database_number("redlock", url.path);
     const bool secure = query.choice("tls", {"off", "on"}) == 1U;
     if (secure) common.tls = take_tls(query);
     for (const auto& endpoint : url.endpoints) {

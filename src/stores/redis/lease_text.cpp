@@ -6,9 +6,7 @@
 #include <algorithm>
 
 namespace pawl::redis {
-namespace {
 
-// The word up to the next space, which is taken off `text` with it.
 std::string_view take_word(std::string_view& text) {
     const auto end = std::min(text.find(' '), text.size());
     const auto word = text.substr(0, end);
@@ -21,8 +19,6 @@ bool take_number(std::string_view& text, std::int64_t& number) {
     number = read.value_or(-1);
     return number >= 0;
 }
-
-}  // namespace
 
 std::string encode_id(std::string_view id) {
     if (id == "-") return "%2D";

@@ -10,6 +10,11 @@
 
 namespace pawl::redis {
 
+// The word up to the next space, which is taken off `text` with it; the rest where there is none.
+std::string_view take_word(std::string_view& text);
+// The same of a word that has to be a whole number, not below 0; false for any other.
+bool take_number(std::string_view& text, std::int64_t& number);
+
 // A claim id as it may stand in a record: no space, no comma, never "-".
 std::string encode_id(std::string_view id);
 

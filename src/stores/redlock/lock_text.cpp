@@ -1,6 +1,7 @@
 #include "stores/redlock/lock_text.hpp"
 
 #include "base/number.hpp"
+#include "stores/redis/lease_text.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -9,18 +10,8 @@
 namespace pawl::redlock {
 namespace {
 
-std::string_view take_word(std::string_view& text) {
-    const auto end = std::min(text.find(' '), text.size());
-    const auto word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    return word;
-}
-
-bool take_number(std::string_view& text, std::int64_t& number) {
-    const auto read = base::parse_number<std::int64_t>(take_word(text));
-    number = read.value_or(-1);
-    return number >= 0;
-}
+using redis::take_number;
+using redis::take_word;
 
 bool take_phase(std::string_view& text, node_record::phase& at) {
     const auto word = take_word(text);
