@@ -2,6 +2,7 @@
 
 #include "assembly/planners.hpp"
 #include "base/text.hpp"
+#include "journals/rules/checked_journal.hpp"
 
 #include <algorithm>
 
@@ -80,6 +81,12 @@ const std::vector<known_engine>& engines() {
     return all;
 }
 
+// Whatever engine keeps it, a journal is asked through the checks that all have in common.
+runtime::journal_maker checked(runtime::journal_maker make) {
+    if (!make) return make;
+    return [make = std::move(make)](net::loop& where) { return journals::checked(make(where)); };
+}
+
 [[noreturn]] void refuse_scheme(const std::string& scheme) {
     std::vector<std::string_view> known;
     std::string list;
@@ -118,6 +125,7 @@ store_plan plan_store(std::string_view text) {
             throw option_error{"this pawl was built without " + std::string{info.name} +
                                ": build it with -D" + std::string{info.option} + "=ON"};
         auto made = plan(*parsed);
+        made.make_journal = checked(std::move(made.make_journal));
         made.engine = info.name;
         made.shown = base::redact_url(text);
         return made;

@@ -6,6 +6,7 @@
 #include "admin/surroundings.hpp"
 #include "http/router.hpp"
 #include "journals/memory/memory_journal.hpp"
+#include "journals/rules/checked_journal.hpp"
 #include "testing/faults/faulty_journal.hpp"
 #include "testing/faults/hooked_store.hpp"
 #include "testing/faults/world.hpp"
@@ -153,7 +154,8 @@ private:
     boost::asio::awaitable<std::shared_ptr<pawl::journal>> open_journal() {
         auto real =
             memory::make_memory_journal(core_.loop(), where_.settings.name_space, where_.settings);
-        co_return testing_faults::make_faulty_journal(std::move(real), where_.journal_faults);
+        co_return journals::checked(
+            testing_faults::make_faulty_journal(std::move(real), where_.journal_faults));
     }
 
     api_store where_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "journals/memory/memory_journal.hpp"
+#include "journals/rules/checked_journal.hpp"
 #include "runtime/written_run.hpp"
 #include "testing/faults/faulty_journal.hpp"
 #include "testing/faults/world.hpp"
@@ -20,7 +21,7 @@ struct journal_world : world {
     // What the test itself looks at the journal with: it fails never.
     net::loop looking;
     std::shared_ptr<journal> records =
-        memory::make_memory_journal(looking, settings.name_space, settings);
+        journals::checked(memory::make_memory_journal(looking, settings.name_space, settings));
 
     // Of the processes that are opened from now on.
     millis recording_patience = runtime::recording_patience;
@@ -59,8 +60,8 @@ struct journal_world : world {
 private:
     runtime::journal_maker journal_of(std::shared_ptr<testing_faults::journal_plan> plan) const {
         return [name = settings, plan](net::loop& where) {
-            return testing_faults::make_faulty_journal(
-                memory::make_memory_journal(where, name.name_space, name), plan);
+            return journals::checked(testing_faults::make_faulty_journal(
+                memory::make_memory_journal(where, name.name_space, name), plan));
         };
     }
     locks open_on(const store_settings& where, std::shared_ptr<testing_faults::plan> own,

@@ -123,6 +123,11 @@ failure id_taken(const std::string& id) {
                                 " is that of another run: give a fresh one"};
 }
 
+failure attempts_used_up(const std::string& id) {
+    return {errc::rejected, "journal: the run " + one_line(id, id_bytes_max) + " has had " +
+                                std::to_string(attempts_max) + " attempts: no more are kept"};
+}
+
 result<begin_decision> begin(const std::optional<run_row>& known, const run_start& start,
                              bool trigger_waits, std::string_view last_saved, std::int64_t now) {
     if (!known) {
@@ -207,10 +212,7 @@ result<change> next_attempt(run_row& row, fence_token token, const run_end& last
     if (!is_writable(row, token)) return change{};
     auto& run = row.record;
     if (last.attempt != 0 && last.attempt < run.attempt) return change{true, false};
-    if (run.attempt >= attempts_max)
-        return failure{errc::rejected, "journal: the run " + run.id + " has had " +
-                                           std::to_string(attempts_max) +
-                                           " attempts: no more are kept"};
+    if (run.attempt >= attempts_max) return attempts_used_up(run.id);
     run.reason = one_line(last.reason);
     run.exit_status = last.exit_status;
     run.started_at = now;

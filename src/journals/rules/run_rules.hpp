@@ -55,6 +55,8 @@ result<begin_decision> begin(const std::optional<run_row>& known, const run_star
 begin_decision skip(const run_start& what, std::string_view reason, std::int64_t now);
 // What is wrong with a row that has the id of a run that is to be added, for the failure.
 failure id_taken(const std::string& id);
+// Why a run that has had attempts_max of them begins no further one.
+failure attempts_used_up(const std::string& id);
 
 beat heartbeat(run_row& row, fence_token token, std::int64_t now);
 // `saved` is what was saved for its job and partition; both are to be written.

@@ -79,6 +79,11 @@ std::optional<failure> fault_of(const run_start& start) {
     return std::nullopt;
 }
 
+std::optional<failure> fault_of_skip(const run_start& what) {
+    if (what.firing) return fault_of(what);
+    return rejected("journal: only a firing is skipped: give the run one, or leave it out");
+}
+
 std::optional<failure> fault_of_end(run_status status) {
     if (status != run_status::started) return std::nullopt;
     return rejected(
@@ -115,6 +120,11 @@ std::optional<failure> fault_of(const job_entry& what) {
     if (auto fault = fault_of_names("published job", "id", what.name)) return fault;
     return too_long("journal: the definition of a job", what.definition.size(),
                     definition_bytes_max);
+}
+
+std::optional<failure> fault_of(const node_entry& what) {
+    if (!what.id.empty()) return std::nullopt;
+    return rejected("journal: a node needs an id, the owner of its leases");
 }
 
 run_start clean(run_start start) {

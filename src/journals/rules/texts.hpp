@@ -28,6 +28,7 @@ std::string one_line(std::string_view text, std::size_t bytes_max = reason_bytes
 
 // What can never be right, as errc::rejected; nothing where it may be.
 std::optional<failure> fault_of(const run_start& start);
+std::optional<failure> fault_of_skip(const run_start& what);
 std::optional<failure> fault_of_end(run_status status);
 // By others, who cannot know that it never started.
 std::optional<failure> fault_of_judgement(run_status status);
@@ -35,6 +36,7 @@ std::optional<failure> fault_of_checkpoint(std::string_view text);
 std::optional<failure> fault_of_chunk(std::uint64_t offset, std::string_view bytes);
 std::optional<failure> fault_of(const run_trigger& what);
 std::optional<failure> fault_of(const job_entry& what);
+std::optional<failure> fault_of(const node_entry& what);
 
 // What was given, with its texts for people as one_line has them.
 run_start clean(run_start start);

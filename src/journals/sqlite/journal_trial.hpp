@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/identity.hpp"
+#include "journals/rules/checked_journal.hpp"
 #include "journals/sqlite/sqlite_journal.hpp"
 #include "net/loop.hpp"
 
@@ -47,7 +48,8 @@ inline sqlite_settings trial_settings() {
 class trial_journal {
 public:
     explicit trial_journal(const std::string& path, sqlite_settings settings = trial_settings())
-        : journal_{make_sqlite_journal(loop_, path, std::move(settings)).value()} {}
+        : journal_{
+              journals::checked(make_sqlite_journal(loop_, path, std::move(settings)).value())} {}
 
     net::loop& loop() noexcept { return loop_; }
     journal* operator->() const noexcept { return journal_.get(); }

@@ -1,6 +1,7 @@
 #include "testing/conformance/journal/journal_client.hpp"
 
 #include "base/identity.hpp"
+#include "journals/rules/checked_journal.hpp"
 #include "net/boot_timer.hpp"
 
 #include <pawl/clock.hpp>
@@ -24,7 +25,7 @@ awaitable<bool> sleep_for(net::loop& where, millis duration) {
 }  // namespace
 
 journal_client::journal_client(const journal_opener& open)
-    : loop_{std::make_unique<net::loop>()}, journal_{open(*loop_)} {}
+    : loop_{std::make_unique<net::loop>()}, journal_{journals::checked(open(*loop_))} {}
 journal_client::journal_client(journal_client&&) noexcept = default;
 journal_client::~journal_client() = default;
 
