@@ -59,14 +59,11 @@ std::string journal_on_mysql::start_text(const statement& file, const run_start&
 // ---- A run begins
 
 async<beginning> journal_on_mysql::begin(run_start start) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of(start)) co_return placed(std::move(*fault));
-    const auto cleaned = rules::clean(std::move(start));
     bool trigger_waited = false;
     for (int i = 0; i < looks_max; ++i) {
-        auto told = co_await begin_once(cleaned, trigger_waited);
+        auto told = co_await begin_once(start, trigger_waited);
         if (told.has_error()) co_return told.error();
-        if (!*told) told = co_await rejoin(cleaned, trigger_waited);
+        if (!*told) told = co_await rejoin(start, trigger_waited);
         if (told.has_error()) co_return told.error();
         if (*told) co_return std::move(**told);
     }
@@ -164,15 +161,8 @@ async<std::optional<beginning>> journal_on_mysql::take(const run_start& start,
 // ---- A firing that does not run
 
 async<bool> journal_on_mysql::skip(run_start what, std::string reason) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of(what)) co_return placed(std::move(*fault));
-    if (!what.firing)
-        co_return failure{errc::rejected,
-                          place_ + ": only a firing is skipped: give the run one, or leave it out"};
-    const auto cleaned = rules::clean(std::move(what));
-    const auto why = rules::one_line(reason);
     for (int i = 0; i < looks_max; ++i) {
-        const auto told = co_await skip_once(cleaned, why);
+        const auto told = co_await skip_once(what, reason);
         if (told.has_error()) co_return told.error();
         if (*told) co_return **told;
     }

@@ -31,7 +31,6 @@ std::string micros_text(std::int64_t at) { return std::to_string(at * micros_per
 // ---- The board
 
 async<board> journal_on_mysql::read_board() {
-    const auto self = shared_from_this();
     auto text = journal_statements::all().board.with(
         {{"run", run_columns()}, {"space", space_}, {"limit", std::to_string(board_entries_max)}});
     auto got = co_await ask(std::move(text), 1, "a look at the board");
@@ -42,24 +41,20 @@ async<board> journal_on_mysql::read_board() {
 }
 
 async<bool> journal_on_mysql::add_trigger(run_trigger what) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of(what)) co_return placed(std::move(*fault));
-    const auto cleaned = rules::clean(std::move(what));
     auto text = journal_statements::all().add_trigger.with(
         {{"space", space_},
-         {"id", literal(cleaned.id)},
-         {"job", literal(cleaned.job)},
-         {"part", std::to_string(cleaned.partition)},
-         {"arguments", literal(rules::pack(cleaned.arguments))},
-         {"inherits", cleaned.past == inheritance::last_saved ? "1" : "0"},
-         {"by", literal(cleaned.by)}});
+         {"id", literal(what.id)},
+         {"job", literal(what.job)},
+         {"part", std::to_string(what.partition)},
+         {"arguments", literal(rules::pack(what.arguments))},
+         {"inherits", what.past == inheritance::last_saved ? "1" : "0"},
+         {"by", literal(what.by)}});
     const auto got = co_await ask(std::move(text), 4, "a trigger");
     if (got.has_error()) co_return got.error();
     co_return got->answers[1].affected == 1 && got->answers[2].affected == 0;
 }
 
 async<bool> journal_on_mysql::remove_trigger(std::string id) {
-    const auto self = shared_from_this();
     auto text =
         journal_statements::all().remove_trigger.with({{"space", space_}, {"id", literal(id)}});
     const auto got = co_await ask(std::move(text), 1, "a trigger");
@@ -68,19 +63,14 @@ async<bool> journal_on_mysql::remove_trigger(std::string id) {
 }
 
 async<bool> journal_on_mysql::pause(std::string job, std::string reason, std::string by) {
-    const auto self = shared_from_this();
     auto text = journal_statements::all().pause.with(
-        {{"space", space_},
-         {"job", literal(job)},
-         {"why", literal(rules::one_line(reason))},
-         {"by", literal(rules::one_line(by, rules::name_bytes_max))}});
+        {{"space", space_}, {"job", literal(job)}, {"why", literal(reason)}, {"by", literal(by)}});
     const auto got = co_await ask(std::move(text), 1, "a pause");
     if (got.has_error()) co_return got.error();
     co_return got->answers[0].affected == 1;
 }
 
 async<bool> journal_on_mysql::unpause(std::string job) {
-    const auto self = shared_from_this();
     auto text = journal_statements::all().unpause.with({{"space", space_}, {"job", literal(job)}});
     const auto got = co_await ask(std::move(text), 1, "a pause");
     if (got.has_error()) co_return got.error();
@@ -90,15 +80,10 @@ async<bool> journal_on_mysql::unpause(std::string job) {
 // ---- Jobs and nodes
 
 async<std::vector<job_entry>> journal_on_mysql::publish(std::vector<job_entry> jobs) {
-    const auto self = shared_from_this();
     // A name that is given twice counts as its last. Written in the order of the names, so that two
     // who publish the same never wait for each other in a circle.
     std::map<std::string, job_entry*, std::less<>> last;
-    for (auto& each : jobs) {
-        if (auto fault = rules::fault_of(each)) co_return placed(std::move(*fault));
-        each = rules::clean(std::move(each));
-        last[each.name] = &each;
-    }
+    for (auto& each : jobs) last[each.name] = &each;
     std::vector<job_entry*> batch;
     std::size_t bytes = 0;
     for (const auto& [name, each] : last) {
@@ -146,8 +131,6 @@ async<void> journal_on_mysql::publish_batch(std::vector<job_entry*> jobs) {
 }
 
 async<std::size_t> journal_on_mysql::retire(std::vector<std::string> names, std::string node) {
-    const auto self = shared_from_this();
-    if (names.empty()) co_return std::size_t{0};
     std::string all;
     for (const auto& each : names) all += (all.empty() ? "" : ",") + literal(each);
     auto text = journal_statements::all().retire.with(
@@ -166,13 +149,11 @@ async<std::vector<job_entry>> journal_on_mysql::ask_for_jobs(std::string which, 
 }
 
 async<std::vector<job_entry>> journal_on_mysql::list_jobs(std::string after, std::size_t limit) {
-    const auto self = shared_from_this();
     auto which = "job_name > " + literal(after);
-    co_return co_await ask_for_jobs(std::move(which), rules::within_page(limit));
+    return ask_for_jobs(std::move(which), limit);
 }
 
 async<std::optional<job_entry>> journal_on_mysql::find_job(std::string name) {
-    const auto self = shared_from_this();
     auto which = "job_name = " + literal(name);
     auto found = co_await ask_for_jobs(std::move(which), 1);
     if (found.has_error()) co_return found.error();
@@ -181,18 +162,16 @@ async<std::optional<job_entry>> journal_on_mysql::find_job(std::string name) {
 }
 
 async<void> journal_on_mysql::node_beat(node_entry me) {
-    const auto self = shared_from_this();
     const auto& all = journal_statements::all();
-    const auto cleaned = rules::clean(std::move(me));
     auto text = all.node.with({{"space", space_},
-                               {"id", literal(cleaned.id)},
-                               {"name", literal(cleaned.name)},
-                               {"version", literal(cleaned.version)},
-                               {"address", literal(cleaned.address)},
-                               {"running", std::to_string(cleaned.running)},
-                               {"running_max", std::to_string(cleaned.running_max)},
-                               {"jobs", std::to_string(cleaned.jobs)},
-                               {"draining", cleaned.draining ? "1" : "0"}});
+                               {"id", literal(me.id)},
+                               {"name", literal(me.name)},
+                               {"version", literal(me.version)},
+                               {"address", literal(me.address)},
+                               {"running", std::to_string(me.running)},
+                               {"running_max", std::to_string(me.running_max)},
+                               {"jobs", std::to_string(me.jobs)},
+                               {"draining", me.draining ? "1" : "0"}});
     const auto got = co_await ask(std::move(text), 1, "a node's beat");
     if (got.has_error()) co_return got.error();
     if (got->answers[0].affected != 1) co_return result<void>{};
@@ -203,7 +182,6 @@ async<void> journal_on_mysql::node_beat(node_entry me) {
 }
 
 async<void> journal_on_mysql::node_leave(std::string id) {
-    const auto self = shared_from_this();
     auto text =
         journal_statements::all().node_leaves.with({{"space", space_}, {"id", literal(id)}});
     const auto got = co_await ask(std::move(text), 1, "a node that leaves");
@@ -212,7 +190,6 @@ async<void> journal_on_mysql::node_leave(std::string id) {
 }
 
 async<std::vector<node_entry>> journal_on_mysql::list_nodes() {
-    const auto self = shared_from_this();
     auto text = journal_statements::all().nodes.with(
         {{"space", space_},
          {"memory_us", micros_text(rules::node_memory.count())},
@@ -226,11 +203,9 @@ async<std::vector<node_entry>> journal_on_mysql::list_nodes() {
 
 // Until nobody else has come between the look at the newest entry and the one that follows it.
 async<audit_entry> journal_on_mysql::append_audit(audit_draft what) {
-    const auto self = shared_from_this();
-    const auto cleaned = rules::clean(std::move(what));
     const auto give_up = lease_clock::now() + settings_->common.timeout;
     do {
-        auto entry = co_await try_audit(cleaned);
+        auto entry = co_await try_audit(what);
         if (entry.has_error()) co_return entry.error();
         if (*entry) co_return std::move(**entry);
     } while (lease_clock::now() < give_up);
@@ -269,12 +244,9 @@ async<std::optional<audit_entry>> journal_on_mysql::try_audit(const audit_draft&
 
 async<std::vector<audit_entry>> journal_on_mysql::list_audit(std::uint64_t before,
                                                              std::size_t limit) {
-    const auto self = shared_from_this();
     const auto first = before == 0 ? above_all : std::min(before, above_all);
     auto text = journal_statements::all().list_audit.with(
-        {{"space", space_},
-         {"before", std::to_string(first)},
-         {"limit", std::to_string(rules::within_page(limit))}});
+        {{"space", space_}, {"before", std::to_string(first)}, {"limit", std::to_string(limit)}});
     auto got = co_await ask(std::move(text), 1, "a list of the audit");
     if (got.has_error()) co_return got.error();
     co_return audit_in(got->answers[0]);

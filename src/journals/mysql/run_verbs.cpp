@@ -1,5 +1,6 @@
 #include "journals/mysql/journal_on_mysql.hpp"
 #include "journals/mysql/journal_rows.hpp"
+#include "journals/rules/run_rules.hpp"
 #include "journals/rules/texts.hpp"
 
 #include <algorithm>
@@ -39,7 +40,6 @@ constexpr std::string_view its_run = "r.run_number = @pawl_run";
 // ---- Runs, by their runner
 
 async<std::vector<beat>> journal_on_mysql::heartbeat(std::span<const run_mark> runs) {
-    const auto self = shared_from_this();
     std::vector<beat> answers(runs.size(), beat::stale);
     for (std::size_t from = 0; from < runs.size(); from += heartbeat_batch_max) {
         const auto batch = runs.subspan(from, std::min(runs.size() - from, heartbeat_batch_max));
@@ -69,8 +69,6 @@ async<std::vector<beat>> journal_on_mysql::heartbeat(std::span<const run_mark> r
 }
 
 async<bool> journal_on_mysql::checkpoint(run_mark who, std::string text) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_checkpoint(text)) co_return placed(std::move(*fault));
     const auto said = std::to_string(text.size()) + " bytes";
     auto sql = journal_statements::all().checkpoint.with(
         {{"space", space_},
@@ -87,8 +85,6 @@ async<bool> journal_on_mysql::checkpoint(run_mark who, std::string text) {
 
 async<bool> journal_on_mysql::append_output(run_mark who, std::uint64_t offset, std::string bytes,
                                             std::uint64_t limit) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_chunk(offset, bytes)) co_return placed(std::move(*fault));
     const auto end = offset + bytes.size();
     auto text = journal_statements::all().output.with(
         {{"space", space_},
@@ -106,9 +102,7 @@ async<bool> journal_on_mysql::append_output(run_mark who, std::uint64_t offset, 
 }
 
 async<bool> journal_on_mysql::note(run_mark who, std::string kind, std::string text) {
-    const auto self = shared_from_this();
-    const auto event =
-        event_text(its_run, rules::one_line(kind, rules::name_bytes_max), rules::one_line(text));
+    const auto event = event_text(its_run, kind, text);
     auto sql = journal_statements::all().note.with({{"space", space_},
                                                     {"id", literal(who.id)},
                                                     {"token", mysql::text_of(who.token)},
@@ -121,17 +115,15 @@ async<bool> journal_on_mysql::note(run_mark who, std::string kind, std::string t
 }
 
 async<bool> journal_on_mysql::next_attempt(run_mark who, run_end last) {
-    const auto self = shared_from_this();
-    const auto why = rules::one_line(last.reason);
-    auto text =
-        journal_statements::all().attempt.with({{"space", space_},
-                                                {"id", literal(who.id)},
-                                                {"token", mysql::text_of(who.token)},
-                                                {"ended", std::to_string(last.attempt)},
-                                                {"why", literal(why)},
-                                                {"code", text_of(last.exit_status)},
-                                                {"event", event_text(its_run, "attempt", why)},
-                                                {"trim", trim_text("@pawl_run")}});
+    auto text = journal_statements::all().attempt.with(
+        {{"space", space_},
+         {"id", literal(who.id)},
+         {"token", mysql::text_of(who.token)},
+         {"ended", std::to_string(last.attempt)},
+         {"why", literal(last.reason)},
+         {"code", text_of(last.exit_status)},
+         {"event", event_text(its_run, "attempt", last.reason)},
+         {"trim", trim_text("@pawl_run")}});
     auto got = co_await ask(std::move(text), 9, "an attempt");
     if (got.has_error()) co_return got.error();
     auto& row = got->answers[7];
@@ -139,26 +131,23 @@ async<bool> journal_on_mysql::next_attempt(run_mark who, run_end last) {
     if (row.integer(0) == 0) co_return false;
     const bool is_over = last.attempt != 0 && last.attempt < row.integer(1);
     if (!is_over && row.integer(1) >= attempts_max)
-        co_return failure{errc::rejected, place_ + ": the run " + rules::one_line(who.id) +
-                                              " has had " + std::to_string(attempts_max) +
-                                              " attempts: no more are kept"};
+        co_return placed(rules::attempts_used_up(who.id));
     co_return true;
 }
 
 // `only_if` and `ended_so` are further conditions on the row, before and after.
-async<bool> journal_on_mysql::end_run(const run_mark& who, const run_end& how,
-                                      const std::string& only_if, const std::string& ended_so) {
+async<bool> journal_on_mysql::end_run(run_mark who, run_end how, std::string only_if,
+                                      std::string ended_so) {
     const auto& all = journal_statements::all();
     const auto id = literal(who.id), token = mysql::text_of(who.token), end = quoted(how.status);
-    const auto why = rules::one_line(how.reason);
     const auto event =
         event_text("ROW_COUNT() = 1 AND r.name_space = " + space_ + " AND r.run_id = " + id,
-                   name_of(how.status), why, "COALESCE(r.completed_at, UTC_TIMESTAMP(3))");
+                   name_of(how.status), how.reason, "COALESCE(r.completed_at, UTC_TIMESTAMP(3))");
     auto text = all.finish.with({{"space", space_},
                                  {"id", id},
                                  {"token", token},
                                  {"how", end},
-                                 {"why", literal(why)},
+                                 {"why", literal(how.reason)},
                                  {"code", text_of(how.exit_status)},
                                  {"and", only_if},
                                  {"event", event}});
@@ -174,19 +163,14 @@ async<bool> journal_on_mysql::end_run(const run_mark& who, const run_end& how,
 }
 
 async<bool> journal_on_mysql::finish(run_mark who, run_end how) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_end(how.status)) co_return placed(std::move(*fault));
-    const std::string always;
-    co_return co_await end_run(who, how, always, always);
+    return end_run(std::move(who), std::move(how), {}, {});
 }
 
 async<bool> journal_on_mysql::judge(run_mark who, run_end how) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_judgement(how.status)) co_return placed(std::move(*fault));
     const std::string silent =
         "AND TIMESTAMPDIFF(MICROSECOND, last_heartbeat, UTC_TIMESTAMP(3)) > silence_max * 1000";
-    const auto for_the_same = "AND reason = " + literal(rules::one_line(how.reason));
-    co_return co_await end_run(who, how, silent, for_the_same);
+    auto for_the_same = "AND reason = " + literal(how.reason);
+    return end_run(std::move(who), std::move(how), silent, std::move(for_the_same));
 }
 
 // ---- Runs, by others
@@ -203,25 +187,20 @@ async<std::optional<run_record>> journal_on_mysql::ask_for_run(std::string which
 }
 
 async<std::optional<run_record>> journal_on_mysql::find_run(std::string id) {
-    const auto self = shared_from_this();
     auto which = "r.run_id = " + literal(id);
-    co_return co_await ask_for_run(std::move(which));
+    return ask_for_run(std::move(which));
 }
 
 async<std::optional<run_record>> journal_on_mysql::find_firing(std::string job,
                                                                std::uint32_t partition,
                                                                occurrence firing) {
-    const auto self = shared_from_this();
     auto which = firing_text(job, partition, firing);
-    co_return co_await ask_for_run(std::move(which));
+    return ask_for_run(std::move(which));
 }
 
 async<run_page> journal_on_mysql::list_runs(run_filter which, std::string after,
                                             std::size_t limit) {
-    const auto self = shared_from_this();
-    const auto before = rules::place_of(after);
-    if (before.has_error()) co_return placed(before.error());
-    limit = rules::within_page(limit);
+    const auto before = rules::place_of(after).value();
     // One filter chooses the index, and the others are looked at in its order. Few go on.
     const bool goes_on = which.status && !is_over(*which.status);
     std::string conditions;
@@ -238,7 +217,7 @@ async<run_page> journal_on_mysql::list_runs(run_filter which, std::string after,
                                                      {"index", index},
                                                      {"space", space_},
                                                      {"which", conditions},
-                                                     {"before", std::to_string(*before)},
+                                                     {"before", std::to_string(before)},
                                                      {"limit", std::to_string(limit + 1)}});
     auto got = co_await ask(std::move(text), 1, "a list of runs");
     if (got.has_error()) co_return got.error();
@@ -259,7 +238,6 @@ async<run_page> journal_on_mysql::list_runs(run_filter which, std::string after,
 }
 
 async<std::vector<run_event>> journal_on_mysql::history(std::string id) {
-    const auto self = shared_from_this();
     auto text = journal_statements::all().history.with({{"space", space_}, {"id", literal(id)}});
     auto got = co_await ask(std::move(text), 1, "a history");
     if (got.has_error()) co_return got.error();
@@ -269,7 +247,6 @@ async<std::vector<run_event>> journal_on_mysql::history(std::string id) {
 async<std::optional<output_part>> journal_on_mysql::read_output(std::string id,
                                                                 std::uint64_t offset,
                                                                 std::size_t bytes_max) {
-    const auto self = shared_from_this();
     auto text = journal_statements::all().read_output.with({{"space", space_},
                                                             {"id", literal(id)},
                                                             {"offset", bounded(offset)},
@@ -280,11 +257,10 @@ async<std::optional<output_part>> journal_on_mysql::read_output(std::string id,
 }
 
 async<bool> journal_on_mysql::request_cancel(std::string id, std::string by) {
-    const auto self = shared_from_this();
     const auto name = literal(id);
     const auto event =
         event_text("ROW_COUNT() = 1 AND r.name_space = " + space_ + " AND r.run_id = " + name,
-                   "cancel_requested", rules::one_line(by));
+                   "cancel_requested", by);
     auto text =
         journal_statements::all().cancel.with({{"space", space_}, {"id", name}, {"event", event}});
     auto got = co_await ask(std::move(text), 5, "a request to cancel");
@@ -294,12 +270,10 @@ async<bool> journal_on_mysql::request_cancel(std::string id, std::string by) {
 }
 
 async<std::vector<run_record>> journal_on_mysql::stale_runs(std::size_t limit, std::size_t skip) {
-    const auto self = shared_from_this();
-    auto text = journal_statements::all().stale.with(
-        {{"run", run_columns()},
-         {"space", space_},
-         {"limit", std::to_string(std::min(limit, page_limit_max))},
-         {"skip", std::to_string(skip)}});
+    auto text = journal_statements::all().stale.with({{"run", run_columns()},
+                                                      {"space", space_},
+                                                      {"limit", std::to_string(limit)},
+                                                      {"skip", std::to_string(skip)}});
     auto got = co_await ask(std::move(text), 1, "a look at stale runs");
     if (got.has_error()) co_return got.error();
     auto found = runs_in(got->answers[0]);
@@ -309,7 +283,6 @@ async<std::vector<run_record>> journal_on_mysql::stale_runs(std::size_t limit, s
 
 async<std::size_t> journal_on_mysql::prune(std::string job, std::size_t keep, millis keep_for,
                                            std::size_t limit) {
-    const auto self = shared_from_this();
     const auto& all = journal_statements::all();
     limit = std::min(limit, page_limit_max);
     const auto aged = keep_for.count() <= 0

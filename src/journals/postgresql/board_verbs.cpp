@@ -19,7 +19,6 @@ constexpr auto above_all = std::numeric_limits<std::int64_t>::max();
 // ---- The board
 
 async<board> journal_on_postgresql::read_board() {
-    const auto self = shared_from_this();
     auto asked = call(text_->board);
     asked.add_count(static_cast<std::int32_t>(board_entries_max));
     auto asking = pool_->ask(std::move(asked));
@@ -31,54 +30,37 @@ async<board> journal_on_postgresql::read_board() {
 }
 
 async<bool> journal_on_postgresql::add_trigger(run_trigger what) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of(what)) co_return placed(std::move(*fault));
-    const auto cleaned = rules::clean(std::move(what));
     auto asked = call(text_->add_trigger);
-    asked.add_bytes(cleaned.id).add_bytes(cleaned.job).add(std::int64_t{cleaned.partition});
-    asked.add_bytes(rules::pack(cleaned.arguments));
-    asked.add_flag(cleaned.past == inheritance::last_saved).add_bytes(cleaned.by);
-    auto asking = ask_for_flag(std::move(asked));
-    co_return co_await std::move(asking);
+    asked.add_bytes(what.id).add_bytes(what.job).add(std::int64_t{what.partition});
+    asked.add_bytes(rules::pack(what.arguments));
+    asked.add_flag(what.past == inheritance::last_saved).add_bytes(what.by);
+    return ask_for_flag(std::move(asked));
 }
 
 async<bool> journal_on_postgresql::remove_trigger(std::string id) {
-    const auto self = shared_from_this();
     auto asked = call(text_->remove_trigger);
     asked.add_bytes(id);
-    auto asking = ask_for_flag(std::move(asked));
-    co_return co_await std::move(asking);
+    return ask_for_flag(std::move(asked));
 }
 
 async<bool> journal_on_postgresql::pause(std::string job, std::string reason, std::string by) {
-    const auto self = shared_from_this();
     auto asked = call(text_->pause);
-    asked.add_bytes(job).add_bytes(rules::one_line(reason));
-    asked.add_bytes(rules::one_line(by, rules::name_bytes_max));
-    auto asking = ask_for_flag(std::move(asked));
-    co_return co_await std::move(asking);
+    asked.add_bytes(job).add_bytes(reason).add_bytes(by);
+    return ask_for_flag(std::move(asked));
 }
 
 async<bool> journal_on_postgresql::unpause(std::string job) {
-    const auto self = shared_from_this();
     auto asked = call(text_->unpause);
     asked.add_bytes(job);
-    auto asking = ask_for_flag(std::move(asked));
-    co_return co_await std::move(asking);
+    return ask_for_flag(std::move(asked));
 }
 
 // ---- Jobs and nodes
 
 async<std::vector<job_entry>> journal_on_postgresql::publish(std::vector<job_entry> jobs) {
-    const auto self = shared_from_this();
-    if (jobs.empty()) co_return jobs;
     // A name that is given twice counts as its last.
     std::map<std::string, job_entry*, std::less<>> last;
-    for (auto& each : jobs) {
-        if (auto fault = rules::fault_of(each)) co_return placed(std::move(*fault));
-        each = rules::clean(std::move(each));
-        last[each.name] = &each;
-    }
+    for (auto& each : jobs) last[each.name] = &each;
     std::vector<std::string_view> names, schedules, zones, definitions, nodes;
     std::vector<std::int64_t> partitions;
     for (const auto& [name, each] : last) {
@@ -105,7 +87,6 @@ async<std::vector<job_entry>> journal_on_postgresql::publish(std::vector<job_ent
 }
 
 async<std::size_t> journal_on_postgresql::retire(std::vector<std::string> names, std::string node) {
-    const auto self = shared_from_this();
     const std::vector<std::string_view> all{names.begin(), names.end()};
     auto asked = call(text_->retire);
     asked.add(all).add_bytes(node);
@@ -117,10 +98,9 @@ async<std::size_t> journal_on_postgresql::retire(std::vector<std::string> names,
 
 async<std::vector<job_entry>> journal_on_postgresql::list_jobs(std::string after,
                                                                std::size_t limit) {
-    const auto self = shared_from_this();
     auto asked = call(text_->jobs);
     asked.add_bytes(after).add_flag(false);
-    asked.add_count(static_cast<std::int32_t>(rules::within_page(limit)));
+    asked.add_count(static_cast<std::int32_t>(limit));
     auto asking = pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
@@ -130,7 +110,6 @@ async<std::vector<job_entry>> journal_on_postgresql::list_jobs(std::string after
 }
 
 async<std::optional<job_entry>> journal_on_postgresql::find_job(std::string name) {
-    const auto self = shared_from_this();
     auto asked = call(text_->jobs);
     asked.add_bytes(name).add_flag(true).add_count(1);
     auto asking = pool_->ask(std::move(asked));
@@ -143,13 +122,11 @@ async<std::optional<job_entry>> journal_on_postgresql::find_job(std::string name
 }
 
 async<void> journal_on_postgresql::node_beat(node_entry me) {
-    const auto self = shared_from_this();
-    const auto cleaned = rules::clean(std::move(me));
     auto asked = call(text_->node);
-    asked.add_bytes(cleaned.id).add_bytes(cleaned.name).add_bytes(cleaned.version);
-    asked.add_bytes(cleaned.address).add(std::int64_t{cleaned.running});
-    asked.add(std::int64_t{cleaned.running_max}).add(std::int64_t{cleaned.jobs});
-    asked.add_flag(cleaned.draining);
+    asked.add_bytes(me.id).add_bytes(me.name).add_bytes(me.version);
+    asked.add_bytes(me.address).add(std::int64_t{me.running});
+    asked.add(std::int64_t{me.running_max}).add(std::int64_t{me.jobs});
+    asked.add_flag(me.draining);
     auto asking = ask_for_flag(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
@@ -157,7 +134,6 @@ async<void> journal_on_postgresql::node_beat(node_entry me) {
 }
 
 async<void> journal_on_postgresql::node_leave(std::string id) {
-    const auto self = shared_from_this();
     auto asked = call(text_->node_leaves);
     asked.add_bytes(id);
     auto asking = ask_for_flag(std::move(asked));
@@ -167,7 +143,6 @@ async<void> journal_on_postgresql::node_leave(std::string id) {
 }
 
 async<std::vector<node_entry>> journal_on_postgresql::list_nodes() {
-    const auto self = shared_from_this();
     auto asked = call(text_->nodes);
     asked.add(std::int64_t{rules::node_memory.count()});
     asked.add_count(static_cast<std::int32_t>(page_limit_max));
@@ -183,11 +158,9 @@ async<std::vector<node_entry>> journal_on_postgresql::list_nodes() {
 
 // Until nobody else has come between the look at the newest entry and the one that follows it.
 async<audit_entry> journal_on_postgresql::append_audit(audit_draft what) {
-    const auto self = shared_from_this();
-    const auto cleaned = rules::clean(std::move(what));
     const auto give_up = lease_clock::now() + settings_->common.timeout;
     do {
-        auto trying = try_audit(cleaned);
+        auto trying = try_audit(what);
         auto entry = co_await std::move(trying);
         if (entry.has_error()) co_return entry.error();
         if (*entry) co_return std::move(**entry);
@@ -216,11 +189,10 @@ async<std::optional<audit_entry>> journal_on_postgresql::try_audit(const audit_d
 
 async<std::vector<audit_entry>> journal_on_postgresql::list_audit(std::uint64_t before,
                                                                   std::size_t limit) {
-    const auto self = shared_from_this();
     auto asked = call(text_->list_audit);
     asked.add(before == 0 ? above_all
                           : static_cast<std::int64_t>(std::min<std::uint64_t>(before, above_all)));
-    asked.add_count(static_cast<std::int32_t>(rules::within_page(limit)));
+    asked.add_count(static_cast<std::int32_t>(limit));
     auto asking = pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();

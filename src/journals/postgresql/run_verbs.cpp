@@ -56,7 +56,7 @@ statement journal_on_postgresql::call(const statement_text& text, const run_mark
 statement journal_on_postgresql::call(const statement_text& text, const run_mark& who,
                                       const run_end& how) const {
     auto made = call(text, who);
-    made.add_text(name_of(how.status)).add_bytes(rules::one_line(how.reason));
+    made.add_text(name_of(how.status)).add_bytes(how.reason);
     made.add_or_null(how.exit_status ? std::optional<std::int64_t>{*how.exit_status}
                                      : std::nullopt);
     return made;
@@ -90,19 +90,16 @@ async<std::optional<run_record>> journal_on_postgresql::ask_for_run(statement wh
 // ---- Runs, by their runner
 
 async<beginning> journal_on_postgresql::begin(run_start start) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of(start)) co_return placed(std::move(*fault));
-    const auto cleaned = rules::clean(std::move(start));
     auto asked = call(text_->begin);
-    add_start(asked, cleaned);
-    asked.add_flag(cleaned.answers_trigger).add_flag(cleaned.past == inheritance::last_saved);
-    asked.add(std::int64_t{cleaned.silence_max.count()});
+    add_start(asked, start);
+    asked.add_flag(start.answers_trigger).add_flag(start.past == inheritance::last_saved);
+    asked.add(std::int64_t{start.silence_max.count()});
     auto asking = pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     if (got->count() != 1 || got->columns() != 6) co_return unexpected("journal_begin_v1");
     const auto outcome = got->integer(0, 0);
-    if (outcome == id_taken) co_return placed(rules::id_taken(cleaned.id));
+    if (outcome == id_taken) co_return placed(rules::id_taken(start.id));
     const auto status = run_status_named(got->bytes(0, 4));
     if (outcome < 0 || outcome > id_taken || !status) co_return unexpected("journal_begin_v1");
     beginning told;
@@ -116,7 +113,6 @@ async<beginning> journal_on_postgresql::begin(run_start start) {
 }
 
 async<std::vector<beat>> journal_on_postgresql::heartbeat(std::span<const run_mark> runs) {
-    const auto self = shared_from_this();
     std::vector<beat> answers(runs.size(), beat::stale);
     for (std::size_t from = 0; from < runs.size(); from += heartbeat_batch_max) {
         const auto batch = runs.subspan(from, std::min(runs.size() - from, heartbeat_batch_max));
@@ -150,103 +146,75 @@ async<std::vector<beat>> journal_on_postgresql::heartbeat(std::span<const run_ma
 }
 
 async<bool> journal_on_postgresql::checkpoint(run_mark who, std::string text) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_checkpoint(text)) co_return placed(std::move(*fault));
     auto asked = call(text_->checkpoint, who);
     asked.add_bytes(text);
-    auto asking = ask_for_flag(std::move(asked));
-    co_return co_await std::move(asking);
+    return ask_for_flag(std::move(asked));
 }
 
 async<bool> journal_on_postgresql::append_output(run_mark who, std::uint64_t offset,
                                                  std::string bytes, std::uint64_t limit) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_chunk(offset, bytes)) co_return placed(std::move(*fault));
     auto asked = call(text_->output, who);
     asked.add(bounded(offset)).add_bytes(bytes).add(bounded(limit));
-    auto asking = ask_for_flag(std::move(asked));
-    co_return co_await std::move(asking);
+    return ask_for_flag(std::move(asked));
 }
 
 async<bool> journal_on_postgresql::note(run_mark who, std::string kind, std::string text) {
-    const auto self = shared_from_this();
     auto asked = call(text_->note, who);
-    asked.add_bytes(rules::one_line(kind, rules::name_bytes_max)).add_bytes(rules::one_line(text));
-    auto asking = ask_for_flag(std::move(asked));
-    co_return co_await std::move(asking);
+    asked.add_bytes(kind).add_bytes(text);
+    return ask_for_flag(std::move(asked));
 }
 
 async<bool> journal_on_postgresql::next_attempt(run_mark who, run_end last) {
-    const auto self = shared_from_this();
     auto asked = call(text_->attempt, who);
-    asked.add_count(last.attempt).add_bytes(rules::one_line(last.reason));
+    asked.add_count(last.attempt).add_bytes(last.reason);
     asked.add_or_null(last.exit_status ? std::optional<std::int64_t>{*last.exit_status}
                                        : std::nullopt);
     auto asking = ask_for_number(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
-    if (*got == too_many_attempts)
-        co_return failure{errc::rejected, place_ + ": the run " + rules::one_line(who.id) +
-                                              " has had " + std::to_string(attempts_max) +
-                                              " attempts: no more are kept"};
+    if (*got == too_many_attempts) co_return placed(rules::attempts_used_up(who.id));
     co_return *got == 1;
 }
 
 async<bool> journal_on_postgresql::finish(run_mark who, run_end how) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_end(how.status)) co_return placed(std::move(*fault));
-    auto asking = ask_for_flag(call(text_->finish, who, how));
-    co_return co_await std::move(asking);
+    return ask_for_flag(call(text_->finish, who, how));
 }
 
 async<bool> journal_on_postgresql::skip(run_start what, std::string reason) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of(what)) co_return placed(std::move(*fault));
-    if (!what.firing)
-        co_return failure{errc::rejected,
-                          place_ + ": only a firing is skipped: give the run one, or leave it out"};
-    const auto cleaned = rules::clean(std::move(what));
     auto asked = call(text_->skip);
-    add_start(asked, cleaned);
-    asked.add(std::int64_t{cleaned.silence_max.count()}).add_bytes(rules::one_line(reason));
+    add_start(asked, what);
+    asked.add(std::int64_t{what.silence_max.count()}).add_bytes(reason);
     auto asking = ask_for_number(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
-    if (*got == id_taken) co_return placed(rules::id_taken(cleaned.id));
+    if (*got == id_taken) co_return placed(rules::id_taken(what.id));
     co_return *got == 1;
 }
 
 // ---- Runs, by others
 
 async<std::optional<run_record>> journal_on_postgresql::find_run(std::string id) {
-    const auto self = shared_from_this();
     auto asked = call(text_->find);
     asked.add_bytes(id);
-    auto asking = ask_for_run(std::move(asked));
-    co_return co_await std::move(asking);
+    return ask_for_run(std::move(asked));
 }
 
 async<std::optional<run_record>> journal_on_postgresql::find_firing(std::string job,
                                                                     std::uint32_t partition,
                                                                     occurrence firing) {
-    const auto self = shared_from_this();
     auto asked = call(text_->firing);
     asked.add_bytes(job).add(std::int64_t{partition}).add(number(firing));
-    auto asking = ask_for_run(std::move(asked));
-    co_return co_await std::move(asking);
+    return ask_for_run(std::move(asked));
 }
 
 async<run_page> journal_on_postgresql::list_runs(run_filter which, std::string after,
                                                  std::size_t limit) {
-    const auto self = shared_from_this();
-    const auto before = rules::place_of(after);
-    if (before.has_error()) co_return placed(before.error());
-    limit = rules::within_page(limit);
+    const auto before = rules::place_of(after).value();
     auto asked = call(text_->list);
     asked.add_bytes_or_null(which.job).add_bytes_or_null(which.node);
     asked.add_text(which.status ? name_of(*which.status) : "");
     // One more than asked for tells whether there is another page.
-    asked.add(static_cast<std::int64_t>(*before)).add_count(static_cast<std::int32_t>(limit + 1));
+    asked.add(static_cast<std::int64_t>(before)).add_count(static_cast<std::int32_t>(limit + 1));
     auto asking = pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
@@ -262,7 +230,6 @@ async<run_page> journal_on_postgresql::list_runs(run_filter which, std::string a
 }
 
 async<std::vector<run_event>> journal_on_postgresql::history(std::string id) {
-    const auto self = shared_from_this();
     auto asked = call(text_->history);
     asked.add_bytes(id);
     auto asking = pool_->ask(std::move(asked));
@@ -276,7 +243,6 @@ async<std::vector<run_event>> journal_on_postgresql::history(std::string id) {
 async<std::optional<output_part>> journal_on_postgresql::read_output(std::string id,
                                                                      std::uint64_t offset,
                                                                      std::size_t bytes_max) {
-    const auto self = shared_from_this();
     auto asked = call(text_->read_output);
     asked.add_bytes(id).add(bounded(offset)).add(bounded(bytes_max));
     auto asking = pool_->ask(std::move(asked));
@@ -289,18 +255,15 @@ async<std::optional<output_part>> journal_on_postgresql::read_output(std::string
 }
 
 async<bool> journal_on_postgresql::request_cancel(std::string id, std::string by) {
-    const auto self = shared_from_this();
     auto asked = call(text_->cancel);
-    asked.add_bytes(id).add_bytes(rules::one_line(by));
-    auto asking = ask_for_flag(std::move(asked));
-    co_return co_await std::move(asking);
+    asked.add_bytes(id).add_bytes(by);
+    return ask_for_flag(std::move(asked));
 }
 
 async<std::vector<run_record>> journal_on_postgresql::stale_runs(std::size_t limit,
                                                                  std::size_t skip) {
-    const auto self = shared_from_this();
     auto asked = call(text_->stale);
-    asked.add_count(static_cast<std::int32_t>(skip + std::min(limit, page_limit_max)));
+    asked.add_count(static_cast<std::int32_t>(skip + limit));
     asked.add(static_cast<std::int64_t>(skip));
     auto asking = pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
@@ -311,15 +274,11 @@ async<std::vector<run_record>> journal_on_postgresql::stale_runs(std::size_t lim
 }
 
 async<bool> journal_on_postgresql::judge(run_mark who, run_end how) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_judgement(how.status)) co_return placed(std::move(*fault));
-    auto asking = ask_for_flag(call(text_->judge, who, how));
-    co_return co_await std::move(asking);
+    return ask_for_flag(call(text_->judge, who, how));
 }
 
 async<std::size_t> journal_on_postgresql::prune(std::string job, std::size_t keep, millis keep_for,
                                                 std::size_t limit) {
-    const auto self = shared_from_this();
     auto asked = call(text_->prune);
     asked.add_bytes(job).add(bounded(keep));
     asked.add(std::int64_t{keep_for.count()}).add(bounded(std::min(limit, page_limit_max)));

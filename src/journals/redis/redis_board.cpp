@@ -46,7 +46,6 @@ std::optional<board> read_whole(const reply& got) {
 // ---- The board
 
 async<board> redis_journal::read_board() {
-    const auto self = shared_from_this();
     auto call = reading(scripts_.board);
     call.add(count_of(board_entries_max)).add(count_of(board_bytes_max));
     const auto got = co_await ask(call);
@@ -57,47 +56,36 @@ async<board> redis_journal::read_board() {
 }
 
 async<bool> redis_journal::add_trigger(run_trigger what) {
-    const auto self = shared_from_this();
-    if (auto fault = journals::fault_of(what)) co_return std::move(*fault);
-    const auto cleaned = journals::clean(std::move(what));
     auto call = writing(scripts_.add_trigger);
-    call.add(cleaned.id).add(text_of(cleaned));
-    co_return co_await ask_flag(call);
+    call.add(what.id).add(text_of(what));
+    return ask_flag(std::move(call));
 }
 
 async<bool> redis_journal::remove_trigger(std::string id) {
-    const auto self = shared_from_this();
     auto call = writing(scripts_.remove_trigger);
     call.add(id);
-    co_return co_await ask_flag(call);
+    return ask_flag(std::move(call));
 }
 
 async<bool> redis_journal::pause(std::string job, std::string reason, std::string by) {
-    const auto self = shared_from_this();
     job_pause what;
-    what.reason = journals::one_line(reason);
-    what.by = journals::one_line(by, journals::name_bytes_max);
+    what.reason = reason;
+    what.by = by;
     auto call = writing(scripts_.pause);
     call.add(job).add(text_of(what));
-    co_return co_await ask_flag(call);
+    return ask_flag(std::move(call));
 }
 
 async<bool> redis_journal::unpause(std::string job) {
-    const auto self = shared_from_this();
     auto call = writing(scripts_.unpause);
     call.add(job);
-    co_return co_await ask_flag(call);
+    return ask_flag(std::move(call));
 }
 
 // ---- Jobs and nodes
 
 async<std::vector<job_entry>> redis_journal::publish(std::vector<job_entry> jobs) {
-    const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
-    for (auto& one : jobs) {
-        if (auto fault = journals::fault_of(one)) co_return std::move(*fault);
-        one = journals::clean(std::move(one));
-    }
     for (std::size_t begun = 0; begun < jobs.size(); begun += published_a_call) {
         const auto end = std::min(begun + published_a_call, jobs.size());
         auto call = writing(scripts_.publish);
@@ -119,7 +107,6 @@ async<std::vector<job_entry>> redis_journal::publish(std::vector<job_entry> jobs
 }
 
 async<std::size_t> redis_journal::retire(std::vector<std::string> names, std::string node) {
-    const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     std::size_t gone = 0;
     for (std::size_t begun = 0; begun < names.size(); begun += rows_a_call) {
@@ -127,7 +114,7 @@ async<std::size_t> redis_journal::retire(std::vector<std::string> names, std::st
         call.add(node);
         const auto end = std::min(begun + rows_a_call, names.size());
         for (auto i = begun; i < end; ++i) call.add(names[i]);
-        const auto got = co_await ask_number(call);
+        const auto got = co_await ask_number(std::move(call));
         if (got.has_error()) co_return got.error();
         gone += static_cast<std::size_t>(*got);
         if (state.cancelled() != boost::asio::cancellation_type::none) break;
@@ -136,10 +123,8 @@ async<std::size_t> redis_journal::retire(std::vector<std::string> names, std::st
 }
 
 async<std::vector<job_entry>> redis_journal::list_jobs(std::string after, std::size_t limit) {
-    const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     const auto deadline = servers_->deadline_from_now();
-    limit = journals::within_page(limit);
     std::vector<job_entry> found;
     while (found.size() < limit) {
         auto call = reading(scripts_.list_jobs);
@@ -161,7 +146,6 @@ async<std::vector<job_entry>> redis_journal::list_jobs(std::string after, std::s
 }
 
 async<std::optional<job_entry>> redis_journal::find_job(std::string name) {
-    const auto self = shared_from_this();
     auto call = reading(scripts_.find_job);
     call.add(name);
     const auto got = co_await ask(call);
@@ -173,29 +157,25 @@ async<std::optional<job_entry>> redis_journal::find_job(std::string name) {
 }
 
 async<void> redis_journal::node_beat(node_entry me) {
-    const auto self = shared_from_this();
-    const auto cleaned = journals::clean(std::move(me));
     auto call = writing(scripts_.node_beat);
-    call.add(cleaned.id).add(cleaned.name).add(cleaned.version).add(cleaned.address);
-    call.add(std::int64_t{cleaned.running}).add(std::int64_t{cleaned.running_max});
-    call.add(std::int64_t{cleaned.jobs}).add(cleaned.draining ? "draining" : "");
+    call.add(me.id).add(me.name).add(me.version).add(me.address);
+    call.add(std::int64_t{me.running}).add(std::int64_t{me.running_max});
+    call.add(std::int64_t{me.jobs}).add(me.draining ? "draining" : "");
     call.add(journals::node_memory.count());
-    const auto got = co_await ask_number(call);
+    const auto got = co_await ask_number(std::move(call));
     if (got.has_error()) co_return got.error();
     co_return result<void>{};
 }
 
 async<void> redis_journal::node_leave(std::string id) {
-    const auto self = shared_from_this();
     auto call = writing(scripts_.node_leave);
     call.add(id);
-    const auto got = co_await ask_number(call);
+    const auto got = co_await ask_number(std::move(call));
     if (got.has_error()) co_return got.error();
     co_return result<void>{};
 }
 
 async<std::vector<node_entry>> redis_journal::list_nodes() {
-    const auto self = shared_from_this();
     auto call = reading(scripts_.list_nodes);
     call.add(journals::node_memory.count()).add(count_of(page_limit_max));
     const auto got = co_await ask(call);
@@ -218,10 +198,8 @@ async<std::vector<node_entry>> redis_journal::list_nodes() {
 // Redis has no SHA-256 for scripts: the entry is made here behind the newest that was shown, and
 // written only if that is still the newest. Somebody is first each time, so all come to an end.
 async<audit_entry> redis_journal::append_audit(audit_draft what) {
-    const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     const auto deadline = servers_->deadline_from_now();
-    const auto cleaned = journals::clean(std::move(what));
     auto look = reading(scripts_.append_audit);
     auto shown = co_await ask(look);
     while (state.cancelled() == boost::asio::cancellation_type::none) {
@@ -235,7 +213,7 @@ async<audit_entry> redis_journal::append_audit(audit_draft what) {
             if (!before) co_return unreadable("the audit");
             hash = before->hash;
         }
-        auto entry = journals::next_entry(static_cast<std::uint64_t>(entries), hash, cleaned,
+        auto entry = journals::next_entry(static_cast<std::uint64_t>(entries), hash, what,
                                           shown->elements[3].number);
         auto call = writing(scripts_.append_audit);
         call.add(entries).add(newest).add(text_of(entry));
@@ -249,11 +227,10 @@ async<audit_entry> redis_journal::append_audit(audit_draft what) {
 }
 
 async<std::vector<audit_entry>> redis_journal::list_audit(std::uint64_t before, std::size_t limit) {
-    const auto self = shared_from_this();
     auto call = reading(scripts_.list_audit);
     constexpr std::uint64_t exact_max = std::uint64_t{1} << 53;  // to here Lua counts
     call.add(static_cast<std::int64_t>(std::min(before, exact_max)));
-    call.add(count_of(journals::within_page(limit)));
+    call.add(count_of(limit));
     const auto got = co_await ask(call);
     if (got.has_error()) co_return got.error();
     std::vector<audit_entry> found;

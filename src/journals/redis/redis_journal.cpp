@@ -56,20 +56,20 @@ async<reply> redis_journal::ask(const script_call& call) {
     co_return said;
 }
 
-async<std::int64_t> redis_journal::ask_number(const script_call& call) {
+async<std::int64_t> redis_journal::ask_number(script_call call) {
     const auto got = co_await ask(call);
     if (got.has_error()) co_return got.error();
     if (!got->is_integer()) co_return unreadable("the answer of a script");
     co_return got->number;
 }
 
-async<bool> redis_journal::ask_flag(const script_call& call) {
-    const auto got = co_await ask_number(call);
+async<bool> redis_journal::ask_flag(script_call call) {
+    const auto got = co_await ask_number(std::move(call));
     if (got.has_error()) co_return got.error();
     co_return *got == 1;
 }
 
-async<std::optional<run_record>> redis_journal::ask_run(const script_call& call) {
+async<std::optional<run_record>> redis_journal::ask_run(script_call call) {
     const auto got = co_await ask(call);
     if (got.has_error()) co_return got.error();
     if (!got->is_array()) co_return std::optional<run_record>{};

@@ -41,28 +41,22 @@ std::string index_for(const run_filter& which) {
 }  // namespace
 
 async<std::optional<run_record>> redis_journal::find_run(std::string id) {
-    const auto self = shared_from_this();
     auto call = reading(scripts_.find);
     call.add("run").add(id);
-    co_return co_await ask_run(call);
+    return ask_run(std::move(call));
 }
 
 async<std::optional<run_record>> redis_journal::find_firing(std::string job,
                                                             std::uint32_t partition,
                                                             occurrence firing) {
-    const auto self = shared_from_this();
     auto call = reading(scripts_.find);
     call.add("firing").add(job).add(std::int64_t{partition}).add(number(firing));
-    co_return co_await ask_run(call);
+    return ask_run(std::move(call));
 }
 
 // One more than asked for tells whether there is another page.
 async<run_page> redis_journal::list_runs(run_filter which, std::string after, std::size_t limit) {
-    const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
-    const auto before = journals::place_of(after);
-    if (before.has_error()) co_return before.error();
-    limit = journals::within_page(limit);
     const auto deadline = servers_->deadline_from_now();
     const auto index = index_for(which);
     run_page page;
@@ -95,7 +89,6 @@ async<run_page> redis_journal::list_runs(run_filter which, std::string after, st
 }
 
 async<std::vector<run_event>> redis_journal::history(std::string id) {
-    const auto self = shared_from_this();
     auto call = reading(scripts_.history);
     call.add(id);
     const auto got = co_await ask(call);
@@ -111,7 +104,6 @@ async<std::vector<run_event>> redis_journal::history(std::string id) {
 
 async<std::optional<output_part>> redis_journal::read_output(std::string id, std::uint64_t offset,
                                                              std::size_t bytes_max) {
-    const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     const auto deadline = servers_->deadline_from_now();
     std::optional<output_part> all;
@@ -141,14 +133,12 @@ async<std::optional<output_part>> redis_journal::read_output(std::string id, std
 }
 
 async<bool> redis_journal::request_cancel(std::string id, std::string by) {
-    const auto self = shared_from_this();
     auto call = writing(scripts_.cancel);
-    call.add(id).add(journals::one_line(by));
-    co_return co_await ask_flag(call);
+    call.add(id).add(by);
+    return ask_flag(std::move(call));
 }
 
 async<std::vector<run_record>> redis_journal::stale_runs(std::size_t limit, std::size_t skip) {
-    const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     const auto deadline = servers_->deadline_from_now();
     std::vector<run_record> found;
@@ -173,7 +163,6 @@ async<std::vector<run_record>> redis_journal::stale_runs(std::size_t limit, std:
 
 async<std::size_t> redis_journal::prune(std::string job, std::size_t keep, millis keep_for,
                                         std::size_t limit) {
-    const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     const auto deadline = servers_->deadline_from_now();
     std::size_t gone = 0;

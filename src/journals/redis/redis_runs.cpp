@@ -50,24 +50,20 @@ std::optional<beginning> read_beginning(const reply& got) {
 }  // namespace
 
 async<beginning> redis_journal::begin(run_start start) {
-    const auto self = shared_from_this();
-    if (auto fault = journals::fault_of(start)) co_return std::move(*fault);
-    const auto cleaned = journals::clean(std::move(start));
     auto call = writing(scripts_.begin);
-    add_start(call, cleaned);
-    call.add(cleaned.answers_trigger ? "answers" : "");
-    call.add(cleaned.past == inheritance::last_saved ? "last_saved" : "none");
-    call.add(cleaned.silence_max.count());
+    add_start(call, start);
+    call.add(start.answers_trigger ? "answers" : "");
+    call.add(start.past == inheritance::last_saved ? "last_saved" : "none");
+    call.add(start.silence_max.count());
     const auto got = co_await ask(call);
     if (got.has_error()) co_return got.error();
-    if (got->elements.size() == 1) co_return journals::id_taken(cleaned.id);
+    if (got->elements.size() == 1) co_return journals::id_taken(start.id);
     auto answer = read_beginning(*got);
     if (!answer) co_return unreadable("a run");
     co_return std::move(*answer);
 }
 
 async<std::vector<beat>> redis_journal::heartbeat(std::span<const run_mark> runs) {
-    const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     std::vector<beat> answers;
     answers.reserve(runs.size());
@@ -89,18 +85,14 @@ async<std::vector<beat>> redis_journal::heartbeat(std::span<const run_mark> runs
 }
 
 async<bool> redis_journal::checkpoint(run_mark who, std::string text) {
-    const auto self = shared_from_this();
-    if (auto fault = journals::fault_of_checkpoint(text)) co_return std::move(*fault);
     auto call = writing(scripts_.checkpoint);
     add_mark(call, who);
     call.add(text);
-    co_return co_await ask_flag(call);
+    return ask_flag(std::move(call));
 }
 
 async<bool> redis_journal::append_output(run_mark who, std::uint64_t offset, std::string bytes,
                                          std::uint64_t limit) {
-    const auto self = shared_from_this();
-    if (auto fault = journals::fault_of_chunk(offset, bytes)) co_return std::move(*fault);
     // Numbers of Lua are exact to here, and no output gets so long.
     constexpr std::uint64_t limit_max = std::uint64_t{1} << 53;
     auto call = writing(scripts_.append_output);
@@ -109,67 +101,48 @@ async<bool> redis_journal::append_output(run_mark who, std::uint64_t offset, std
     call.add(static_cast<std::int64_t>(std::min(limit, limit_max)));
     call.add(static_cast<std::int64_t>(merged_chunk_max));
     call.add(static_cast<std::int64_t>(dropped_chunks_max));
-    co_return co_await ask_flag(call);
+    return ask_flag(std::move(call));
 }
 
 async<bool> redis_journal::note(run_mark who, std::string kind, std::string text) {
-    const auto self = shared_from_this();
     auto call = writing(scripts_.note);
     add_mark(call, who);
-    call.add(journals::one_line(kind, journals::name_bytes_max)).add(journals::one_line(text));
-    co_return co_await ask_flag(call);
+    call.add(kind).add(text);
+    return ask_flag(std::move(call));
 }
 
 async<bool> redis_journal::next_attempt(run_mark who, run_end last) {
-    const auto self = shared_from_this();
     auto call = writing(scripts_.next_attempt);
     add_mark(call, who);
-    call.add(journals::one_line(last.reason));
+    call.add(last.reason);
     add_exit(call, last.exit_status);
     call.add(std::int64_t{last.attempt}).add(std::int64_t{attempts_max});
-    const auto got = co_await ask_number(call);
+    const auto got = co_await ask_number(std::move(call));
     if (got.has_error()) co_return got.error();
-    if (*got < 0)
-        co_return failure{errc::rejected, "journal: the run " + who.id + " has had " +
-                                              std::to_string(attempts_max) +
-                                              " attempts: no more are kept"};
+    if (*got < 0) co_return journals::attempts_used_up(who.id);
     co_return *got == 1;
 }
 
 async<bool> redis_journal::end(const run_mark& who, const run_end& how, std::string_view by) {
     auto call = writing(scripts_.finish);
     add_mark(call, who);
-    call.add(name_of(how.status)).add(journals::one_line(how.reason));
+    call.add(name_of(how.status)).add(how.reason);
     add_exit(call, how.exit_status);
     call.add(by);
-    co_return co_await ask_flag(call);
+    return ask_flag(std::move(call));
 }
 
-async<bool> redis_journal::finish(run_mark who, run_end how) {
-    const auto self = shared_from_this();
-    if (auto fault = journals::fault_of_end(how.status)) co_return std::move(*fault);
-    co_return co_await end(who, how, "finish");
-}
+async<bool> redis_journal::finish(run_mark who, run_end how) { return end(who, how, "finish"); }
 
-async<bool> redis_journal::judge(run_mark who, run_end how) {
-    const auto self = shared_from_this();
-    if (auto fault = journals::fault_of_judgement(how.status)) co_return std::move(*fault);
-    co_return co_await end(who, how, "judge");
-}
+async<bool> redis_journal::judge(run_mark who, run_end how) { return end(who, how, "judge"); }
 
 async<bool> redis_journal::skip(run_start what, std::string reason) {
-    const auto self = shared_from_this();
-    if (auto fault = journals::fault_of(what)) co_return std::move(*fault);
-    if (!what.firing)
-        co_return failure{errc::rejected,
-                          "journal: only a firing is skipped: give the run one, or leave it out"};
-    const auto cleaned = journals::clean(std::move(what));
     auto call = writing(scripts_.skip);
-    add_start(call, cleaned);
-    call.add(journals::one_line(reason)).add(cleaned.silence_max.count());
-    const auto got = co_await ask_number(call);
+    add_start(call, what);
+    call.add(reason).add(what.silence_max.count());
+    const auto got = co_await ask_number(std::move(call));
     if (got.has_error()) co_return got.error();
-    if (*got < 0) co_return journals::id_taken(cleaned.id);
+    if (*got < 0) co_return journals::id_taken(what.id);
     co_return *got == 1;
 }
 

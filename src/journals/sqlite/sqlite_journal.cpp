@@ -12,70 +12,26 @@ namespace {
 
 namespace rules = journals;
 
-constexpr const char* skip_needs_firing =
-    "journal: only a firing is skipped: give the run one, or leave it out";
-constexpr const char* id_needed = "journal: a node needs an id, the owner of its leases";
-
 // With a run may go megabytes of output: more of them in one transaction would hold up leases.
 constexpr std::size_t runs_per_removal = 16;
 constexpr std::size_t jobs_per_transaction = 200;
 constexpr std::size_t beats_per_transaction = 250;
 
-// Each verb: what can never be right is refused, what is for people is cleaned, and the rest is a
-// step of a transaction, which is a function because a lambda that owns strings is none of g++ 12's
-// strengths inside co_await.
-class sqlite_journal : public journal, public std::enable_shared_from_this<sqlite_journal> {
+// Each verb is a step of a transaction, which has a name because a lambda that owns strings is none
+// of g++ 12's strengths inside co_await.
+class sqlite_journal : public journal {
 public:
     sqlite_journal(net::loop& where, std::shared_ptr<journal_file> file)
         : loop_{where},
           file_{std::move(file)},
           writes_{std::make_shared<write_queue>(where, file_)} {}
 
-    async<beginning> begin(run_start start) override;
-    async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) override;
-    async<bool> checkpoint(run_mark who, std::string text) override;
-    async<bool> append_output(run_mark who, std::uint64_t offset, std::string bytes,
-                              std::uint64_t limit) override;
-    async<bool> note(run_mark who, std::string kind, std::string text) override;
-    async<bool> next_attempt(run_mark who, run_end last) override;
-    async<bool> finish(run_mark who, run_end how) override;
-    async<bool> skip(run_start what, std::string reason) override;
-
-    async<std::optional<run_record>> find_run(std::string id) override;
-    async<std::optional<run_record>> find_firing(std::string job, std::uint32_t partition,
-                                                 occurrence firing) override;
-    async<run_page> list_runs(run_filter which, std::string after, std::size_t limit) override;
-    async<std::vector<run_event>> history(std::string id) override;
-    async<std::optional<output_part>> read_output(std::string id, std::uint64_t offset,
-                                                  std::size_t bytes_max) override;
-    async<bool> request_cancel(std::string id, std::string by) override;
-    async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override;
-    async<bool> judge(run_mark who, run_end how) override;
-    async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,
-                             std::size_t limit) override;
-
-    async<board> read_board() override;
-    async<bool> add_trigger(run_trigger what) override;
-    async<bool> remove_trigger(std::string id) override;
-    async<bool> pause(std::string job, std::string reason, std::string by) override;
-    async<bool> unpause(std::string job) override;
-
-    async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) override;
-    async<std::size_t> retire(std::vector<std::string> names, std::string node) override;
-    async<std::vector<job_entry>> list_jobs(std::string after, std::size_t limit) override;
-    async<std::optional<job_entry>> find_job(std::string name) override;
-    async<void> node_beat(node_entry me) override;
-    async<void> node_leave(std::string id) override;
-    async<std::vector<node_entry>> list_nodes() override;
-
-    async<audit_entry> append_audit(audit_draft what) override;
-    async<std::vector<audit_entry>> list_audit(std::uint64_t before, std::size_t limit) override;
+#include "journals/rules/verbs.inc"
 
 private:
     // Step: T(journal_tables&, std::int64_t now), in one snapshot.
     template <class T, class Step>
     async<T> read(Step step) {
-        const auto self = shared_from_this();
         auto job = [file = file_, step = std::move(step),
                     until = lease_clock::now() + file_->settings().timeout] {
             return file->read(until, step);
@@ -85,7 +41,6 @@ private:
     // Step: rules::change(rules::run_row&, std::int64_t now), on the run's row if there is one.
     template <class Step>
     async<bool> change(synchronous durability, std::string id, Step step) {
-        const auto self = shared_from_this();
         auto todo = [id = std::move(id), step = std::move(step)](journal_tables& on,
                                                                  std::int64_t now) -> result<bool> {
             auto found = on.runs.find(id);
@@ -125,16 +80,13 @@ result<beginning> begin_step(journal_tables& on, const run_start& start, std::in
 }
 
 async<beginning> sqlite_journal::begin(run_start start) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of(start)) co_return std::move(*fault);
-    auto step = [start = rules::clean(std::move(start))](journal_tables& on, std::int64_t now) {
+    auto step = [start = std::move(start)](journal_tables& on, std::int64_t now) {
         return begin_step(on, start, now);
     };
-    co_return co_await writes_->add<beginning>(synchronous::full, std::move(step));
+    return writes_->add<beginning>(synchronous::full, std::move(step));
 }
 
 async<std::vector<beat>> sqlite_journal::heartbeat(std::span<const run_mark> runs) {
-    const auto self = shared_from_this();
     using answers = std::vector<beat>;
     answers all;
     all.reserve(runs.size());
@@ -154,8 +106,6 @@ async<std::vector<beat>> sqlite_journal::heartbeat(std::span<const run_mark> run
 }
 
 async<bool> sqlite_journal::checkpoint(run_mark who, std::string text) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_checkpoint(text)) co_return std::move(*fault);
     auto step = [who = std::move(who), text = std::move(text)](journal_tables& on,
                                                                std::int64_t now) -> result<bool> {
         auto found = on.runs.find(who.id);
@@ -166,13 +116,11 @@ async<bool> sqlite_journal::checkpoint(run_mark who, std::string text) {
         if (did.written) on.runs.save(*found, saved, did.event);
         return did.answer;
     };
-    co_return co_await writes_->add<bool>(synchronous::full, std::move(step));
+    return writes_->add<bool>(synchronous::full, std::move(step));
 }
 
 async<bool> sqlite_journal::append_output(run_mark who, std::uint64_t offset, std::string bytes,
                                           std::uint64_t limit) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_chunk(offset, bytes)) co_return std::move(*fault);
     auto step = [who = std::move(who), offset, bytes = std::move(bytes), limit](
                     journal_tables& on, std::int64_t) -> result<bool> {
         const auto found = on.runs.find(who.id);
@@ -182,40 +130,33 @@ async<bool> sqlite_journal::append_output(run_mark who, std::uint64_t offset, st
         on.runs.append_output(*found, plan, bytes);
         return true;
     };
-    co_return co_await writes_->add<bool>(synchronous::normal, std::move(step));
+    return writes_->add<bool>(synchronous::normal, std::move(step));
 }
 
 async<bool> sqlite_journal::note(run_mark who, std::string kind, std::string text) {
-    const auto self = shared_from_this();
     auto step = [token = who.token, kind = std::move(kind), text = std::move(text)](
                     rules::run_row& row, std::int64_t now) {
         return rules::note(row, token, kind, text, now);
     };
-    co_return co_await change(synchronous::normal, std::move(who.id), std::move(step));
+    return change(synchronous::normal, std::move(who.id), std::move(step));
 }
 
 async<bool> sqlite_journal::next_attempt(run_mark who, run_end last) {
-    const auto self = shared_from_this();
     auto step = [token = who.token, last = std::move(last)](rules::run_row& row, std::int64_t now) {
         return rules::next_attempt(row, token, last, now);
     };
-    co_return co_await change(synchronous::full, std::move(who.id), std::move(step));
+    return change(synchronous::full, std::move(who.id), std::move(step));
 }
 
 async<bool> sqlite_journal::finish(run_mark who, run_end how) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_end(how.status)) co_return std::move(*fault);
     auto step = [token = who.token, how = std::move(how)](rules::run_row& row, std::int64_t now) {
         return rules::finish(row, token, how, now);
     };
-    co_return co_await change(synchronous::full, std::move(who.id), std::move(step));
+    return change(synchronous::full, std::move(who.id), std::move(step));
 }
 
 async<bool> sqlite_journal::skip(run_start what, std::string reason) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of(what)) co_return std::move(*fault);
-    if (!what.firing) co_return failure{errc::rejected, skip_needs_firing};
-    auto step = [what = rules::clean(std::move(what)), reason = std::move(reason)](
+    auto step = [what = std::move(what), reason = std::move(reason)](
                     journal_tables& on, std::int64_t now) -> result<bool> {
         const auto found = on.runs.find_firing(what.job, what.partition, *what.firing);
         if (found)
@@ -226,7 +167,7 @@ async<bool> sqlite_journal::skip(run_start what, std::string reason) {
         on.runs.insert(decided.row, decided.event);
         return true;
     };
-    co_return co_await writes_->add<bool>(synchronous::full, std::move(step));
+    return writes_->add<bool>(synchronous::full, std::move(step));
 }
 
 std::optional<run_record> record_of(std::optional<placed_run> found) {
@@ -235,83 +176,71 @@ std::optional<run_record> record_of(std::optional<placed_run> found) {
 }
 
 async<std::optional<run_record>> sqlite_journal::find_run(std::string id) {
-    const auto self = shared_from_this();
     auto step = [id = std::move(id)](journal_tables& on, std::int64_t) {
         return record_of(on.runs.find(id));
     };
-    co_return co_await read<std::optional<run_record>>(std::move(step));
+    return read<std::optional<run_record>>(std::move(step));
 }
 
 async<std::optional<run_record>> sqlite_journal::find_firing(std::string job,
                                                              std::uint32_t partition,
                                                              occurrence firing) {
-    const auto self = shared_from_this();
     auto step = [job = std::move(job), partition, firing](journal_tables& on, std::int64_t) {
         return record_of(on.runs.find_firing(job, partition, firing));
     };
-    co_return co_await read<std::optional<run_record>>(std::move(step));
+    return read<std::optional<run_record>>(std::move(step));
 }
 
 async<run_page> sqlite_journal::list_runs(run_filter which, std::string after, std::size_t limit) {
-    const auto self = shared_from_this();
-    const auto before = rules::place_of(after);
-    if (before.has_error()) co_return before.error();
-    auto step = [which = std::move(which), before = *before, limit = rules::within_page(limit)](
-                    journal_tables& on, std::int64_t) {
+    const auto before = rules::place_of(after).value();
+    auto step = [which = std::move(which), before, limit](journal_tables& on, std::int64_t) {
         return on.runs.list(which, before, limit);
     };
-    co_return co_await read<run_page>(std::move(step));
+    return read<run_page>(std::move(step));
 }
 
 async<std::vector<run_event>> sqlite_journal::history(std::string id) {
-    const auto self = shared_from_this();
     auto step = [id = std::move(id)](journal_tables& on, std::int64_t) {
         return on.runs.events(id);
     };
-    co_return co_await read<std::vector<run_event>>(std::move(step));
+    return read<std::vector<run_event>>(std::move(step));
 }
 
 async<std::optional<output_part>> sqlite_journal::read_output(std::string id, std::uint64_t offset,
                                                               std::size_t bytes_max) {
-    const auto self = shared_from_this();
     auto step = [id = std::move(id), offset, bytes_max](
                     journal_tables& on, std::int64_t) -> std::optional<output_part> {
         const auto found = on.runs.find(id);
         if (!found) return std::nullopt;
         return on.runs.read_output(*found, offset, bytes_max);
     };
-    co_return co_await read<std::optional<output_part>>(std::move(step));
+    return read<std::optional<output_part>>(std::move(step));
 }
 
 async<bool> sqlite_journal::request_cancel(std::string id, std::string by) {
-    const auto self = shared_from_this();
     auto step = [by = std::move(by)](rules::run_row& row, std::int64_t now) {
         return rules::request_cancel(row, by, now);
     };
-    co_return co_await change(synchronous::full, std::move(id), std::move(step));
+    return change(synchronous::full, std::move(id), std::move(step));
 }
 
 async<std::vector<run_record>> sqlite_journal::stale_runs(std::size_t limit, std::size_t skip) {
-    const auto self = shared_from_this();
     auto step = [limit, skip](journal_tables& on, std::int64_t now) {
         return on.runs.stale(now, limit, skip);
     };
-    co_return co_await read<std::vector<run_record>>(std::move(step));
+    return read<std::vector<run_record>>(std::move(step));
 }
 
 async<bool> sqlite_journal::judge(run_mark who, run_end how) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of_judgement(how.status)) co_return std::move(*fault);
     auto step = [token = who.token, how = std::move(how)](rules::run_row& row, std::int64_t now) {
         return rules::judge(row, token, how, now);
     };
-    co_return co_await change(synchronous::full, std::move(who.id), std::move(step));
+    return change(synchronous::full, std::move(who.id), std::move(step));
 }
 
 // What is to go is chosen without the write lock, and goes in small bites.
 async<std::size_t> sqlite_journal::prune(std::string job, std::size_t keep, millis keep_for,
                                          std::size_t limit) {
-    const auto self = shared_from_this();
     using places = std::vector<std::int64_t>;
     auto choose = [job = std::move(job), keep, keep_for, limit](journal_tables& on,
                                                                 std::int64_t now) {
@@ -347,7 +276,6 @@ async<std::size_t> sqlite_journal::prune(std::string job, std::size_t keep, mill
 }
 
 async<board> sqlite_journal::read_board() {
-    const auto self = shared_from_this();
     auto step = [](journal_tables& on, std::int64_t) {
         board all;
         all.pauses = on.board.pauses(board_entries_max);
@@ -356,55 +284,45 @@ async<board> sqlite_journal::read_board() {
         all.orphans = on.runs.orphans(board_entries_max);
         return all;
     };
-    co_return co_await read<board>(std::move(step));
+    return read<board>(std::move(step));
 }
 
 async<bool> sqlite_journal::add_trigger(run_trigger what) {
-    const auto self = shared_from_this();
-    if (auto fault = rules::fault_of(what)) co_return std::move(*fault);
-    auto step = [what = rules::clean(std::move(what))](journal_tables& on, std::int64_t now) {
+    auto step = [what = std::move(what)](journal_tables& on, std::int64_t now) {
         return result<bool>{on.board.add_trigger(what, now)};
     };
-    co_return co_await writes_->add<bool>(synchronous::full, std::move(step));
+    return writes_->add<bool>(synchronous::full, std::move(step));
 }
 
 async<bool> sqlite_journal::remove_trigger(std::string id) {
-    const auto self = shared_from_this();
     auto step = [id = std::move(id)](journal_tables& on, std::int64_t) {
         return result<bool>{on.board.remove_trigger(id)};
     };
-    co_return co_await writes_->add<bool>(synchronous::full, std::move(step));
+    return writes_->add<bool>(synchronous::full, std::move(step));
 }
 
 async<bool> sqlite_journal::pause(std::string job, std::string reason, std::string by) {
-    const auto self = shared_from_this();
     job_pause what;
     what.job = std::move(job);
-    what.reason = rules::one_line(reason);
-    what.by = rules::one_line(by, rules::name_bytes_max);
+    what.reason = reason;
+    what.by = by;
     auto step = [what = std::move(what)](journal_tables& on, std::int64_t now) {
         auto timed = what;
         timed.at = now;
         return result<bool>{on.board.pause(timed)};
     };
-    co_return co_await writes_->add<bool>(synchronous::full, std::move(step));
+    return writes_->add<bool>(synchronous::full, std::move(step));
 }
 
 async<bool> sqlite_journal::unpause(std::string job) {
-    const auto self = shared_from_this();
     auto step = [job = std::move(job)](journal_tables& on, std::int64_t) {
         return result<bool>{on.board.unpause(job)};
     };
-    co_return co_await writes_->add<bool>(synchronous::full, std::move(step));
+    return writes_->add<bool>(synchronous::full, std::move(step));
 }
 
 async<std::vector<job_entry>> sqlite_journal::publish(std::vector<job_entry> jobs) {
-    const auto self = shared_from_this();
     using entries = std::vector<job_entry>;
-    for (auto& each : jobs) {
-        if (auto fault = rules::fault_of(each)) co_return std::move(*fault);
-        each = rules::clean(std::move(each));
-    }
     entries told;
     told.reserve(jobs.size());
     for (std::size_t at = 0; at < jobs.size(); at += jobs_per_transaction) {
@@ -424,7 +342,6 @@ async<std::vector<job_entry>> sqlite_journal::publish(std::vector<job_entry> job
 }
 
 async<std::size_t> sqlite_journal::retire(std::vector<std::string> names, std::string node) {
-    const auto self = shared_from_this();
     auto step = [names = std::move(names), node = std::move(node)](
                     journal_tables& on, std::int64_t) -> result<std::size_t> {
         std::size_t gone = 0;
@@ -432,28 +349,25 @@ async<std::size_t> sqlite_journal::retire(std::vector<std::string> names, std::s
             if (on.board.retire(name, node)) ++gone;
         return gone;
     };
-    co_return co_await writes_->add<std::size_t>(synchronous::normal, std::move(step));
+    return writes_->add<std::size_t>(synchronous::normal, std::move(step));
 }
 
 async<std::vector<job_entry>> sqlite_journal::list_jobs(std::string after, std::size_t limit) {
-    const auto self = shared_from_this();
-    auto step = [after = std::move(after), limit = rules::within_page(limit)](
-                    journal_tables& on, std::int64_t) { return on.board.jobs(after, limit); };
-    co_return co_await read<std::vector<job_entry>>(std::move(step));
+    auto step = [after = std::move(after), limit](journal_tables& on, std::int64_t) {
+        return on.board.jobs(after, limit);
+    };
+    return read<std::vector<job_entry>>(std::move(step));
 }
 
 async<std::optional<job_entry>> sqlite_journal::find_job(std::string name) {
-    const auto self = shared_from_this();
     auto step = [name = std::move(name)](journal_tables& on, std::int64_t) {
         return on.board.find_job(name);
     };
-    co_return co_await read<std::optional<job_entry>>(std::move(step));
+    return read<std::optional<job_entry>>(std::move(step));
 }
 
 async<void> sqlite_journal::node_beat(node_entry me) {
-    const auto self = shared_from_this();
-    if (me.id.empty()) co_return failure{errc::rejected, id_needed};
-    auto step = [me = rules::clean(std::move(me))](journal_tables& on, std::int64_t now) {
+    auto step = [me = std::move(me)](journal_tables& on, std::int64_t now) {
         on.board.node_beat(me, now);
         return result<bool>{true};
     };
@@ -463,7 +377,6 @@ async<void> sqlite_journal::node_beat(node_entry me) {
 }
 
 async<void> sqlite_journal::node_leave(std::string id) {
-    const auto self = shared_from_this();
     auto step = [id = std::move(id)](journal_tables& on, std::int64_t) {
         on.board.node_leave(id);
         return result<bool>{true};
@@ -474,28 +387,25 @@ async<void> sqlite_journal::node_leave(std::string id) {
 }
 
 async<std::vector<node_entry>> sqlite_journal::list_nodes() {
-    const auto self = shared_from_this();
     auto step = [](journal_tables& on, std::int64_t now) {
         return on.board.nodes(now, page_limit_max);
     };
-    co_return co_await read<std::vector<node_entry>>(std::move(step));
+    return read<std::vector<node_entry>>(std::move(step));
 }
 
 async<audit_entry> sqlite_journal::append_audit(audit_draft what) {
-    const auto self = shared_from_this();
-    auto step = [what = rules::clean(std::move(what))](journal_tables& on, std::int64_t now) {
+    auto step = [what = std::move(what)](journal_tables& on, std::int64_t now) {
         return result<audit_entry>{on.board.append_audit(what, now)};
     };
-    co_return co_await writes_->add<audit_entry>(synchronous::full, std::move(step));
+    return writes_->add<audit_entry>(synchronous::full, std::move(step));
 }
 
 async<std::vector<audit_entry>> sqlite_journal::list_audit(std::uint64_t before,
                                                            std::size_t limit) {
-    const auto self = shared_from_this();
-    auto step = [before, limit = rules::within_page(limit)](journal_tables& on, std::int64_t) {
+    auto step = [before, limit](journal_tables& on, std::int64_t) {
         return on.board.audit(before, limit);
     };
-    co_return co_await read<std::vector<audit_entry>>(std::move(step));
+    return read<std::vector<audit_entry>>(std::move(step));
 }
 
 }  // namespace
