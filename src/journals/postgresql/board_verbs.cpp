@@ -21,12 +21,7 @@ constexpr auto above_all = std::numeric_limits<std::int64_t>::max();
 async<board> journal_on_postgresql::read_board() {
     auto asked = call(text_->board);
     asked.add_count(static_cast<std::int32_t>(board_entries_max));
-    auto asking = pool_->ask(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    auto found = board_in(*got);
-    if (!found) co_return unexpected("journal_board_v1");
-    co_return std::move(*found);
+    return ask_for(std::move(asked), board_in, "journal_board_v1");
 }
 
 async<bool> journal_on_postgresql::add_trigger(run_trigger what) {
@@ -90,10 +85,7 @@ async<std::size_t> journal_on_postgresql::retire(std::vector<std::string> names,
     const std::vector<std::string_view> all{names.begin(), names.end()};
     auto asked = call(text_->retire);
     asked.add(all).add_bytes(node);
-    auto asking = ask_for_number(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    co_return static_cast<std::size_t>(*got);
+    return ask_for_count(std::move(asked));
 }
 
 async<std::vector<job_entry>> journal_on_postgresql::list_jobs(std::string after,
@@ -101,22 +93,15 @@ async<std::vector<job_entry>> journal_on_postgresql::list_jobs(std::string after
     auto asked = call(text_->jobs);
     asked.add_bytes(after).add_flag(false);
     asked.add_count(static_cast<std::int32_t>(limit));
-    auto asking = pool_->ask(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    auto found = jobs_in(*got);
-    if (!found) co_return unexpected("journal_jobs_v1");
-    co_return std::move(*found);
+    return ask_for(std::move(asked), jobs_in, "journal_jobs_v1");
 }
 
 async<std::optional<job_entry>> journal_on_postgresql::find_job(std::string name) {
     auto asked = call(text_->jobs);
     asked.add_bytes(name).add_flag(true).add_count(1);
-    auto asking = pool_->ask(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    auto found = jobs_in(*got);
-    if (!found) co_return unexpected("journal_jobs_v1");
+    auto asking = ask_for(std::move(asked), jobs_in, "journal_jobs_v1");
+    auto found = co_await std::move(asking);
+    if (found.has_error()) co_return found.error();
     if (found->empty()) co_return std::optional<job_entry>{};
     co_return std::optional<job_entry>{std::move(found->front())};
 }
@@ -127,31 +112,20 @@ async<void> journal_on_postgresql::node_beat(node_entry me) {
     asked.add_bytes(me.address).add(std::int64_t{me.running});
     asked.add(std::int64_t{me.running_max}).add(std::int64_t{me.jobs});
     asked.add_flag(me.draining);
-    auto asking = ask_for_flag(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    co_return result<void>{};
+    return ask_for_effect(std::move(asked));
 }
 
 async<void> journal_on_postgresql::node_leave(std::string id) {
     auto asked = call(text_->node_leaves);
     asked.add_bytes(id);
-    auto asking = ask_for_flag(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    co_return result<void>{};
+    return ask_for_effect(std::move(asked));
 }
 
 async<std::vector<node_entry>> journal_on_postgresql::list_nodes() {
     auto asked = call(text_->nodes);
     asked.add(std::int64_t{rules::node_memory.count()});
     asked.add_count(static_cast<std::int32_t>(page_limit_max));
-    auto asking = pool_->ask(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    auto found = nodes_in(*got);
-    if (!found) co_return unexpected("journal_nodes_v1");
-    co_return std::move(*found);
+    return ask_for(std::move(asked), nodes_in, "journal_nodes_v1");
 }
 
 // ---- The audit
@@ -193,12 +167,7 @@ async<std::vector<audit_entry>> journal_on_postgresql::list_audit(std::uint64_t 
     asked.add(before == 0 ? above_all
                           : static_cast<std::int64_t>(std::min<std::uint64_t>(before, above_all)));
     asked.add_count(static_cast<std::int32_t>(limit));
-    auto asking = pool_->ask(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    auto found = audit_in(*got);
-    if (!found) co_return unexpected("journal_list_audit_v1");
-    co_return std::move(*found);
+    return ask_for(std::move(asked), audit_in, "journal_list_audit_v1");
 }
 
 }  // namespace pawl::postgresql

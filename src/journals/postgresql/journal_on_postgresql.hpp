@@ -30,7 +30,19 @@ private:
     }
     statement call(const statement_text& text, const run_mark& who) const;
     statement call(const statement_text& text, const run_mark& who, const run_end& how) const;
+    // What `read` makes of the rows that the function of this name answers.
+    template <class T>
+    async<T> ask_for(statement what, std::optional<T> (*read)(const rows&), std::string_view name) {
+        auto asking = pool_->ask(std::move(what));
+        const auto got = co_await std::move(asking);
+        if (got.has_error()) co_return got.error();
+        auto found = read(*got);
+        if (!found) co_return unexpected(name);
+        co_return std::move(*found);
+    }
     async<std::int64_t> ask_for_number(statement what);
+    async<std::size_t> ask_for_count(statement what);
+    async<void> ask_for_effect(statement what);
     async<bool> ask_for_flag(statement what);
     async<std::optional<run_record>> ask_for_run(statement what);
     async<std::optional<audit_entry>> try_audit(const audit_draft& what);

@@ -70,6 +70,20 @@ async<std::int64_t> journal_on_postgresql::ask_for_number(statement what) {
     co_return got->integer(0, 0);
 }
 
+async<std::size_t> journal_on_postgresql::ask_for_count(statement what) {
+    auto asking = ask_for_number(std::move(what));
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    co_return static_cast<std::size_t>(*got);
+}
+
+async<void> journal_on_postgresql::ask_for_effect(statement what) {
+    auto asking = ask_for_number(std::move(what));
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    co_return result<void>{};
+}
+
 async<bool> journal_on_postgresql::ask_for_flag(statement what) {
     auto asking = ask_for_number(std::move(what));
     const auto got = co_await std::move(asking);
@@ -78,11 +92,10 @@ async<bool> journal_on_postgresql::ask_for_flag(statement what) {
 }
 
 async<std::optional<run_record>> journal_on_postgresql::ask_for_run(statement what) {
-    auto asking = pool_->ask(std::move(what));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    auto found = runs_in(*got);
-    if (!found || found->size() > 1) co_return unexpected("a look at a run");
+    auto asking = ask_for(std::move(what), runs_in, "a look at a run");
+    auto found = co_await std::move(asking);
+    if (found.has_error()) co_return found.error();
+    if (found->size() > 1) co_return unexpected("a look at a run");
     if (found->empty()) co_return std::optional<run_record>{};
     co_return std::optional<run_record>{std::move(found->front())};
 }
@@ -232,12 +245,7 @@ async<run_page> journal_on_postgresql::list_runs(run_filter which, std::string a
 async<std::vector<run_event>> journal_on_postgresql::history(std::string id) {
     auto asked = call(text_->history);
     asked.add_bytes(id);
-    auto asking = pool_->ask(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    auto found = events_in(*got);
-    if (!found) co_return unexpected("journal_history_v1");
-    co_return std::move(*found);
+    return ask_for(std::move(asked), events_in, "journal_history_v1");
 }
 
 async<std::optional<output_part>> journal_on_postgresql::read_output(std::string id,
@@ -265,12 +273,7 @@ async<std::vector<run_record>> journal_on_postgresql::stale_runs(std::size_t lim
     auto asked = call(text_->stale);
     asked.add_count(static_cast<std::int32_t>(skip + limit));
     asked.add(static_cast<std::int64_t>(skip));
-    auto asking = pool_->ask(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    auto found = runs_in(*got);
-    if (!found) co_return unexpected("journal_stale_v1");
-    co_return std::move(*found);
+    return ask_for(std::move(asked), runs_in, "journal_stale_v1");
 }
 
 async<bool> journal_on_postgresql::judge(run_mark who, run_end how) {
@@ -282,10 +285,7 @@ async<std::size_t> journal_on_postgresql::prune(std::string job, std::size_t kee
     auto asked = call(text_->prune);
     asked.add_bytes(job).add(bounded(keep));
     asked.add(std::int64_t{keep_for.count()}).add(bounded(std::min(limit, page_limit_max)));
-    auto asking = ask_for_number(std::move(asked));
-    const auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    co_return static_cast<std::size_t>(*got);
+    return ask_for_count(std::move(asked));
 }
 
 }  // namespace pawl::postgresql
