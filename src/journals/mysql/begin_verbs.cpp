@@ -17,27 +17,27 @@ constexpr int looks_max = 16;
 // ---- Texts
 
 std::string journal_on_mysql::saved_text(const run_start& start) const {
-    return "COALESCE((SELECT c.checkpoint FROM pawl_job_checkpoint AS c WHERE c.name_space = " +
-           space_ + " AND c.job_name = " + literal(start.job) +
-           " AND c.partition_number = " + std::to_string(start.partition) + "),'')";
+    return journal_statements::all().last_saved.with({{"space", space_},
+                                                      {"job", literal(start.job)},
+                                                      {"part", std::to_string(start.partition)}});
 }
 
 std::string journal_on_mysql::firing_text(const std::string& job, std::uint32_t partition,
                                           occurrence firing) const {
-    return "r.job_name = " + literal(job) +
-           " AND r.partition_number = " + std::to_string(partition) +
-           " AND r.occurrence = " + std::to_string(number(firing));
+    return journal_statements::all().of_firing.with({{"job", literal(job)},
+                                                     {"part", std::to_string(partition)},
+                                                     {"due", std::to_string(number(firing))}});
 }
 
 std::string journal_on_mysql::start_text(const statement& file, const run_start& start,
                                          const std::string& reason) const {
     const auto id = literal(start.id), job = literal(start.job);
     const bool inherits = start.past == inheritance::last_saved;
-    const auto mine = "name_space = " + space_ + " AND run_id = " + id;
+    const auto& all = journal_statements::all();
     const auto told =
-        inherits ? "SELECT checkpoint FROM pawl_job_run WHERE " + mine + ";" : std::string{};
-    const auto event = event_text("ROW_COUNT() = 1 AND r." + mine, name_of(run_status::skipped),
-                                  reason, "r.completed_at");
+        inherits ? all.told.with({{"space", space_}, {"id", id}}) + ";" : std::string{};
+    const auto event = event_text(all.of_written.with({{"space", space_}, {"id", id}}),
+                                  name_of(run_status::skipped), reason, "r.completed_at");
     return file.with({{"space", space_},
                       {"id", id},
                       {"job", job},
@@ -92,8 +92,8 @@ async<std::optional<beginning>> journal_on_mysql::begin_once(const run_start& st
 async<std::optional<beginning>> journal_on_mysql::rejoin(const run_start& start,
                                                          bool trigger_waits) {
     const auto id = literal(start.id);
-    const auto which =
-        start.firing ? firing_text(start.job, start.partition, *start.firing) : "r.run_id = " + id;
+    const auto which = start.firing ? firing_text(start.job, start.partition, *start.firing)
+                                    : journal_statements::all().of_id.with({{"id", id}});
     auto text = journal_statements::all().known.with(
         {{"run", run_columns()}, {"space", space_}, {"which", which}, {"id", id}});
     auto got = co_await ask(std::move(text), 3, "a look at a run");
@@ -119,28 +119,29 @@ async<std::optional<beginning>> journal_on_mysql::take(const run_start& start,
                                                        const rules::begin_decision& decided) {
     const bool first = decided.answer.outcome == begin_outcome::begun;
     const bool inherits = first && start.past == inheritance::last_saved;
-    const auto event = event_text("ROW_COUNT() = 1 AND r.run_number = " + run_number,
-                                  decided.event->kind, decided.event->text, "r.last_heartbeat");
+    const auto& all = journal_statements::all();
+    const auto event = event_text(all.of_taken.with({{"number", run_number}}), decided.event->kind,
+                                  decided.event->text, "r.last_heartbeat");
     const auto& mine = decided.row.record;
-    auto text = journal_statements::all().take.with(
-        {{"number", run_number},
-         {"seen_token", text_of(seen.record.token)},
-         {"seen_status", "'" + std::string{name_of(seen.record.status)} + "'"},
-         {"seen_attempt", std::to_string(seen.record.attempt)},
-         {"key", literal(mine.key)},
-         {"owner", literal(mine.owner)},
-         {"node", literal(mine.node)},
-         {"token", text_of(mine.token)},
-         {"again", mine.mode == delivery::at_least_once ? "1" : "0"},
-         {"by", literal(mine.trigger)},
-         {"first", first ? "1" : "0"},
-         {"silence", std::to_string(decided.row.silence_max.count())},
-         {"attempt", std::to_string(mine.attempt)},
-         {"taken_over", decided.row.taken_over ? "1" : "0"},
-         {"checkpoint", inherits ? saved_text(start) : "checkpoint"},
-         {"event", event},
-         {"trim", trim_text(run_number)},
-         {"run", run_columns()}});
+    auto text =
+        all.take.with({{"number", run_number},
+                       {"seen_token", text_of(seen.record.token)},
+                       {"seen_status", "'" + std::string{name_of(seen.record.status)} + "'"},
+                       {"seen_attempt", std::to_string(seen.record.attempt)},
+                       {"key", literal(mine.key)},
+                       {"owner", literal(mine.owner)},
+                       {"node", literal(mine.node)},
+                       {"token", text_of(mine.token)},
+                       {"again", mine.mode == delivery::at_least_once ? "1" : "0"},
+                       {"by", literal(mine.trigger)},
+                       {"first", first ? "1" : "0"},
+                       {"silence", std::to_string(decided.row.silence_max.count())},
+                       {"attempt", std::to_string(mine.attempt)},
+                       {"taken_over", decided.row.taken_over ? "1" : "0"},
+                       {"checkpoint", inherits ? saved_text(start) : "checkpoint"},
+                       {"event", event},
+                       {"trim", trim_text(run_number)},
+                       {"run", run_columns()}});
     auto got = co_await ask(std::move(text), 6, "a beginning");
     if (got.has_error()) co_return got.error();
     if (got->answers[1].affected != 1) co_return std::optional<beginning>{};

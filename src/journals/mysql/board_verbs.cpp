@@ -110,10 +110,15 @@ async<void> journal_on_mysql::publish_batch(std::vector<job_entry*> jobs) {
     std::map<std::string_view, job_entry*> by_name;
     for (auto* each : jobs) {
         const auto name = literal(each->name);
-        values += (values.empty() ? "(" : ",(") + space_ + "," + name + "," +
-                  literal(each->schedule) + "," + literal(each->zone) + "," +
-                  std::to_string(each->partitions) + "," + literal(each->definition) + "," +
-                  literal(each->node) + ",UTC_TIMESTAMP(3),UTC_TIMESTAMP(3))";
+        values +=
+            (values.empty() ? "" : ",") + journal_statements::all().published.with(
+                                              {{"space", space_},
+                                               {"name", name},
+                                               {"schedule", literal(each->schedule)},
+                                               {"zone", literal(each->zone)},
+                                               {"partitions", std::to_string(each->partitions)},
+                                               {"definition", literal(each->definition)},
+                                               {"node", literal(each->node)}});
         names += (names.empty() ? "" : ",") + name;
         by_name[each->name] = each;
     }
@@ -149,12 +154,12 @@ async<std::vector<job_entry>> journal_on_mysql::ask_for_jobs(std::string which, 
 }
 
 async<std::vector<job_entry>> journal_on_mysql::list_jobs(std::string after, std::size_t limit) {
-    auto which = "job_name > " + literal(after);
+    auto which = journal_statements::all().job_behind.with({{"name", literal(after)}});
     return ask_for_jobs(std::move(which), limit);
 }
 
 async<std::optional<job_entry>> journal_on_mysql::find_job(std::string name) {
-    auto which = "job_name = " + literal(name);
+    auto which = journal_statements::all().job_named.with({{"name", literal(name)}});
     auto found = co_await ask_for_jobs(std::move(which), 1);
     if (found.has_error()) co_return found.error();
     if (found->empty()) co_return std::optional<job_entry>{};

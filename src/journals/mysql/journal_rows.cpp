@@ -7,7 +7,7 @@
 namespace pawl::mysql {
 namespace {
 
-// The parts of board.sql, in its first column.
+// The parts of the statement `board`, in its first column.
 enum board_part : std::int64_t { pauses, triggers, cancels, orphans };
 
 std::optional<std::int64_t> integer_or_null(const answer& row, unsigned column) {

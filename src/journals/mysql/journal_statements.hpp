@@ -11,19 +11,41 @@
 
 namespace pawl::mysql {
 
-// All of them, parsed once.
+// All of statements.sql, parsed once.
 struct journal_statements {
-    statement schema, layout, begin, begin_triggered, known, take, event, trim, skip, heartbeat,
-        checkpoint, output, note, attempt, finish, ended, cancel, find, list, history, read_output,
-        stale, prunable, prune, board, add_trigger, remove_trigger, pause, unpause, publish, retire,
-        jobs, node, forget_nodes, node_leaves, nodes, audit_head, audit, list_audit;
-
     static const journal_statements& all();
+
+    statement layout = named("layout"), begin = named("begin"),
+              begin_triggered = named("begin_triggered"), known = named("known"),
+              take = named("take"), skip = named("skip"), event = named("event"),
+              trim = named("trim"), heartbeat = named("heartbeat"),
+              checkpoint = named("checkpoint"), output = named("output"), note = named("note"),
+              attempt = named("attempt"), finish = named("finish"), ended = named("ended"),
+              cancel = named("cancel"), find = named("find"), list = named("list"),
+              history = named("history"), read_output = named("read_output"),
+              stale = named("stale"), prunable = named("prunable"), prune = named("prune"),
+              board = named("board"), add_trigger = named("add_trigger"),
+              remove_trigger = named("remove_trigger"), pause = named("pause"),
+              unpause = named("unpause"), publish = named("publish"), retire = named("retire"),
+              jobs = named("jobs"), node = named("node"), forget_nodes = named("forget_nodes"),
+              node_leaves = named("node_leaves"), nodes = named("nodes"),
+              audit_head = named("audit_head"), audit = named("audit"),
+              list_audit = named("list_audit"), run_columns = named("run_columns"),
+              of_id = named("of_id"), of_firing = named("of_firing"),
+              of_locked = named("of_locked"), of_written = named("of_written"),
+              of_taken = named("of_taken"), last_saved = named("last_saved"), told = named("told"),
+              and_job = named("and_job"), and_node = named("and_node"),
+              and_status = named("and_status"), and_silent = named("and_silent"),
+              and_reason = named("and_reason"), aged = named("aged"),
+              published = named("published"), job_named = named("job_named"),
+              job_behind = named("job_behind");
+
+private:
+    static statement named(std::string_view name);
 };
 
 const table_plan& journal_tables();
 
-// The columns that a run is read from, of a row r.
 const std::string& run_columns();
 
 std::string text_of(fence_token token);

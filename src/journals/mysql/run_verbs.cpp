@@ -20,7 +20,7 @@ constexpr std::size_t pieces_max = 64;
 // How many of the oldest runs are looked at for those that may go.
 constexpr std::size_t prune_window = 1000;
 
-// attempt.sql and trim.sql say these numbers themselves.
+// statements.sql says these numbers itself.
 static_assert(run_events_max == 200 && attempts_max == 1000);
 
 constexpr std::uint64_t farthest = std::numeric_limits<std::int64_t>::max() / 2;
@@ -33,7 +33,7 @@ std::string text_of(const std::optional<int>& code) {
     return code ? std::to_string(*code) : "NULL";
 }
 
-constexpr std::string_view its_run = "r.run_number = @pawl_run";
+std::string its_run() { return journal_statements::all().of_locked.with({}); }
 
 }  // namespace
 
@@ -75,7 +75,7 @@ async<bool> journal_on_mysql::checkpoint(run_mark who, std::string text) {
          {"id", literal(who.id)},
          {"token", mysql::text_of(who.token)},
          {"text", literal(text)},
-         {"event", event_text(its_run, "checkpoint", said)},
+         {"event", event_text(its_run(), "checkpoint", said)},
          {"trim", trim_text("@pawl_run")}});
     auto got = co_await ask(std::move(sql), 10, "a checkpoint");
     if (got.has_error()) co_return got.error();
@@ -102,7 +102,7 @@ async<bool> journal_on_mysql::append_output(run_mark who, std::uint64_t offset, 
 }
 
 async<bool> journal_on_mysql::note(run_mark who, std::string kind, std::string text) {
-    const auto event = event_text(its_run, kind, text);
+    const auto event = event_text(its_run(), kind, text);
     auto sql = journal_statements::all().note.with({{"space", space_},
                                                     {"id", literal(who.id)},
                                                     {"token", mysql::text_of(who.token)},
@@ -122,7 +122,7 @@ async<bool> journal_on_mysql::next_attempt(run_mark who, run_end last) {
          {"ended", std::to_string(last.attempt)},
          {"why", literal(last.reason)},
          {"code", text_of(last.exit_status)},
-         {"event", event_text(its_run, "attempt", last.reason)},
+         {"event", event_text(its_run(), "attempt", last.reason)},
          {"trim", trim_text("@pawl_run")}});
     auto got = co_await ask(std::move(text), 9, "an attempt");
     if (got.has_error()) co_return got.error();
@@ -141,8 +141,8 @@ async<bool> journal_on_mysql::end_run(run_mark who, run_end how, std::string onl
     const auto& all = journal_statements::all();
     const auto id = literal(who.id), token = mysql::text_of(who.token), end = quoted(how.status);
     const auto event =
-        event_text("ROW_COUNT() = 1 AND r.name_space = " + space_ + " AND r.run_id = " + id,
-                   name_of(how.status), how.reason, "COALESCE(r.completed_at, UTC_TIMESTAMP(3))");
+        event_text(all.of_written.with({{"space", space_}, {"id", id}}), name_of(how.status),
+                   how.reason, "COALESCE(r.completed_at, UTC_TIMESTAMP(3))");
     auto text = all.finish.with({{"space", space_},
                                  {"id", id},
                                  {"token", token},
@@ -167,10 +167,10 @@ async<bool> journal_on_mysql::finish(run_mark who, run_end how) {
 }
 
 async<bool> journal_on_mysql::judge(run_mark who, run_end how) {
-    const std::string silent =
-        "AND TIMESTAMPDIFF(MICROSECOND, last_heartbeat, UTC_TIMESTAMP(3)) > silence_max * 1000";
-    auto for_the_same = "AND reason = " + literal(how.reason);
-    return end_run(std::move(who), std::move(how), silent, std::move(for_the_same));
+    const auto& all = journal_statements::all();
+    auto for_the_same = all.and_reason.with({{"why", literal(how.reason)}});
+    return end_run(std::move(who), std::move(how), all.and_silent.with({}),
+                   std::move(for_the_same));
 }
 
 // ---- Runs, by others
@@ -187,7 +187,7 @@ async<std::optional<run_record>> journal_on_mysql::ask_for_run(std::string which
 }
 
 async<std::optional<run_record>> journal_on_mysql::find_run(std::string id) {
-    auto which = "r.run_id = " + literal(id);
+    auto which = journal_statements::all().of_id.with({{"id", literal(id)}});
     return ask_for_run(std::move(which));
 }
 
@@ -203,22 +203,23 @@ async<run_page> journal_on_mysql::list_runs(run_filter which, std::string after,
     const auto before = rules::place_of(after).value();
     // One filter chooses the index, and the others are looked at in its order. Few go on.
     const bool goes_on = which.status && !is_over(*which.status);
+    const auto& all = journal_statements::all();
     std::string conditions;
-    if (which.job) conditions += " AND r.job_name = " + literal(*which.job);
-    if (which.node) conditions += " AND r.node = " + literal(*which.node);
-    if (which.status) conditions += " AND r.status = " + quoted(*which.status);
+    if (which.job) conditions += all.and_job.with({{"job", literal(*which.job)}}) + " ";
+    if (which.node) conditions += all.and_node.with({{"node", literal(*which.node)}}) + " ";
+    if (which.status) conditions += all.and_status.with({{"status", quoted(*which.status)}});
     const auto* index = goes_on        ? "by_status"
                         : which.job    ? "by_job"
                         : which.node   ? "by_node"
                         : which.status ? "by_status"
                                        : "newest";
     // One more than asked for tells whether there is another page.
-    auto text = journal_statements::all().list.with({{"run", run_columns()},
-                                                     {"index", index},
-                                                     {"space", space_},
-                                                     {"which", conditions},
-                                                     {"before", std::to_string(before)},
-                                                     {"limit", std::to_string(limit + 1)}});
+    auto text = all.list.with({{"run", run_columns()},
+                               {"index", index},
+                               {"space", space_},
+                               {"which", conditions},
+                               {"before", std::to_string(before)},
+                               {"limit", std::to_string(limit + 1)}});
     auto got = co_await ask(std::move(text), 1, "a list of runs");
     if (got.has_error()) co_return got.error();
     run_page page;
@@ -257,12 +258,11 @@ async<std::optional<output_part>> journal_on_mysql::read_output(std::string id,
 }
 
 async<bool> journal_on_mysql::request_cancel(std::string id, std::string by) {
+    const auto& all = journal_statements::all();
     const auto name = literal(id);
     const auto event =
-        event_text("ROW_COUNT() = 1 AND r.name_space = " + space_ + " AND r.run_id = " + name,
-                   "cancel_requested", by);
-    auto text =
-        journal_statements::all().cancel.with({{"space", space_}, {"id", name}, {"event", event}});
+        event_text(all.of_written.with({{"space", space_}, {"id", name}}), "cancel_requested", by);
+    auto text = all.cancel.with({{"space", space_}, {"id", name}, {"event", event}});
     auto got = co_await ask(std::move(text), 5, "a request to cancel");
     if (got.has_error()) co_return got.error();
     auto& row = got->answers[3];
@@ -287,8 +287,7 @@ async<std::size_t> journal_on_mysql::prune(std::string job, std::size_t keep, mi
     limit = std::min(limit, page_limit_max);
     const auto aged = keep_for.count() <= 0
                           ? std::string{"FALSE"}
-                          : "TIMESTAMPDIFF(MICROSECOND, oldest.completed_at, UTC_TIMESTAMP(3)) > " +
-                                std::to_string(keep_for.count()) + " * 1000";
+                          : all.aged.with({{"ms", std::to_string(keep_for.count())}});
     auto text = all.prunable.with({{"space", space_},
                                    {"job", literal(job)},
                                    {"keep", bounded(keep)},

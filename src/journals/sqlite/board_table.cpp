@@ -3,17 +3,11 @@
 #include "journals/rules/audit_chain.hpp"
 #include "journals/rules/texts.hpp"
 
-#include "board_statements_sql.hpp"
-
 #include <algorithm>
 #include <limits>
 
 namespace pawl::sqlite {
 namespace {
-
-std::string_view sql(std::string_view name) {
-    return statement_named(embedded::board_statements_sql, name);
-}
 
 std::int64_t count_of(std::size_t limit) { return static_cast<std::int64_t>(limit); }
 

@@ -4,7 +4,6 @@
 #include "time/clocks.hpp"
 
 #include "journal_schema_sql.hpp"
-#include "run_statements_sql.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -58,9 +57,9 @@ std::optional<failure> write_layout(connection& on, const std::string& path) {
 
 // REQUIRES: as above.
 result<std::int64_t> number_space(connection& on, const std::string& name) {
-    statement add{on, statement_named(embedded::run_statements_sql, "space_add")};
+    statement add{on, sql("space_add")};
     if (!add.run(name)) return on.refused(add.code());
-    statement find{on, statement_named(embedded::run_statements_sql, "space_find")};
+    statement find{on, sql("space_find")};
     find.start(name);
     if (!find.next()) return on.refused(find.code());
     const auto space = find.integer(0);
@@ -70,7 +69,7 @@ result<std::int64_t> number_space(connection& on, const std::string& name) {
 
 // Opening again and again writes nothing.
 std::optional<std::int64_t> known_space(connection& on, const std::string& name) {
-    statement find{on, statement_named(embedded::run_statements_sql, "space_find")};
+    statement find{on, sql("space_find")};
     find.start(name);
     std::optional<std::int64_t> space;
     if (find.next()) space = find.integer(0);

@@ -2,8 +2,7 @@
 #include "journals/sqlite/journal_trial.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
 
-#include "board_statements_sql.hpp"
-#include "run_statements_sql.hpp"
+#include "statements_sql.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -224,17 +223,15 @@ TEST(JournalFile, TheLogStaysBoundedWhileReadersRead) {
     EXPECT_LT(std::filesystem::file_size(folder.file()), 8u * 1024 * 1024);
 }
 
-// Every statement of both files, by its name.
+// Every statement, by its name.
 std::vector<std::pair<std::string, std::string>> all_statements() {
     std::vector<std::pair<std::string, std::string>> found;
-    for (const auto text : {embedded::run_statements_sql, embedded::board_statements_sql}) {
-        const std::string all{text};
-        const std::regex named{"-- name: (\\w+)\n"};
-        for (std::sregex_iterator at{all.begin(), all.end(), named}, end; at != end; ++at) {
-            const auto begin = static_cast<std::size_t>(at->position() + at->length());
-            const auto rest = all.substr(begin);
-            found.emplace_back((*at)[1].str(), rest.substr(0, rest.find("\n\n")));
-        }
+    const std::string all{embedded::statements_sql};
+    const std::regex named{"-- name: (\\w+)\n"};
+    for (std::sregex_iterator at{all.begin(), all.end(), named}, end; at != end; ++at) {
+        const auto begin = static_cast<std::size_t>(at->position() + at->length());
+        const auto rest = all.substr(begin);
+        found.emplace_back((*at)[1].str(), rest.substr(0, rest.find("\n\n")));
     }
     return found;
 }

@@ -2,8 +2,6 @@
 
 #include "journals/rules/texts.hpp"
 
-#include "run_statements_sql.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -12,10 +10,6 @@ namespace {
 
 // Small chunks are joined up to this size: a row each would cost more than their bytes.
 constexpr std::int64_t joined_bytes_max = std::int64_t{16} * 1024;
-
-std::string_view sql(std::string_view name) {
-    return statement_named(embedded::run_statements_sql, name);
-}
 
 std::int64_t signed_number(fence_token token) { return static_cast<std::int64_t>(number(token)); }
 fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::uint64_t>(value)}; }

@@ -1,17 +1,13 @@
 #include "journals/sqlite/statement_list.hpp"
 
-#include "base/ensure.hpp"
+#include "journals/rules/statement_list.hpp"
 
-#include <string>
+#include "statements_sql.hpp"
 
 namespace pawl::sqlite {
 
-std::string_view statement_named(std::string_view text, std::string_view name) {
-    const auto line = "-- name: " + std::string{name} + "\n";
-    const auto at = text.find(line);
-    base::ensure(at != std::string_view::npos);
-    const auto rest = text.substr(at + line.size());
-    return rest.substr(0, rest.find("\n\n"));
+std::string_view sql(std::string_view name) {
+    return journals::statement_named(embedded::statements_sql, name);
 }
 
 }  // namespace pawl::sqlite

@@ -1,4 +1,4 @@
-// Statements that stand together in one SQL file, each behind a line that names it.
+// The statements of a journal, and what the tables that ask them share.
 #pragma once
 
 #include "stores/sqlite/connection.hpp"
@@ -9,8 +9,8 @@
 
 namespace pawl::sqlite {
 
-// The statement that this text has under the name. Aborts where it has none: the file is ours.
-std::string_view statement_named(std::string_view text, std::string_view name);
+// That of statements.sql with this name.
+std::string_view sql(std::string_view name);
 
 // What the tables of a journal share: the first error since start() sticks, and turns the answers
 // that follow into nothing; so whoever decides on them looks at fault() before it commits.
