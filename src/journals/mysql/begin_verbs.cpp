@@ -1,6 +1,5 @@
 #include "journals/mysql/journal_on_mysql.hpp"
-#include "journals/mysql/journal_rows.hpp"
-#include "journals/rules/texts.hpp"
+#include "journals/rules/sql_rows.hpp"
 
 #include <utility>
 
@@ -101,7 +100,11 @@ async<std::optional<beginning>> journal_on_mysql::rejoin(const run_start& start,
     if (!got->answers[0].next() || !got->answers[2].next()) co_return unexpected("a look at a run");
     std::optional<rules::run_row> seen;
     auto& row = got->answers[1];
-    if (row.next() && !(seen = run_in(row, 0))) co_return unexpected("a look at a run");
+    if (row.next()) {
+        auto run = rules::run_at(row, 0);
+        if (!run) co_return unexpected("a look at a run");
+        seen = rules::row_of(row, 0, std::move(*run));
+    }
     if (!seen && got->answers[2].integer(0) > 0) co_return placed(rules::id_taken(start.id));
     const auto decided = rules::begin(seen, start, trigger_waits, {}, got->answers[0].integer(0));
     if (decided.has_error()) co_return placed(decided.error());
@@ -146,16 +149,16 @@ async<std::optional<beginning>> journal_on_mysql::take(const run_start& start,
     if (got.has_error()) co_return got.error();
     if (got->answers[1].affected != 1) co_return std::optional<beginning>{};
     auto& row = got->answers[4];
-    std::optional<rules::run_row> now;
-    if (row.next()) now = run_in(row, 0);
+    std::optional<run_record> now;
+    if (row.next()) now = rules::run_at(row, 0);
     if (!now) co_return unexpected("a beginning");
     beginning told;
     told.outcome = decided.answer.outcome;
-    told.id = std::move(now->record.id);
-    told.attempt = now->record.attempt;
-    told.checkpoint = std::move(now->record.checkpoint);
-    told.status = now->record.status;
-    told.output_size = now->record.output_size;
+    told.id = std::move(now->id);
+    told.attempt = now->attempt;
+    told.checkpoint = std::move(now->checkpoint);
+    told.status = now->status;
+    told.output_size = now->output_size;
     co_return std::optional<beginning>{std::move(told)};
 }
 
@@ -184,10 +187,9 @@ async<std::optional<bool>> journal_on_mysql::skip_once(const run_start& what,
     if (known.has_error()) co_return known.error();
     auto& row = known->answers[1];
     if (row.next()) {
-        const auto there = run_in(row, 0);
+        const auto there = rules::run_at(row, 0);
         if (!there) co_return unexpected("a look at a run");
-        co_return std::optional{there->record.id == what.id &&
-                                there->record.status == run_status::skipped};
+        co_return std::optional{there->id == what.id && there->status == run_status::skipped};
     }
     if (known->answers[2].next() && known->answers[2].integer(0) > 0)
         co_return placed(rules::id_taken(what.id));

@@ -1,6 +1,6 @@
 #include "journals/mysql/journal_on_mysql.hpp"
-#include "journals/mysql/journal_rows.hpp"
 #include "journals/rules/audit_chain.hpp"
+#include "journals/rules/sql_rows.hpp"
 #include "journals/rules/texts.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ async<board> journal_on_mysql::read_board() {
         {{"run", run_columns()}, {"space", space_}, {"limit", std::to_string(board_entries_max)}});
     auto got = co_await ask(std::move(text), 1, "a look at the board");
     if (got.has_error()) co_return got.error();
-    auto found = board_in(got->answers[0]);
+    auto found = rules::board_in(got->answers[0]);
     if (!found) co_return unexpected("a look at the board");
     co_return std::move(*found);
 }
@@ -150,7 +150,7 @@ async<std::vector<job_entry>> journal_on_mysql::ask_for_jobs(std::string which, 
         {{"space", space_}, {"which", which}, {"limit", std::to_string(limit)}});
     auto got = co_await ask(std::move(text), 1, "a list of jobs");
     if (got.has_error()) co_return got.error();
-    co_return jobs_in(got->answers[0]);
+    co_return rules::all_of(got->answers[0], rules::job_at<answer>);
 }
 
 async<std::vector<job_entry>> journal_on_mysql::list_jobs(std::string after, std::size_t limit) {
@@ -201,7 +201,7 @@ async<std::vector<node_entry>> journal_on_mysql::list_nodes() {
          {"limit", std::to_string(page_limit_max)}});
     auto got = co_await ask(std::move(text), 1, "a list of nodes");
     if (got.has_error()) co_return got.error();
-    co_return nodes_in(got->answers[0]);
+    co_return rules::all_of(got->answers[0], rules::node_at<answer>);
 }
 
 // ---- The audit
@@ -254,7 +254,7 @@ async<std::vector<audit_entry>> journal_on_mysql::list_audit(std::uint64_t befor
         {{"space", space_}, {"before", std::to_string(first)}, {"limit", std::to_string(limit)}});
     auto got = co_await ask(std::move(text), 1, "a list of the audit");
     if (got.has_error()) co_return got.error();
-    co_return audit_in(got->answers[0]);
+    co_return rules::all_of(got->answers[0], rules::audit_at<answer>);
 }
 
 }  // namespace pawl::mysql

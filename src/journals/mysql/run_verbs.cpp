@@ -1,6 +1,6 @@
 #include "journals/mysql/journal_on_mysql.hpp"
-#include "journals/mysql/journal_rows.hpp"
 #include "journals/rules/run_rules.hpp"
+#include "journals/rules/sql_rows.hpp"
 #include "journals/rules/texts.hpp"
 
 #include <algorithm>
@@ -180,7 +180,7 @@ async<std::optional<run_record>> journal_on_mysql::ask_for_run(std::string which
         {{"run", run_columns()}, {"space", space_}, {"which", which}});
     auto got = co_await ask(std::move(text), 1, "a look at a run");
     if (got.has_error()) co_return got.error();
-    auto found = runs_in(got->answers[0]);
+    auto found = rules::runs_in(got->answers[0]);
     if (!found || found->size() > 1) co_return unexpected("a look at a run");
     if (found->empty()) co_return std::optional<run_record>{};
     co_return std::optional<run_record>{std::move(found->front())};
@@ -230,10 +230,10 @@ async<run_page> journal_on_mysql::list_runs(run_filter which, std::string after,
             page.next = rules::cursor_at(last);
             break;
         }
-        auto one = run_in(row, 0);
+        auto one = rules::run_at(row, 0);
         if (!one) co_return unexpected("a list of runs");
-        last = place_in(row);
-        page.records.push_back(std::move(one->record));
+        last = static_cast<std::uint64_t>(row.integer(0));
+        page.records.push_back(std::move(*one));
     }
     co_return page;
 }
@@ -242,7 +242,12 @@ async<std::vector<run_event>> journal_on_mysql::history(std::string id) {
     auto text = journal_statements::all().history.with({{"space", space_}, {"id", literal(id)}});
     auto got = co_await ask(std::move(text), 1, "a history");
     if (got.has_error()) co_return got.error();
-    co_return events_in(got->answers[0]);
+    auto all = rules::all_of(got->answers[0], rules::event_at<answer>);
+    // The verbs that write one of its last events do not look for old ones.
+    if (all.size() > run_events_max)
+        all.erase(all.begin() + 1,
+                  all.begin() + 1 + static_cast<std::ptrdiff_t>(all.size() - run_events_max));
+    co_return all;
 }
 
 async<std::optional<output_part>> journal_on_mysql::read_output(std::string id,
@@ -254,7 +259,7 @@ async<std::optional<output_part>> journal_on_mysql::read_output(std::string id,
                                                             {"limit", std::to_string(pieces_max)}});
     auto got = co_await ask(std::move(text), 1, "output");
     if (got.has_error()) co_return got.error();
-    co_return output_in(got->answers[0], offset, bytes_max);
+    co_return rules::output_in(got->answers[0], offset, bytes_max);
 }
 
 async<bool> journal_on_mysql::request_cancel(std::string id, std::string by) {
@@ -276,7 +281,7 @@ async<std::vector<run_record>> journal_on_mysql::stale_runs(std::size_t limit, s
                                                       {"skip", std::to_string(skip)}});
     auto got = co_await ask(std::move(text), 1, "a look at stale runs");
     if (got.has_error()) co_return got.error();
-    auto found = runs_in(got->answers[0]);
+    auto found = rules::runs_in(got->answers[0]);
     if (!found) co_return unexpected("a look at stale runs");
     co_return std::move(*found);
 }

@@ -1,28 +1,15 @@
 #include "journals/sqlite/board_table.hpp"
 
 #include "journals/rules/audit_chain.hpp"
+#include "journals/rules/sql_rows.hpp"
 #include "journals/rules/texts.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace pawl::sqlite {
 namespace {
 
 std::int64_t count_of(std::size_t limit) { return static_cast<std::int64_t>(limit); }
-
-job_entry job_from(const statement& row) {
-    job_entry job;
-    job.name = row.text(0);
-    job.schedule = row.text(1);
-    job.zone = row.text(2);
-    job.partitions = static_cast<std::uint32_t>(row.integer(3));
-    job.definition = row.text(4);
-    job.node = row.text(5);
-    job.since = row.integer(6);
-    job.published_at = row.integer(7);
-    return job;
-}
 
 }  // namespace
 
@@ -114,7 +101,7 @@ bool board_table::retire(const std::string& name, const std::string& node) {
 std::vector<job_entry> board_table::jobs(const std::string& after, std::size_t limit) {
     std::vector<job_entry> found;
     list_jobs_.start(space_, after, count_of(limit));
-    while (row(list_jobs_)) found.push_back(job_from(list_jobs_));
+    while (row(list_jobs_)) found.push_back(journals::job_at(list_jobs_));
     list_jobs_.reset();
     return found;
 }
@@ -122,7 +109,7 @@ std::vector<job_entry> board_table::jobs(const std::string& after, std::size_t l
 std::optional<job_entry> board_table::find_job(const std::string& name) {
     std::optional<job_entry> found;
     find_job_.start(space_, name);
-    if (row(find_job_)) found = job_from(find_job_);
+    if (row(find_job_)) found = journals::job_at(find_job_);
     find_job_.reset();
     return found;
 }
@@ -138,21 +125,8 @@ void board_table::node_leave(const std::string& id) { run(remove_node_, space_, 
 
 std::vector<node_entry> board_table::nodes(std::int64_t now, std::size_t limit) {
     std::vector<node_entry> found;
-    list_nodes_.start(space_, now - journals::node_memory.count(), count_of(limit));
-    while (row(list_nodes_)) {
-        auto& node = found.emplace_back();
-        node.id = list_nodes_.text(0);
-        node.name = list_nodes_.text(1);
-        node.version = list_nodes_.text(2);
-        node.address = list_nodes_.text(3);
-        node.started_at = list_nodes_.integer(4);
-        node.last_seen = list_nodes_.integer(5);
-        node.age = millis{std::max<std::int64_t>(now - node.last_seen, 0)};
-        node.running = static_cast<std::uint32_t>(list_nodes_.integer(6));
-        node.running_max = static_cast<std::uint32_t>(list_nodes_.integer(7));
-        node.jobs = static_cast<std::uint32_t>(list_nodes_.integer(8));
-        node.draining = list_nodes_.integer(9) != 0;
-    }
+    list_nodes_.start(space_, now - journals::node_memory.count(), count_of(limit), now);
+    while (row(list_nodes_)) found.push_back(journals::node_at(list_nodes_));
     list_nodes_.reset();
     return found;
 }
@@ -178,17 +152,7 @@ std::vector<audit_entry> board_table::audit(std::uint64_t before, std::size_t li
     std::vector<audit_entry> found;
     list_audit_.start(space_, from_newest ? above_all : static_cast<std::int64_t>(before),
                       count_of(limit));
-    while (row(list_audit_)) {
-        auto& entry = found.emplace_back();
-        entry.sequence = static_cast<std::uint64_t>(list_audit_.integer(0));
-        entry.at = list_audit_.integer(1);
-        entry.actor = list_audit_.text(2);
-        entry.action = list_audit_.text(3);
-        entry.target = list_audit_.text(4);
-        entry.detail = list_audit_.text(5);
-        entry.previous = list_audit_.text(6);
-        entry.hash = list_audit_.text(7);
-    }
+    while (row(list_audit_)) found.push_back(journals::audit_at(list_audit_));
     list_audit_.reset();
     return found;
 }

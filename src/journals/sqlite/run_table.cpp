@@ -1,5 +1,6 @@
 #include "journals/sqlite/run_table.hpp"
 
+#include "journals/rules/sql_rows.hpp"
 #include "journals/rules/texts.hpp"
 
 #include <algorithm>
@@ -27,32 +28,8 @@ std::optional<std::int64_t> exit_of(const run_record& run) {
 
 // The columns of pawl_run in the order of journal_schema.sql.
 placed_run run_from(const statement& row) {
-    placed_run found;
-    found.place = row.integer(0);
-    auto& run = found.row.record;
-    run.id = row.text(2);
-    run.job = row.text(3);
-    run.partition = static_cast<std::uint32_t>(row.integer(4));
-    run.key = row.text(5);
-    run.owner = row.text(6);
-    run.node = row.text(7);
-    run.token = token_of(row.integer(8));
-    if (const auto firing = row.optional_integer(9)) run.firing = occurrence{*firing};
-    run.mode = row.integer(10) != 0 ? delivery::at_least_once : delivery::at_most_once;
-    run.trigger = row.text(11);
-    run.status = run_status_named(row.text(12)).value_or(run_status::lost);
-    run.reason = row.text(13);
-    run.started_at = row.integer(14);
-    run.completed_at = row.optional_integer(15);
-    run.last_heartbeat = row.integer(16);
-    if (const auto status = row.optional_integer(17)) run.exit_status = static_cast<int>(*status);
-    run.attempt = static_cast<int>(row.integer(18));
-    run.checkpoint = row.text(19);
-    run.output_size = static_cast<std::uint64_t>(row.integer(20));
-    run.cancel_requested = row.integer(21) != 0;
-    found.row.silence_max = millis{row.integer(22)};
-    found.row.taken_over = row.integer(23) != 0;
-    return found;
+    const auto status = run_status_named(row.text(12)).value_or(run_status::lost);
+    return {row.integer(0), journals::row_of(row, 1, journals::run_with(row, 1, status))};
 }
 
 }  // namespace
@@ -194,15 +171,7 @@ void run_table::add_event(std::int64_t place, const std::optional<run_event>& ev
 std::vector<run_event> run_table::events(const std::string& id) {
     std::vector<run_event> found;
     list_events_.start(space_, id);
-    while (row(list_events_)) {
-        auto& event = found.emplace_back();
-        event.at = list_events_.integer(0);
-        event.kind = list_events_.text(1);
-        event.text = list_events_.text(2);
-        event.node = list_events_.text(3);
-        event.token = token_of(list_events_.integer(4));
-        event.attempt = static_cast<int>(list_events_.integer(5));
-    }
+    while (row(list_events_)) found.push_back(journals::event_at(list_events_));
     list_events_.reset();
     return found;
 }

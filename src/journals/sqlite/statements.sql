@@ -216,7 +216,8 @@ DELETE FROM pawl_node WHERE space = ?1 AND last_seen < ?2
 DELETE FROM pawl_node WHERE space = ?1 AND node_id = ?2
 
 -- name: node_list
-SELECT node_id, name, version, address, started_at, last_seen, running, running_max, jobs, draining
+SELECT node_id, name, version, address, started_at, last_seen, max(?4 - last_seen, 0), running,
+  running_max, jobs, draining
 FROM pawl_node WHERE space = ?1 AND last_seen >= ?2 ORDER BY name, node_id LIMIT ?3
 
 -- name: audit_newest

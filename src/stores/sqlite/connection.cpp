@@ -151,8 +151,12 @@ std::string statement::text(int column) const {
     return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
+bool statement::is_null(int column) const {
+    return sqlite3_column_type(prepared_.get(), column) == SQLITE_NULL;
+}
+
 std::optional<std::int64_t> statement::optional_integer(int column) const {
-    if (sqlite3_column_type(prepared_.get(), column) == SQLITE_NULL) return std::nullopt;
+    if (is_null(column)) return std::nullopt;
     return integer(column);
 }
 

@@ -84,6 +84,7 @@ public:
     // SQLITE_ROW, SQLITE_DONE, or the error of preparing or of the last run.
     int code() const noexcept { return code_; }
 
+    bool is_null(int column) const;
     std::int64_t integer(int column) const;
     std::string text(int column) const;
     std::optional<std::int64_t> optional_integer(int column) const;
