@@ -246,8 +246,8 @@ struct audit_entry {
 // What can never be right is refused with errc::rejected: a checkpoint or chunk beyond its bound,
 // a run without an id or a job, an end that is none (started, skipped), a cursor that no page gave.
 // Texts for people (reason, kind, text, actor …) are made one line of valid UTF-8 and cut off.
-// An engine does neither: pawl puts src/journals/rules/checked_journal in front of each, which
-// asks it for nothing that is wrong, and keeps it alive until the last of its verbs has ended.
+// An engine does neither: pawl asks each through a journal that does, for nothing that is wrong,
+// and keeps the engine alive until the last of its verbs has ended.
 class journal {
 public:
     virtual ~journal() = default;

@@ -100,16 +100,7 @@ public:
                 .atomic_batch = false};
     }
 
-    async<verdict> acquire(claim wanted) override;
-    async<bool> withdraw(withdrawal given_up) override;
-    async<std::vector<renewal>> renew(std::span<const held> leases) override;
-    async<bool> release(std::string key, fence_token token, farewell how) override;
-    async<bool> evict(std::string key, fence_token token, millis delay) override;
-    async<std::optional<record>> inspect(std::string key) override;
-    async<page> list(std::string prefix, std::string after, std::size_t limit) override;
-    async<void> wait_change(std::string key, fence_token seen) override;
-    async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override;
-    async<examination> examine() override;
+#include "stores/rules/verbs.inc"
 
 private:
     std::string claim_text(const claim& wanted, const std::string& mark) const;

@@ -81,16 +81,7 @@ public:
                 .atomic_batch = !servers_->is_cluster()};
     }
 
-    async<verdict> acquire(claim wanted) override;
-    async<bool> withdraw(withdrawal given_up) override;
-    async<std::vector<renewal>> renew(std::span<const held> leases) override;
-    async<bool> release(std::string key, fence_token token, farewell how) override;
-    async<bool> evict(std::string key, fence_token token, millis delay) override;
-    async<std::optional<record>> inspect(std::string key) override;
-    async<page> list(std::string prefix, std::string after, std::size_t limit) override;
-    async<void> wait_change(std::string key, fence_token seen) override;
-    async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override;
-    async<examination> examine() override { return examine_servers(servers_, settings_); }
+#include "stores/rules/verbs.inc"
 
 private:
     // A key, and where it is.
@@ -658,6 +649,8 @@ async<fence_verdict> redis_store::fence(std::string resource, fence_token token,
         co_return unconfirmed(servers_->place(), got->elements[1].number, *settings_);
     co_return answer;
 }
+
+async<examination> redis_store::examine() { return examine_servers(servers_, settings_); }
 
 }  // namespace
 

@@ -54,7 +54,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     ATriggerIsAnsweredOnceHoweverManyRaceForIt, ABoardShowsTheOldestTriggersUpToItsBound,
     APauseIsSeenByAllUntilItIsTakenBack, PublishedJobsAreListedInByteOrder,
     APublishedJobIsFoundAsItWasGiven, SinceTellsHowLongAJobHasHadItsSchedule,
-    OnlyWhoPublishedAJobLastRetiresIt, NodesAreListedByNameWithTheirAge,
+    OnlyWhoPublishedAJobLastRetiresIt, NodesAreListedByNameWithTheirAge, ANodeWithoutAnIdIsRejected,
     AnAuditEntryIsChainedToTheOneBefore, TheAuditIsOneChainHoweverManyWrite,
     NamespacesNeverSeeEachOther, ARestartKeepsEverything);
 

@@ -145,6 +145,12 @@ TYPED_TEST_P(JournalLaws, NodesAreListedByNameWithTheirAge) {
     EXPECT_EQ(other.get(other->list_nodes()).size(), 2u);
 }
 
+TYPED_TEST_P(JournalLaws, ANodeWithoutAnIdIsRejected) {
+    auto mine = this->open();
+    EXPECT_EQ(mine.refusal(mine->node_beat(node_named("", "berlin"))).code, errc::rejected);
+    EXPECT_TRUE(mine.get(mine->list_nodes()).empty());
+}
+
 TYPED_TEST_P(JournalLaws, AnAuditEntryIsChainedToTheOneBefore) {
     auto mine = this->open();
     auto other = this->open();
