@@ -161,8 +161,22 @@ void lane::drop_overlapped() {
     std::erase_if(queue_, is_firing);
 }
 
+// What was begun first is finished first. Not before a claim whose outcome is unknown: it may hold
+// the key.
+void lane::make_way() {
+    if (!current_ || !is_firing(*current_) || current_->begun || in_doubt_ == current_->firing)
+        return;
+    if (queue_.empty() || queue_.front().kind != wish_kind::orphan) return;
+    if (number(*queue_.front().firing) > number(*current_->firing)) return;
+    const auto place = std::find_if(queue_.begin(), queue_.end(),
+                                    [](const wish& one) { return one.kind != wish_kind::orphan; });
+    queue_.insert(place, std::move(*current_));
+    current_.reset();
+}
+
 lane::step lane::next(instant now) {
     if (state_ != state::waiting) return {act::await, {}, {}};
+    make_way();
     if (!current_) {
         drop_late(now);
         if (queue_.empty()) return {};
@@ -220,8 +234,11 @@ void lane::on_busy(const busy& why, bool marked, instant now, double chance, std
     base::ensure(state_ == state::claiming);
     failures_ = 0;
     holder_ = std::move(holder);
-    // The board offers it again.
-    if (current_->kind != wish_kind::firing) return resolved();
+    // The board offers it again. One that was begun before stands in line, or those that come
+    // after it would have the key each time that it is free.
+    const bool stands = current_->kind == wish_kind::orphan && waits_in_line() &&
+                        why.reason == busy_reason::held && (!marked || current_->passed);
+    if (!is_firing(*current_) && !stands) return resolved();
     const auto full = [&](millis longest) {
         return now + std::chrono::duration_cast<lease_clock::duration>(
                          std::chrono::duration<double, std::milli>(
@@ -230,7 +247,7 @@ void lane::on_busy(const busy& why, bool marked, instant now, double chance, std
     if (why.reason == busy_reason::early || why.reason == busy_reason::quarantined)
         return again(now + std::clamp(why.remaining, millis{1}, busy_retry_longest));
     if (marked && tell_outrun()) return resolved();
-    if (marked || rules_.mode == remembering::off || rules_.hold) return resolved();
+    if ((marked && !stands) || rules_.mode == remembering::off || rules_.hold) return resolved();
     if (why.reason == busy_reason::lingering)
         return again(now + std::clamp(why.remaining, millis{1}, busy_retry_longest));
     if (!waits_in_line()) {

@@ -152,7 +152,9 @@ public:
     // Whether this occurrence is asked for, or will be.
     bool wants_firing(occurrence firing) const;
     bool is_running() const noexcept { return state_ == state::running; }
-    bool is_idle() const noexcept { return state_ == state::waiting && queue_.empty(); }
+    bool is_idle() const noexcept {
+        return state_ == state::waiting && !current_ && queue_.empty();
+    }
     std::size_t waiting() const noexcept { return queue_.size(); }
 
 private:
@@ -163,6 +165,7 @@ private:
     void skip_current(skip_reason why);
     void drop_late(instant now);
     void drop_overlapped();
+    void make_way();
     void again(instant when);
     void resolved();
     bool tell_outrun();

@@ -452,6 +452,67 @@ TEST(Lane, ACalledOffClaimLeavesTheLaneFree) {
     EXPECT_EQ(one.next(start).what, act::claim);
 }
 
+// A firing that waits for its time, or for the store, is not nothing: a clock that is put back has
+// to let go of it.
+TEST(Lane, WhatWaitsForItsTimeIsNotIdle) {
+    auto one = lane_of(remembering::at_most_once);
+    one.offer_firing(second, start, 0ms, 20s);
+    ASSERT_EQ(one.next(start).what, act::pause);
+    EXPECT_FALSE(one.is_idle());
+    one.forget_ahead(first);
+    EXPECT_TRUE(one.is_idle());
+}
+
+// -- what was begun before
+
+// Where runs take longer than the time between two firings, the key is never free for long: those
+// that stand in line for it would pass what was begun before them each time.
+TEST(Lane, WhatWasBegunBeforeGoesFirstAndStandsInLine) {
+    auto one = lane_of(remembering::at_least_once);
+    one.offer_firing(second, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
+    ASSERT_TRUE(one.offer_orphan("run", first, start));
+    ASSERT_EQ(one.next(start).what, act::claim);
+    EXPECT_EQ(one.wanted().kind, wish_kind::orphan);
+    one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
+    const auto step = one.next(start);
+    ASSERT_EQ(step.what, act::claim);
+    EXPECT_EQ(one.wanted().kind, wish_kind::orphan);
+    EXPECT_EQ(step.patience, 30s);
+    one.on_granted();
+    // As for each that comes due while another runs.
+    const auto told = one.take_skipped();
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told.front().firing, second);
+    EXPECT_EQ(told.front().why, skip_reason::overlap);
+}
+
+// Later ones have run since, and one of them still does.
+TEST(Lane, WhatWasPassedStandsInLineToo) {
+    auto one = lane_of(remembering::at_least_once);
+    ASSERT_TRUE(one.offer_orphan("run", first, start));
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_done();
+    ASSERT_EQ(one.next(start).what, act::claim);
+    ASSERT_TRUE(one.wanted().passed);
+    one.on_busy({{}, {}, 30s, busy_reason::held}, true, start, even);
+    EXPECT_EQ(one.next(start).patience, 30s);
+    EXPECT_TRUE(one.wanted().passed);
+}
+
+// Its own claim may hold the key.
+TEST(Lane, AClaimInDoubtIsSettledBeforeWhatWasBegunBefore) {
+    auto one = lane_of(remembering::at_least_once);
+    one.offer_firing(second, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_unanswered();
+    one.on_failure(start, even);
+    ASSERT_TRUE(one.offer_orphan("run", first, start));
+    ASSERT_EQ(one.next(start + 1min).what, act::claim);
+    EXPECT_EQ(one.wanted().kind, wish_kind::firing);
+}
+
 // -- what is on the board
 
 TEST(Lane, WhatIsOnTheBoardIsNewOnceUntilItsAnswer) {
