@@ -25,10 +25,8 @@ constexpr int give_back_attempts = 2;
 // Ends early when the place is called off.
 awaitable<void> pause(std::shared_ptr<runtime::place_in_line> place, instant until) {
     if (place->called_off) co_return;
-    boost::system::error_code cancelled;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
-    place->timer.expires_after(std::max(nanos{0}, until - lease_clock::now()));
-    co_await place->timer.async_wait(token);
+    auto waiting = place->timer.wait_until(until);
+    co_await std::move(waiting);
 }
 
 class counted {

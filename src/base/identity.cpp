@@ -8,8 +8,8 @@
 
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <array>
-#include <span>
 
 namespace pawl::base {
 namespace {
@@ -22,27 +22,35 @@ std::array<unsigned char, id_bytes> random_bytes() {
     return bytes;
 }
 
-}  // namespace
-
-std::string id_source::next() {
-    if (used_ == bytes_.size()) {
-        ensure(RAND_bytes(bytes_.data(), static_cast<int>(bytes_.size())) == 1);
-        used_ = 0;
-    }
-    used_ += id_bytes;
-    return to_hex(std::span{bytes_}.subspan(used_ - id_bytes, id_bytes));
-}
-
-std::string fresh_id() { return to_hex(random_bytes()); }
-
-std::string fresh_uuid() {
-    auto bytes = random_bytes();
+std::string uuid_of(std::array<unsigned char, id_bytes> bytes) {
     bytes[6] = static_cast<unsigned char>((bytes[6] & 0x0f) | 0x40);
     bytes[8] = static_cast<unsigned char>((bytes[8] & 0x3f) | 0x80);
     auto text = to_hex(bytes);
     for (const std::size_t at : {8, 13, 18, 23}) text.insert(at, 1, '-');
     return text;
 }
+
+}  // namespace
+
+std::array<unsigned char, 16> id_source::take() {
+    if (used_ == bytes_.size()) {
+        if (simulated_)
+            for (auto& byte : bytes_) byte = static_cast<unsigned char>((*simulated_)());
+        else
+            ensure(RAND_bytes(bytes_.data(), static_cast<int>(bytes_.size())) == 1);
+        used_ = 0;
+    }
+    std::array<unsigned char, id_bytes> taken{};
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(used_), taken.size(), taken.begin());
+    used_ += taken.size();
+    return taken;
+}
+
+std::string id_source::next() { return to_hex(take()); }
+std::string id_source::next_uuid() { return uuid_of(take()); }
+
+std::string fresh_id() { return to_hex(random_bytes()); }
+std::string fresh_uuid() { return uuid_of(random_bytes()); }
 
 std::string owner_name(std::string_view host, std::int64_t pid, std::int64_t start,
                        std::string_view nonce) {

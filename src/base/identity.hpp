@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -16,14 +18,23 @@ std::string fresh_id();
 // Used by one thread at a time, and never on both sides of a fork.
 class id_source {
 public:
+    id_source() = default;
+    // Those of a simulation, which are the same for the same seed.
+    explicit id_source(std::uint64_t seed) : simulated_{std::in_place, seed} {}
+
     std::string next();
+    // The same bits in the form of a UUID, version 4 (RFC 9562).
+    std::string next_uuid();
 
 private:
+    std::array<unsigned char, 16> take();
+
+    std::optional<std::mt19937_64> simulated_;
     std::array<unsigned char, 4096> bytes_{};
     std::size_t used_ = bytes_.size();
 };
 
-// The same bits in the form of a UUID, version 4 (RFC 9562).
+// The same in the form of a UUID, version 4 (RFC 9562).
 std::string fresh_uuid();
 
 // host:pid:start:nonce, for people: R36. `start` is a Unix second, the nonce tells threads apart.

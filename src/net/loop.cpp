@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace pawl::net {
 namespace {
@@ -21,7 +22,14 @@ thread_local driving current;
 }  // namespace
 
 loop::loop()
-    : keep_open_{boost::asio::make_work_guard(context_)}, own_{[this] { drive_for_ever(); }} {}
+    : clocks_{timers::of(context_)},
+      keep_open_{boost::asio::make_work_guard(context_)},
+      own_{[this] { drive_for_ever(); }} {}
+
+loop::loop(simulated_node& node)
+    : clocks_{timers::of(context_)}, keep_open_{boost::asio::make_work_guard(context_)} {
+    clocks_.simulate(&node);
+}
 
 loop::~loop() {
     {
@@ -31,8 +39,16 @@ loop::~loop() {
     }
     context_.stop();
     own_turn_.notify_one();
-    own_.join();
+    if (own_.joinable()) own_.join();
     pool_.stop();
+}
+
+std::size_t loop::turn() {
+    base::ensure(clocks_.simulated() != nullptr && !is_driving());
+    const auto before = std::exchange(current, {this, nullptr});
+    const auto ran = context_.poll();
+    current = before;
+    return ran;
 }
 
 bool loop::is_driving() const noexcept { return current.where == this; }

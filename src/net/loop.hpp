@@ -8,7 +8,9 @@
 // well.
 #pragma once
 
+#include "base/identity.hpp"
 #include "net/blocking_pool.hpp"
+#include "net/timer.hpp"
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -36,6 +38,9 @@ namespace pawl::net {
 class loop {
 public:
     loop();
+    // Of a simulated node: no thread drives it. Whoever simulates calls turn() and, when the time
+    // has come, clocks().fire(). Nobody may block in it.
+    explicit loop(simulated_node& node);
     ~loop();
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;
@@ -43,6 +48,16 @@ public:
     using executor_type = boost::asio::io_context::executor_type;
     executor_type get_executor() noexcept { return context_.get_executor(); }
     boost::asio::io_context& context() noexcept { return context_; }
+
+    // Above the engines, nobody reads another clock. On the loop only.
+    instant now() const { return clocks_.now(); }
+    time::wall_instant wall() const { return clocks_.wall(); }
+    timers& clocks() noexcept { return clocks_; }
+    // Where ids come from; one for each object that needs some.
+    base::id_source ids() { return clocks_.ids(); }
+
+    // Runs what is ready in a simulated node; how much that was.
+    std::size_t turn();
 
     // True on the thread that drives the loop at this moment.
     bool is_driving() const noexcept;
@@ -129,6 +144,7 @@ private:
     // First: coroutines that die with the context still count down.
     std::atomic<int> attended_{0};
     boost::asio::io_context context_{1};
+    timers& clocks_;
     boost::asio::executor_work_guard<executor_type> keep_open_;
     std::mutex mutex_;
     std::condition_variable own_turn_;

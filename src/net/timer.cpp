@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <random>
 #include <vector>
 
 namespace pawl::net {
@@ -41,9 +42,18 @@ timers& timers::of(const boost::asio::any_io_executor& executor) {
         executor, boost::asio::execution::context_as<boost::asio::execution_context&>));
 }
 
-void timers::simulate(const simulated_clock* clock) {
-    base::ensure(clock != nullptr && waiting_.empty() && !alarm_);
-    simulated_ = clock;
+std::uint32_t timers::seed() const {
+    if (simulated_ != nullptr) return static_cast<std::uint32_t>(simulated_->random());
+    return std::random_device{}();
+}
+
+base::id_source timers::ids() const {
+    return simulated_ != nullptr ? base::id_source{simulated_->random()} : base::id_source{};
+}
+
+void timers::simulate(simulated_node* node) {
+    base::ensure(node != nullptr && waiting_.empty() && !alarm_);
+    simulated_ = node;
 }
 
 instant timers::next() const {

@@ -5,6 +5,7 @@
 // once on resume; or a clock that a simulation turns.
 #pragma once
 
+#include "base/identity.hpp"
 #include "net/parked_handler.hpp"
 #include "time/clocks.hpp"
 
@@ -26,17 +27,18 @@ namespace pawl::net {
 
 class timer;
 
-// What the time is for a simulated node.
-class simulated_clock {
+// What the time is for a simulated node, and what chance is.
+class simulated_node {
 public:
     virtual instant now() const = 0;
     virtual time::wall_instant wall() const = 0;
+    virtual std::uint64_t random() = 0;
 
 protected:
-    simulated_clock() = default;
-    ~simulated_clock() = default;
-    simulated_clock(const simulated_clock&) = default;
-    simulated_clock& operator=(const simulated_clock&) = default;
+    simulated_node() = default;
+    ~simulated_node() = default;
+    simulated_node(const simulated_node&) = default;
+    simulated_node& operator=(const simulated_node&) = default;
 };
 
 // The timers of one context, and its clocks: an Asio service, so that those who wait end with it.
@@ -53,10 +55,15 @@ public:
     instant now() const { return simulated_ ? simulated_->now() : lease_clock::now(); }
     // As this node believes it to be.
     time::wall_instant wall() const { return simulated_ ? simulated_->wall() : time::local_now(); }
+    // For a generator.
+    std::uint32_t seed() const;
+    base::id_source ids() const;
+    // Null where the clocks are the system's.
+    const simulated_node* simulated() const noexcept { return simulated_; }
 
-    // From now on the owner of `clock` says what time it is, and calls fire(). Before the first
+    // From now on `node` says what time it is, and calls fire(). Before the first
     // timer is set; nullptr is not allowed.
-    void simulate(const simulated_clock* clock);
+    void simulate(simulated_node* node);
     // When the first of them is due; instant::max() for never.
     instant next() const;
     // Ends the waits that are due, in the order of their times, and of their beginnings.
@@ -75,7 +82,7 @@ private:
     void arm(const boost::asio::any_io_executor& executor);
     void listen();
 
-    const simulated_clock* simulated_ = nullptr;
+    simulated_node* simulated_ = nullptr;
     std::map<due, timer*> waiting_;
     std::uint64_t order_ = 0;
     bool closed_ = false;

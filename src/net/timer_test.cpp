@@ -130,10 +130,11 @@ TEST(Timer, ManyFireInTheOrderOfTheirTimes) {
     EXPECT_THAT(order, ElementsAre(1, 2, 3));
 }
 
-struct turned_by_hand final : simulated_clock {
+struct turned_by_hand final : simulated_node {
     instant at{};
     instant now() const override { return at; }
     time::wall_instant wall() const override { return time::wall_instant{} + 5min; }
+    std::uint64_t random() override { return 7; }
 };
 
 TEST(Timer, ASimulatedClockTurnsTimeByHand) {

@@ -1,8 +1,11 @@
 #include "runtime/bodies.hpp"
 
+#include "net/timer.hpp"
+
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <memory>
@@ -31,20 +34,21 @@ struct joined_thread {
 // Whoever has been told to stop once is not told otherwise by a renewal.
 bool has_ended(const lease& held) { return !held.trusted() || held.stop_token().stop_requested(); }
 
-bool has_time(const lease& held, millis ttl) {
-    return held.trusted_until() - lease_clock::now() >= ttl / 2;
+bool has_time(const lease& held, millis ttl, instant now) {
+    return held.trusted_until() - now >= ttl / 2;
 }
 
 }  // namespace
 
 bool may_start(lease& held, millis ttl) {
     if (has_ended(held)) return false;
-    return has_time(held, ttl) || (held.renew() && !has_ended(held));
+    return has_time(held, ttl, lease_clock::now()) || (held.renew() && !has_ended(held));
 }
 
 boost::asio::awaitable<bool> async_may_start(lease& held, millis ttl) {
     if (has_ended(held)) co_return false;
-    if (has_time(held, ttl)) co_return true;
+    const auto here = co_await boost::asio::this_coro::executor;
+    if (has_time(held, ttl, net::timers::of(here).now())) co_return true;
     auto renewing = held.async_renew();
     const bool renewed = co_await std::move(renewing);
     co_return renewed && !has_ended(held);

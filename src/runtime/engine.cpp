@@ -9,8 +9,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -56,18 +54,11 @@ awaitable<release_outcome> give_back(std::shared_ptr<engine> self, std::shared_p
     if (gone.has_value()) co_return *gone ? release_outcome::released : release_outcome::lost;
     self->report_failure("withdraw", gone.error());
     leasing::claim_attempts attempts;
-    attempts.last_sent = lease_clock::now();
+    attempts.last_sent = self->now();
     const auto until = self->worth_withdrawing(attempts, who->options);
     boost::asio::co_spawn(self->executor(), engine::withdraw(self, given_up, until),
                           net::unattended{});
     co_return release_outcome::unknown;
-}
-
-awaitable<void> sleep(boost::asio::steady_timer& timer, nanos duration) {
-    boost::system::error_code cancelled;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
-    timer.expires_after(duration);
-    co_await timer.async_wait(token);
 }
 
 }  // namespace
@@ -79,7 +70,7 @@ struct engine::errand {
           under{asked_before ? std::move(asked_before) : home.new_claim()},
           options{how},
           waiting{how_long},
-          began{lease_clock::now()},
+          began{home.now()},
           place{std::make_shared<place_in_line>(home.executor_)} {}
 
     std::string key;
@@ -100,7 +91,8 @@ engine::engine(parts made_of)
       owner_{std::move(made_of.owner)},
       watcher_{std::move(made_of.watcher)},
       gate_{std::make_shared<gate>(executor_)},
-      keeper_{std::make_shared<keeper>(executor_, store_, watcher_)} {}
+      keeper_{std::make_shared<keeper>(executor_, store_, watcher_)},
+      ids_{loop_.ids()} {}
 
 void engine::start() {
     bell_ = net::attach(loop_.context(), weak_from_this());
@@ -109,8 +101,7 @@ void engine::start() {
 
 void engine::report(const errand& todo, acquire_outcome outcome) {
     if (!watcher_) return;
-    watcher_->on_acquire(todo.key, outcome,
-                         std::chrono::floor<millis>(lease_clock::now() - todo.began));
+    watcher_->on_acquire(todo.key, outcome, std::chrono::floor<millis>(now() - todo.began));
 }
 
 std::optional<busy> engine::held_here(const std::string& key) const {
@@ -118,7 +109,7 @@ std::optional<busy> engine::held_here(const std::string& key) const {
     if (found == held_.end()) return std::nullopt;
     const auto who = found->second.lock();
     if (!who) return std::nullopt;
-    const auto left = std::chrono::ceil<millis>(who->trust_end() - lease_clock::now());
+    const auto left = std::chrono::ceil<millis>(who->trust_end() - now());
     return busy{who->token, who->owner, std::max(left, millis{0}), busy_reason::held};
 }
 
@@ -127,7 +118,7 @@ std::shared_ptr<holding> engine::share(const std::string& key) {
     const auto found = held_.find(key);
     if (found == held_.end()) return nullptr;
     auto who = found->second.lock();
-    if (!who || !who->kept || !who->trusted(lease_clock::now())) return nullptr;
+    if (!who || !who->kept || !who->trusted(now())) return nullptr;
     // One whose last handle has gone is on its way to the store: it is nobody's any more.
     if (!who->add_handle()) return nullptr;
     return who;
@@ -172,8 +163,8 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     };
     const at_the_end counted{*self, *last};
     if (options.acquire_jitter.count() > 0)
-        co_await sleep(todo.place->timer, std::chrono::duration_cast<nanos>(
-                                              options.acquire_jitter * self->keeper_->chance()));
+        co_await todo.place->timer.wait_for(
+            std::chrono::duration_cast<nanos>(options.acquire_jitter * self->keeper_->chance()));
     // A push may come at any moment, and the loop may not be standing still then.
     std::optional<net::loop::attention> prompt;
     if (how_long.wait.count() > 0) prompt.emplace(self->loop_);
@@ -222,35 +213,35 @@ awaitable<leasing::claim_outcome> engine::ask(std::shared_ptr<engine> self, erra
     leasing::claim_plan plan;
     plan.if_unknown = if_unknown;
     plan.how = leasing::rhythm_of(todo.options);
-    plan.wait = std::max(nanos{0}, nanos{todo.waiting.wait} - (lease_clock::now() - todo.began));
+    plan.wait = std::max(nanos{0}, nanos{todo.waiting.wait} - (self->now() - todo.began));
     plan.retries = todo.waiting.retries;
     plan.backoff = todo.waiting.backoff;
     plan.when_down = todo.options.on_store_down;
     plan.settle = self->settings_.timeout * 2;
     plan.poll = self->store_->traits().notifies ? millis{0} : poll_without_push;
     auto& attempts = todo.under->attempts;
-    claiming machine{plan, lease_clock::now(), attempts};
+    claiming machine{plan, self->now(), attempts};
     for (;;) {
         if (todo.place->called_off) machine.cancel();
-        const auto step = machine.next(lease_clock::now());
+        const auto step = machine.next(self->now());
         switch (step.what) {
             case claiming::act::send: {
                 claim wanted{todo.key, todo.under->id, self->owner_, todo.options.ttl};
                 wanted.firing = todo.options.firing;
                 wanted.mode = todo.options.mode;
-                machine.sent(lease_clock::now());
+                machine.sent(self->now());
                 auto answer = co_await self->store_->acquire(std::move(wanted));
-                machine.answered(std::move(answer), lease_clock::now(), self->keeper_->chance());
+                machine.answered(std::move(answer), self->now(), self->keeper_->chance());
                 break;
             }
             case claiming::act::listen: {
                 auto listening = listen(self, todo.key, machine.seen(), todo.place, step.until);
                 co_await std::move(listening);
-                machine.woken(lease_clock::now());
+                machine.woken(self->now());
             } break;
             case claiming::act::pause:
                 co_await pause(todo, step.until);
-                machine.woken(lease_clock::now());
+                machine.woken(self->now());
                 break;
             case claiming::act::withdraw: {
                 withdrawal given_up{todo.key, todo.under->id, todo.options.firing};
@@ -277,7 +268,8 @@ awaitable<void> engine::listen(std::shared_ptr<engine> self, std::string key, fe
         bool deaf = false;  // no push will come
     };
     auto listening = std::make_shared<ear>();
-    const auto heard = [self, listening, place](std::exception_ptr, const result<void>& change) {
+    const auto heard = [self, listening, place, until](std::exception_ptr,
+                                                       const result<void>& change) {
         if (listening->over) return;
         const bool failed = change.has_error();
         self->report_push(change);
@@ -285,9 +277,7 @@ awaitable<void> engine::listen(std::shared_ptr<engine> self, std::string key, fe
         listening->deaf = failed;
         // Without the push there is still the clock: look again soon, but do not ask in a loop.
         if (failed)
-            place->timer.expires_after(std::min<nanos>(
-                poll_without_push,
-                place->timer.expiry() - boost::asio::steady_timer::clock_type::now()));
+            place->timer.move(std::min(self->now() + poll_without_push, until));
         else
             place->timer.cancel();
     };
@@ -295,15 +285,12 @@ awaitable<void> engine::listen(std::shared_ptr<engine> self, std::string key, fe
                    fence_token holder) -> async<void> {
         co_return co_await store->wait_change(std::move(which), holder);
     };
-    auto& timer = place->timer;
-    timer.expires_after(std::max(nanos{0}, until - lease_clock::now()));
     boost::asio::co_spawn(self->executor_, wait(self->store_, std::move(key), seen),
                           boost::asio::bind_cancellation_slot(listening->stop.slot(), heard));
-    while (!listening->over && !place->called_off && lease_clock::now() < until) {
-        boost::system::error_code moved;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, moved);
-        co_await timer.async_wait(token);
-        if (!moved) break;
+    // A push that has failed moves the end of the wait.
+    if (!listening->over && !place->called_off) {
+        auto waiting = place->timer.wait_until(until);
+        co_await std::move(waiting);
     }
     listening->over = true;
     listening->stop.emit(boost::asio::cancellation_type::terminal);
@@ -317,18 +304,18 @@ awaitable<void> engine::await_change(std::shared_ptr<engine> self, std::string k
     };
     const std::stop_callback on_stop{stop, call_off};
     const net::loop::attention prompt{self->loop_};
-    auto listening = listen(self, std::move(key), seen, place, lease_clock::now() + longest);
+    auto listening = listen(self, std::move(key), seen, place, self->now() + longest);
     co_await std::move(listening);
 }
 
 awaitable<void> engine::pause(errand& todo, instant until) {
     if (todo.place->called_off) co_return;
-    co_await sleep(todo.place->timer, std::max(nanos{0}, until - lease_clock::now()));
+    co_await todo.place->timer.wait_until(until);
 }
 
 awaitable<void> engine::withdraw(std::shared_ptr<engine> self, withdrawal given_up, instant until) {
     ++self->endings_;
-    boost::asio::steady_timer timer{self->executor_};
+    net::timer timer{self->executor_};
     for (auto longest = withdraw_again_first;;
          longest = std::min(longest * 2, withdraw_again_longest)) {
         auto asked = given_up;
@@ -338,9 +325,9 @@ awaitable<void> engine::withdraw(std::shared_ptr<engine> self, withdrawal given_
         self->report_failure("withdraw", gone.error());
         const auto code = gone.error().code;
         const bool hopeless = code != errc::unreachable && code != errc::outcome_unknown;
-        if (hopeless || lease_clock::now() >= until) break;
+        if (hopeless || self->now() >= until) break;
         auto pausing =
-            sleep(timer, std::chrono::duration_cast<nanos>(longest * self->keeper_->chance()));
+            timer.wait_for(std::chrono::duration_cast<nanos>(longest * self->keeper_->chance()));
         co_await std::move(pausing);
     }
     self->ended();
@@ -360,8 +347,9 @@ void engine::report_push(const result<void>& change) {
 std::shared_ptr<holding> engine::hold(errand& todo, leasing::granted won, ticket turn) {
     const leasing::heartbeat beat{leasing::rhythm_of(todo.options), won.sent, won.first_sent,
                                   keeper_->chance()};
-    auto who = std::make_shared<holding>(std::move(won.what), owner_, todo.options, beat,
-                                         std::move(turn), won.sent, home_);
+    auto who =
+        std::make_shared<holding>(std::move(won.what), owner_, todo.options, beat, std::move(turn),
+                                  won.sent, home_, loop_.clocks().simulated());
     who->claim_id = todo.under->id;
     who->claim_repeated = won.repeated;
     held_.insert_or_assign(who->key, who);
@@ -400,15 +388,14 @@ awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
     who->turn.give_up();
     if (self->watcher_)
         self->watcher_->on_release(who->key, who->token,
-                                   std::chrono::floor<millis>(lease_clock::now() - who->claimed));
+                                   std::chrono::floor<millis>(self->now() - who->claimed));
     // A copy of the claim that is still on its way would hold the key for nobody. Its occurrence is
     // run: it is not given back.
     if (who->claim_repeated && !gives_back) {
         withdrawal buried{who->key, who->claim_id};
-        boost::asio::co_spawn(
-            self->executor_,
-            withdraw(self, std::move(buried), lease_clock::now() + who->options.ttl),
-            net::unattended{});
+        boost::asio::co_spawn(self->executor_,
+                              withdraw(self, std::move(buried), self->now() + who->options.ttl),
+                              net::unattended{});
     }
     self->ended();
     co_return outcome;
@@ -424,10 +411,10 @@ awaitable<bool> engine::drain(std::shared_ptr<engine> self, millis longest, std:
         bell->post([waiting] { waiting->call_off(); });
     };
     const std::stop_callback on_stop{stop, call_off};
-    const auto until = lease_clock::now() + std::min(longest, wait_longest);
+    const auto until = self->now() + std::min(longest, wait_longest);
     self->drained_ = waiting;
-    while (self->endings_ > 0 && !waiting->called_off && lease_clock::now() < until) {
-        auto resting = sleep(waiting->timer, until - lease_clock::now());
+    while (self->endings_ > 0 && !waiting->called_off && self->now() < until) {
+        auto resting = waiting->timer.wait_until(until);
         co_await std::move(resting);
     }
     co_return self->endings_ == 0;

@@ -110,6 +110,8 @@ public:
     const store_settings& settings() const { return settings_; }
     const std::string& owner() const { return owner_; }
     const boost::asio::any_io_executor& executor() const { return executor_; }
+    instant now() const { return loop_.now(); }
+    net::loop& loop() const { return loop_; }
 
 private:
     // What one claim needs while it goes on. Lives in its coroutine.

@@ -1,9 +1,7 @@
 #include "runtime/gate.hpp"
 
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 #include <algorithm>
+#include <utility>
 
 namespace pawl::runtime {
 
@@ -32,10 +30,8 @@ boost::asio::awaitable<std::optional<ticket>> gate::enter(std::string key,
     if (auto free = try_enter(key)) co_return free;
     if (place->called_off) co_return std::nullopt;
     lines_[key].push_back(place);
-    boost::system::error_code ignored;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ignored);
-    place->timer.expires_after(wait);
-    co_await place->timer.async_wait(token);
+    auto waiting = place->timer.wait_for(wait);
+    co_await std::move(waiting);
     if (place->admitted) co_return ticket{weak_from_this(), key};
     // Whoever left meanwhile has passed over a place that was called off, and may have ended the
     // line: a line that nobody is in front of would never move again.

@@ -2,9 +2,10 @@
 // that a thousand local waiters cost the store one.
 #pragma once
 
+#include "net/timer.hpp"
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <deque>
@@ -39,7 +40,7 @@ private:
 // One waiter's place in the queue; whoever keeps it may call it off.
 struct place_in_line {
     explicit place_in_line(const boost::asio::any_io_executor& executor) : timer{executor} {}
-    boost::asio::steady_timer timer;
+    net::timer timer;
     bool admitted = false;
     bool called_off = false;
 

@@ -4,13 +4,14 @@ namespace pawl::runtime {
 
 holding::holding(grant won, std::string owner_name, const lease_options& how,
                  leasing::heartbeat machine, ticket in_turn, instant claimed_at,
-                 std::shared_ptr<link> at)
+                 std::shared_ptr<link> at, const net::simulated_node* simulated_home)
     : key{std::move(won.key)},
       owner{std::move(owner_name)},
       token{won.token},
       options{how},
       claimed{claimed_at},
       home{std::move(at)},
+      simulated{simulated_home},
       beat{machine},
       turn{std::move(in_turn)},
       trust_end_{beat.trust_end().time_since_epoch().count()} {}

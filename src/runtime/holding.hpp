@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lease/heartbeat.hpp"
+#include "net/timer.hpp"
 #include "runtime/gate.hpp"
 
 #include <pawl/lease.hpp>
@@ -21,7 +22,8 @@ class link;
 class holding {
 public:
     holding(grant won, std::string owner, const lease_options& options, leasing::heartbeat beat,
-            ticket turn, instant claimed, std::shared_ptr<link> home);
+            ticket turn, instant claimed, std::shared_ptr<link> home,
+            const net::simulated_node* simulated = nullptr);
 
     // Constant after construction
     const std::string key;
@@ -30,8 +32,10 @@ public:
     const lease_options options;
     const instant claimed;
     const std::shared_ptr<link> home;
+    const net::simulated_node* const simulated;
 
     // Any thread
+    instant now() const { return simulated ? simulated->now() : lease_clock::now(); }
     std::stop_source stop;
     std::atomic<bool> done{false};
     std::atomic<bool> not_started{false};

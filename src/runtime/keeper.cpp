@@ -27,19 +27,20 @@ keeper::keeper(boost::asio::any_io_executor executor, std::shared_ptr<lease_stor
     : executor_{executor},
       store_{std::move(store)},
       watcher_{std::move(watcher)},
-      timer_{executor} {}
+      timer_{executor},
+      random_{net::timers::of(executor).seed()} {}
 
 boost::asio::awaitable<void> keeper::run(std::shared_ptr<keeper> self) {
     for (;;) {
         self->set_timer();
         co_await self->timer_.wait();
-        self->tick(lease_clock::now());
+        self->tick(self->timer_.now());
     }
 }
 
 void keeper::keep(std::shared_ptr<holding> who) {
     who->kept = true;
-    schedule(who, who->beat.next(lease_clock::now()).until);
+    schedule(who, who->beat.next(timer_.now()).until);
     set_timer();
 }
 
@@ -113,7 +114,7 @@ bool keeper::advance(const std::shared_ptr<holding>& who, instant now) {
 
 void keeper::take_answer(const std::shared_ptr<holding>& who, instant sent, renewal answer) {
     if (!who->kept) return;
-    const auto now = lease_clock::now();
+    const auto now = timer_.now();
     queue_.erase(who);
     who->beat.renewal_answered(sent, answer, now, chance());
     if (watcher_) report_renewal(*who, answer, now);
@@ -146,7 +147,7 @@ boost::asio::awaitable<void> keeper::renew(std::shared_ptr<keeper> self, batch d
 
 boost::asio::awaitable<renewal> keeper::renew_now(std::shared_ptr<keeper> self,
                                                   std::shared_ptr<holding> who) {
-    const auto sent = lease_clock::now();
+    const auto sent = self->timer_.now();
     std::vector<held> requests{who->request()};
     const std::span<const held> asked{requests};
     if (who->kept) who->beat.renewal_sent(sent, self->chance());
@@ -158,7 +159,7 @@ boost::asio::awaitable<renewal> keeper::renew_now(std::shared_ptr<keeper> self,
     self->take_answer(who, sent, answer);
     self->set_timer();
     // Trust that has ended never comes back, however late the good news is.
-    if (answer == renewal::renewed && !who->trusted(lease_clock::now())) co_return renewal::lost;
+    if (answer == renewal::renewed && !who->trusted(self->timer_.now())) co_return renewal::lost;
     co_return answer;
 }
 

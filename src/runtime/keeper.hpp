@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <set>
+#include <tuple>
 #include <vector>
 
 namespace pawl::runtime {
@@ -42,7 +43,8 @@ private:
     struct sooner {
         bool operator()(const std::shared_ptr<holding>& a,
                         const std::shared_ptr<holding>& b) const {
-            return a->scheduled != b->scheduled ? a->scheduled < b->scheduled : a.get() < b.get();
+            return std::tie(a->scheduled, a->key, a->token) <
+                   std::tie(b->scheduled, b->key, b->token);
         }
     };
 
@@ -63,7 +65,7 @@ private:
     // State
     net::boot_timer timer_;
     std::set<std::shared_ptr<holding>, sooner> queue_;
-    std::minstd_rand random_{std::random_device{}()};
+    std::minstd_rand random_;
 };
 
 }  // namespace pawl::runtime

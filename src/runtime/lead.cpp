@@ -30,7 +30,8 @@ struct candidacy {
           key{std::move(wanted)},
           options{how},
           shutdown{std::move(until)},
-          machine{leasing::election_plan_of(how), lease_clock::now()} {
+          machine{leasing::election_plan_of(how), home->now()},
+          random{home->loop().clocks().seed()} {
         // The election itself asks again, and forgets old failures when it is answered.
         options.on_store_down = store_down::skip;
     }
@@ -42,7 +43,7 @@ struct candidacy {
     std::stop_token shutdown;
     // State
     election machine;
-    std::minstd_rand random{std::random_device{}()};
+    std::minstd_rand random;
 
     double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random); }
 };
@@ -68,7 +69,7 @@ awaitable<std::shared_ptr<holding>> campaign(std::shared_ptr<candidacy> who) {
     const patience how_long{.wait = campaign_wait};
     auto asking = engine::claim_key(who->home, who->key, who->options, how_long, who->shutdown);
     auto answer = co_await std::move(asking);
-    const auto now = lease_clock::now();
+    const auto now = who->home->now();
     if (answer.has_error()) {
         who->machine.failed(answer.error(), now, who->chance());
         co_return nullptr;
@@ -91,7 +92,7 @@ awaitable<std::shared_ptr<holding>> campaign(std::shared_ptr<candidacy> who) {
 awaitable<std::shared_ptr<holding>> next_term(std::shared_ptr<candidacy> who) {
     for (;;) {
         if (who->shutdown.stop_requested()) who->machine.call_off();
-        const auto step = who->machine.next(lease_clock::now());
+        const auto step = who->machine.next(who->home->now());
         switch (step.what) {
             case election::act::claim: {
                 auto campaigning = campaign(who);
@@ -151,7 +152,7 @@ awaitable<std::uint64_t> serve_terms(runtime::core& home, std::shared_ptr<candid
         auto releasing = held.async_release();
         co_await std::move(releasing);
         if (thrown) std::rethrow_exception(thrown);
-        who->machine.ended(how, lease_clock::now(), who->chance());
+        who->machine.ended(how, who->home->now(), who->chance());
     }
 }
 
@@ -167,7 +168,7 @@ std::uint64_t locks::lead(std::string_view key, const lease_options& options, st
         const auto how = runtime::end_of(held, options);
         held.release();
         if (thrown) std::rethrow_exception(thrown);
-        who->machine.ended(how, lease_clock::now(), who->chance());
+        who->machine.ended(how, who->home->now(), who->chance());
     }
     return terms_of(*who);
 }

@@ -31,7 +31,7 @@ void lease::let_go() noexcept {
 const std::string& lease::key() const { return held_->key; }
 const std::string& lease::owner() const { return held_->owner; }
 fence_token lease::token() const { return held_->token; }
-bool lease::trusted() const { return held_->trusted(lease_clock::now()); }
+bool lease::trusted() const { return held_->trusted(held_->now()); }
 instant lease::trusted_until() const { return held_->trust_end(); }
 std::stop_token lease::stop_token() const { return held_->stop.get_token(); }
 std::optional<loss_reason> lease::lost() const { return held_->lost(); }

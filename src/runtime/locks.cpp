@@ -57,7 +57,7 @@ private:
 awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease_options options,
                            patience how_long, std::stop_token stop, std::stop_token gone) {
     const runtime::either_stop told{std::move(stop), std::move(gone)};
-    const auto began = lease_clock::now();
+    const auto began = where->now();
     auto claiming =
         engine::claim_key(std::move(where), std::move(key), options, how_long, told.token());
     auto answer = co_await std::move(claiming);

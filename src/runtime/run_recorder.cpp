@@ -3,8 +3,6 @@
 #include "net/unattended.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -19,8 +17,7 @@ constexpr std::size_t writings_max = 1000;  // notes of one run that wait for th
 // One timer for each who waits: two who share one would wake each other again and again.
 class listening {
 public:
-    listening(std::vector<boost::asio::steady_timer*>& all, boost::asio::steady_timer& mine)
-        : all_{all}, mine_{&mine} {
+    listening(std::vector<net::timer*>& all, net::timer& mine) : all_{all}, mine_{&mine} {
         all_.push_back(mine_);
     }
     ~listening() { std::erase(all_, mine_); }
@@ -28,8 +25,8 @@ public:
     listening& operator=(const listening&) = delete;
 
 private:
-    std::vector<boost::asio::steady_timer*>& all_;
-    boost::asio::steady_timer* mine_;
+    std::vector<net::timer*>& all_;
+    net::timer* mine_;
 };
 
 }  // namespace
@@ -54,24 +51,16 @@ void run_recorder::start_pump() {
     boost::asio::co_spawn(executor_, pump(shared_from_this()), net::unattended{});
 }
 
-awaitable<void> run_recorder::sleep_for(millis duration) {
-    boost::system::error_code cancelled;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
-    pause_.expires_after(duration);
-    co_await pause_.async_wait(token);
-}
-
-awaitable<void> run_recorder::wait_for_news(std::chrono::steady_clock::time_point end) {
-    boost::asio::steady_timer timer{executor_, end};
+awaitable<void> run_recorder::wait_for_news(instant end) {
+    net::timer timer{executor_};
     const listening here{waiters_, timer};
-    boost::system::error_code woken;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-    co_await timer.async_wait(token);
+    auto waiting = timer.wait_until(end);
+    co_await std::move(waiting);
 }
 
 awaitable<void> run_recorder::wait_until_idle(millis patience) {
-    const auto end = std::chrono::steady_clock::now() + patience;
-    while (has_work() && std::chrono::steady_clock::now() < end) {
+    const auto end = pause_.now() + patience;
+    while (has_work() && pause_.now() < end) {
         auto waiting = wait_for_news(end);
         co_await std::move(waiting);
     }
@@ -96,19 +85,19 @@ awaitable<void> run_recorder::take_back(self_ptr self, run_end how) {
     auto& me = *self;
     me.forget();
     if (!me.journal_) co_return;
-    const auto give_up = std::chrono::steady_clock::now() + recording_patience;
-    while (me.pumping_ && std::chrono::steady_clock::now() < give_up) {
+    const auto give_up = me.pause_.now() + recording_patience;
+    while (me.pumping_ && me.pause_.now() < give_up) {
         auto waiting = me.wait_for_news(give_up);
         co_await std::move(waiting);
     }
-    for (int unknown = 0; unknown < 2 && std::chrono::steady_clock::now() < give_up;) {
+    for (int unknown = 0; unknown < 2 && me.pause_.now() < give_up;) {
         auto who = me.mark_;
         auto ending = me.journal_->finish(std::move(who), how);
         const auto ended = co_await std::move(ending);
         if (ended.has_value() && *ended) co_return;
         if (ended.has_value()) ++unknown;
         if (ended.has_error() && ended.error().code == errc::rejected) co_return;
-        auto pause = me.sleep_for(record_retry_longest);
+        auto pause = me.pause_.wait_for(record_retry_longest);
         co_await std::move(pause);
     }
 }
@@ -140,7 +129,7 @@ void run_recorder::let_go_of_refused(const failure& why) {
 }
 
 bool run_recorder::survive(const failure& why) {
-    const auto now = lease_clock::now();
+    const auto now = pause_.now();
     if (!failing_since_) {
         failing_since_ = now;
         if (listener_.on_trouble) listener_.on_trouble(&why);
@@ -166,7 +155,7 @@ awaitable<void> run_recorder::pump(self_ptr self) {
             }
             if (!me.survive(written.error())) break;
             const auto doubled = record_retry_first * (1LL << std::min(me.failures_, 10));
-            auto pause = me.sleep_for(std::min<millis>(doubled, record_retry_longest));
+            auto pause = me.pause_.wait_for(std::min<millis>(doubled, record_retry_longest));
             co_await std::move(pause);
             continue;
         }
@@ -180,7 +169,7 @@ awaitable<void> run_recorder::pump(self_ptr self) {
         const bool little = !me.start_ && me.queue_.empty() && !me.gathered_.empty() &&
                             me.gathered_.size() < output_chunk_bytes_max / 4;
         if (little && !me.ending_since_) {
-            auto pause = me.sleep_for(output_gathered_for);
+            auto pause = me.pause_.wait_for(output_gathered_for);
             co_await std::move(pause);
         }
     }
@@ -268,8 +257,8 @@ awaitable<std::optional<beginning>> run_recorder::begin(self_ptr self, run_start
     }
     me.start_ = std::move(start);
     me.start_pump();
-    const auto end = std::chrono::steady_clock::now() + patience;
-    while (!me.beginning_ && me.start_ && std::chrono::steady_clock::now() < end) {
+    const auto end = me.pause_.now() + patience;
+    while (!me.beginning_ && me.start_ && me.pause_.now() < end) {
         auto waiting = me.wait_for_news(end);
         co_await std::move(waiting);
     }
@@ -317,7 +306,7 @@ awaitable<bool> run_recorder::finish(self_ptr self, run_end how, millis patience
     writing one;
     one.kind = what::finish;
     one.how = std::move(how);
-    me.ending_since_ = lease_clock::now();
+    me.ending_since_ = me.pause_.now();
     me.enqueue(std::move(one));
     auto waiting = me.wait_until_idle(patience);
     co_await std::move(waiting);

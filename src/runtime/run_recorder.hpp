@@ -5,14 +5,14 @@
 // a gigabyte costs a few writes a second.
 #pragma once
 
+#include "net/timer.hpp"
+
 #include <pawl/clock.hpp>
 #include <pawl/spi/journal.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
-#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -105,8 +105,7 @@ private:
     static async<bool> write_begin(self_ptr self);
     static async<bool> write_output(self_ptr self);
     bool has_work() const noexcept;
-    boost::asio::awaitable<void> sleep_for(millis duration);
-    boost::asio::awaitable<void> wait_for_news(std::chrono::steady_clock::time_point end);
+    boost::asio::awaitable<void> wait_for_news(instant end);
     boost::asio::awaitable<void> wait_until_idle(millis patience);
     void tell_waiters();
     // True when the pump should go on.
@@ -136,8 +135,8 @@ private:
     std::uint64_t written_ = 0;  // bytes of output in front of what is gathered
     std::optional<instant> failing_since_;
     int failures_ = 0;
-    boost::asio::steady_timer pause_;
-    std::vector<boost::asio::steady_timer*> waiters_;  // cancelled when something was written
+    net::timer pause_;
+    std::vector<net::timer*> waiters_;  // cancelled when something was written
 };
 
 }  // namespace pawl::runtime

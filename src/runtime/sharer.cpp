@@ -30,10 +30,11 @@ sharer::sharer(parts made_of)
     : made_of_{std::move(made_of)},
       members_{made_of_.name + "/members/"},
       machine_{leasing::sharing_plan_of(made_of_.name, made_of_.count, made_of_.options),
-               lease_clock::now()},
+               made_of_.home->now()},
       timer_{made_of_.home->executor()},
       claims_(made_of_.count),
-      tenures_(made_of_.count) {}
+      tenures_(made_of_.count),
+      random_{made_of_.home->loop().clocks().seed()} {}
 
 sharer::~sharer() {
     for (const auto& one : tenures_)
@@ -70,7 +71,7 @@ awaitable<bool> sharer::run(std::shared_ptr<sharer> self) {
     const std::stop_callback on_shutdown{self->made_of_.shutdown, wake};
     for (;;) {
         if (self->made_of_.shutdown.stop_requested()) self->machine_.call_off();
-        const auto now = lease_clock::now();
+        const auto now = self->made_of_.home->now();
         if (self->slot_ && !self->slot_->trusted()) {
             self->machine_.forgotten(now);
             self->slot_.reset();
@@ -123,7 +124,7 @@ awaitable<void> sharer::look(std::shared_ptr<sharer> self) {
         const auto found = co_await std::move(listing);
         if (found.has_error()) {
             self->made_of_.home->report_failure("list", found.error());
-            self->machine_.look_failed(found.error(), lease_clock::now(), self->chance());
+            self->machine_.look_failed(found.error(), self->made_of_.home->now(), self->chance());
             self->timer_.wake();
             co_return;
         }
@@ -138,7 +139,7 @@ awaitable<void> sharer::look(std::shared_ptr<sharer> self) {
         after = found->next;
         if (after.empty()) break;
     }
-    self->machine_.looked(present, lease_clock::now(), self->chance());
+    self->machine_.looked(present, self->made_of_.home->now(), self->chance());
     self->timer_.wake();
 }
 
@@ -148,7 +149,7 @@ awaitable<void> sharer::announce(std::shared_ptr<sharer> self, std::uint32_t slo
     auto asking =
         engine::claim_key(self->made_of_.home, std::move(key), options, {}, std::stop_token{});
     auto answer = co_await std::move(asking);
-    const auto now = lease_clock::now();
+    const auto now = self->made_of_.home->now();
     if (answer.has_error()) {
         self->machine_.announce_failed(answer.error(), now, self->chance());
     } else if (auto* won = std::get_if<std::shared_ptr<holding>>(&*answer)) {
@@ -179,7 +180,7 @@ awaitable<void> sharer::claim(std::shared_ptr<sharer> self, std::uint32_t which,
     auto asking = engine::claim_key(self->made_of_.home, self->key_of(which), options, how_long,
                                     std::move(called_off));
     auto answer = co_await std::move(asking);
-    const auto now = lease_clock::now();
+    const auto now = self->made_of_.home->now();
     if (answer.has_error()) {
         self->machine_.unclaimed(which, answer.error(), now, self->chance());
     } else if (auto* won = std::get_if<std::shared_ptr<holding>>(&*answer)) {
@@ -229,7 +230,7 @@ awaitable<void> sharer::finish(std::shared_ptr<sharer> self, std::uint32_t which
                          : end_of(gone->held, self->made_of_.options.lease);
     auto releasing = gone->held.async_release();
     co_await std::move(releasing);
-    self->machine_.ended(which, how, lease_clock::now(), self->chance());
+    self->machine_.ended(which, how, self->made_of_.home->now(), self->chance());
     self->timer_.wake();
 }
 

@@ -87,7 +87,7 @@ private:
     std::vector<std::stop_source> claims_;
     std::vector<std::unique_ptr<tenure>> tenures_;
     std::exception_ptr thrown_;
-    std::minstd_rand random_{std::random_device{}()};
+    std::minstd_rand random_;
 };
 
 }  // namespace pawl::runtime

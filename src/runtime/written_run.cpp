@@ -6,8 +6,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <array>
 #include <utility>
@@ -92,10 +90,8 @@ awaitable<beginning> written_run::begin(self_ptr self) {
 awaitable<void> written_run::beat(self_ptr self) {
     auto& me = *self;
     while (!me.ended_) {
-        boost::system::error_code woken;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-        me.timer_.expires_after(run_heartbeat_interval);
-        co_await me.timer_.async_wait(token);
+        auto waiting = me.timer_.wait_for(run_heartbeat_interval);
+        co_await std::move(waiting);
         if (me.ended_ || !me.recorder_->has_begun()) continue;
         const std::array marks{me.recorder_->mark()};
         auto beating = me.journal_->heartbeat(marks);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "net/loop.hpp"
+#include "net/timer.hpp"
 #include "runtime/core.hpp"
 #include "runtime/run_recorder.hpp"
 
@@ -11,7 +12,6 @@
 #include <pawl/spi/journal.hpp>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <atomic>
 #include <functional>
@@ -66,7 +66,7 @@ private:
     // State, on the loop
     std::shared_ptr<journal> journal_;
     std::shared_ptr<run_recorder> recorder_;
-    boost::asio::steady_timer timer_;
+    net::timer timer_;
     bool ended_ = false;
     std::atomic<bool> cancelled_{false};
 };

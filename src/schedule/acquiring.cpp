@@ -7,8 +7,6 @@
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
 
-#include <boost/asio/use_awaitable.hpp>
-
 #include <algorithm>
 #include <deque>
 #include <utility>
@@ -60,15 +58,15 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
     auto& me = *self;
     for (;;) {
         which->woken = false;
-        const auto step = which->decisions.next(lease_clock::now());
+        const auto step = which->decisions.next(me.loop_.now());
         me.tell(which);
         if (me.must_withdraw(*which)) {
             auto withdrawing = withdraw_unresolved(self, which);
             const bool resolved = co_await std::move(withdrawing);
             const bool asks = step.what == lane::act::claim;
-            if (!resolved && asks) which->decisions.on_failure(lease_clock::now(), me.chance());
+            if (!resolved && asks) which->decisions.on_failure(me.loop_.now(), me.chance());
             if (!resolved && !asks && !me.stopping_) {
-                auto waiting = me.sleep(which->timer, withdraw_retry);
+                auto waiting = which->timer.wait_for(withdraw_retry);
                 co_await std::move(waiting);
             }
             if (!resolved) continue;
@@ -79,14 +77,14 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
         }
         if (step.what == lane::act::pause) {
             if (which->woken) continue;
-            const auto left = std::chrono::ceil<millis>(step.until - lease_clock::now());
-            auto waiting = me.sleep(which->timer, std::max(left, millis{0}));
+            const auto left = std::chrono::ceil<millis>(step.until - me.loop_.now());
+            auto waiting = which->timer.wait_for(std::max(left, millis{0}));
             co_await std::move(waiting);
             continue;
         }
         // As if the store did not answer: asked again, and given up for the same reasons.
         if (!me.may_fire(*which) && which->decisions.wanted().kind == wish_kind::firing) {
-            which->decisions.on_failure(lease_clock::now(), me.chance());
+            which->decisions.on_failure(me.loop_.now(), me.chance());
             continue;
         }
         const bool waits_in_line = step.patience.count() > 0;
@@ -127,7 +125,7 @@ awaitable<bool> dispatcher::withdraw_unresolved(self_ptr self, std::shared_ptr<t
     }
     auto withdrawing = me.engine_->store().withdraw(std::move(given_up));
     const auto gone = co_await std::move(withdrawing);
-    const bool asks_again = gone.has_error() && is_down(gone.error()) && lease_clock::now() < until;
+    const bool asks_again = gone.has_error() && is_down(gone.error()) && me.loop_.now() < until;
     if (!asks_again) which->unresolved.reset();
     co_return !asks_again;
 }
@@ -154,7 +152,7 @@ awaitable<bool> dispatcher::leave_skipped(self_ptr self, std::shared_ptr<track> 
     if (skipped.has_error()) {
         // One that was here when it came due has not seen it skipped: no run waits for a journal.
         if (wall_of(firing) > me.caught_up_until_) co_return false;
-        lane_of.on_failure(lease_clock::now(), me.chance());
+        lane_of.on_failure(me.loop_.now(), me.chance());
         co_return true;
     }
     if (!*skipped) co_return false;
@@ -174,12 +172,12 @@ awaitable<void> dispatcher::audit_fail_open(self_ptr self, std::string job, std:
     what.action = "job.fail_open";
     what.target = job;
     what.detail = why;
-    boost::asio::steady_timer timer{me.loop_.get_executor()};
+    net::timer timer{me.loop_.get_executor()};
     for (int i = 0; i < journal_tries_max; ++i) {
         auto auditing = me.journal_->append_audit(what);
         const auto told = co_await std::move(auditing);
         if (told.has_value() || me.stopping_) co_return;
-        auto waiting = me.sleep(timer, journal_retry);
+        auto waiting = timer.wait_for(journal_retry);
         co_await std::move(waiting);
     }
 }
@@ -200,10 +198,10 @@ awaitable<bool> dispatcher::take_slot(self_ptr self, std::shared_ptr<track> whic
     const auto job_is_full = [&] { return bound > 0 && home->running >= bound; };
     const bool was_full = job_is_full();
     if (!was_full && me.slots_.try_take()) co_return true;
-    const auto left = lane_of.wanted().give_up - lease_clock::now();
+    const auto left = lane_of.wanted().give_up - me.loop_.now();
     bool served = false;
     if (was_full) {
-        auto waiting = me.sleep(which->timer, millis{200});
+        auto waiting = which->timer.wait_for(millis{200});
         co_await std::move(waiting);
     } else {
         auto waiting = me.slots_.take(std::max(left, lease_clock::duration{0}));
@@ -216,7 +214,7 @@ awaitable<bool> dispatcher::take_slot(self_ptr self, std::shared_ptr<track> whic
     if (served && !begins)
         lane_of.on_called_off();
     else
-        lane_of.on_no_room(lease_clock::now());
+        lane_of.on_no_room(me.loop_.now());
     co_return false;
 }
 
@@ -253,7 +251,7 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     auto claiming = runtime::engine::claim_key(me.engine_, std::move(key), options, how_long,
                                                me.call_off_.get_token(), under);
     auto answer = co_await std::move(claiming);
-    const auto at = lease_clock::now();
+    const auto at = me.loop_.now();
     which->unresolved.reset();
     if (under && under->attempts.unanswered) {
         which->unresolved = track::unresolved_claim{under, *options.firing, options};
@@ -316,7 +314,7 @@ awaitable<void> dispatcher::settle_done(self_ptr self, std::shared_ptr<track> wh
     // Without its token nobody can write down what is known; the board offers it again.
     if (seen.has_value() && *seen)
         me.done_orphans_.try_emplace(
-            wanted.id, done_orphan{lease_clock::now(), (*seen)->last_token, (*seen)->owner});
+            wanted.id, done_orphan{me.loop_.now(), (*seen)->last_token, (*seen)->owner});
     lane_of.on_called_off();
 }
 
@@ -356,10 +354,14 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
         other.reason != busy_reason::quarantined) {
         auto looking = me.engine_->store().inspect(which->key);
         const auto seen = co_await std::move(looking);
-        if (seen.has_error()) co_return lane_of.on_failure(lease_clock::now(), me.chance());
+        if (seen.has_error()) co_return lane_of.on_failure(me.loop_.now(), me.chance());
         marked =
             *seen && (*seen)->last_done && number(*(*seen)->last_done) >= number(*wanted.firing);
         passed = marked && me.was_passed(*which, *(*seen)->last_done);
+        // Where the key is never free, the store has no other occasion to say so.
+        if (wanted.kind == wish_kind::orphan && !wanted.passed && marked &&
+            number(*(*seen)->last_done) > number(*wanted.firing))
+            co_return lane_of.on_done();
         if (which->seen && which->seen->holder == other.holder)
             which->seen->twice = which->seen->twice || !marked;
         else if (*seen && (*seen)->last_done && other.reason == busy_reason::held) {
@@ -382,12 +384,11 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
         // The store has told how far ahead of it our clock is.
         const auto stores =
             wall_of(*wanted.firing) - me.engine_->settings().max_skew - other.remaining;
-        me.clock_offset_ =
-            std::chrono::floor<std::chrono::microseconds>(time::local_now() - stores);
-        me.put_clock_back(me.now(), std::nullopt);
+        me.clock_offset_ = std::chrono::floor<std::chrono::microseconds>(me.loop_.wall() - stores);
+        me.clock_timer_.cancel();
     }
-    if (passed) co_return lane_of.on_passed();
-    lane_of.on_busy(other, marked, lease_clock::now(), me.chance(), std::move(holder));
+    if (passed && !wanted.passed) co_return lane_of.on_passed();
+    lane_of.on_busy(other, marked, me.loop_.now(), me.chance(), std::move(holder));
 }
 
 // For the row of a firing that gives way. Only an agent's owner is on the list of nodes: any other
@@ -440,12 +441,12 @@ awaitable<void> dispatcher::keep_telling_lost(self_ptr self, std::shared_ptr<tra
                                               occurrence firing, fence_token token,
                                               std::string owner) {
     auto& me = *self;
-    boost::asio::steady_timer timer{me.loop_.get_executor()};
+    net::timer timer{me.loop_.get_executor()};
     for (int i = 0; i < journal_tries_max; ++i) {
         auto telling = tell_lost(self, which, firing, token, owner);
         const bool answered = co_await std::move(telling);
         if (answered || me.stopping_) co_return;
-        auto waiting = me.sleep(timer, journal_retry);
+        auto waiting = timer.wait_for(journal_retry);
         co_await std::move(waiting);
     }
 }
@@ -461,7 +462,7 @@ void dispatcher::tell(const std::shared_ptr<track>& which) {
 awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> which) {
     auto& me = *self;
     std::deque<unwritten_skip> left;
-    boost::asio::steady_timer timer{me.loop_.get_executor()};
+    net::timer timer{me.loop_.get_executor()};
     for (int tries = 0; tries < journal_tries_max;) {
         for (auto& one : which->decisions.take_skipped()) left.push_back({std::move(one), false});
         while (left.size() > skips_kept_max) left.pop_front();
@@ -481,7 +482,7 @@ awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> w
         ++tries;
         // A node that ends does not wait for its journal to come back.
         if (--me.at_work_ == 0) me.drained_.cancel();
-        auto waiting = me.sleep(timer, journal_retry);
+        auto waiting = timer.wait_for(journal_retry);
         co_await std::move(waiting);
         ++me.at_work_;
     }
@@ -503,7 +504,7 @@ awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> 
     auto& me = *self;
     while (!left.empty()) {
         const auto& one = left.front();
-        run_start start{base::fresh_uuid(), which->plan->name, which->key};
+        run_start start{self->ids_.next_uuid(), which->plan->name, which->key};
         start.partition = which->partition;
         start.owner = me.me_.owner;
         start.node = me.me_.name;

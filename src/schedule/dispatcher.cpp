@@ -6,8 +6,6 @@
 #include "time/clocks.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -43,7 +41,7 @@ dispatcher::dispatcher(parts made_of)
       runs_max_{made_of.runs_max},
       recording_patience_{made_of.recording_patience},
       watcher_{std::move(made_of.watcher)},
-      started_at_{number(occurrence_of(time::local_now()))},
+      started_at_{number(occurrence_of(loop_.wall()))},
       slots_{loop_.get_executor(), runs_max_},
       clock_timer_{loop_.get_executor()},
       board_timer_{loop_.get_executor()},
@@ -52,7 +50,8 @@ dispatcher::dispatcher(parts made_of)
       beat_timer_{loop_.get_executor()},
       reconcile_timer_{loop_.get_executor()},
       drained_{loop_.get_executor()},
-      random_{std::random_device{}()} {
+      random_{loop_.clocks().seed()},
+      ids_{loop_.ids()} {
     live_nodes_.push_back(me_.owner);
     heard_nodes_.insert(me_.owner);
 }
@@ -68,15 +67,8 @@ void dispatcher::spawn(awaitable<void> work) {
     boost::asio::co_spawn(loop_.get_executor(), std::move(work), net::unattended{});
 }
 
-awaitable<void> dispatcher::sleep(boost::asio::steady_timer& timer, millis how_long) const {
-    boost::system::error_code woken;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-    timer.expires_after(how_long);
-    co_await timer.async_wait(token);
-}
-
 wall_instant dispatcher::now() const {
-    return time::local_now() - clock_offset_.value_or(std::chrono::microseconds{0});
+    return loop_.wall() - clock_offset_.value_or(std::chrono::microseconds{0});
 }
 
 std::optional<wall_instant> dispatcher::next_firing(const std::string& name) const {
@@ -152,7 +144,7 @@ void dispatcher::schedule_job(job& which) {
 
 awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shutdown_grace) {
     auto& me = *self;
-    boost::asio::steady_timer stopped{me.loop_.get_executor()};
+    net::timer stopped{me.loop_.get_executor()};
     auto wake_up = [&me, &stopped] {
         boost::asio::post(me.loop_.get_executor(), [&me, &stopped] {
             me.stopping_ = true;
@@ -186,7 +178,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     me.spawn(beat(self));
     me.spawn(reconcile(self));
     while (!me.stopping_) {
-        auto waiting = me.sleep(stopped, std::chrono::hours{24});
+        auto waiting = stopped.wait_for(std::chrono::hours{24});
         co_await std::move(waiting);
     }
     auto draining = drain(self, shutdown_grace);
@@ -213,20 +205,20 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     auto longest_grace = millis{0};
     for (const auto& [id, run] : me.active_)
         longest_grace = std::max(longest_grace, run->plan->grace);
-    const auto patience_ends = lease_clock::now() + grace;
-    while (me.at_work_ > 0 && !me.hurried_ && lease_clock::now() < patience_ends) {
-        const auto left = std::chrono::ceil<millis>(patience_ends - lease_clock::now());
-        auto waiting = me.sleep(me.drained_, left);
+    const auto patience_ends = me.loop_.now() + grace;
+    while (me.at_work_ > 0 && !me.hurried_ && me.loop_.now() < patience_ends) {
+        const auto left = std::chrono::ceil<millis>(patience_ends - me.loop_.now());
+        auto waiting = me.drained_.wait_for(left);
         co_await std::move(waiting);
     }
     me.out_of_patience_ = true;
     for (auto& [id, run] : me.active_) run->stop(stop_cause::shutdown);
     // Killed after its grace; then its last words have to be written and its lease released.
-    const auto end = lease_clock::now() + longest_grace + journal_patience * 2 +
-                     me.engine_->settings().timeout * 2;
-    while (me.at_work_ > 0 && lease_clock::now() < end) {
-        const auto left = std::chrono::ceil<millis>(end - lease_clock::now());
-        auto waiting = me.sleep(me.drained_, left);
+    const auto end =
+        me.loop_.now() + longest_grace + journal_patience * 2 + me.engine_->settings().timeout * 2;
+    while (me.at_work_ > 0 && me.loop_.now() < end) {
+        const auto left = std::chrono::ceil<millis>(end - me.loop_.now());
+        auto waiting = me.drained_.wait_for(left);
         co_await std::move(waiting);
     }
     // Claims that were not answered are given up, so that others can have what they claimed.
@@ -243,7 +235,7 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
 awaitable<void> dispatcher::outlast(self_ptr self) {
     auto& me = *self;
     while (me.at_work_ > 0) {
-        auto waiting = me.sleep(me.drained_, std::chrono::hours{24});
+        auto waiting = me.drained_.wait_for(std::chrono::hours{24});
         co_await std::move(waiting);
     }
 }
@@ -256,12 +248,12 @@ void dispatcher::hurry() {
 awaitable<void> dispatcher::keep_time(self_ptr self) {
     auto& me = *self;
     auto last_wall = me.now();
-    auto last_local = time::local_now();
-    auto last_seen = lease_clock::now();
+    auto last_local = me.loop_.wall();
+    auto last_seen = me.loop_.now();
     while (!me.stopping()) {
-        const auto seen = lease_clock::now();
+        const auto seen = me.loop_.now();
         const auto passed = std::chrono::floor<std::chrono::microseconds>(seen - last_seen);
-        const auto local = time::local_now();
+        const auto local = me.loop_.wall();
         const auto step = local - (last_local + passed);
         // Where there is no journal to compare with, what the store once told about this clock is
         // not true of another one.
@@ -271,7 +263,8 @@ awaitable<void> dispatcher::keep_time(self_ptr self) {
         const auto wall = me.now();
         const auto expected = last_wall + passed;
         if (wall > expected + step_tolerated) {
-            me.put_forward_ = clock_step{expected, wall - expected};
+            // What came due since the last look was skipped as well, as where the node was frozen.
+            me.put_forward_ = clock_step{last_wall, wall - expected};
         } else if (wall + step_tolerated < expected) {
             const auto by = expected - wall;
             me.say(tone::warn, "the wall clock was put back by " +
@@ -293,7 +286,7 @@ awaitable<void> dispatcher::keep_time(self_ptr self) {
             pause = std::clamp(away, millis{0}, clock_look);
         }
         // Even when more is due already, others have their turn.
-        auto waiting = me.sleep(me.clock_timer_, pause);
+        auto waiting = me.clock_timer_.wait_for(pause);
         co_await std::move(waiting);
     }
 }
@@ -337,10 +330,12 @@ void dispatcher::take_due(const due_firing& due, wall_instant now) {
     if (!which || which->paused || !which->plan->enabled) return;
     const auto firings = worth_offering(*which->plan, due);
     if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, firings.size());
-        left_out > 0)
+        left_out > 0) {
         say(tone::warn, "job '" + which->plan->name + "' has missed " + std::to_string(left_out) +
                             " firings, which are not made up for");
-    const auto at = lease_clock::now();
+        if (watcher_) watcher_->on_missed(which->plan->name, firings.front(), left_out);
+    }
+    const auto at = loop_.now();
     for (auto& one : which->tracks) {
         auto hold_back = std::chrono::floor<millis>(which->plan->jitter * chance());
         if (which->plan->partitions > 1) {

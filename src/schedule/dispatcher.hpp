@@ -15,7 +15,6 @@
 #include <pawl/spi/journal.hpp>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -88,6 +87,9 @@ public:
     // This node has written down how a run ended whose own node is silent: lost or abandoned.
     virtual void on_run_judged(const std::string& /*job*/, run_status) {}
     virtual void on_skipped(const std::string& /*job*/, occurrence, skip_reason) {}
+    // So many firings before this one were due, and nobody makes up for them.
+    virtual void on_missed(const std::string& /*job*/, wall_instant /*before*/,
+                           std::size_t /*how_many*/) {}
     virtual void on_fail_open(const std::string& /*job*/) {}
     virtual void on_orphan_taken(const std::string& /*job*/) {}
     virtual void on_stale_runs(std::size_t /*how_many*/) {}
@@ -249,7 +251,7 @@ private:
                                                        std::shared_ptr<active_run> run,
                                                        int attempt);
     static boost::asio::awaitable<void> prune(self_ptr self, std::string job, std::size_t keep);
-    run_start start_of(const track& which, const std::optional<lease>& held) const;
+    run_start start_of(const track& which, const std::optional<lease>& held);
     run_order order_of(const track& which, const run_start& start, const beginning& begun) const;
     run_end judge(const active_run& run, const body_result& what, const lease* held) const;
 
@@ -257,7 +259,6 @@ private:
     double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
     void say(tone how, std::string_view line) const;
     void spawn(boost::asio::awaitable<void> work);
-    boost::asio::awaitable<void> sleep(boost::asio::steady_timer& timer, millis how_long) const;
     bool was_cut_off(instant now) const;
     bool stopping() const noexcept { return stopping_; }
     millis patience_with_journal() const noexcept {
@@ -317,15 +318,16 @@ private:
     std::optional<clock_step> put_forward_;
     slots slots_;
     std::stop_source call_off_;  // ends claims that wait
-    boost::asio::steady_timer clock_timer_;
-    boost::asio::steady_timer board_timer_;
-    boost::asio::steady_timer registry_timer_;
-    boost::asio::steady_timer publish_timer_;
-    boost::asio::steady_timer beat_timer_;
-    boost::asio::steady_timer reconcile_timer_;
-    boost::asio::steady_timer drained_;
+    net::timer clock_timer_;
+    net::timer board_timer_;
+    net::timer registry_timer_;
+    net::timer publish_timer_;
+    net::timer beat_timer_;
+    net::timer reconcile_timer_;
+    net::timer drained_;
     std::size_t at_work_ = 0;  // coroutines of lanes
     std::minstd_rand random_;
+    base::id_source ids_;
     bool ready_ = false;
     bool knows_positions_ = true;
     bool stopping_ = false;

@@ -22,7 +22,7 @@ struct dispatcher::track {
     std::uint32_t partition;
     std::string key;
     lane decisions;
-    boost::asio::steady_timer timer;
+    net::timer timer;
     bool at_work = false;
     bool woken = false;
     bool replaced = false;     // its job is gone, or has other partitions by now
@@ -73,8 +73,8 @@ struct dispatcher::active_run {
     lease_clock::duration waited{0};  // between its attempts
     instant stop_at = instant::max();
     instant kill_at = instant::max();
-    std::shared_ptr<boost::asio::steady_timer> retry_timer;  // while it waits for its next attempt
-    std::shared_ptr<boost::asio::steady_timer> timeout_timer;
+    std::shared_ptr<net::timer> retry_timer;  // while it waits for its next attempt
+    std::shared_ptr<net::timer> timeout_timer;
 
     void stop(stop_cause why) {
         if (!cause) cause = why;

@@ -53,10 +53,10 @@ awaitable<void> dispatcher::register_node(self_ptr self) {
     entry.running_max = static_cast<std::uint32_t>(me.runs_max_);
     entry.jobs = static_cast<std::uint32_t>(me.jobs_.size());
     entry.draining = me.stopping_;
-    const auto sent = time::local_now();
+    const auto sent = me.loop_.wall();
     auto beating = me.journal_->node_beat(std::move(entry));
     const auto beaten = co_await std::move(beating);
-    const auto answered = time::local_now();
+    const auto answered = me.loop_.wall();
     if (beaten.has_error()) {
         if (!std::exchange(me.journal_down_, true)) {
             me.say(tone::warn, "the journal does not answer: " + beaten.error().detail);
@@ -94,7 +94,6 @@ void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_insta
     const auto ours = sent + doubt;
     const auto offset =
         std::chrono::floor<std::chrono::microseconds>(ours - wall_instant{millis{seen}});
-    const auto before = now();
     // Lower once it matters, so that a clock at the edge does not go back and forth.
     const auto tolerated = clock_offset_ ? clock_offset_tolerated / 2 : clock_offset_tolerated;
     const bool matters = offset > tolerated || offset < -tolerated;
@@ -113,14 +112,14 @@ void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_insta
                             " the journal's: schedules go by the journal's");
         clock_offset_ = offset;
     }
-    if (now() < before) put_clock_back(now(), std::nullopt);
+    // Whoever keeps the time knows since when it was wrong.
     clock_timer_.cancel();
 }
 
 awaitable<void> dispatcher::keep_registered(self_ptr self) {
     auto& me = *self;
     while (!me.stopping()) {
-        auto waiting = me.sleep(me.registry_timer_, registry_interval);
+        auto waiting = me.registry_timer_.wait_for(registry_interval);
         co_await std::move(waiting);
         if (me.stopping()) break;
         auto registering = register_node(self);
@@ -160,7 +159,7 @@ awaitable<void> dispatcher::keep_published(self_ptr self) {
     while (!me.stopping()) {
         // Nothing has changed, so many jobs are told again less often: a thousand of them a minute.
         const auto seldom = publish_interval * static_cast<long>(1 + me.jobs_.size() / 1000);
-        auto waiting = me.sleep(me.publish_timer_, me.unpublished_ ? publish_retry : seldom);
+        auto waiting = me.publish_timer_.wait_for(me.unpublished_ ? publish_retry : seldom);
         co_await std::move(waiting);
         if (me.stopping()) break;
         const std::vector<std::string> retired = std::exchange(me.retired_, {});
@@ -178,19 +177,19 @@ awaitable<void> dispatcher::keep_published(self_ptr self) {
 // False when the store did not answer for so long that this node begins without knowing.
 awaitable<bool> dispatcher::list_done(self_ptr self, std::string prefix, done_firings& done) {
     auto& me = *self;
-    const auto end = lease_clock::now() + knowledge_patience;
+    const auto end = me.loop_.now() + knowledge_patience;
     std::string after;
     for (;;) {
         auto listing = me.engine_->store().list(prefix, after, page_limit_max);
         const auto page = co_await std::move(listing);
         if (page.has_error()) {
-            if (lease_clock::now() > end || me.stopping_) {
+            if (me.loop_.now() > end || me.stopping_) {
                 if (!std::exchange(me.store_down_, true))
                     me.say(tone::warn, unknown_past + page.error().detail);
                 co_return false;
             }
-            boost::asio::steady_timer pause{me.loop_.get_executor()};
-            auto waiting = me.sleep(pause, knowledge_retry);
+            net::timer pause{me.loop_.get_executor()};
+            auto waiting = pause.wait_for(knowledge_retry);
             co_await std::move(waiting);
             continue;
         }
@@ -204,18 +203,18 @@ awaitable<bool> dispatcher::list_done(self_ptr self, std::string prefix, done_fi
 awaitable<bool> dispatcher::inspect_done(self_ptr self, std::vector<std::string> keys,
                                          done_firings& done) {
     auto& me = *self;
-    const auto end = lease_clock::now() + knowledge_patience;
+    const auto end = me.loop_.now() + knowledge_patience;
     for (std::size_t i = 0; i < keys.size();) {
         auto looking = me.engine_->store().inspect(keys[i]);
         const auto seen = co_await std::move(looking);
         if (seen.has_error()) {
-            if (lease_clock::now() > end || me.stopping_) {
+            if (me.loop_.now() > end || me.stopping_) {
                 if (!std::exchange(me.store_down_, true))
                     me.say(tone::warn, unknown_past + seen.error().detail);
                 co_return false;
             }
-            boost::asio::steady_timer pause{me.loop_.get_executor()};
-            auto waiting = me.sleep(pause, knowledge_retry);
+            net::timer pause{me.loop_.get_executor()};
+            auto waiting = pause.wait_for(knowledge_retry);
             co_await std::move(waiting);
             continue;
         }
@@ -300,7 +299,7 @@ awaitable<void> dispatcher::learn_positions(self_ptr self) {
 awaitable<void> dispatcher::watch_board(self_ptr self) {
     auto& me = *self;
     while (!me.stopping()) {
-        auto waiting = me.sleep(me.board_timer_, board_interval);
+        auto waiting = me.board_timer_.wait_for(board_interval);
         co_await std::move(waiting);
         if (me.stopping()) break;
         auto looking = look_at_board(self);
@@ -321,7 +320,7 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
         if (!knows) co_return;
     }
     // Whoever was cut off with this node is given the time to say that it lives, or how it ended.
-    const auto at = lease_clock::now();
+    const auto at = me.loop_.now();
     if (me.board_seen_ && me.was_cut_off(at)) me.judge_from_ = at + runtime::run_silence_max;
     if (me.ready_ && !me.board_seen_)
         me.say(tone::info, "the board was read: what has waited for it fires now");
@@ -381,7 +380,7 @@ void dispatcher::take_board(board seen) {
         const auto found = active_.find(id);
         if (found != active_.end()) found->second->stop(stop_cause::cancelled);
     }
-    const auto at = lease_clock::now();
+    const auto at = loop_.now();
     for (auto& one : seen.triggers) {
         const auto found = jobs_.find(one.job);
         if (found == jobs_.end() || !found->second->plan->enabled) continue;
@@ -407,7 +406,7 @@ void dispatcher::offer_orphan(const run_record& one) {
     if (one.trigger != "schedule" || !found->second->plan->enabled) return;
     if (one.partition >= found->second->tracks.size()) return;
     auto& where = found->second->tracks[one.partition];
-    const auto at = lease_clock::now();
+    const auto at = loop_.now();
     const auto done = done_orphans_.find(one.id);
     if (done == done_orphans_.end()) {
         if (where->decisions.offer_orphan(one.id, *one.firing, at)) wake(where);
@@ -423,7 +422,7 @@ void dispatcher::offer_orphan(const run_record& one) {
 awaitable<void> dispatcher::close_done_orphan(self_ptr self, run_record one, fence_token token,
                                               std::string owner) {
     auto& me = *self;
-    run_start start{base::fresh_uuid(), one.job, one.key};
+    run_start start{me.ids_.next_uuid(), one.job, one.key};
     start.partition = one.partition;
     start.owner = std::move(owner);
     // The last grant may be the row's own: its node told the store that it was done after it had
@@ -444,7 +443,7 @@ awaitable<void> dispatcher::beat(self_ptr self) {
     auto& me = *self;
     // Until the last run has ended, however long the node has been stopping.
     while (!me.stopping() || me.at_work_ > 0) {
-        auto waiting = me.sleep(me.beat_timer_, runtime::run_heartbeat_interval);
+        auto waiting = me.beat_timer_.wait_for(runtime::run_heartbeat_interval);
         co_await std::move(waiting);
         if (!me.journal_) continue;
         std::vector<run_mark> marks;
@@ -480,10 +479,10 @@ awaitable<void> dispatcher::reconcile(self_ptr self) {
     auto& me = *self;
     while (!me.stopping()) {
         const auto wait = std::chrono::floor<millis>(reconcile_interval * (0.75 + me.chance() / 2));
-        auto waiting = me.sleep(me.reconcile_timer_, wait);
+        auto waiting = me.reconcile_timer_.wait_for(wait);
         co_await std::move(waiting);
         if (me.stopping() || !me.journal_) continue;
-        if (const auto at = lease_clock::now(); at < me.judge_from_ || me.was_cut_off(at)) continue;
+        if (const auto at = me.loop_.now(); at < me.judge_from_ || me.was_cut_off(at)) continue;
         // Never released: whoever has it keeps the others from looking again for a while.
         lease_options options;
         options.ttl = reconcile_interval * 2;
@@ -526,7 +525,7 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
         }
     }
     // One that stood where another was judged meanwhile may have been missed, this time.
-    const auto forgotten = lease_clock::now() - 2 * me.recording_patience_;
+    const auto forgotten = me.loop_.now() - 2 * me.recording_patience_;
     std::erase_if(me.unheld_since_, [&](const auto& one) {
         return !seen.contains(one.first) &&
                (seen.size() < stale_at_once_max || one.second < forgotten);
@@ -542,8 +541,8 @@ async<bool> dispatcher::judge_stale(self_ptr self, const run_record& one) {
     const auto verdict = runtime::judge_silence(one, *seen);
     if (verdict.what == runtime::silence::alive) co_return false;
     if (verdict.what == runtime::silence::in_doubt) {
-        const auto since = me.unheld_since_.try_emplace(one.id, lease_clock::now());
-        if (lease_clock::now() - since.first->second < me.recording_patience_) co_return false;
+        const auto since = me.unheld_since_.try_emplace(one.id, me.loop_.now());
+        if (me.loop_.now() - since.first->second < me.recording_patience_) co_return false;
     }
     const auto& how = verdict.how;
     run_mark who{one.id, one.token};
@@ -567,7 +566,7 @@ awaitable<bool> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> whic
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return false;
     if (*row && (*row)->status != run_status::skipped) co_return true;
-    run_start start{base::fresh_uuid(), which->plan->name, which->key};
+    run_start start{self->ids_.next_uuid(), which->plan->name, which->key};
     start.partition = which->partition;
     start.owner = std::move(owner);
     start.token = token;

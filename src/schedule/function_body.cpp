@@ -1,10 +1,7 @@
 #include "schedule/function_body.hpp"
 
+#include "net/timer.hpp"
 #include "runtime/bodies.hpp"
-
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <exception>
 #include <stop_token>
@@ -68,10 +65,8 @@ public:
             co_return how;
         }
         while (!finished_) {
-            boost::system::error_code woken;
-            auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-            ended_.expires_at(boost::asio::steady_timer::time_point::max());
-            co_await ended_.async_wait(token);
+            auto waiting = ended_.wait_until(instant::max());
+            co_await std::move(waiting);
         }
         how.succeeded = !work->thrown && !work->stopped;
         how.reason = runtime::reason_of(work->thrown);
@@ -108,7 +103,7 @@ private:
     const std::shared_ptr<const pawl::job> what_;
     std::stop_source told_;
     // State, on the loop
-    boost::asio::steady_timer ended_;
+    net::timer ended_;
     bool finished_ = false;
 };
 

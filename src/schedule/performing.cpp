@@ -40,9 +40,9 @@ run_start started_by(const wish& what, run_start start) {
 
 }  // namespace
 
-run_start dispatcher::start_of(const track& which, const std::optional<lease>& held) const {
+run_start dispatcher::start_of(const track& which, const std::optional<lease>& held) {
     const auto& wanted = which.decisions.wanted();
-    run_start start{wanted.kind == wish_kind::trigger ? wanted.id : base::fresh_uuid(),
+    run_start start{wanted.kind == wish_kind::trigger ? wanted.id : ids_.next_uuid(),
                     which.plan->name, which.key};
     start.partition = which.partition;
     start.owner = me_.owner;
@@ -153,7 +153,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     auto run = std::make_shared<active_run>();
     run->where = which;
     run->plan = plan;
-    run->begun = lease_clock::now();
+    run->begun = me.loop_.now();
     std::weak_ptr<active_run> weak = run;
     runtime::run_recorder::listener listener;
     listener.on_stale = [weak] {
@@ -193,7 +193,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     if (wanted.kind == wish_kind::trigger) me.triggers_.erase(wanted.id);
     if (home && me.journal_ && ++home->ended % prune_every == 1)
         me.spawn(prune(self, plan->name, plan->keep_runs));
-    which->decisions.on_ended(how_it_ended, lease_clock::now());
+    which->decisions.on_ended(how_it_ended, me.loop_.now());
 }
 
 // From the beginning in the journal to the end there.
@@ -215,7 +215,7 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
             end_of_unstarted(start.mode == delivery::at_least_once && start.firing.has_value());
         how.reason = never_worked;
     }
-    const auto took = std::chrono::floor<millis>(lease_clock::now() - run->begun - run->waited);
+    const auto took = std::chrono::floor<millis>(me.loop_.now() - run->begun - run->waited);
     me.say(how.status == run_status::completed ? tone::info : tone::warn,
            "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
                (how.reason.empty() ? "" : ": " + how.reason));
@@ -352,12 +352,12 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
         const auto last = how;
         me.tell_of_retry(*run, last, *wait);
         run->cause.reset();
-        run->retry_timer = std::make_shared<boost::asio::steady_timer>(me.loop_.get_executor());
+        run->retry_timer = std::make_shared<net::timer>(me.loop_.get_executor());
         auto timer = run->retry_timer;
-        const auto since = lease_clock::now();
-        auto waiting = me.sleep(*timer, *wait);
+        const auto since = me.loop_.now();
+        auto waiting = timer->wait_for(*wait);
         co_await std::move(waiting);
-        run->waited += lease_clock::now() - since;
+        run->waited += me.loop_.now() - since;
         run->retry_timer.reset();
         if (run->cause) {
             body_result nothing;
@@ -402,12 +402,12 @@ awaitable<void> dispatcher::watch_timeouts(self_ptr self, std::shared_ptr<active
     const auto still = [&] { return run->doing && run->order.attempt == attempt; };
     // What never began is over by now, and would be kept until its timeout.
     if (!still()) co_return;
-    auto timer = std::make_shared<boost::asio::steady_timer>(me.loop_.get_executor());
+    auto timer = std::make_shared<net::timer>(me.loop_.get_executor());
     run->timeout_timer = timer;
     const auto soft = run->plan->soft_timeout;
     const auto hard = run->plan->timeout;
     if (soft.count() > 0) {
-        auto waiting = me.sleep(*timer, soft);
+        auto waiting = timer->wait_for(soft);
         co_await std::move(waiting);
         if (!still()) co_return;
         run->record->note("note", "it has taken longer than its soft timeout");
@@ -415,7 +415,7 @@ awaitable<void> dispatcher::watch_timeouts(self_ptr self, std::shared_ptr<active
                                "' has taken longer than its soft timeout");
     }
     if (hard.count() == 0) co_return;
-    auto waiting = me.sleep(*timer, hard - soft);
+    auto waiting = timer->wait_for(hard - soft);
     co_await std::move(waiting);
     if (still()) run->stop(stop_cause::timed_out);
 }

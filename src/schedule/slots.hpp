@@ -1,11 +1,10 @@
 // How many runs a node takes at a time: whoever finds no room waits for its turn.
 #pragma once
 
+#include "net/timer.hpp"
+
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -31,10 +30,8 @@ public:
     boost::asio::awaitable<bool> take(std::chrono::nanoseconds wait) {
         auto place = std::make_shared<waiter>(executor_);
         line_.push_back(place);
-        boost::system::error_code woken;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-        place->timer.expires_after(wait);
-        co_await place->timer.async_wait(token);
+        auto waiting = place->timer.wait_for(wait);
+        co_await std::move(waiting);
         if (place->served) co_return true;
         // Those who came together leave together, from the front: a look at the whole line for each
         // of a hundred thousand would keep the loop from renewing leases.
@@ -64,7 +61,7 @@ public:
 private:
     struct waiter {
         explicit waiter(const boost::asio::any_io_executor& executor) : timer{executor} {}
-        boost::asio::steady_timer timer;
+        net::timer timer;
         bool served = false;
     };
 
