@@ -1,6 +1,14 @@
 #include "journals/memory/journal_data.hpp"
 
+#include "time/clocks.hpp"
+
+#include <chrono>
+
 namespace pawl::memory {
+
+std::int64_t journal_data::system_time() {
+    return std::chrono::floor<millis>(time::wall_now().time_since_epoch()).count();
+}
 
 std::shared_ptr<journal_data> journal_data::of(const std::string& name) {
     static std::mutex registry_mutex;

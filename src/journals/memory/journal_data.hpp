@@ -7,6 +7,7 @@
 #include <pawl/spi/journal.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,9 @@ namespace pawl::memory {
 // A verb of <pawl/spi/journal.hpp> holds the mutex while it looks, decides and writes.
 struct journal_data {
     using job_partition = std::pair<std::string, std::uint32_t>;
+    using clock = std::function<std::int64_t()>;  // Unix milliseconds
+    static std::int64_t system_time();
+    explicit journal_data(clock time = system_time) : now{std::move(time)} {}
 
     // The data of this name; made at its first use.
     static std::shared_ptr<journal_data> of(const std::string& name);
@@ -28,6 +32,7 @@ struct journal_data {
     std::optional<journals::run_row> row_of(const std::string& id) const;
     void write(const journals::begin_decision& decided);
 
+    const clock now;
     std::mutex mutex;
     // Under the mutex
     run_shelf runs;

@@ -13,15 +13,11 @@
 namespace pawl::memory {
 namespace {
 
-std::int64_t now() {
-    return std::chrono::floor<millis>(time::wall_now().time_since_epoch()).count();
-}
-
 // The verbs run on the loop; the data's mutex is for the journals on other loops. Each holds it
 // from its beginning to its end, and waits for nothing else.
 class memory_journal final : public journal {
 public:
-    explicit memory_journal(const std::string& name) : data_{journal_data::of(name)} {}
+    explicit memory_journal(std::shared_ptr<journal_data> data) : data_{std::move(data)} {}
 
 #include "journals/rules/verbs.inc"
 
@@ -33,7 +29,7 @@ private:
         const std::lock_guard lock{data_->mutex};
         auto row = data_->row_of(id);
         if (!row) return false;
-        const result<journals::change> did = step(*row, now());
+        const result<journals::change> did = step(*row, data_->now());
         if (did.has_error()) return did.error();
         if (did->written) data_->runs.update(*row, did->event);
         return did->answer;
@@ -53,7 +49,7 @@ async<beginning> memory_journal::begin(run_start start) {
     const auto trigger = data_->trigger_ids.find(start.id);
     const bool waits = trigger != data_->trigger_ids.end();
     const auto& saved = data_->saved[{start.job, start.partition}];
-    auto decided = journals::begin(known, start, waits, saved.text, now());
+    auto decided = journals::begin(known, start, waits, saved.text, data_->now());
     if (decided.has_error()) co_return decided.error();
     if (decided->write == journals::begin_write::insert && data_->runs.find(start.id) != nullptr)
         co_return journals::id_taken(start.id);
@@ -67,7 +63,7 @@ async<beginning> memory_journal::begin(run_start start) {
 
 async<std::vector<beat>> memory_journal::heartbeat(std::span<const run_mark> runs) {
     const std::lock_guard lock{data_->mutex};
-    const auto at = now();
+    const auto at = data_->now();
     std::vector<beat> answers;
     answers.reserve(runs.size());
     for (const auto& each : runs) {
@@ -121,7 +117,7 @@ async<bool> memory_journal::skip(run_start what, std::string reason) {
         co_return known->row.record.id == what.id &&
             known->row.record.status == run_status::skipped;
     if (data_->runs.find(what.id) != nullptr) co_return journals::id_taken(what.id);
-    data_->write(journals::skip(what, reason, now()));
+    data_->write(journals::skip(what, reason, data_->now()));
     co_return true;
 }
 
@@ -181,7 +177,7 @@ async<bool> memory_journal::request_cancel(std::string id, std::string by) {
 
 async<std::vector<run_record>> memory_journal::stale_runs(std::size_t limit, std::size_t skip) {
     const std::lock_guard lock{data_->mutex};
-    const auto at = now();
+    const auto at = data_->now();
     co_return data_->runs.with_status(run_status::started, limit, [at, &skip](const kept_run& run) {
         if (!journals::is_silent(run.row, at)) return false;
         if (skip == 0) return true;
@@ -199,8 +195,8 @@ async<bool> memory_journal::judge(run_mark who, run_end how) {
 async<std::size_t> memory_journal::prune(std::string job, std::size_t keep, millis keep_for,
                                          std::size_t limit) {
     const std::lock_guard lock{data_->mutex};
-    co_return data_->runs.prune(job, keep, keep_for.count() == 0 ? 0 : now() - keep_for.count(),
-                                limit);
+    co_return data_->runs.prune(job, keep,
+                                keep_for.count() == 0 ? 0 : data_->now() - keep_for.count(), limit);
 }
 
 async<board> memory_journal::read_board() {
@@ -224,7 +220,7 @@ async<bool> memory_journal::add_trigger(run_trigger what) {
     const std::lock_guard lock{data_->mutex};
     if (data_->runs.find(what.id) != nullptr) co_return false;
     if (!data_->trigger_ids.emplace(what.id, data_->last_trigger + 1).second) co_return false;
-    what.at = now();
+    what.at = data_->now();
     data_->triggers.emplace(++data_->last_trigger, std::move(what));
     co_return true;
 }
@@ -240,7 +236,7 @@ async<bool> memory_journal::remove_trigger(std::string id) {
 
 async<bool> memory_journal::pause(std::string job, std::string reason, std::string by) {
     const std::lock_guard lock{data_->mutex};
-    co_return data_->pauses.emplace(job, job_pause{job, reason, by, now()}).second;
+    co_return data_->pauses.emplace(job, job_pause{job, reason, by, data_->now()}).second;
 }
 
 async<bool> memory_journal::unpause(std::string job) {
@@ -250,7 +246,7 @@ async<bool> memory_journal::unpause(std::string job) {
 
 async<std::vector<job_entry>> memory_journal::publish(std::vector<job_entry> jobs) {
     const std::lock_guard lock{data_->mutex};
-    const auto at = now();
+    const auto at = data_->now();
     for (auto& each : jobs) {
         auto& known = data_->jobs[each.name];
         const bool same = known.since != 0 && known.schedule == each.schedule &&
@@ -292,7 +288,7 @@ async<std::optional<job_entry>> memory_journal::find_job(std::string name) {
 
 async<void> memory_journal::node_beat(node_entry me) {
     const std::lock_guard lock{data_->mutex};
-    const auto at = now();
+    const auto at = data_->now();
     std::erase_if(data_->nodes, [at](const auto& each) {
         return at - each.second.last_seen > journals::node_memory.count();
     });
@@ -311,7 +307,7 @@ async<void> memory_journal::node_leave(std::string id) {
 
 async<std::vector<node_entry>> memory_journal::list_nodes() {
     const std::lock_guard lock{data_->mutex};
-    const auto at = now();
+    const auto at = data_->now();
     std::vector<node_entry> found;
     for (const auto& [id, node] : data_->nodes) {
         if (at - node.last_seen > journals::node_memory.count()) continue;
@@ -328,7 +324,7 @@ async<std::vector<node_entry>> memory_journal::list_nodes() {
 async<audit_entry> memory_journal::append_audit(audit_draft what) {
     const std::lock_guard lock{data_->mutex};
     const auto& before = data_->audit.empty() ? journals::chain_start() : data_->audit.back().hash;
-    data_->audit.push_back(journals::next_entry(data_->audit.size(), before, what, now()));
+    data_->audit.push_back(journals::next_entry(data_->audit.size(), before, what, data_->now()));
     co_return data_->audit.back();
 }
 
@@ -345,7 +341,11 @@ async<std::vector<audit_entry>> memory_journal::list_audit(std::uint64_t before,
 }  // namespace
 
 std::shared_ptr<journal> make_memory_journal(net::loop&, const std::string& name, store_settings) {
-    return std::make_shared<memory_journal>(name);
+    return make_memory_journal(journal_data::of(name));
+}
+
+std::shared_ptr<journal> make_memory_journal(std::shared_ptr<journal_data> data) {
+    return std::make_shared<memory_journal>(std::move(data));
 }
 
 }  // namespace pawl::memory

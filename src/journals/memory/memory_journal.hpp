@@ -17,5 +17,8 @@ namespace pawl::memory {
 // `name` is that of the data set, such as the namespace.
 std::shared_ptr<journal> make_memory_journal(net::loop& where, const std::string& name,
                                              store_settings settings);
+// Over data of the caller's own.
+struct journal_data;
+std::shared_ptr<journal> make_memory_journal(std::shared_ptr<journal_data> data);
 
 }  // namespace pawl::memory

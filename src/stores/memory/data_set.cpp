@@ -14,7 +14,7 @@ constexpr std::uint32_t records_per_sweep = 128;
 
 }  // namespace
 
-rules::store_time data_set::now() {
+rules::store_time data_set::system_time() {
     return {std::chrono::floor<rules::micros>(lease_clock::now().time_since_epoch()),
             time::wall_now().time_since_epoch()};
 }
@@ -24,7 +24,7 @@ std::shared_ptr<data_set> data_set::of(const std::string& name_space) {
     static std::map<std::string, std::shared_ptr<data_set>> registry;
     const std::lock_guard lock{registry_mutex};
     auto& found = registry[name_space];
-    if (!found) found = std::make_shared<data_set>(now());
+    if (!found) found = std::make_shared<data_set>();
     return found;
 }
 
@@ -35,7 +35,7 @@ rules::lease_state* data_set::find(const std::string& key) {
 
 verdict data_set::acquire(const claim& wanted, millis max_skew, millis retention) {
     const std::lock_guard lock{mutex_};
-    const auto now = data_set::now();
+    const auto now = this->now();
     if (++grants_ % grants_per_sweep == 0) sweep(now, retention);
     if (auto* known = find(wanted.key)) return rules::acquire(*known, wanted, now, max_skew);
     rules::lease_state fresh;
@@ -94,7 +94,7 @@ std::optional<record> data_set::inspect(const std::string& key) {
 
 page data_set::list(const std::string& prefix, const std::string& after, std::size_t limit) {
     const std::lock_guard lock{mutex_};
-    const auto now = data_set::now();
+    const auto now = this->now();
     page found;
     auto place = after < prefix ? leases_.lower_bound(prefix) : leases_.upper_bound(after);
     for (; place != leases_.end() && place->first.starts_with(prefix); ++place) {

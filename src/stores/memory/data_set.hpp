@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace pawl::memory {
 
@@ -19,14 +20,17 @@ namespace pawl::memory {
 // must not block nor call back.
 class data_set : public std::enable_shared_from_this<data_set> {
 public:
-    explicit data_set(const rules::store_time& born) : born_{born} {}
+    using clock = std::function<rules::store_time()>;
+    static rules::store_time system_time();
+    // Born at this moment of its clock.
+    explicit data_set(clock time = system_time) : clock_{std::move(time)}, born_{clock_()} {}
 
     // The data set of a namespace; made at its first use.
     static std::shared_ptr<data_set> of(const std::string& name_space);
 
     // When nothing was in it yet.
     const rules::store_time& born() const noexcept { return born_; }
-    static rules::store_time now();
+    rules::store_time now() const { return clock_(); }
 
     verdict acquire(const claim& wanted, millis max_skew, millis retention);
     bool withdraw(const withdrawal& given_up);
@@ -65,6 +69,7 @@ private:
     void sweep(const rules::store_time& now, millis retention);
 
     // Constant after construction
+    const clock clock_;
     const rules::store_time born_;
 
     mutable std::mutex mutex_;

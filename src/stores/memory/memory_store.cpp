@@ -1,14 +1,10 @@
 #include "stores/memory/memory_store.hpp"
 
 #include "net/attachment.hpp"
+#include "net/timer.hpp"
 #include "stores/memory/data_set.hpp"
 
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
-#include <chrono>
 
 namespace pawl::memory {
 namespace {
@@ -18,13 +14,12 @@ class memory_store : public lease_store,
                      public net::attached,
                      public std::enable_shared_from_this<memory_store> {
 public:
-    memory_store(net::loop& where, store_settings settings)
-        : settings_{std::move(settings)},
-          data_{data_set::of(settings_.name_space)},
-          executor_{where.get_executor()} {}
+    memory_store(net::loop& where, store_settings settings, std::shared_ptr<data_set> data)
+        : settings_{std::move(settings)}, data_{std::move(data)}, executor_{where.get_executor()} {}
 
-    static std::shared_ptr<memory_store> make(net::loop& where, store_settings settings) {
-        auto made = std::make_shared<memory_store>(where, std::move(settings));
+    static std::shared_ptr<memory_store> make(net::loop& where, store_settings settings,
+                                              std::shared_ptr<data_set> data) {
+        auto made = std::make_shared<memory_store>(where, std::move(settings), std::move(data));
         made->bell_ = net::attach(where.context(), made);
         return made;
     }
@@ -88,13 +83,11 @@ public:
         if (cancellation.cancelled() != boost::asio::cancellation_type::none)
             co_return result<void>{};
         // A timer that never fires by itself: cancelling it is what wakes the waiter.
-        const auto rung = std::make_shared<boost::asio::steady_timer>(
-            executor_, boost::asio::steady_timer::time_point::max());
+        const auto rung = std::make_shared<net::timer>(executor_);
         const auto waiting = data_->wait(key, seen, ringer(rung));
         if (waiting) {
-            boost::system::error_code ended;
-            auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-            co_await rung->async_wait(token);
+            auto ringing = rung->wait_until(instant::max());
+            co_await std::move(ringing);
         }
         co_return result<void>{};
     }
@@ -106,7 +99,7 @@ public:
 
 private:
     // Posted even when it comes from this very loop: the waiter sleeps by the time it is rung.
-    std::function<void()> ringer(const std::weak_ptr<boost::asio::steady_timer>& rung) const {
+    std::function<void()> ringer(const std::weak_ptr<net::timer>& rung) const {
         return [bell = bell_, rung] {
             bell->post([rung] {
                 if (const auto timer = rung.lock()) timer->cancel();
@@ -124,7 +117,13 @@ private:
 }  // namespace
 
 std::shared_ptr<lease_store> make_memory_store(net::loop& where, store_settings settings) {
-    return memory_store::make(where, std::move(settings));
+    auto data = data_set::of(settings.name_space);
+    return make_memory_store(where, std::move(settings), std::move(data));
+}
+
+std::shared_ptr<lease_store> make_memory_store(net::loop& where, store_settings settings,
+                                               std::shared_ptr<data_set> data) {
+    return memory_store::make(where, std::move(settings), std::move(data));
 }
 
 }  // namespace pawl::memory

@@ -15,5 +15,9 @@
 namespace pawl::memory {
 
 std::shared_ptr<lease_store> make_memory_store(net::loop& where, store_settings settings);
+// Over data of the caller's own.
+class data_set;
+std::shared_ptr<lease_store> make_memory_store(net::loop& where, store_settings settings,
+                                               std::shared_ptr<data_set> data);
 
 }  // namespace pawl::memory
