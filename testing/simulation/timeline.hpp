@@ -19,6 +19,8 @@ public:
 
     void at(nanos when, std::function<void()> what);
     void after(nanos delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
+    // When something is planned to happen; nanos::max() for never.
+    nanos next() const { return heap_.empty() ? nanos::max() : heap_.front().when; }
     // Lets everything up to `end` happen, and stops there.
     void run_until(nanos end);
 

@@ -1,26 +1,66 @@
 #include "testing/simulation/schedule/node.hpp"
 
+#include "runtime/link.hpp"
+#include "testing/simulation/schedule/command.hpp"
+#include "testing/simulation/schedule/remote.hpp"
+
 #include <algorithm>
 
 namespace pawl::simulation::schedules {
 namespace {
 
 using std::chrono::floor;
+using std::chrono::hours;
 using std::chrono::microseconds;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
 using std::chrono::seconds;
 
-// As the dispatcher has it.
-constexpr microseconds step_tolerated = milliseconds{200};
-constexpr microseconds offset_tolerated = milliseconds{500};
-constexpr millis share_hold_back = seconds{2};
-
-constexpr std::size_t due_at_once = 1000;
+constexpr millis shutdown_grace = seconds{30};
+// How long a node needs to learn of its clock from the journal's.
+constexpr nanos clock_learnt_within = seconds{15};
 
 }  // namespace
 
-world::~world() = default;
+// Hears what the dispatcher tells.
+class node::listener : public schedule::dispatch_observer {
+public:
+    explicit listener(node& home) : home_{home}, life_{home.life_} {}
+
+    void say(schedule::tone /*how*/, std::string_view line) override {
+        judge().note(home_.name(), ": ", line);
+    }
+    void on_ready() override {
+        home_.ready_ = true;
+        home_.report_health();
+    }
+    void on_skipped(const std::string& job, occurrence firing, schedule::skip_reason why) override {
+        if (plan().bug == plant::skips_untold) return;
+        const auto& all = plan().jobs;
+        for (const auto& each : all)
+            if (each.name == job)
+                for (std::uint32_t i = 0; i < each.partitions; ++i)
+                    tell_skip(key_of(each, i), firing, why);
+    }
+    void on_missed(const std::string& job, wall_instant before, std::size_t count) override {
+        if (plan().bug == plant::misses_untold) return;
+        const auto& all = plan().jobs;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            if (all[i].name == job) judge().on_missed(i, before, count);
+    }
+
+private:
+    // Where there is a journal, it counts when it is written there.
+    void tell_skip(const std::string& key, occurrence firing, schedule::skip_reason why) {
+        if (plan().has_journal)
+            judge().on_let_go(key, firing, home_.index_);
+        else
+            judge().on_skip(key, firing, why);
+    }
+    referee& judge() const { return home_.home_.judge; }
+    const world_plan& plan() const { return home_.home_.plan; }
+
+    node& home_;
+    const std::uint64_t life_;
+};
 
 node::node(world& home, std::size_t index) : home_{home}, index_{index} {
     const auto& plan = home.plan;
@@ -30,307 +70,214 @@ node::node(world& home, std::size_t index) : home_{home}, index_{index} {
 
 node::~node() = default;
 
-// -- the machine
+// -- its clocks
 
-instant node::clock() const { return instant{home_.time.now() + std::chrono::hours{1 + index_}}; }
+instant node::now() const { return instant{home_.time.now() + hours{1 + index_}}; }
 
-wall_instant node::wall() const {
+nanos node::world_time(instant at) const {
+    return at == instant::max() ? nanos::max() : at.time_since_epoch() - hours{1 + index_};
+}
+
+time::wall_instant node::wall() const {
     const auto since = home_.time.now() - error_since_;
     const auto drifted =
         nanos{static_cast<std::int64_t>(static_cast<double>(since.count()) * drift_)};
     return home_.plan.start + floor<microseconds>(home_.time.now() + error_ + drifted);
 }
 
-void node::set_clock(nanos error) {
-    error_ = error;
-    error_since_ = home_.time.now();
-    report_health();
-}
+std::uint64_t node::random() { return home_.random.below(std::size_t{1} << 62); }
 
 void node::step_clock(nanos by) {
     home_.judge.note(name(), "'s clock steps by ", by.count() / 1'000'000'000, " s");
     home_.judge.happened(by < nanos{0} ? fact::steps_back : fact::steps_forward);
     home_.judge.on_clock_step();
-    const auto so_far = wall() - home_.plan.start - home_.time.now();
-    set_clock(so_far + by);
+    error_ = wall() - home_.plan.start - home_.time.now() + by;
+    error_since_ = stepped_at_ = home_.time.now();
+    report_health();
+    home_.time.after(clock_learnt_within, [this] { report_health(); });
 }
 
-bool node::reachable() const { return home_.store.up && home_.time.now() >= cut_until_; }
-bool node::hears() const { return reachable() && home_.time.now() >= deaf_until_; }
+// -- the network
+
+bool node::reaches(side which) const {
+    return home_.is_up(which) && home_.time.now() >= cut_until_[static_cast<int>(which)];
+}
+
+bool node::hears(side which) const {
+    return reaches(which) && home_.time.now() >= deaf_until_[static_cast<int>(which)];
+}
+
+void node::cut(nanos how_long, direction which, far_end what) {
+    home_.judge.note(name(), which == direction::both ? " is cut off" : " hears no answers",
+                     what == far_end::store     ? " from the store"
+                     : what == far_end::journal ? " from the journal"
+                                                : "");
+    home_.judge.happened(fact::cuts);
+    for (const auto each : {side::store, side::journal}) {
+        if (what == (each == side::store ? far_end::journal : far_end::store)) continue;
+        auto& until = (which == direction::both ? cut_until_ : deaf_until_)[static_cast<int>(each)];
+        until = std::max(until, home_.time.now() + how_long);
+        if (which == direction::both) lose_connections(each);
+        home_.time.at(until, [this] { report_health(); });
+    }
+    report_health();
+}
+
+void node::tell(std::uint64_t life, std::function<void()> what) {
+    if (lives(life)) boost::asio::post(process_->loop.context(), std::move(what));
+}
+
+void node::on_lost_connection(side which, std::weak_ptr<std::function<void()>> who) {
+    std::erase_if(connected_, [](const auto& one) { return one.second.expired(); });
+    connected_.emplace_back(which, std::move(who));
+}
+
+void node::lose_connections(side which) {
+    std::vector<std::pair<side, std::weak_ptr<std::function<void()>>>> kept;
+    for (auto& one : std::exchange(connected_, {})) {
+        const auto who = one.second.lock();
+        if (who && one.first == which)
+            tell(life_, [who] { (*who)(); });
+        else if (who)
+            kept.push_back(std::move(one));
+    }
+    connected_.insert(connected_.end(), kept.begin(), kept.end());
+}
+
+// -- the machine
 
 void node::report_health() {
-    const auto off = now() - (home_.plan.start + floor<microseconds>(home_.time.now()));
-    const bool right = off < home_.plan.clock_tolerated() && off > -home_.plan.clock_tolerated();
-    home_.judge.on_health(index_, alive_ && ready_ && !draining_ && right && hears() &&
-                                      home_.time.now() >= frozen_until_);
+    const auto off = wall() - (home_.plan.start + floor<microseconds>(home_.time.now()));
+    const auto most = home_.plan.clock_tolerated();
+    const bool learnt =
+        home_.plan.has_journal && home_.time.now() >= stepped_at_ + clock_learnt_within;
+    const bool right = learnt || (off < most && off > -most);
+    const bool reachable = hears(side::store) && (!home_.plan.has_journal || hears(side::journal));
+    home_.judge.on_health(index_,
+                          process_ && ready_ && !draining_ && right && reachable && !is_frozen());
 }
 
 void node::freeze(nanos how_long) {
-    if (!alive_ || home_.time.now() < frozen_until_) return;
+    if (!process_ || is_frozen()) return;
     home_.judge.note(name(), " freezes");
     home_.judge.happened(fact::freezes);
     frozen_until_ = home_.time.now() + how_long;
     report_health();
     home_.time.at(frozen_until_, [this] {
         home_.judge.note(name(), " goes on");
-        auto backlog = std::exchange(waiting_, {});
-        for (auto& [life, what] : backlog)
-            if (life == life_) what();
         report_health();
     });
 }
 
-void node::cut(nanos how_long, direction which) {
-    home_.judge.note(name(), which == direction::both ? " is cut off" : " hears no answers");
-    home_.judge.happened(fact::cuts);
-    auto& until = which == direction::both ? cut_until_ : deaf_until_;
-    until = std::max(until, home_.time.now() + how_long);
-    report_health();
-    home_.time.at(until, [this] { report_health(); });
-}
-
 void node::crash(nanos down) {
-    if (!alive_) return;
+    if (!process_) return;
     home_.judge.note(name(), " crashes");
     home_.judge.happened(fact::crashes);
-    lose_runs();
-    home_.judge.on_death(index_);
-    ++life_;
-    alive_ = ready_ = draining_ = false;
-    waiting_.clear();
-    frozen_until_ = home_.time.now();
-    report_health();
+    end_process();
     home_.time.after(down, [this] { start(); });
 }
 
-void node::lose_runs() {
-    for (const auto& one : std::exchange(runs_, {}))
-        if (one->begun && !one->over) {
-            one->over = true;
-            home_.judge.on_end(one->where->key, one->firing, false);
-        }
+void node::end_process() {
+    ++life_;
+    ready_ = draining_ = false;
+    frozen_until_ = home_.time.now();
+    connected_.clear();
+    home_.judge.on_death(index_);
+    process_.reset();
+    report_health();
 }
 
 void node::deploy() {
-    if (!alive_ || draining_ || home_.time.now() < frozen_until_) return;
+    if (!process_ || draining_ || is_frozen()) return;
     home_.judge.note(name(), " is deployed anew");
     home_.judge.happened(fact::deploys);
     draining_ = true;
     report_health();
-    for (const auto& one : tracks_) one->decisions.forget_firings();
-    after(seconds{30}, [this] {
-        for (const auto& one : std::vector{runs_})
-            if (one->begun && !one->over) end(one, false);
-        // Last words and releases have left by then.
-        after(seconds{5}, [this] {
-            lose_runs();
-            home_.judge.on_death(index_);
-            ++life_;
-            alive_ = ready_ = draining_ = false;
-            waiting_.clear();
-            home_.time.after(home_.random.between(seconds{1}, seconds{20}), [this] { start(); });
-        });
-    });
+    process_->stop.request_stop();
 }
 
 // -- the process
 
-void node::enter(std::function<void()> what) {
-    if (home_.time.now() < frozen_until_)
-        waiting_.emplace_back(life_, std::move(what));
-    else
-        what();
-}
-
-void node::after(nanos delay, std::function<void()> what) {
-    home_.time.after(delay, [this, life = life_, what = std::move(what)] {
-        if (life == life_) enter(what);
-    });
-}
-
-// `serve` happens at the store and returns what happens when its answer is here.
-void node::ask(std::function<std::function<void()>()> serve, std::function<void()> unknown) {
-    const auto way = [this] { return home_.random.between(milliseconds{1}, milliseconds{20}); };
-    const auto lost = [this, unknown = std::move(unknown)] { after(seconds{2}, unknown); };
-    home_.time.after(way(), [this, life = life_, way, lost, serve = std::move(serve)] {
-        if (!reachable()) {
-            if (life == life_) lost();
-            return;
-        }
-        auto heard = serve();
-        home_.time.after(way(), [this, life, lost, heard = std::move(heard)] {
-            if (life != life_) return;
-            if (hears())
-                enter(heard);
-            else
-                lost();
-        });
-    });
+std::vector<std::shared_ptr<const schedule::job_plan>> node::jobs() {
+    std::vector<std::shared_ptr<const schedule::job_plan>> all;
+    for (std::size_t i = 0; i < home_.plan.jobs.size(); ++i) {
+        const auto& wanted = home_.plan.jobs[i];
+        auto plan = std::make_shared<schedule::job_plan>();
+        plan->name = wanted.name;
+        plan->when = wanted.when;
+        plan->lane = wanted.rules;
+        plan->lease.ttl = wanted.ttl;
+        plan->lease.mode = plan->mode();
+        plan->jitter = wanted.jitter;
+        plan->partitions = wanted.partitions;
+        plan->make = [this, i](const schedule::output_sink&) {
+            return std::make_shared<command>(*this, i);
+        };
+        plan->entry.name = wanted.name;
+        plan->entry.schedule = wanted.when.when.text();
+        plan->entry.zone = wanted.when.where.name();
+        plan->entry.partitions = wanted.partitions;
+        plan->entry.definition = "{}";
+        plan->entry.node = name();
+        all.push_back(std::move(plan));
+    }
+    return all;
 }
 
 void node::start() {
-    if (alive_) return;
+    if (process_) return;
     home_.judge.note(name(), " starts");
-    alive_ = true;
-    table_ = std::make_unique<schedule::timetable>();
-    tracks_.clear();
-    offset_ = microseconds{0};
-    jumped_.reset();
-    paused_.clear();
-    for (std::size_t job = 0; job < home_.plan.jobs.size(); ++job) {
-        const auto& plan = home_.plan.jobs[job];
-        for (std::uint32_t i = 0; i < plan.partitions; ++i)
-            tracks_.push_back(std::make_shared<track>(job, i, key_of(plan, i), plan.rules));
-    }
-    find_positions();
+    process_ = std::make_unique<process>(*this);
+    auto& mine = *process_;
+    const auto owner = name() + ":" + std::to_string(life_);
+    runtime::engine::parts made_of{};
+    made_of.loop = &mine.loop;
+    made_of.store = make_remote_store(*this);
+    made_of.settings.max_skew = max_skew;
+    made_of.owner = owner;
+    mine.engine = std::make_shared<runtime::engine>(std::move(made_of));
+    mine.engine->connect(std::make_shared<runtime::link>(mine.loop, mine.engine));
+    mine.engine->start();
+    schedule::dispatcher::parts parts;
+    parts.loop = &mine.loop;
+    parts.engine = mine.engine;
+    if (home_.plan.has_journal) parts.records = make_remote_journal(*this);
+    parts.me = {name(), owner, "simulated", ""};
+    parts.watcher = std::make_shared<listener>(*this);
+    mine.dispatcher = std::make_shared<schedule::dispatcher>(std::move(parts));
+    mine.dispatcher->replace_jobs(jobs());
+    boost::asio::co_spawn(
+        mine.loop.context(),
+        schedule::dispatcher::run(mine.dispatcher, mine.stop.get_token(), shutdown_grace),
+        [this, life = life_](const std::exception_ptr& raised) {
+            if (raised) std::rethrow_exception(raised);
+            // Not from within: the loop would end under its own feet.
+            home_.time.after(nanos{0}, [this, life] {
+                if (!lives(life)) return;
+                end_process();
+                home_.time.after(home_.random.between(seconds{1}, seconds{20}),
+                                 [this] { start(); });
+            });
+        });
 }
 
-// Where each schedule stands is known at the store; how long there has been one, at the journal.
-void node::find_positions() {
-    if (!reachable()) return after(seconds{1}, [this] { find_positions(); });
-    if (home_.plan.has_journal) compare_clocks();
-    for (std::size_t job = 0; job < home_.plan.jobs.size(); ++job) {
-        const auto& plan = home_.plan.jobs[job];
-        auto position = home_.plan.has_journal ? home_.plan.start : now();
-        std::optional<wall_instant> last;
-        for (std::uint32_t i = 0; i < plan.partitions; ++i) {
-            const auto done = home_.store.last_done(key_of(plan, i));
-            if (!done) continue;
-            const wall_instant at{millis{number(*done)}};
-            last = last ? std::min(*last, at) : at;
-        }
-        if (last && home_.plan.has_journal)
-            position = std::max(position, *last);
-        else if (last)
-            position = *last;
-        if (home_.plan.bug == plant::position_forgotten) position = now();
-        table_->add(static_cast<schedule::entry_id>(job), plan.when, position, now());
-    }
-    caught_up_until_ = now();
-    first_due_ = table_->next_due();
-    last_wall_ = now();
-    last_seen_ = clock();
-    ready_ = true;
-    do_duties();
-    keep_time();
-    report_health();
+bool node::turn() {
+    if (!process_ || is_frozen()) return false;
+    const auto done = process_->loop.turn();
+    if (done == 0) return false;
+    return home_.judge.on_work(index_, done);
 }
 
-// -- time
-
-void node::notice_steps(wall_instant now) {
-    const auto seen = clock();
-    const auto expected = last_wall_ + floor<microseconds>(seen - last_seen_);
-    if (now > expected + step_tolerated) jumped_ = jump{last_wall_, now - expected};
-    if (now + step_tolerated < expected) {
-        // Undoes a jump that was seen: then it is known since when the clock was wrong.
-        const auto back = expected - now;
-        std::optional<wall_instant> last_right;
-        if (jumped_ && back > jumped_->by / 2) last_right = jumped_->from;
-        jumped_.reset();
-        if (home_.plan.bug != plant::put_back_ignored) put_back(now, last_right);
-    }
-    last_wall_ = now;
-    last_seen_ = seen;
+nanos node::next_event() const {
+    if (!process_) return nanos::max();
+    const auto next = world_time(process_->loop.clocks().next());
+    // A frozen one finds all that was due when it goes on.
+    return is_frozen() ? std::max(next, frozen_until_) : next;
 }
 
-void node::put_back(wall_instant now, std::optional<wall_instant> last_right) {
-    table_->clock_put_back(now, last_right);
-    if (home_.plan.bug == plant::ahead_kept) return;
-    const occurrence latest{floor<millis>(now.time_since_epoch()).count()};
-    for (const auto& one : tracks_) {
-        one->decisions.forget_ahead(latest);
-        drive(one);
-    }
-}
-
-void node::keep_time() {
-    if (draining_ || !home_.judge.on_look(index_)) return;
-    const auto number = ++looks_;
-    const auto wall = now();
-    notice_steps(wall);
-    for (const auto& one : table_->advance(wall, due_at_once)) take_due(one, wall);
-    nanos pause = home_.plan.look;
-    const auto next = home_.plan.bug == plant::look_again_at_once ? first_due_ : table_->next_due();
-    if (next) pause = std::clamp<nanos>(*next - now(), nanos{0}, pause);
-    after(pause, [this, number] {
-        if (number == looks_) keep_time();
-    });
-}
-
-void node::take_due(const schedule::due_firing& due, wall_instant now) {
-    const std::size_t job = due.entry;
-    const auto& plan = home_.plan.jobs[job];
-    if (due.missed > 0 && home_.plan.bug != plant::misses_untold)
-        home_.judge.on_missed(job, due.at, due.missed);
-    if (paused_.contains(job)) return;
-    const auto late = std::max(floor<millis>(now - due.at), millis{0});
-    const occurrence firing{floor<millis>(due.at.time_since_epoch()).count()};
-    for (const auto& one : tracks_) {
-        if (one->job != job) continue;
-        auto hold_back = floor<millis>(home_.random.between(nanos{0}, plan.jitter));
-        if (plan.partitions > 1) {
-            const schedule::fair_shares shares{plan.name, plan.partitions, live_nodes_};
-            const auto place = shares.place_in_line(one->partition, name());
-            hold_back += share_hold_back * static_cast<long>(std::min<std::size_t>(place, 5));
-        }
-        one->decisions.offer_firing(firing, clock(), late, hold_back);
-        drive(one);
-    }
-}
-
-// -- the board, the registry and the reconciler
-
-void node::do_duties() {
-    if (draining_) return;
-    after(home_.plan.look, [this] { do_duties(); });
-    if (!reachable() || !home_.plan.has_journal) return;
-    home_.store.seen[name()] = home_.time.now();
-    live_nodes_.clear();
-    for (const auto& [other, when] : home_.store.seen)
-        if (home_.time.now() - when < 3 * home_.plan.look) live_nodes_.push_back(other);
-    compare_clocks();
-    for (const auto& one : runs_)
-        if (one->begun && !one->over) home_.store.beat(one->where->key, one->firing, one->token);
-    home_.store.judge_stale(4 * home_.plan.look);
-    read_board();
-}
-
-void node::compare_clocks() {
-    const auto off = wall() - (home_.plan.start + floor<microseconds>(home_.time.now()));
-    const bool matters = off > offset_tolerated || off < -offset_tolerated;
-    const auto change = off > offset_ ? off - offset_ : offset_ - off;
-    const auto before = offset_;
-    if (!matters)
-        offset_ = microseconds{0};
-    else if (change > offset_tolerated)
-        offset_ = off;
-    report_health();
-    if (ready_ && offset_ != before) keep_time();
-}
-
-void node::read_board() {
-    for (std::size_t job = 0; job < home_.plan.jobs.size(); ++job) {
-        const bool was = paused_.contains(job);
-        const bool is = home_.store.paused.contains(job) && home_.plan.bug != plant::pause_unheard;
-        if (is && !was) {
-            paused_.insert(job);
-            for (const auto& one : tracks_)
-                if (one->job == job) one->decisions.forget_firings();
-        } else if (was && !is) {
-            paused_.erase(job);
-            table_->add(static_cast<schedule::entry_id>(job), home_.plan.jobs[job].when, now(),
-                        now());
-        }
-    }
-    if (home_.plan.bug == plant::orphans_left) return;
-    for (const auto& one : home_.store.orphans())
-        for (const auto& each : tracks_)
-            if (each->job == one.job && each->partition == one.partition &&
-                !paused_.contains(one.job) &&
-                each->decisions.offer_orphan(each->key + std::to_string(number(one.firing)),
-                                             one.firing, clock()))
-                drive(each);
+void node::fire() {
+    if (process_ && !is_frozen() && process_->loop.clocks().next() <= now())
+        process_->loop.clocks().fire();
 }
 
 }  // namespace pawl::simulation::schedules

@@ -1,45 +1,34 @@
-// One machine with one process that does what src/schedule's dispatcher does, on virtual time: the
-// timetable, the lanes and the shares are the real ones. It may freeze, crash, be cut off, be
-// deployed anew, and its wall clock may step.
+// One machine with one process on it: a real engine and a real dispatcher, on a loop whose time the
+// world turns. It may freeze, crash at any await, be cut off, be deployed anew, and its wall clock
+// may step.
 #pragma once
 
-#include "schedule/fair_share.hpp"
-#include "testing/simulation/schedule/referee.hpp"
-#include "testing/simulation/schedule/store.hpp"
+#include "net/loop.hpp"
+#include "net/timer.hpp"
+#include "runtime/engine.hpp"
+#include "schedule/dispatcher.hpp"
+#include "testing/simulation/schedule/world.hpp"
 
+#include <boost/asio/post.hpp>
+
+#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
-#include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace pawl::simulation::schedules {
 
-class node;
+class command;
 
-// What all nodes share, and outlives them.
-struct world {
-    world(std::uint64_t seed, plant bug)
-        : random{seed}, plan{draw_plan(random, bug)}, judge{plan, time}, store{plan, time, judge} {}
-    ~world();
-    world(const world&) = delete;
-    world& operator=(const world&) = delete;
-
-    dice random;
-    world_plan plan;
-    timeline time;
-    referee judge;
-    shared_store store;
-    bool faulty = true;
-    std::vector<std::unique_ptr<node>> nodes;
-};
-
-class node {
+class node final : public net::simulated_node {
 public:
     node(world& home, std::size_t index);
     ~node();
+    node(const node&) = delete;
+    node& operator=(const node&) = delete;
 
     void start();
     // What may happen to it
@@ -47,106 +36,56 @@ public:
     void freeze(nanos how_long);
     // Off the network, or only from what comes back: then requests take effect unanswered.
     enum class direction { both, answers };
-    void cut(nanos how_long, direction which);
+    enum class far_end { all, store, journal };
+    void cut(nanos how_long, direction which, far_end what);
     // Runs end, or are told to; then the next version starts.
     void deploy();
     void step_clock(nanos by);
-    void set_clock(nanos error);
+    // The server is gone, and what waited for it to say something hears of it.
+    void lose_connections(side which);
     // The store or the network has come or gone.
     void report_health();
 
+    // For the world. True when something was done.
+    bool turn();
+    nanos next_event() const;
+    void fire();
+
+    // For what stands between the process and the servers.
+    world& home() { return home_; }
+    std::size_t index() const { return index_; }
+    std::uint64_t life() const { return life_; }
+    bool lives(std::uint64_t life) const { return process_ && life_ == life; }
+    bool reaches(side which) const;
+    bool hears(side which) const;
+    boost::asio::any_io_executor executor() const { return process_->loop.get_executor(); }
+    // On the process's loop, if it is still this one; a frozen one does it when it goes on.
+    void tell(std::uint64_t life, std::function<void()> what);
+    // Called when the connection to this server is lost, as long as `who` is there.
+    void on_lost_connection(side which, std::weak_ptr<std::function<void()>> who);
     std::string name() const { return "node-" + std::to_string(index_); }
 
+    // Its clocks
+    instant now() const override;
+    time::wall_instant wall() const override;
+    std::uint64_t random() override;
+    // When the world's clock will be there.
+    nanos world_time(instant at) const;
+
 private:
-    // One key of a job on this node.
-    struct track {
-        track(std::size_t job, std::uint32_t partition, std::string key,
-              const schedule::lane_rules& rules)
-            : job{job}, partition{partition}, key{std::move(key)}, decisions{rules} {}
-        std::size_t job;
-        std::uint32_t partition;
-        std::string key;
-        schedule::lane decisions;
-        std::uint64_t wakes = 0;  // the last timer that counts
-        // A claim whose outcome is unknown: asked for again, or withdrawn before anything else.
-        struct unresolved_claim {
-            std::string id;
-            occurrence firing{};
-            nanos until{};
-        };
-        std::optional<unresolved_claim> unresolved{};
-        bool withdrawing = false;
-    };
-    // A claim on its way, sent again under the same id until it is answered.
-    struct errand {
-        std::shared_ptr<track> where;
-        schedule::wish wanted;
-        std::string id;
-        nanos sent{};
-        nanos first_sent{};
-        nanos patient_until{};
-        bool unanswered = false;  // a request under this id may have been granted
-    };
-    // A command and its guard, which outlive a process that freezes, and no crash.
-    struct run {
-        std::shared_ptr<track> where;
-        occurrence firing{};
-        fence_token token{};
-        delivery mode = delivery::at_most_once;
-        nanos ends{};
-        nanos kill_at{};
-        bool begun = false;
-        bool over = false;
-        bool completed = false;
-        bool lost = false;
+    class listener;
+    // Everything that dies with it. The loop goes last: it ends the coroutines.
+    struct process {
+        explicit process(node& home) : loop{home} {}
+        net::loop loop;
+        std::shared_ptr<runtime::engine> engine{};
+        std::shared_ptr<schedule::dispatcher> dispatcher{};
+        std::stop_source stop{};
     };
 
-    // The process
-    void enter(std::function<void()> what);
-    void after(nanos delay, std::function<void()> what);
-    void ask(std::function<std::function<void()>()> serve, std::function<void()> unknown);
-    bool reachable() const;
-    bool hears() const;
-    instant clock() const;
-    wall_instant wall() const;
-    wall_instant now() const { return wall() - offset_; }
-
-    // Time
-    void find_positions();
-    void keep_time();
-    void notice_steps(wall_instant now);
-    void put_back(wall_instant now, std::optional<wall_instant> last_right);
-    void take_due(const schedule::due_firing& due, wall_instant now);
-    // The board, the registry and the reconciler
-    void do_duties();
-    void compare_clocks();
-    void read_board();
-
-    // From a wish to a run that is over
-    void drive(const std::shared_ptr<track>& which);
-    void claim_for(const std::shared_ptr<track>& which, millis patience);
-    bool catches_up(const track& which) const;
-    bool has_been_skipped(const errand& what) const;
-    void leave_skipped(const std::shared_ptr<errand>& what);
-    void send(const std::shared_ptr<errand>& what);
-    void answered(const std::shared_ptr<errand>& what, const verdict& answer);
-    void run_unless_skipped(const std::shared_ptr<errand>& what, fence_token token);
-    void listen(const std::shared_ptr<errand>& what, millis remaining);
-    void settle_busy(const std::shared_ptr<errand>& what, const busy& other);
-    void unanswered(const std::shared_ptr<errand>& what);
-    void keep(const std::shared_ptr<errand>& what);
-    void withdraw(const std::shared_ptr<track>& which, std::function<void(bool)> then);
-    void withdraw_unwanted(const std::shared_ptr<track>& which);
-    std::string fresh_id();
-    void perform(const std::shared_ptr<errand>& what, fence_token token);
-    void begun(const std::shared_ptr<run>& one, const beginning& told);
-    void renew(const std::shared_ptr<run>& one);
-    void guard(const std::shared_ptr<run>& one);
-    void end(const std::shared_ptr<run>& one, bool completed);
-    void conclude(const std::shared_ptr<run>& one);
-    void release(const std::shared_ptr<run>& one, std::optional<occurrence> done, int attempts);
-    void tell_skipped(track& which);
-    void lose_runs();
+    std::vector<std::shared_ptr<const schedule::job_plan>> jobs();
+    void end_process();
+    bool is_frozen() const { return home_.time.now() < frozen_until_; }
 
     // Constant after construction
     world& home_;
@@ -154,33 +93,17 @@ private:
     // The machine
     nanos error_{};  // of the wall clock, at error_since_
     nanos error_since_{};
+    nanos stepped_at_{};
     double drift_ = 0;
     nanos frozen_until_{};
-    nanos cut_until_{};
-    nanos deaf_until_{};
+    nanos cut_until_[2]{};
+    nanos deaf_until_[2]{};
     // The process
     std::uint64_t life_ = 0;
-    bool alive_ = false;
+    std::unique_ptr<process> process_;
     bool ready_ = false;
     bool draining_ = false;
-    std::vector<std::pair<std::uint64_t, std::function<void()>>> waiting_;
-    std::unique_ptr<schedule::timetable> table_;
-    std::vector<std::shared_ptr<track>> tracks_;
-    std::vector<std::shared_ptr<run>> runs_;
-    std::vector<std::string> live_nodes_;
-    std::set<std::size_t> paused_;
-    std::chrono::microseconds offset_{0};    // of the wall clock from the journal's
-    std::uint64_t looks_ = 0;                // the last timer of keep_time() that counts
-    std::optional<wall_instant> first_due_;  // for the bug that looks at it for ever
-    wall_instant last_wall_{};
-    wall_instant caught_up_until_{};
-    instant last_seen_{};
-    struct jump {
-        wall_instant from;
-        std::chrono::microseconds by;
-    };
-    std::optional<jump> jumped_;  // forward, as far as that is known
-    std::uint64_t ids_ = 0;
+    std::vector<std::pair<side, std::weak_ptr<std::function<void()>>>> connected_;
 };
 
 }  // namespace pawl::simulation::schedules

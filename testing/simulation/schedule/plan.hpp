@@ -15,24 +15,20 @@ namespace pawl::simulation::schedules {
 
 using schedule::wall_instant;
 
+// How far ahead of the store's clock an occurrence may be.
+constexpr millis max_skew{60'000};
+
 // A rule that is broken on purpose: the simulation must find out.
 enum class plant {
     none,
     occurrence_unsent,  // claims carry no occurrence: the lease alone excludes
-    withdrawn_used_up,  // a claim that is given up leaves its occurrence marked, and takes a new id
     used_up_by_grant,   // an at-least-once firing counts as done when it is granted
-    busy_ends_it,       // an at-least-once firing that finds its key busy is let go of
-    position_forgotten,  // a node that starts begins now, whatever was due before
-    put_back_ignored,    // a clock that is put back is not noticed
-    ahead_kept,          // firings of a clock that ran ahead stay when it is put back
-    no_early_guard,      // one fast clock uses up the future
-    unguarded,           // a command lives on while its node is frozen
-    skips_untold,        // nobody writes down what did not run
-    misses_untold,       // nobody says what an outage has cost
-    pause_unheard,       // nodes do not look at the board for pauses
-    orphans_left,        // nor for runs whose node is gone
-    skipped_revived,     // what others have skipped is run by whoever comes later
-    look_again_at_once   // the timer is set to what was due first, not to what is due next
+    no_early_guard,     // one fast clock uses up the future
+    unguarded,          // a command lives on while its node is frozen
+    skips_untold,       // nobody writes down what did not run
+    misses_untold,      // nobody says what an outage has cost
+    pause_unheard,      // nodes do not look at the board for pauses
+    orphans_left        // nor for runs whose node is gone
 };
 std::string_view name_of(plant bug);
 
@@ -60,7 +56,7 @@ struct world_plan {
     nanos faulty{};   // for how long there are faults
     nanos healthy{};  // and then none
     nanos faults_every{};
-    nanos look{};  // how often a node looks at its clock, the board and the registry
+    nanos look{};  // how often a node looks at the board and the registry, at least
     bool has_journal = true;
     nanos skew_most{};  // of wall clocks
     double drift_most = 0;

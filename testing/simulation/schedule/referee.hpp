@@ -8,11 +8,13 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pawl::simulation::schedules {
@@ -26,9 +28,10 @@ enum class law {
     not_early,       // nothing is granted long before it is due
     paused_rests,    // a paused job begins nothing
     skipped_rests,   // a firing that was told as skipped long ago does not begin
-    no_spin          // nobody looks at its timetable more often than there is something to see
+    tokens_rise,     // no run of a key begins under a token below one that has begun
+    no_spin          // nobody is busy without end
 };
-constexpr std::size_t laws = 9;
+constexpr std::size_t laws = 10;
 std::string_view name_of(law which);
 
 // What must have happened in some seed, or it has not been tested.
@@ -78,18 +81,25 @@ public:
     void on_free(const std::string& key);
     // By the store, as done: this is the last one.
     void on_remembered(const std::string& key, occurrence firing);
-    void on_begin(const std::string& key, occurrence firing, std::size_t job, std::size_t node);
+    void on_begin(const std::string& key, occurrence firing, std::size_t job, std::size_t node,
+                  fence_token token, bool is_written);
     void on_end(const std::string& key, occurrence firing, bool completed);
     void on_skip(const std::string& key, occurrence firing, schedule::skip_reason why);
+    // A node has let go of it, and is to write that down: what dies with it, nobody can.
+    void on_let_go(const std::string& key, occurrence firing, std::size_t node);
     void on_missed(std::size_t job, wall_instant latest, std::uint64_t count);
     void on_health(std::size_t node, bool healthy);
     void on_pause(std::size_t job, bool paused);
     // A wall clock that is wrong makes what is late look as if it were on time.
     void on_clock_step() { stepped_at_ = time_.now(); }
-    // A node looks at its timetable. False: it has done so far too often.
-    bool on_look(std::size_t node);
-    // A lane is asked what to do next. False: that has gone on without end, in one instant.
-    bool on_step(std::size_t node);
+    // A node has done so many things at this instant. False: that goes on without end.
+    bool on_work(std::size_t node, std::size_t handlers);
+    // What the journal has to say about a firing, in one line; at the end.
+    using row_teller =
+        std::function<std::string(const std::string& job, std::uint32_t partition, occurrence)>;
+    void read_rows(row_teller rows) { rows_ = std::move(rows); }
+    // What came due before a job was first published is nobody's business.
+    void on_published(std::size_t job, wall_instant when) { published_[job] = when; }
     // At the end: everything that the calendar says has happened.
     void check();
 
@@ -122,8 +132,11 @@ private:
         nanos skipped_at{};    // the first time
         bool late = false;     // because it was too late
         std::size_t granted_to = 0;
-        bool unheard = false;  // the first grant's answer was lost
-        bool lost = false;     // granted to a node that died, or lost the lease, before it began
+        std::optional<std::size_t> let_go_by{};
+        bool row_lost = false;   // with the node that was to write it
+        bool unheard = false;    // the first grant's answer was lost
+        bool unwritten = false;  // it began without its journal, the last time
+        bool lost = false;       // granted to a node that died, or lost the lease, before it began
     };
     struct holding {
         nanos from;
@@ -134,18 +147,17 @@ private:
         std::map<std::int64_t, firing_history> firings;
         std::vector<holding> holdings;
         int running = 0;
+        fence_token begun{};                     // the newest
         std::optional<occurrence> remembered{};  // the first one that was
     };
-    struct looks {
+    struct work {
         nanos since{};
-        int count = 0;
-        nanos step_at{};
-        int steps = 0;  // in this instant
+        std::size_t handlers = 0;
     };
 
     void write_line(const std::string& what);
     nanos due(occurrence firing) const;
-    void check_firing(std::size_t job, const std::string& key, occurrence firing, bool tells);
+    void check_firing(std::size_t job, std::uint32_t partition, occurrence firing, bool tells);
     bool paused_within(std::size_t job, std::size_t node, nanos from, nanos to) const;
     bool overtaken(const key_history& seen, occurrence firing) const;
     bool open_at(const key_history& seen, occurrence before, nanos when) const;
@@ -159,7 +171,9 @@ private:
     std::vector<std::map<std::int64_t, bool>> missed_;  // for each job: firings that were told
     std::vector<std::vector<interval>> healthy_;        // for each node
     std::vector<std::vector<interval>> paused_;         // for each job
-    std::vector<looks> looks_;
+    std::vector<work> work_;
+    std::vector<std::optional<wall_instant>> published_;  // for each job
+    row_teller rows_;
     nanos stepped_at_{};
     std::array<std::optional<std::string>, laws> first_{};
     std::optional<std::string> verdict_;

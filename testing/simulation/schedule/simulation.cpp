@@ -13,18 +13,24 @@ using std::chrono::seconds;
 
 constexpr std::size_t trace_lines = 1'000'000;
 
-// Most faults are short, some outlast every lease and the misfire window.
+// Most faults are short, some outlast every lease and some misfire windows.
 nanos draw_outage(world& all) {
     const auto chance = all.random.fraction();
     if (chance < 0.5) return all.random.between(seconds{1}, seconds{20});
-    if (chance < 0.9) return all.random.between(seconds{20}, minutes{10});
-    return all.random.between(minutes{10}, hours{3});
+    if (chance < 0.9) return all.random.between(seconds{20}, minutes{3});
+    return all.random.between(minutes{3}, minutes{25});
 }
 
 // Mostly as far as clocks are set wrong by hand or by a virtual machine, sometimes by years.
 nanos draw_step(world& all) {
     const auto most = all.random.happens(0.2) ? nanos{hours{24 * 400}} : nanos{minutes{10}};
     return all.random.between(-most, most);
+}
+
+node::far_end draw_far_end(world& all) {
+    constexpr node::far_end ends[]{node::far_end::all, node::far_end::store,
+                                   node::far_end::journal};
+    return ends[all.random.below(3)];
 }
 
 void disturb_clock(world& all, node& victim) {
@@ -36,46 +42,25 @@ void disturb_clock(world& all, node& victim) {
         all.time.after(draw_outage(all), [&victim, by] { victim.step_clock(-by); });
 }
 
-void take_store_down(world& all) {
-    if (!all.store.up) return;
-    all.judge.note("the store is down");
-    all.judge.happened(fact::outages);
-    all.store.up = false;
-    for (const auto& each : all.nodes) each->report_health();
-    all.time.after(draw_outage(all), [&all] {
-        all.judge.note("the store is up");
-        all.store.up = true;
-        for (const auto& each : all.nodes) each->report_health();
-    });
-}
-
-void pause_job(world& all) {
-    const auto job = all.random.below(all.plan.jobs.size());
-    if (!all.plan.has_journal || !all.store.paused.insert(job).second) return;
-    all.judge.on_pause(job, true);
-    all.time.after(draw_outage(all), [&all, job] {
-        all.store.paused.erase(job);
-        all.judge.on_pause(job, false);
-    });
-}
-
 void strike(world& all) {
     const auto chance = all.random.fraction();
     auto& victim = *all.nodes[all.random.below(all.nodes.size())];
     if (chance < 0.2) {
         victim.crash(draw_outage(all));
-    } else if (chance < 0.4) {
+    } else if (chance < 0.35) {
         victim.freeze(draw_outage(all));
-    } else if (chance < 0.5) {
-        victim.cut(draw_outage(all), node::direction::both);
-    } else if (chance < 0.6) {
-        victim.cut(draw_outage(all), node::direction::answers);
-    } else if (chance < 0.68) {
-        take_store_down(all);
+    } else if (chance < 0.45) {
+        victim.cut(draw_outage(all), node::direction::both, draw_far_end(all));
+    } else if (chance < 0.55) {
+        victim.cut(draw_outage(all), node::direction::answers, draw_far_end(all));
+    } else if (chance < 0.62) {
+        all.take_down(side::store, draw_outage(all));
+    } else if (chance < 0.7) {
+        all.take_down(side::journal, draw_outage(all));
     } else if (chance < 0.8) {
         disturb_clock(all, victim);
     } else if (chance < 0.9) {
-        pause_job(all);
+        all.pause_job(all.random.below(all.plan.jobs.size()), draw_outage(all));
     } else {
         // One after the other, as a rolling deploy does.
         for (std::size_t i = 0; i < all.nodes.size(); ++i)
@@ -102,10 +87,20 @@ findings simulate(std::uint64_t seed, plant bug, tracing trace) {
     for (const auto& each : all.nodes)
         all.time.after(all.random.between(seconds{1}, seconds{30}), [&each] { each->start(); });
     plan_faults(all);
-    all.time.run_until(all.plan.faulty);
+    all.run_until(all.plan.faulty);
     all.faulty = false;
     all.judge.note("faults stop");
-    all.time.run_until(all.plan.end());
+    all.run_until(all.plan.end());
+    for (std::size_t i = 0; i < all.plan.jobs.size(); ++i)
+        if (const auto known = *all.serve(all.records->find_job(all.plan.jobs[i].name)))
+            all.judge.on_published(i, wall_instant{millis{known->since}});
+    if (all.plan.has_journal)
+        all.judge.read_rows([&all](const std::string& job, std::uint32_t partition,
+                                   occurrence firing) -> std::string {
+            const auto row = all.row_of(job, partition, firing);
+            if (!row) return "no row";
+            return std::string{pawl::name_of(row->status)} + ": " + row->reason;
+        });
     all.judge.check();
 
     findings found;

@@ -1,5 +1,5 @@
 // A seeded simulation of many nodes that run schedules, on virtual time: a day around an odd
-// transition of a zone, or a year, of crashes, freezes, cuts, outages, deploys, pauses and clocks
+// transition of a zone, of crashes, freezes, cuts, outages, deploys, pauses and clocks
 // that step.
 //
 // The timetable, the lanes, the shares, the calendar and the rules of leases are the real ones;

@@ -1,0 +1,400 @@
+#include "testing/simulation/schedule/remote.hpp"
+
+#include "net/timer.hpp"
+#include "testing/simulation/schedule/node.hpp"
+
+#include <concepts>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace pawl::simulation::schedules {
+namespace {
+
+using schedule::skip_reason;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr nanos timeout = seconds{2};
+constexpr double slow_way = 0.01;
+constexpr double repeated_request = 0.01;
+
+// One way through the network. Both together may take longer than anybody waits for the answer; one
+// does not, as a connection that was given up carries nothing any more.
+nanos draw_way(dice& random) {
+    if (random.happens(slow_way)) return random.between(milliseconds{100}, milliseconds{1'500});
+    return random.between(milliseconds{1}, milliseconds{20});
+}
+
+// What this life of a node and one server say to each other.
+class line {
+public:
+    line(node& home, side which) : home_{&home}, life_{home.life()}, side_{which} {}
+
+    // Asks the server to do `work` at the instant at which the request arrives. A request that may
+    // be `repeated` sometimes is.
+    template <class T>
+    async<T> ask(std::function<result<T>()> work, bool repeated) {
+        struct waiting {
+            explicit waiting(const boost::asio::any_io_executor& executor) : heard{executor} {}
+            net::timer heard;
+            std::optional<result<T>> answer{};
+        };
+        auto& all = home_->home();
+        const auto mine = std::make_shared<waiting>(home_->executor());
+        const auto answered = [node = home_, life = life_,
+                               weak = std::weak_ptr{mine}](result<T> what) {
+            node->tell(life, [weak, what = std::move(what)] {
+                const auto who = weak.lock();
+                if (!who || who->answer) return;
+                who->answer = what;
+                who->heard.cancel();
+            });
+        };
+        const auto arrive = [node = home_, which = side_, work, answered] {
+            auto& where = node->home();
+            if (!node->reaches(which)) {
+                // Nobody is there: a host that stands says so at once.
+                if (!where.is_up(which) && where.random.happens(0.5))
+                    answered(failure{errc::unreachable, "connection refused"});
+                return;
+            }
+            auto what = work();
+            where.time.after(draw_way(where.random), [node, which, answered, what] {
+                if (node->hears(which)) answered(what);
+            });
+        };
+        all.time.after(draw_way(all.random), arrive);
+        if (repeated && all.random.happens(repeated_request))
+            all.time.after(draw_way(all.random), arrive);
+        auto hearing = mine->heard.wait_for(timeout);
+        co_await std::move(hearing);
+        if (!mine->answer) co_return failure{errc::outcome_unknown, "no answer in time"};
+        co_return std::move(*mine->answer);
+    }
+
+    // Ends when the server says something, when it can be reached no longer, or when Asio cancels.
+    async<void> listen(std::function<async<void>()> work) {
+        auto& all = home_->home();
+        struct waiting {
+            explicit waiting(const boost::asio::any_io_executor& executor) : heard{executor} {}
+            net::timer heard;
+            bool lost = false;
+            std::shared_ptr<std::function<void()>> on_lost{};
+        };
+        const auto mine = std::make_shared<waiting>(home_->executor());
+        if (!home_->reaches(side_)) co_return failure{errc::unreachable, "cut off"};
+        mine->on_lost = std::make_shared<std::function<void()>>([weak = std::weak_ptr{mine}] {
+            if (const auto who = weak.lock()) {
+                who->lost = true;
+                who->heard.cancel();
+            }
+        });
+        home_->on_lost_connection(side_, mine->on_lost);
+        const auto told = [node = home_, life = life_, which = side_, weak = std::weak_ptr{mine}] {
+            auto& where = node->home();
+            where.time.after(draw_way(where.random), [node, life, which, weak] {
+                if (!node->hears(which)) return;
+                node->tell(life, [weak] {
+                    if (const auto who = weak.lock()) who->heard.cancel();
+                });
+            });
+        };
+        all.time.after(draw_way(all.random), [node = home_, which = side_, work, told] {
+            if (node->reaches(which)) node->home().serve_long(work(), told);
+        });
+        auto hearing = mine->heard.wait_until(instant::max());
+        co_await std::move(hearing);
+        if (mine->lost) co_return failure{errc::unreachable, "connection lost"};
+        co_return result<void>{};
+    }
+
+    world& home() const { return home_->home(); }
+    node& here() const { return *home_; }
+    bool lives() const { return home_->lives(life_); }
+
+private:
+    node* home_;
+    std::uint64_t life_;
+    side side_;
+};
+
+class remote_store final : public lease_store {
+public:
+    explicit remote_store(node& home) : line_{home, side::store} {}
+
+    store_traits traits() const noexcept override { return line_.home().store->traits(); }
+
+    async<verdict> acquire(claim wanted) override {
+        const auto asked_for = wanted.firing;
+        const auto bug = line_.home().plan.bug;
+        if (bug == plant::occurrence_unsent) wanted.firing.reset();
+        if (bug == plant::used_up_by_grant) wanted.mode = delivery::at_most_once;
+        return line_.ask<verdict>(
+            [where = line_, wanted, asked_for] { return grant_or_not(where, wanted, asked_for); },
+            true);
+    }
+
+    async<bool> withdraw(withdrawal given_up) override {
+        return line_.ask<bool>(
+            [&all = line_.home(), given_up] {
+                return freed(all, given_up.key, all.serve(all.store->withdraw(given_up)));
+            },
+            true);
+    }
+
+    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+        return line_.ask<std::vector<renewal>>(
+            [&all = line_.home(), asked = std::vector<held>(leases.begin(), leases.end())] {
+                return all.serve(all.store->renew(asked));
+            },
+            true);
+    }
+
+    async<bool> release(std::string key, fence_token token, farewell how) override {
+        return line_.ask<bool>(
+            [&all = line_.home(), key, token, how] {
+                auto answer = freed(all, key, all.serve(all.store->release(key, token, how)));
+                remember(all, key);
+                return answer;
+            },
+            true);
+    }
+
+    async<bool> evict(std::string key, fence_token token, millis delay) override {
+        return line_.ask<bool>(
+            [&all = line_.home(), key, token, delay] {
+                return freed(all, key, all.serve(all.store->evict(key, token, delay)));
+            },
+            true);
+    }
+
+    async<std::optional<record>> inspect(std::string key) override {
+        return line_.ask<std::optional<record>>(
+            [&all = line_.home(), key] { return all.serve(all.store->inspect(key)); }, true);
+    }
+
+    async<page> list(std::string prefix, std::string after, std::size_t limit) override {
+        return line_.ask<page>([&all = line_.home(), prefix, after,
+                                limit] { return all.serve(all.store->list(prefix, after, limit)); },
+                               true);
+    }
+
+    async<void> wait_change(std::string key, fence_token seen) override {
+        return line_.listen(
+            [&all = line_.home(), key, seen] { return all.store->wait_change(key, seen); });
+    }
+
+    async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override {
+        return line_.ask<fence_verdict>(
+            [&all = line_.home(), resource, token, rule] {
+                return all.serve(all.store->fence(resource, token, rule));
+            },
+            true);
+    }
+
+private:
+    static result<verdict> grant_or_not(const line& where, const claim& wanted,
+                                        std::optional<occurrence> asked_for) {
+        auto& all = where.home();
+        const auto before = all.leases().inspect(wanted.key);
+        auto answer = all.serve(all.store->acquire(wanted));
+        remember(all, wanted.key);
+        if (answer.has_error()) return answer;
+        all.judge.note(where.here().name(), " asks for ", wanted.key, " as ",
+                       wanted.id.substr(0, 6), ": ", name_of(*answer));
+        if (const auto* no = std::get_if<busy>(&*answer);
+            no != nullptr && no->reason == busy_reason::early)
+            all.judge.happened(fact::early);
+        if (std::holds_alternative<already_done>(*answer)) all.judge.happened(fact::already_done);
+        const auto* won = std::get_if<grant>(&*answer);
+        if (won == nullptr) return answer;
+        if (!before || before->holder != won->token) all.judge.on_grant(wanted.key, asked_for);
+        if (asked_for)
+            all.judge.on_granted(wanted.key, *asked_for, where.here().index(), where.lives(),
+                                 where.here().hears(side::store));
+        return answer;
+    }
+
+    static std::string_view name_of(const verdict& answer) {
+        constexpr std::string_view words[]{"busy: held", "busy: lingering", "busy: quarantined",
+                                           "busy: early"};
+        if (const auto* no = std::get_if<busy>(&answer))
+            return words[static_cast<std::size_t>(no->reason)];
+        return std::holds_alternative<grant>(answer) ? "granted" : "done";
+    }
+
+    static result<bool> freed(world& all, const std::string& key, result<bool> answer) {
+        if (answer.has_value() && *answer) all.judge.on_free(key);
+        return answer;
+    }
+
+    static void remember(world& all, const std::string& key) {
+        const auto seen = all.leases().inspect(key);
+        if (seen && seen->last_done) all.judge.on_remembered(key, *seen->last_done);
+    }
+
+    line line_;
+};
+
+// Of the journal a schedule uses all but what people ask for.
+class remote_journal final : public journal {
+public:
+    explicit remote_journal(node& home) : line_{home, side::journal} {}
+
+    async<beginning> begin(run_start start) override {
+        return ask<beginning>([=](journal& at) { return at.begin(start); });
+    }
+    async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) override {
+        const std::vector<run_mark> all(runs.begin(), runs.end());
+        return line_.ask<std::vector<beat>>(
+            [&where = line_.home(), all] { return where.serve(where.records->heartbeat(all)); },
+            true);
+    }
+    async<bool> checkpoint(run_mark who, std::string text) override {
+        return ask<bool>([=](journal& at) { return at.checkpoint(who, text); });
+    }
+    async<bool> append_output(run_mark who, std::uint64_t offset, std::string bytes,
+                              std::uint64_t limit) override {
+        return ask<bool>([=](journal& at) { return at.append_output(who, offset, bytes, limit); });
+    }
+    async<bool> note(run_mark who, std::string kind, std::string text) override {
+        return ask<bool>([=](journal& at) { return at.note(who, kind, text); });
+    }
+    async<bool> next_attempt(run_mark who, run_end last) override {
+        return ask<bool>([=](journal& at) { return at.next_attempt(who, last); });
+    }
+    async<bool> finish(run_mark who, run_end how) override {
+        return ask<bool>([=](journal& at) { return at.finish(who, how); });
+    }
+    async<bool> skip(run_start what, std::string reason) override {
+        return line_.ask<bool>(
+            [&where = line_.home(), what, reason]() -> result<bool> {
+                if (where.plan.bug == plant::skips_untold) return true;
+                auto answer = where.serve(where.records->skip(what, reason));
+                const auto row = where.row_of(what.job, what.partition, *what.firing);
+                if (row && row->status == run_status::skipped)
+                    where.judge.note("row of ", what.key, " skipped: ", reason),
+                        where.judge.on_skip(what.key, *what.firing, reason_of(reason));
+                return answer;
+            },
+            true);
+    }
+
+    async<std::optional<run_record>> find_run(std::string id) override {
+        return ask<std::optional<run_record>>([=](journal& at) { return at.find_run(id); });
+    }
+    async<std::optional<run_record>> find_firing(std::string job, std::uint32_t partition,
+                                                 occurrence firing) override {
+        return ask<std::optional<run_record>>(
+            [=](journal& at) { return at.find_firing(job, partition, firing); });
+    }
+    async<run_page> list_runs(run_filter which, std::string after, std::size_t limit) override {
+        return ask<run_page>([=](journal& at) { return at.list_runs(which, after, limit); });
+    }
+    async<std::vector<run_event>> history(std::string id) override {
+        return ask<std::vector<run_event>>([=](journal& at) { return at.history(id); });
+    }
+    async<std::optional<output_part>> read_output(std::string id, std::uint64_t offset,
+                                                  std::size_t bytes_max) override {
+        return ask<std::optional<output_part>>(
+            [=](journal& at) { return at.read_output(id, offset, bytes_max); });
+    }
+    async<bool> request_cancel(std::string id, std::string by) override {
+        return ask<bool>([=](journal& at) { return at.request_cancel(id, by); });
+    }
+    async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override {
+        return ask<std::vector<run_record>>(
+            [=](journal& at) { return at.stale_runs(limit, skip); });
+    }
+    async<bool> judge(run_mark who, run_end how) override {
+        return ask<bool>([=](journal& at) { return at.judge(who, how); });
+    }
+    async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,
+                             std::size_t limit) override {
+        return ask<std::size_t>([=](journal& at) { return at.prune(job, keep, keep_for, limit); });
+    }
+
+    async<board> read_board() override {
+        return line_.ask<board>(
+            [&where = line_.home()]() -> result<board> {
+                auto seen = where.serve(where.records->read_board());
+                if (seen.has_error()) return seen;
+                if (where.plan.bug == plant::pause_unheard) seen->pauses.clear();
+                if (where.plan.bug == plant::orphans_left) seen->orphans.clear();
+                return seen;
+            },
+            true);
+    }
+    async<bool> add_trigger(run_trigger what) override {
+        return ask<bool>([=](journal& at) { return at.add_trigger(what); });
+    }
+    async<bool> remove_trigger(std::string id) override {
+        return ask<bool>([=](journal& at) { return at.remove_trigger(id); });
+    }
+    async<bool> pause(std::string job, std::string reason, std::string by) override {
+        return ask<bool>([=](journal& at) { return at.pause(job, reason, by); });
+    }
+    async<bool> unpause(std::string job) override {
+        return ask<bool>([=](journal& at) { return at.unpause(job); });
+    }
+
+    async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) override {
+        return ask<std::vector<job_entry>>([=](journal& at) { return at.publish(jobs); });
+    }
+    async<std::size_t> retire(std::vector<std::string> names, std::string by) override {
+        return ask<std::size_t>([=](journal& at) { return at.retire(names, by); });
+    }
+    async<std::vector<job_entry>> list_jobs(std::string after, std::size_t limit) override {
+        return ask<std::vector<job_entry>>([=](journal& at) { return at.list_jobs(after, limit); });
+    }
+    async<std::optional<job_entry>> find_job(std::string name) override {
+        return ask<std::optional<job_entry>>([=](journal& at) { return at.find_job(name); });
+    }
+    async<void> node_beat(node_entry me) override {
+        return ask<void>([=](journal& at) { return at.node_beat(me); });
+    }
+    async<void> node_leave(std::string id) override {
+        return ask<void>([=](journal& at) { return at.node_leave(id); });
+    }
+    async<std::vector<node_entry>> list_nodes() override {
+        return ask<std::vector<node_entry>>([](journal& at) { return at.list_nodes(); });
+    }
+
+    async<audit_entry> append_audit(audit_draft what) override {
+        return ask<audit_entry>([=](journal& at) { return at.append_audit(what); });
+    }
+    async<std::vector<audit_entry>> list_audit(std::uint64_t before, std::size_t limit) override {
+        return ask<std::vector<audit_entry>>(
+            [=](journal& at) { return at.list_audit(before, limit); });
+    }
+
+private:
+    template <class T, class Verb>
+    async<T> ask(Verb verb) {
+        return line_.ask<T>(
+            [&where = line_.home(), verb] { return where.serve(verb(*where.records)); }, true);
+    }
+
+    static skip_reason reason_of(std::string_view words) {
+        for (const auto each :
+             {skip_reason::overlap, skip_reason::too_late, skip_reason::superseded})
+            if (words.starts_with(schedule::text_of(each))) return each;
+        return skip_reason::overlap;
+    }
+
+    line line_;
+};
+
+}  // namespace
+
+std::shared_ptr<lease_store> make_remote_store(node& home) {
+    return std::make_shared<remote_store>(home);
+}
+
+std::shared_ptr<journal> make_remote_journal(node& home) {
+    return std::make_shared<remote_journal>(home);
+}
+
+}  // namespace pawl::simulation::schedules

@@ -1,0 +1,119 @@
+// A simulated world: the machines with their clocks, the servers of the store and of the journal,
+// the network between them, and what is happening to all of it.
+//
+// Nothing here decides anything that the product decides. The nodes are the product's own engines
+// and dispatchers, each on a loop whose time the world turns; the servers are the engine `memory:`
+// over the rules that all engines share.
+#pragma once
+
+#include "journals/memory/journal_data.hpp"
+#include "net/loop.hpp"
+#include "stores/memory/data_set.hpp"
+#include "testing/simulation/schedule/plan.hpp"
+#include "testing/simulation/schedule/referee.hpp"
+#include "testing/simulation/timeline.hpp"
+
+#include <pawl/spi/journal.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pawl::simulation::schedules {
+
+class node;
+
+enum class side { store, journal };
+
+// A server: it serves one request at a time, at the instant at which it arrives.
+class server final : public net::simulated_node {
+public:
+    explicit server(const world_plan& plan, const timeline& time, std::uint64_t seed)
+        : plan_{plan}, time_{time}, seed_{seed} {}
+
+    instant now() const override { return instant{time_.now() + std::chrono::hours{1}}; }
+    time::wall_instant wall() const override {
+        return plan_.start + std::chrono::floor<std::chrono::microseconds>(time_.now());
+    }
+    std::uint64_t random() override { return ++seed_; }
+
+private:
+    const world_plan& plan_;
+    const timeline& time_;
+    std::uint64_t seed_;
+};
+
+class world {
+public:
+    world(std::uint64_t seed, plant bug);
+    ~world();
+    world(const world&) = delete;
+    world& operator=(const world&) = delete;
+
+    void run_until(nanos end);
+
+    // What may happen to it.
+    void take_down(side which, nanos how_long);
+    bool is_up(side which) const { return which == side::store ? store_up_ : journal_up_; }
+    void pause_job(std::size_t job, nanos how_long);
+
+    // The data of the servers, as somebody beside them sees it.
+    memory::data_set& leases() { return *leases_; }
+    std::optional<run_record> row_of(const std::string& job, std::uint32_t partition,
+                                     occurrence firing) {
+        return *serve(records->find_firing(job, partition, firing));
+    }
+
+    // Serves one request to its end.
+    template <class T>
+    result<T> serve(async<T> work) {
+        std::optional<result<T>> answer;
+        boost::asio::co_spawn(loop_.context(), std::move(work),
+                              [&answer](const std::exception_ptr& raised, result<T> got) {
+                                  if (raised) std::rethrow_exception(raised);
+                                  answer.emplace(std::move(got));
+                              });
+        while (!answer && loop_.turn() > 0) {
+        }
+        return std::move(*answer);
+    }
+    // The same for one that goes on until something happens: `then` is called with its end.
+    template <class Then>
+    void serve_long(async<void> work, Then then) {
+        boost::asio::co_spawn(loop_.context(), std::move(work),
+                              [then](const std::exception_ptr&, const result<void>&) { then(); });
+        turn_server();
+    }
+    void turn_server() {
+        while (loop_.turn() > 0) {
+        }
+    }
+
+    dice random;
+    world_plan plan;
+    timeline time;
+    referee judge;
+    bool faulty = true;
+    std::vector<std::unique_ptr<node>> nodes;
+    std::shared_ptr<lease_store> store;
+    std::shared_ptr<journal> records;
+
+private:
+    // Runs all that is ready at this instant.
+    void settle();
+    nanos next_event() const;
+    void report_health();
+
+    server server_;
+    net::loop loop_;
+    std::shared_ptr<memory::data_set> leases_;
+    bool store_up_ = true;
+    bool journal_up_ = true;
+    std::vector<bool> paused_;
+};
+
+}  // namespace pawl::simulation::schedules
