@@ -13,11 +13,12 @@ import sys
 import threading
 import time
 
-from harness import Case, Etcd, Mariadb, Postgres, Redis, Redlock, Zookeeper, pawl, start, until
+from harness import (Case, Etcd, Mariadb, Postgres, Redis, RedisCluster, RedisSentinels, Redlock, Zookeeper, pawl, start,
+                     until)
 
 ROUNDS = int(os.environ.get("PAWL_ROUNDS", "7"))
 OCCURRENCE = "2026-01-05T08:00:00Z"
-RAN, DOWN, LOST, BUSY, DONE = 0, 69, 70, 75, 76
+RAN, DOWN, LOST, ALONE, BUSY, DONE = 0, 69, 70, 74, 75, 76  # alone: no replica has it, and the grant was given back
 AROUND = 0.05  # s, before the claim's first word and after it
 
 
@@ -165,7 +166,7 @@ class BadMoments(Case):
         told += f"; {name} ended with {status} and {'ran' if ran else 'did not run'}: {error}"
         if moment.may_cost_an_occurrence and name == "first" and status == -signal.SIGKILL:
             return told, status
-        self.assertIn(status, (RAN, DOWN, LOST, BUSY, DONE), told)
+        self.assertIn(status, (RAN, DOWN, LOST, ALONE, BUSY, DONE), told)
         # It had begun and was stopped, perhaps before its first line.
         self.was_stopped = self.was_stopped or (status == LOST and "and the command was stopped" in error)
         if status != LOST:
@@ -180,7 +181,7 @@ class BadMoments(Case):
     def round(self, key, dice, moment, keeps_journal):
         """What became of the claim, in words."""
         timeout, has_rival = dice.choice(self.timeouts), dice.random() < 0.3
-        cables = [Cable(one.port, max(0, -moment.offset)) for one in self.server.nodes]
+        cables = [Cable(one.port, max(0, -moment.offset)) for one in self.server.entries]
         for one in cables:
             self.leftovers.callback(one.close)
         first = self.start(key, "first", ",".join(one.address for one in cables), timeout, keeps_journal)
@@ -204,7 +205,7 @@ class BadMoments(Case):
         def settled():
             again = pawl("--store", self.url(self.server.address, "2s"), *self.words(key, f"node-{len(said)}", keeps_journal, "10s"))
             said.append(again.status)
-            self.assertIn(again.status, (RAN, BUSY, DONE, DOWN), told + again.err)
+            self.assertIn(again.status, (RAN, BUSY, DONE, DOWN, ALONE), told + again.err)
             self.assertEqual(f"node-{len(said) - 1}" in self.runs(key), again.status == RAN, told + again.err)
             return again.status in (RAN, DONE)
 
@@ -261,7 +262,7 @@ class BadMoments(Case):
         """From the first word of a claim to its command."""
         delays = []
         for number in range(3):
-            cables = [Cable(one.port, 0) for one in self.server.nodes]
+            cables = [Cable(one.port, 0) for one in self.server.entries]
             url = self.server.url_at(",".join(one.address for one in cables))
             process = start("--store", url, "exec", f"calm-{number}", "--", "date", "+%s.%N")
             until(lambda cables=cables: any(one.heard.is_set() for one in cables))
@@ -277,6 +278,14 @@ class BadMoments(Case):
 
     def test_on_redis(self):
         self.disturb(Redis(*Redis.SYNCED), "200ms", "1s")
+
+    def test_on_sentinels(self):
+        # What is stalled or cut is the way to the sentinels, who name the server that is then asked.
+        self.disturb(RedisSentinels(), "200ms", "1s")
+
+    def test_on_a_cluster(self):
+        # What is stalled or cut is the way to those whom the URL names, of whom one serves the key.
+        self.disturb(RedisCluster(), "200ms", "1s")
 
     def test_on_redlock(self):
         self.disturb(Redlock(), "200ms", "1s")

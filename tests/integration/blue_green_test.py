@@ -103,7 +103,7 @@ class BlueGreen(Case):
         self.hurt(self.store, lambda: None)
 
     def test_nodes_that_are_hurt_on_redis(self):
-        redis = Redis("--appendonly", "yes", "--appendfsync", "always")
+        redis = Redis(*Redis.SYNCED)
         self.addCleanup(redis.stop)
         self.hurt(redis.url, redis.restart)
 

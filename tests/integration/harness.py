@@ -133,7 +133,13 @@ class Server:
 
     @property
     def nodes(self):
+        """The servers that hold the data."""
         return [self]
+
+    @property
+    def entries(self):
+        """The servers that a URL names."""
+        return self.nodes
 
     @property
     def address(self):
@@ -150,16 +156,21 @@ class Server:
 
 class Redis(Server):
     USER = "redis"
-    SYNCED = ("--appendonly", "yes", "--appendfsync", "always")
+    SYNCED = ("appendonly yes", "appendfsync always")
+    DEFAULTS = ("save ''",)
+    MODE = ()
 
-    def __init__(self, *options):
+    def __init__(self, *settings):
         super().__init__()
-        self.options = options
+        # A sentinel and what it watches write down there what they learn.
+        self.file = pathlib.Path(self.folder, "redis.conf")
+        self.file.write_text("\n".join([f"port {self.port}", "bind 127.0.0.1", f"dir {self.folder}", *self.DEFAULTS, *settings]) + "\n")
+        if self.identity:
+            shutil.chown(self.file, self.identity["user"], self.identity["group"])
         self.begin()
 
     def begin(self):
-        self.spawn("redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", self.folder,
-                   "--save", "", "--appendonly", "no", *self.options)
+        self.spawn("redis-server", str(self.file), *self.MODE)
 
     def answers(self):
         try:
@@ -179,24 +190,94 @@ class Redis(Server):
         return f"redis://{address}"
 
 
-class Redlock:
-    """Three that know nothing of each other, and forget nothing."""
+class Several:
+    """Servers that are one store."""
 
-    def __init__(self):
-        self.nodes = [Redis(*Redis.SYNCED) for _ in range(3)]
+    def __init__(self, nodes):
+        self.nodes = nodes
+
+    @property
+    def entries(self):
+        return self.nodes
 
     @property
     def address(self):
-        return ",".join(one.address for one in self.nodes)
+        return ",".join(one.address for one in self.entries)
 
     def stop(self):
         for one in self.nodes:
             one.stop()
 
+
+class Redlock(Several):
+    """Three that know nothing of each other, and forget nothing."""
+
+    def __init__(self):
+        super().__init__([Redis(*Redis.SYNCED) for _ in range(3)])
+
     @staticmethod
     def url_at(address):
         # New servers cannot know that there is nothing to wait for.
         return f"redlock://{address}?quarantine=off"
+
+
+class Sentinel(Redis):
+    """One that watches a primary, and replaces it when it is silent for so long."""
+
+    DEFAULTS = ()
+    MODE = ("--sentinel",)
+
+    def __init__(self, primary, silence):
+        super().__init__(f"sentinel monitor pawl 127.0.0.1 {primary.port} 1",
+                         f"sentinel down-after-milliseconds pawl {silence}", "sentinel failover-timeout pawl 3000")
+
+    def is_ready(self):
+        words = self.ask("SENTINEL", "MASTER", "pawl").split()
+        told = dict(zip(words[::2], words[1::2]))
+        return (told.get("flags"), told.get("num-slaves"), told.get("num-other-sentinels")) == ("master", "1", "2")
+
+
+class RedisSentinels(Several):
+    """A primary, its replica and three sentinels, of which one notices before the others: two that lead a failover one after the
+    other would replace each other's primaries."""
+
+    def __init__(self):
+        # One that waited for its replica before it ends would be taken for dead.
+        settings = [*Redis.SYNCED, "shutdown-timeout 0", "repl-diskless-sync-delay 0"]
+        primary = Redis(*settings)
+        super().__init__([primary, Redis(*settings, f"replicaof 127.0.0.1 {primary.port}")])
+        self.sentinels = [Sentinel(primary, silence) for silence in (500, 3000, 3000)]
+        until(lambda: "state=online" in primary.ask("INFO", "replication"), 60)
+        until(lambda: all(one.is_ready() for one in self.sentinels), 60)
+
+    @property
+    def entries(self):
+        return self.sentinels
+
+    def stop(self):
+        for one in self.sentinels:
+            one.stop()
+        super().stop()
+
+    @staticmethod
+    def url_at(address):
+        return f"redis+sentinel://{address}/pawl?wait=1"
+
+
+class RedisCluster(Several):
+    """Three primaries that share the keys."""
+
+    def __init__(self):
+        # The port of their bus, ten thousand above the other unless told, may lie beyond the last one.
+        super().__init__([Redis(*Redis.SYNCED, "cluster-enabled yes", "cluster-node-timeout 1000", "cluster-announce-ip 127.0.0.1",
+                                f"cluster-port {free_port()}") for _ in range(3)])
+        subprocess.run(["redis-cli", "--cluster", "create", *(one.address for one in self.nodes), "--cluster-yes"],
+                       check=True, stdout=subprocess.DEVNULL, timeout=60)
+        until(lambda: all("cluster_state:ok" in one.ask("CLUSTER", "INFO") for one in self.nodes), 60)
+
+    @staticmethod
+    def url_at(address):
+        return f"redis+cluster://{address}"
 
 
 class Postgres(Server):

@@ -101,13 +101,13 @@ class BadFiles(Case):
 
 
 class BadServers(Case):
-    def redis(self, *options):
-        server = Redis(*options)
+    def redis(self, *settings):
+        server = Redis(*settings)
         self.addCleanup(server.stop)
         return server
 
     def test_a_wrong_password_is_77_and_never_shown(self):
-        server = self.redis("--requirepass", "right")
+        server = self.redis("requirepass right")
         refused = pawl("--store", f"redis://:hunter2@127.0.0.1:{server.port}", "exec", "k", "--", "true")
         self.assert_one_line(refused, 77, "WRONGPASS")
         self.assertNotIn("hunter2", refused.err)
@@ -131,11 +131,11 @@ class BadServers(Case):
 
     def test_a_read_only_replica_is_refused(self):
         primary = self.redis()
-        replica = self.redis("--replicaof", "127.0.0.1", str(primary.port))
+        replica = self.redis(f"replicaof 127.0.0.1 {primary.port}")
         self.assert_one_line(pawl("--store", replica.url, "exec", "k", "--", "true"), 74, "READONLY")
 
     def test_a_redis_that_is_out_of_memory_is_refused(self):
-        server = self.redis("--maxmemory", "1", "--maxmemory-policy", "noeviction")
+        server = self.redis("maxmemory 1", "maxmemory-policy noeviction")
         self.assert_one_line(pawl("--store", server.url, "exec", "k", "--", "true"), 74, "OOM")
 
     def test_nobody_on_the_port_is_69(self):

@@ -57,7 +57,7 @@ class Pages(AgentCase):
     def setUpClass(cls):
         """A store as the doctor wants it."""
         super().setUpClass()
-        cls.redis = Redis("--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction")
+        cls.redis = Redis(*Redis.SYNCED, "maxmemory-policy noeviction")
         cls.addClassCleanup(cls.redis.stop)
         cls.wait_until_it_grants()
 

@@ -40,7 +40,7 @@ class WithPassword(Case):
 
     def setUp(self):
         super().setUp()
-        self.redis = Redis("--requirepass", SECRET)
+        self.redis = Redis(f"requirepass {SECRET}")
         self.addCleanup(self.redis.stop)
         self.url = f"redis://:{SECRET}@127.0.0.1:{self.redis.port}"
 
@@ -123,7 +123,7 @@ class InsideARun(Case):
 class Job(AgentCase):
     def setUp(self):
         super().setUp()
-        self.redis = Redis("--requirepass", SECRET)
+        self.redis = Redis(f"requirepass {SECRET}")
         self.addCleanup(self.redis.stop)
         self.store = f"redis://:{SECRET}@127.0.0.1:{self.redis.port}"
         self.shared = self.folder / "shared"
