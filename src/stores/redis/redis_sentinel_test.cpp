@@ -196,6 +196,33 @@ TEST_F(SentinelsAtRest, AGrantThatTooFewReplicasHaveIsGivenBack) {
     EXPECT_EQ(mine.renew(lease_of("kept", token)), renewal::lost);
 }
 
+// Goal: a firing is given back for good, or its withdrawal is tried again: one that only the master
+// has would be forgotten with it, and the firing lost. Method: the only replica is frozen.
+TEST_F(SentinelsAtRest, AFiringIsGivenBackWhenTheReplicasHaveIt) {
+    auto to = settings();
+    to.replicas = 1;
+    auto mine = open_client(to);
+    auto wanted = fresh_claim("due", 30s);
+    wanted.firing = occurrence{1'700'000'000'000};
+    servers().node(1).freeze();
+    const auto got = mine.acquire(wanted);
+    ASSERT_TRUE(got.has_error());
+    EXPECT_EQ(name_of(got.error().code), "outcome_unknown");
+    const withdrawal given_up{wanted.key, wanted.id, wanted.firing};
+    for (int time = 0; time < 2; ++time) {
+        // Also where the master has it, and a connection of its own asks.
+        const auto returned = open_client(to).withdraw(given_up);
+        ASSERT_TRUE(returned.has_error());
+        EXPECT_EQ(name_of(returned.error().code), "outcome_unknown");
+    }
+    servers().node(1).thaw();
+    servers().wait_until_followed(0);
+    EXPECT_TRUE(mine.withdraw(given_up).has_value());
+    auto another = fresh_claim("due", 30s);
+    another.firing = wanted.firing;
+    EXPECT_GT(number(mine.granted(another)), 0u);
+}
+
 // ---- Failover
 
 redis_settings careful(const redis_sentinels& servers) {

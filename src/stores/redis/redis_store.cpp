@@ -295,8 +295,17 @@ async<bool> redis_store::withdraw(withdrawal given_up) {
         .add(encode_id(given_up.id))
         .add(retention_)
         .add(at.in.channel, given_up.key);
-    if (given_up.firing) call.add(number(*given_up.firing));
-    co_return co_await run_for_flag(call, at.shard);
+    if (!given_up.firing) co_return co_await run_for_flag(call, at.shard);
+    // A failover that forgot it would leave the firing used up, so it is confirmed as grants are.
+    call.add(number(*given_up.firing)).confirm_by(settings_->replicas);
+    if (settings_->replicas == 0) co_return co_await run_for_flag(call, at.shard);
+    const auto got = co_await servers_->run(call, at.shard);
+    if (got.has_error()) co_return got.error();
+    if (got->elements.size() != 2 || !got->elements[0].is_integer())
+        co_return unexpected("withdraw");
+    if (const auto copies = got->elements[1].number; copies < settings_->replicas)
+        co_return unconfirmed(servers_->place(), copies, *settings_);
+    co_return got->elements[0].number == 1;
 }
 
 // ---- Renewals

@@ -15,7 +15,8 @@ if withdrawn ~= '-' then
 end
 -- The last grant was its own, live or lapsed.
 local granted = holder ~= 0 and id == ARGV[1]
-if known and not granted then return 0 end
+-- One that gives a firing back is written again: replicas confirm what this connection has written.
+if known and not granted and not ARGV[4] then return 0 end
 local held, mark = granted and now < till, watched
 if granted then
   -- Rule 2: its work never began. Occurrences of a key only move forward, so nothing earlier comes back.
