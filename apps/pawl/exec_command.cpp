@@ -10,9 +10,10 @@
 #include "exec/signal_relay.hpp"
 #include "exec/terminal.hpp"
 #include "pawl/commands.hpp"
-#include "pawl/exec_record.hpp"
 #include "pawl/output.hpp"
 #include "pawl/push_warning.hpp"
+#include "pawl/silent_runs.hpp"
+#include "runs/session.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/engine.hpp"
 #include "time/rfc3339.hpp"
@@ -106,6 +107,7 @@ struct running {
     exec::child child;
     millis grace;
     bool spawned = false;
+    bool cancelled = false;
     std::optional<int> early_signal;  // came before there was a command
     exec::limits limits{};
     std::stop_source give_up;  // ends a wait for the key
@@ -146,7 +148,31 @@ struct ended {
     bool by_lease() const {
         return cause == exec::ending::deadline || cause == exec::ending::asked;
     }
+    runs::work_result as_work() const {
+        runs::work_result what;
+        what.started = started;
+        what.succeeded = status == 0 && cause == exec::ending::by_itself;
+        what.exit_status = status;
+        what.reason = fault;
+        if (started && !what.succeeded && fault.empty())
+            what.reason = "exit " + std::to_string(status);
+        return what;
+    }
 };
+
+// Null where the run is not to be written down, or cannot be.
+std::shared_ptr<journal> open_records(runtime::core& core, const exec_options& what) {
+    if (what.no_journal) return nullptr;
+    try {
+        auto records = core.records();
+        if (!records) log(log_level::debug, "the store keeps no journal, so the run is not kept");
+        if (!records || what.key.size() <= job_name_bytes_max) return records;
+        log(log_level::warn, "the key is too long for the journal, so the run is not written down");
+    } catch (const store_error& error) {
+        log(log_level::warn, std::string{"the run is not written down: "} + error.what());
+    }
+    return nullptr;
+}
 
 boost::asio::awaitable<ended> run_command(std::shared_ptr<running> run, exec::command wanted) {
     ended how;
@@ -188,7 +214,7 @@ public:
                                     .watcher = warning_of_pushes(std::make_shared<worried_log>())})
                     .release()},
           store_{std::unique_ptr<runtime::core>{core_}},
-          record_{*core_, what.no_journal ? recording::off : recording::on},
+          journal_{open_records(*core_, what)},
           run_{std::make_shared<running>(store_.get_executor(), guards, how.lease.grace)} {}
 
     status go() {
@@ -284,50 +310,69 @@ private:
         return what_.skip_status ? as_status(*what_.skip_status) : why;
     }
 
-    beginning begin_run(fence_token token) {
+    beginning begin_run(const lease* held) {
         run_start start{base::fresh_uuid(), what_.key, what_.key};
         start.owner = store_.owner();
         start.node = start.owner.substr(0, start.owner.find(':'));
-        start.token = token;
+        if (held != nullptr) start.token = held->token();
         start.firing = plan_.lease.firing;
         start.mode = plan_.lease.mode;
         start.trigger = "exec";
         start.past = inheritance::last_saved;
-        start.silence_max = runtime::run_silence_max;
-        auto begun = record_.begin(start);
-        record_.judge_earlier(what_.key,
+        start.silence_max = runs::run_silence_max;
+        session_ = runs::run_session::make(core_->loop(), how_to_write());
+        beginning unwritten{begin_outcome::begun, start.id};
+        auto begun = core_->loop().wait_for(runs::run_session::begin(session_, std::move(start)));
+        if (journal_ && begun)
+            judge_silent_runs(core_->loop(), *journal_, what_.key,
                               [this](const std::string& key) { return store_.inspect(key); });
-        return begun;
+        return begun ? std::move(*begun) : unwritten;
     }
 
-    run_end end_of(const ended& how, bool lost) const {
-        const bool again = plan_.lease.mode == delivery::at_least_once;
-        run_end end;
-        if (!how.started) {
-            // A row that is skipped lets another node run the occurrence.
-            end.status = again ? run_status::abandoned : run_status::skipped;
-            end.reason = how.by_lease() ? "its lease ended before the command started"
-                                        : "a signal stopped it before the command started";
-            return end;
+    runs::run_session::settings how_to_write() {
+        runs::run_session::settings how;
+        how.where = journal_;
+        how.who.on_trouble = [](const failure* why) {
+            if (why != nullptr)
+                log(log_level::warn, "the journal does not answer: " + why->detail);
+            else
+                log(log_level::info, "the journal answers again");
+        };
+        // Told again with the next heartbeat where there is no command yet.
+        how.who.on_told = [run = run_, grace = plan_.lease.grace](runs::stop_cause why) {
+            if (why != runs::stop_cause::cancelled || !run->spawned) return;
+            if (!std::exchange(run->cancelled, true))
+                log(log_level::warn, "somebody has cancelled this run: the command is stopped");
+            run->child.stop(grace);
+        };
+        return how;
+    }
+
+    run_end end_of(const ended& how, const lease* held) const {
+        runs::circumstances under;
+        under.is_at_least_once = plan_.lease.mode == delivery::at_least_once;
+        // It counts as done when the command says so by 0.
+        under.failed = runs::failing::reopens;
+        if (held != nullptr) {
+            under.trusted = held->trusted();
+            under.loss = held->lost();
         }
-        end.exit_status = how.status;
-        end.reason = how.fault;
-        if (cancelled_ && how.cause == exec::ending::asked) {
-            end.status = run_status::cancelled;
-            end.reason = "cancelled";
-        } else if (how.by_lease() || lost) {
-            end.status = again ? run_status::abandoned : run_status::lost;
-            end.reason = "its lease was lost";
-        } else if (how.status != 0) {
-            // At least once: it counts as done when the command says so by 0.
-            end.status = again ? run_status::abandoned : run_status::failed;
-            if (end.reason.empty()) end.reason = "exit " + std::to_string(how.status);
+        if (how.by_lease()) under.cause = runs::stop_cause::lost;
+        if (how.cause == exec::ending::asked && session_->was_cancelled())
+            under.cause = runs::stop_cause::cancelled;
+        if (!how.started && !how.by_lease()) {
+            under.cause = runs::stop_cause::shutdown;
+            under.shutdown = "a signal stopped it";
         }
-        return end;
+        return runs::judge(how.as_work(), under);
     }
 
     void open_socket(fence_token token, const beginning& begun) {
-        agent::run_verbs verbs{record_.saver(), {}};
+        agent::run_verbs verbs;
+        if (journal_)
+            verbs.save = [session = session_](std::string text) {
+                return runs::run_session::checkpoint(session, std::move(text));
+            };
         verbs.check_fence = [store = core_->running()->shared_store()](
                                 std::string resource, fence_token shown, fence_rule rule) {
             return store->fence(std::move(resource), shown, rule);
@@ -342,11 +387,6 @@ private:
         open_socket(token, begun);
         auto wanted = command_for(what_, store_url_, journal_url_, store_.owner(), token, begun,
                                   socket_ ? socket_->path() : "");
-        record_.keep_alive([this] {
-            cancelled_ = true;
-            log(log_level::warn, "somebody has cancelled this run: the command is stopped");
-            run_->child.stop(plan_.lease.grace);
-        });
         auto done = boost::asio::co_spawn(
             store_.get_executor(), run_command(run_, std::move(wanted)), boost::asio::use_future);
         auto how = done.get();
@@ -355,13 +395,11 @@ private:
     }
 
     status run_without_lease() {
-        const auto begun = begin_run(fence_token{});
+        const auto begun = begin_run(nullptr);
         // The journal may answer where the store does not.
-        if (begun.outcome == begin_outcome::already_run ||
-            begun.outcome == begin_outcome::superseded)
-            return turned_back(begun);
+        if (!runs::may_begin(begun)) return turned_back(begun);
         const auto how = run_to_the_end(fence_token{}, begun);
-        record_.end(end_of(how, false));
+        write_end(end_of(how, nullptr));
         return as_status(how.status);
     }
 
@@ -403,9 +441,8 @@ private:
     // occurrence is given back, or the node that claims it next would find it begun.
     status lost_before_the_start(lease held, const ended& how) {
         log(log_level::error, "the lease of '" + what_.key + "' ended before the command started");
-        const auto patience = plan_.lease.firing ? withdrawal_longest() : journal_patience;
-        record_.end(end_of(how, true), patience, run_->give_up.get_token());
-        held.mark_not_started();
+        const auto patience = plan_.lease.firing ? withdrawal_longest() : runs::journal_patience;
+        settle(held, end_of(how, &held), patience, run_->give_up.get_token());
         held.release();
         give_claim_up();
         return status::lost;
@@ -413,11 +450,43 @@ private:
 
     // Told to stop before there was a command.
     status stopped_before_the_start(lease held, const ended& how) {
-        record_.end(end_of(how, false));
-        held.mark_not_started();
+        settle(held, end_of(how, &held));
         held.release();
         give_claim_up();
         return as_status(how.status);
+    }
+
+    // False where the journal does not have it in time. Waits until `stop` at most.
+    bool write_end(run_end how, millis patience = runs::journal_patience,
+                   std::stop_token stop = {}) {
+        const auto let_go = [this] {
+            boost::asio::post(store_.get_executor(), [session = session_] { session->forget(); });
+        };
+        const std::stop_callback stopping{std::move(stop), let_go};
+        auto& loop = core_->loop();
+        const bool written =
+            loop.wait_for(runs::run_session::end(session_, std::move(how), patience));
+        if (!written) log(log_level::warn, "how the run ended is not written down");
+        if (written && journal_ && runs::is_one_to_prune_after(session_->mark().id))
+            boost::asio::co_spawn(loop.get_executor(), runs::prune(journal_, what_.key),
+                                  boost::asio::use_future)
+                .get();
+        return written;
+    }
+
+    // Writes down how the run ended, and tells the lease what the store is to know of it.
+    void settle(lease& held, run_end how, millis patience = runs::journal_patience,
+                std::stop_token stop = {}) {
+        const auto status = how.status;
+        const bool written = write_end(std::move(how), patience, std::move(stop));
+        switch (runs::settle(status, written, !session_->is_stale())) {
+            case runs::settlement::not_started:
+                return held.mark_not_started();
+            case runs::settlement::done:
+                return held.mark_done();
+            case runs::settlement::open:
+                return;
+        }
     }
 
     ended run_while_trusted(lease& held, const beginning& begun) {
@@ -441,22 +510,17 @@ private:
     status run_with(lease held) {
         log(log_level::debug,
             "acquired '" + what_.key + "', token " + std::to_string(number(held.token())));
-        const auto begun = begin_run(held.token());
-        if (begun.outcome == begin_outcome::already_run ||
-            begun.outcome == begin_outcome::superseded)
-            return turn_back(std::move(held), begun);
+        const auto begun = begin_run(&held);
+        if (!runs::may_begin(begun)) return turn_back(std::move(held), begun);
         const auto how = run_while_trusted(held, begun);
         if (!how.started && how.by_lease()) return lost_before_the_start(std::move(held), how);
         if (!how.started) return stopped_before_the_start(std::move(held), how);
         const bool lost = !held.trusted();
         const auto why = held.lost();
-        if (plan_.lease.mode == delivery::at_least_once && how.status == 0 && !how.by_lease() &&
-            !lost)
-            held.mark_done();
         held.watch_deadline({});
-        record_.end(end_of(how, lost));
+        settle(held, end_of(how, &held));
         const auto released = held.release();
-        if (how.by_lease() && !cancelled_) {
+        if (how.by_lease() && !session_->was_cancelled()) {
             log(log_level::error, "the lease of '" + what_.key + "' was lost (" +
                                       std::string{why ? name_of(*why) : "trust_ended"} +
                                       ") and the command was stopped");
@@ -478,10 +542,10 @@ private:
     std::string journal_url_;
     runtime::core* core_;  // of store_
     locks store_;
-    exec_record record_;
+    std::shared_ptr<journal> journal_;     // null: the run is not written down
+    runs::run_session::self_ptr session_;  // of the run, once it has been begun
     std::shared_ptr<running> run_;
     std::unique_ptr<agent::run_socket> socket_;
-    bool cancelled_ = false;  // written on the loop while the command runs, read afterwards
 };
 
 status execute(const globals& options, const exec_options& what) {

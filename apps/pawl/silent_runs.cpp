@@ -2,7 +2,7 @@
 
 #include "pawl/output.hpp"
 #include "pawl/status.hpp"
-#include "runtime/silent_run.hpp"
+#include "runs/silence.hpp"
 
 #include <cstddef>
 
@@ -20,8 +20,8 @@ bool is_for_us(const run_record& run, const std::string& key) {
 // True when it is over now.
 bool judge(net::loop& loop, journal& rows, const run_record& one,
            const std::function<std::optional<record>(const std::string&)>& inspect) {
-    const auto told = runtime::judge_silence(one, inspect(one.key));
-    if (told.what == runtime::silence::alive) return false;
+    const auto told = runs::judge_silence(one, inspect(one.key));
+    if (told.what == runs::silence::alive) return false;
     run_mark who{one.id, one.token};
     if (!loop.wait_for(rows.judge(std::move(who), told.how)).value()) return false;
     log(log_level::debug, "run " + one.id + " of '" + one.key + "' is " +

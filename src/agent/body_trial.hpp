@@ -46,7 +46,7 @@ struct interference {
 };
 
 struct trial_result {
-    schedule::body_result how;
+    schedule::work_result how;
     std::string output;
 };
 

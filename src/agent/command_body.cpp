@@ -26,12 +26,12 @@ namespace pawl::agent {
 namespace {
 
 using boost::asio::awaitable;
-using schedule::body_result;
+using schedule::work_result;
 using schedule::run_order;
 using schedule::stop_cause;
 
-body_result failed(std::string reason) {
-    body_result how;
+work_result failed(std::string reason) {
+    work_result how;
     how.reason = std::move(reason);
     return how;
 }
@@ -135,7 +135,7 @@ command_body::command_body(std::shared_ptr<const command_surroundings> around,
     limits_.grace = job_->grace;
 }
 
-awaitable<body_result> command_body::run(run_order order) {
+awaitable<work_result> command_body::run(run_order order) {
     if (stopped_) co_return never_began();
     // Whoever asked may have gone by an older configuration, or by none.
     if (auto fault = base::argument_fault(job_->arguments, job_->name, order.arguments))
@@ -149,7 +149,7 @@ awaitable<body_result> command_body::run(run_order order) {
     if (wanted.has_error()) co_return failed(wanted.error());
     open_socket(std::move(verbs), *wanted);
     auto running = run_command(std::move(*wanted));
-    body_result how = co_await std::move(running);
+    work_result how = co_await std::move(running);
     co_return how;
 }
 
@@ -161,7 +161,7 @@ void command_body::open_socket(run_verbs verbs, exec::command& wanted) {
     set_variable(wanted.environment, "PAWL_RUN_SOCKET", socket_ ? socket_->path() : "");
 }
 
-awaitable<body_result> command_body::run_command(exec::command wanted) {
+awaitable<work_result> command_body::run_command(exec::command wanted) {
     // What a fault is described by; the environment travels on alone.
     exec::command shown{wanted.arguments};
     shown.working_directory = wanted.working_directory;
@@ -231,14 +231,14 @@ millis command_body::grace_for(stop_cause why) const {
     return why == stop_cause::lost ? std::min(job_->grace, around_->lock_delay) : job_->grace;
 }
 
-body_result command_body::never_began() const {
+work_result command_body::never_began() const {
     auto how = failed("stopped before it began (" + std::string{words_for(*stopped_)} + ')');
     how.started = false;
     return how;
 }
 
-body_result command_body::ended(const exec::exit_status& status) const {
-    body_result how;
+work_result command_body::ended(const exec::exit_status& status) const {
+    work_result how;
     how.exit_status = status.as_shell();
     const std::string end = words_for(status);
     switch (status.cause) {

@@ -54,18 +54,18 @@ public:
     command_body(std::shared_ptr<const command_surroundings> around,
                  std::shared_ptr<const config::job_settings> job, schedule::output_sink sink);
 
-    boost::asio::awaitable<schedule::body_result> run(schedule::run_order order) override;
+    boost::asio::awaitable<schedule::work_result> run(schedule::run_order order) override;
     void extend(instant stop_at, instant kill_at) override;
     void stop(schedule::stop_cause why) override;
 
 private:
     void open_socket(run_verbs verbs, exec::command& wanted);
-    boost::asio::awaitable<schedule::body_result> run_command(exec::command wanted);
+    boost::asio::awaitable<schedule::work_result> run_command(exec::command wanted);
     // Cuts the grace of a command whose lease was lost to what the store says.
     static boost::asio::awaitable<void> hurry(std::shared_ptr<command_body> self);
     int make_child();
-    schedule::body_result ended(const exec::exit_status& status) const;
-    schedule::body_result never_began() const;
+    schedule::work_result ended(const exec::exit_status& status) const;
+    schedule::work_result never_began() const;
     millis grace_for(schedule::stop_cause why) const;
 
     // Constant after construction

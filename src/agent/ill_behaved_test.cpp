@@ -167,7 +167,7 @@ void touch_memory(std::size_t bytes) {
     munmap(all, bytes);
 }
 
-boost::asio::awaitable<schedule::body_result> run_counting(schedule::body_maker make,
+boost::asio::awaitable<schedule::work_result> run_counting(schedule::body_maker make,
                                                            std::shared_ptr<std::size_t> bytes,
                                                            std::shared_ptr<std::size_t> largest) {
     const auto body = make([bytes, largest](std::string_view chunk) {
@@ -176,7 +176,7 @@ boost::asio::awaitable<schedule::body_result> run_counting(schedule::body_maker 
     });
     auto order = order_of();
     auto running = body->run(std::move(order));
-    schedule::body_result how = co_await std::move(running);
+    schedule::work_result how = co_await std::move(running);
     co_return how;
 }
 
@@ -220,7 +220,7 @@ boost::asio::awaitable<int> run_beside_floods(body_trial& house, int floods, int
         auto work = flooding.back()->run(order_of());
         boost::asio::co_spawn(
             executor, std::move(work),
-            [running](std::exception_ptr, const schedule::body_result&) { --*running; });
+            [running](std::exception_ptr, const schedule::work_result&) { --*running; });
     }
     int good = 0;
     for (int at = 0; at < others; ++at) {

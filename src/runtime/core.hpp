@@ -5,7 +5,6 @@
 #include "net/timer.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/link.hpp"
-#include "runtime/run_recorder.hpp"
 
 #include <pawl/locks.hpp>
 #include <pawl/spi/journal.hpp>
@@ -20,6 +19,10 @@ namespace pawl::runtime {
 
 using store_maker = std::function<std::shared_ptr<lease_store>(net::loop&)>;
 using journal_maker = std::function<std::shared_ptr<journal>(net::loop&)>;
+
+// How long to go on trying to write down a run that has ended; afterwards its record stays as it
+// is.
+constexpr millis recording_patience{600'000};
 
 // Of this machine; "localhost" where it has none.
 std::string host_name();

@@ -4,6 +4,8 @@
 // whatever becomes of this process: another node may be granted the key right after it.
 #pragma once
 
+#include "runs/verdict.hpp"
+
 #include <pawl/clock.hpp>
 #include <pawl/spi/async.hpp>
 #include <pawl/types.hpp>
@@ -44,17 +46,8 @@ struct run_order {
     std::function<async<bool>(std::string text)> save;
 };
 
-// Why a body is told to stop.
-enum class stop_cause { cancelled, timed_out, lost, shutdown };
-
-struct body_result {
-    body_result() = default;
-
-    bool succeeded = false;
-    bool started = true;             // nothing of the work has been done where this is false
-    std::optional<int> exit_status;  // nothing: it has none, or never began
-    std::string reason;              // one line for people: "exit 3", "killed by SIGSEGV"
-};
+using runs::stop_cause;
+using runs::work_result;
 
 // What the body writes, in order; called on the loop.
 using output_sink = std::function<void(std::string_view bytes)>;
@@ -66,7 +59,7 @@ public:
     virtual ~body() = default;
 
     // REQUIRES: called once; this is kept alive until it has ended.
-    virtual boost::asio::awaitable<body_result> run(run_order order) = 0;
+    virtual boost::asio::awaitable<work_result> run(run_order order) = 0;
     // Moves both instants, for every renewal; also before run(). What the body does is over at
     // kill_at, whatever happens to this process.
     virtual void extend(instant stop_at, instant kill_at) = 0;

@@ -215,7 +215,7 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     for (auto& [id, run] : me.active_) run->stop(stop_cause::shutdown);
     // Killed after its grace; then its last words have to be written and its lease released.
     const auto end =
-        me.loop_.now() + longest_grace + journal_patience * 2 + me.engine_->settings().timeout * 2;
+        me.loop_.now() + longest_grace + runs::journal_patience * 2 + me.engine_->settings().timeout * 2;
     while (me.at_work_ > 0 && me.loop_.now() < end) {
         const auto left = std::chrono::ceil<millis>(end - me.loop_.now());
         auto waiting = me.drained_.wait_for(left);

@@ -6,8 +6,9 @@
 #pragma once
 
 #include "net/loop.hpp"
+#include "runs/session.hpp"
+#include "runtime/core.hpp"
 #include "runtime/engine.hpp"
-#include "runtime/run_recorder.hpp"
 #include "schedule/job_plan.hpp"
 #include "schedule/slots.hpp"
 
@@ -44,9 +45,8 @@ constexpr millis publish_retry{2'000};  // where the journal did not take it
 constexpr millis share_hold_back{2'000};
 // A node whose wall clock is further from the journal's goes by the journal's.
 constexpr millis clock_offset_tolerated{500};
-// How long a run may wait for its journal before it begins without it, and ends without it.
-constexpr millis journal_patience{2'000};
-// The same once the journal is known to be down: a job of every second keeps its pace without it.
+// How long a run waits for its journal (runs::journal_patience) once that is known to be down: a job
+// of every second keeps its pace without it.
 constexpr millis journal_patience_down{100};
 // A run that is taken up again and again beyond its retries kills whoever runs it.
 constexpr int takeovers_max = 10;
@@ -245,15 +245,14 @@ private:
                                                               lease* held);
     void tell_of_retry(const active_run& run, const run_end& last, millis wait) const;
     static boost::asio::awaitable<std::string> reason_of_cancel(self_ptr self, std::string id);
-    static boost::asio::awaitable<body_result> attempt_once(self_ptr self,
+    static boost::asio::awaitable<work_result> attempt_once(self_ptr self,
                                                             std::shared_ptr<active_run> run);
     static boost::asio::awaitable<void> watch_timeouts(self_ptr self,
                                                        std::shared_ptr<active_run> run,
                                                        int attempt);
-    static boost::asio::awaitable<void> prune(self_ptr self, std::string job, std::size_t keep);
     run_start start_of(const track& which, const std::optional<lease>& held);
     run_order order_of(const track& which, const run_start& start, const beginning& begun) const;
-    run_end judge(const active_run& run, const body_result& what, const lease* held) const;
+    run_end judge(const active_run& run, const work_result& what, const lease* held) const;
 
     wall_instant now() const;
     double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
@@ -262,7 +261,7 @@ private:
     bool was_cut_off(instant now) const;
     bool stopping() const noexcept { return stopping_; }
     millis patience_with_journal() const noexcept {
-        return journal_down_ ? journal_patience_down : journal_patience;
+        return journal_down_ ? journal_patience_down : runs::journal_patience;
     }
 
     // Constant after construction
@@ -309,7 +308,7 @@ private:
     instant judge_from_{};  // before that, silence says nothing about a run
     // By run: since when it has been seen silent, and without its key.
     std::unordered_map<std::string, instant> unheld_since_;
-    std::shared_ptr<runtime::output_room> output_room_ = std::make_shared<runtime::output_room>();
+    std::shared_ptr<runs::output_room> output_room_ = std::make_shared<runs::output_room>();
     wall_instant caught_up_until_{};  // what came due by then had been due when schedules began
     struct clock_step {
         wall_instant from{};

@@ -64,7 +64,7 @@ struct dispatcher::job {
 struct dispatcher::active_run {
     std::shared_ptr<track> where;
     std::shared_ptr<const job_plan> plan;
-    std::shared_ptr<runtime::run_recorder> record;
+    runs::run_session::self_ptr session;
     std::shared_ptr<body> doing;
     run_order order;
     std::optional<stop_cause> cause;

@@ -2,7 +2,7 @@
 // and, one node at a time, looks after those whose node does not.
 #include "base/duration.hpp"
 #include "base/identity.hpp"
-#include "runtime/silent_run.hpp"
+#include "runs/silence.hpp"
 #include "schedule/dispatcher.hpp"
 #include "schedule/dispatcher_parts.hpp"
 #include "time/clocks.hpp"
@@ -321,7 +321,7 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
     }
     // Whoever was cut off with this node is given the time to say that it lives, or how it ended.
     const auto at = me.loop_.now();
-    if (me.board_seen_ && me.was_cut_off(at)) me.judge_from_ = at + runtime::run_silence_max;
+    if (me.board_seen_ && me.was_cut_off(at)) me.judge_from_ = at + runs::run_silence_max;
     if (me.ready_ && !me.board_seen_)
         me.say(tone::info, "the board was read: what has waited for it fires now");
     me.board_seen_ = at;
@@ -346,7 +346,7 @@ awaitable<bool> dispatcher::learn_what_is_due(self_ptr self) {
 }
 
 bool dispatcher::was_cut_off(instant now) const {
-    return board_seen_ && now - *board_seen_ > runtime::run_silence_max / 2;
+    return board_seen_ && now - *board_seen_ > runs::run_silence_max / 2;
 }
 
 // Of a hundred thousand jobs only those are looked at that are paused, or were.
@@ -443,12 +443,12 @@ awaitable<void> dispatcher::beat(self_ptr self) {
     auto& me = *self;
     // Until the last run has ended, however long the node has been stopping.
     while (!me.stopping() || me.at_work_ > 0) {
-        auto waiting = me.beat_timer_.wait_for(runtime::run_heartbeat_interval);
+        auto waiting = me.beat_timer_.wait_for(runs::run_heartbeat_interval);
         co_await std::move(waiting);
         if (!me.journal_) continue;
         std::vector<run_mark> marks;
         for (const auto& [id, run] : me.active_)
-            if (run->record->has_begun()) marks.push_back(run->record->mark());
+            if (run->session->has_begun()) marks.push_back(run->session->mark());
         for (std::size_t from = 0; from < marks.size(); from += beats_at_once_max) {
             const auto many = std::min(beats_at_once_max, marks.size() - from);
             auto beating = beat_for(self, std::span{marks}.subspan(from, many));
@@ -466,9 +466,7 @@ awaitable<bool> dispatcher::beat_for(self_ptr self, std::span<const run_mark> ma
     if (answers.has_error()) co_return false;
     for (std::size_t i = 0; i < answers->size(); ++i) {
         const auto found = me.active_.find(marks[i].id);
-        if (found == me.active_.end()) continue;
-        if ((*answers)[i] == pawl::beat::cancel_requested)
-            found->second->stop(stop_cause::cancelled);
+        if (found != me.active_.end()) found->second->session->heed((*answers)[i]);
     }
     co_return true;
 }
@@ -538,9 +536,9 @@ async<bool> dispatcher::judge_stale(self_ptr self, const run_record& one) {
     auto looking = me.engine_->store().inspect(one.key);
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return seen.error();
-    const auto verdict = runtime::judge_silence(one, *seen);
-    if (verdict.what == runtime::silence::alive) co_return false;
-    if (verdict.what == runtime::silence::in_doubt) {
+    const auto verdict = runs::judge_silence(one, *seen);
+    if (verdict.what == runs::silence::alive) co_return false;
+    if (verdict.what == runs::silence::in_doubt) {
         const auto since = me.unheld_since_.try_emplace(one.id, me.loop_.now());
         if (me.loop_.now() - since.first->second < me.recording_patience_) co_return false;
     }
@@ -582,7 +580,7 @@ awaitable<bool> dispatcher::write_lost(self_ptr self, run_start start, std::stri
     auto& me = *self;
     start.node = "unknown";
     start.trigger = "schedule";
-    start.silence_max = runtime::run_silence_max;
+    start.silence_max = runs::run_silence_max;
     const auto job = start.job;
     const auto which =
         "the firing of '" + start.key + "' for " + time::format_rfc3339(wall_of(*start.firing));

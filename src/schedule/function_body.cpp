@@ -41,9 +41,9 @@ public:
           ended_{around_->where.get_executor()} {}
     ~function_body() override { told_.request_stop(); }
 
-    awaitable<body_result> run(run_order order) override {
+    awaitable<work_result> run(run_order order) override {
         const auto self = shared_from_this();
-        body_result how;
+        work_result how;
         if (told_.stop_requested()) {
             how.started = false;
             co_return how;

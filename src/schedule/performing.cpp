@@ -22,15 +22,8 @@ using boost::asio::awaitable;
 
 // How many runs of a job end between two looks at whether there are too many of them.
 constexpr std::uint32_t prune_every = 16;
-constexpr std::size_t prune_bite = 64;
 // How long a run that somebody asked for waits for the journal to say that nobody else has run it.
 constexpr millis trigger_patience{10'000};
-const std::string never_worked = "its lease ended before its work began";
-
-// Of a run whose work never began. A row that is skipped lets its occurrence run.
-run_status end_of_unstarted(bool again) {
-    return again ? run_status::abandoned : run_status::skipped;
-}
 
 run_start started_by(const wish& what, run_start start) {
     start.trigger = what.kind == wish_kind::trigger ? "manual" : "schedule";
@@ -49,7 +42,7 @@ run_start dispatcher::start_of(const track& which, const std::optional<lease>& h
     start.node = me_.name;
     if (held) start.token = held->token();
     start.mode = which.plan->mode();
-    start.silence_max = runtime::run_silence_max;
+    start.silence_max = runs::run_silence_max;
     start = started_by(wanted, std::move(start));
     // Its row says how it was to be run, whatever the job has become since.
     if (wanted.kind == wish_kind::orphan) start.mode = delivery::at_least_once;
@@ -76,9 +69,7 @@ run_order dispatcher::order_of(const track& which, const run_start& start,
     order.trigger = start.trigger;
     order.owner = me_.owner;
     order.node = me_.name;
-    order.idempotency_key = begun.id;
-    if (start.firing)
-        order.idempotency_key = start.key + "@" + time::format_rfc3339(wall_of(*start.firing));
+    order.idempotency_key = runs::idempotency_key(start, begun);
     const auto asked = triggers_.find(start.id);
     if (start.answers_trigger && asked != triggers_.end())
         order.arguments = asked->second.what.arguments;
@@ -90,15 +81,15 @@ void dispatcher::announce(const std::shared_ptr<active_run>& run, const run_star
                           const beginning& begun) {
     run->order = order_of(*run->where, start, begun);
     if (journal_)
-        run->order.save = [record = run->record](std::string text) {
-            return runtime::run_recorder::checkpoint(record, std::move(text));
+        run->order.save = [session = run->session](std::string text) {
+            return runs::run_session::checkpoint(session, std::move(text));
         };
     const auto with = base::quoted_words(run->order.arguments);
-    if (!with.empty()) run->record->note("note", "arguments " + with);
+    if (!with.empty()) run->session->note("note", "arguments " + with);
     active_[begun.id] = run;
     const auto asked = triggers_.find(begun.id);
     if (start.answers_trigger && asked != triggers_.end() && !asked->second.what.by.empty())
-        run->record->note("asked", asked->second.what.by);
+        run->session->note("asked", asked->second.what.by);
     if (out_of_patience_) run->stop(stop_cause::shutdown);
     if (watcher_) {
         const auto late =
@@ -155,18 +146,20 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     run->plan = plan;
     run->begun = me.loop_.now();
     std::weak_ptr<active_run> weak = run;
-    runtime::run_recorder::listener listener;
-    listener.on_stale = [weak] {
-        if (const auto who = weak.lock()) who->stop(stop_cause::lost);
+    runs::run_session::settings written;
+    written.where = me.journal_;
+    written.who.on_told = [weak](stop_cause why) {
+        if (const auto who = weak.lock()) who->stop(why);
     };
-    run->record = std::make_shared<runtime::run_recorder>(me.loop_.get_executor(), me.journal_,
-                                                          plan->output_limit, std::move(listener),
-                                                          me.output_room_);
+    written.output_limit = plan->output_limit;
+    written.room = me.output_room_;
+    written.says_that_it_lives = false;  // beat() does, for all of this node
+    run->session = runs::run_session::make(me.loop_, std::move(written));
     auto how_it_ended = ending::settled;
     auto start = me.start_of(*which, held);
     const bool triggered = wanted.kind == wish_kind::trigger;
-    auto beginning_of = runtime::run_recorder::begin(
-        run->record, start, triggered ? trigger_patience : me.patience_with_journal());
+    auto beginning_of = runs::run_session::begin(
+        run->session, start, triggered ? trigger_patience : me.patience_with_journal());
     const auto told = co_await std::move(beginning_of);
     const auto begun = told.value_or(beginning{begin_outcome::begun, start.id});
     // Only the journal knows whether a trigger has been answered. If not, it will offer it again.
@@ -175,10 +168,9 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         run_end how;
         how.status = run_status::skipped;
         how.reason = "the journal answered too late: ask for it again";
-        me.spawn(runtime::run_recorder::take_back(run->record, std::move(how)));
+        me.spawn(runs::run_session::take_back(run->session, std::move(how)));
     }
-    const bool ours = !unanswered && (begun.outcome == begin_outcome::begun ||
-                                      begun.outcome == begin_outcome::resumed);
+    const bool ours = !unanswered && runs::may_begin(begun);
     if (ours) {
         auto working = do_work(self, run, start, begun, held ? &*held : nullptr);
         how_it_ended = co_await std::move(working);
@@ -192,7 +184,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     }
     if (wanted.kind == wish_kind::trigger) me.triggers_.erase(wanted.id);
     if (home && me.journal_ && ++home->ended % prune_every == 1)
-        me.spawn(prune(self, plan->name, plan->keep_runs));
+        me.spawn(runs::prune(me.journal_, plan->name, plan->keep_runs));
     which->decisions.on_ended(how_it_ended, me.loop_.now());
 }
 
@@ -211,9 +203,11 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
         auto carrying = carry_out(self, run, held);
         how = co_await std::move(carrying);
     } else {
-        how.status =
-            end_of_unstarted(start.mode == delivery::at_least_once && start.firing.has_value());
-        how.reason = never_worked;
+        work_result nothing;
+        nothing.started = false;
+        runs::circumstances under;
+        under.is_at_least_once = start.mode == delivery::at_least_once && start.firing.has_value();
+        how = runs::judge(nothing, under);
     }
     const auto took = std::chrono::floor<millis>(me.loop_.now() - run->begun - run->waited);
     me.say(how.status == run_status::completed ? tone::info : tone::warn,
@@ -222,75 +216,36 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
     if (me.watcher_ && how.status != run_status::skipped)
         me.watcher_->on_run_ended(run->plan->name, how.status, took);
     const auto status = how.status;
-    const auto patience = me.patience_with_journal();
     auto finishing =
-        status == run_status::skipped
-            ? runtime::run_recorder::finish_unstarted(run->record, std::move(how), patience)
-            : runtime::run_recorder::finish(run->record, std::move(how), patience);
+        runs::run_session::end(run->session, std::move(how), me.patience_with_journal());
     const bool written = co_await std::move(finishing);
     me.active_.erase(begun.id);
-    if (status == run_status::skipped) {
-        // Its occurrence is given back when its row says so: one that is written later would end
-        // the run of whoever claims it next.
-        if (!written) co_return ending::settled;
-        if (held != nullptr) held->mark_not_started();
-        co_return ending::not_started;
+    switch (runs::settle(status, written)) {
+        case runs::settlement::not_started:
+            if (held != nullptr) held->mark_not_started();
+            co_return ending::not_started;
+        case runs::settlement::done:
+            if (held != nullptr) held->mark_done();
+            co_return ending::settled;
+        case runs::settlement::open:
+            break;
     }
-    if (held != nullptr && is_over(status) && status != run_status::lost) held->mark_done();
     co_return is_over(status) ? ending::settled : ending::unfinished;
-}
-
-awaitable<void> dispatcher::prune(self_ptr self, std::string job, std::size_t keep) {
-    auto& me = *self;
-    auto pruning = me.journal_->prune(job, keep, millis{0}, prune_bite);
-    const auto gone = co_await std::move(pruning);
-    if (gone.has_error())
-        me.say(tone::debug, "old runs of '" + job + "' stay for now: " + gone.error().detail);
 }
 
 // -- attempts
 
-run_end dispatcher::judge(const active_run& run, const body_result& what, const lease* held) const {
-    run_end how;
-    how.exit_status = what.exit_status;
-    how.reason = what.reason;
-    const bool again = run.plan->lane.mode == remembering::at_least_once && run.order.firing;
-    const bool lost = held != nullptr && !held->trusted();
-    // Its deadline came before it did.
-    const bool too_late = !what.started && !run.cause;
-    if (run.cause == stop_cause::lost || lost || too_late) {
-        const auto why = held != nullptr ? held->lost() : std::nullopt;
-        // It may have done all its work in time, and said so.
-        if (what.succeeded && !lost) {
-            how.status = run_status::completed;
-            return how;
-        }
-        // After an attempt that has worked nothing is given back.
-        if (!what.started && !run.worked) {
-            how.status = end_of_unstarted(again);
-            how.reason = never_worked;
-            return how;
-        }
-        how.status = again ? run_status::abandoned : run_status::lost;
-        how.reason = "its lease was lost (" + std::string{why ? name_of(*why) : "ending"} + ")" +
-                     (what.reason.empty() ? "" : "; " + what.reason);
-        return how;
+run_end dispatcher::judge(const active_run& run, const work_result& what, const lease* held) const {
+    runs::circumstances under;
+    under.is_at_least_once =
+        run.plan->lane.mode == remembering::at_least_once && run.order.firing.has_value();
+    under.has_worked = run.worked;
+    under.cause = run.cause;
+    if (held != nullptr) {
+        under.trusted = held->trusted();
+        under.loss = held->lost();
     }
-    if (what.succeeded) {
-        how.status = run_status::completed;
-    } else if (run.cause == stop_cause::cancelled) {
-        how.status = run_status::cancelled;
-        how.reason = "cancelled";
-    } else if (run.cause == stop_cause::shutdown) {
-        how.status = again ? run_status::abandoned : run_status::cancelled;
-        how.reason = "the node was shut down";
-    } else if (run.cause == stop_cause::timed_out) {
-        how.status = run_status::timed_out;
-        how.reason = "it took longer than its timeout";
-    } else {
-        how.status = run_status::failed;
-    }
-    return how;
+    return runs::judge(what, under);
 }
 
 void dispatcher::tell_of_retry(const active_run& run, const run_end& last, millis wait) const {
@@ -298,7 +253,7 @@ void dispatcher::tell_of_retry(const active_run& run, const run_end& last, milli
                       std::string{name_of(last.status)} +
                       (last.reason.empty() ? "" : ": " + last.reason) + "; the next begins in " +
                       base::format_duration(wait);
-    run.record->note("note", line);
+    run.session->note("note", line);
     say(tone::warn, "run " + run.order.run_id + " of '" + run.order.key + "': " + line);
 }
 
@@ -360,13 +315,13 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
         run->waited += me.loop_.now() - since;
         run->retry_timer.reset();
         if (run->cause) {
-            body_result nothing;
+            work_result nothing;
             nothing.exit_status = last.exit_status;
             nothing.reason = last.reason;
             co_return me.judge(*run, nothing, held);
         }
         // Only now, so that the wait is no part of the attempt.
-        run->record->next_attempt(last);
+        run->session->next_attempt(last);
         ++tries;
         ++run->order.attempt;
         if (me.watcher_) me.watcher_->on_retry(run->plan->name);
@@ -378,9 +333,9 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
     }
 }
 
-awaitable<body_result> dispatcher::attempt_once(self_ptr self, std::shared_ptr<active_run> run) {
+awaitable<work_result> dispatcher::attempt_once(self_ptr self, std::shared_ptr<active_run> run) {
     auto& me = *self;
-    auto sink = [record = run->record](std::string_view bytes) { record->output(bytes); };
+    auto sink = [session = run->session](std::string_view bytes) { session->output(bytes); };
     run->doing = run->plan->make(std::move(sink));
     auto doing = run->doing;
     if (run->cause) doing->stop(*run->cause);
@@ -410,7 +365,7 @@ awaitable<void> dispatcher::watch_timeouts(self_ptr self, std::shared_ptr<active
         auto waiting = timer->wait_for(soft);
         co_await std::move(waiting);
         if (!still()) co_return;
-        run->record->note("note", "it has taken longer than its soft timeout");
+        run->session->note("note", "it has taken longer than its soft timeout");
         me.say(tone::warn, "run " + run->order.run_id + " of '" + run->order.key +
                                "' has taken longer than its soft timeout");
     }

@@ -3,7 +3,7 @@
 
 #include "journals/memory/memory_journal.hpp"
 #include "journals/rules/checked_journal.hpp"
-#include "runtime/written_run.hpp"
+#include "runtime/core.hpp"
 #include "testing/faults/faulty_journal.hpp"
 #include "testing/faults/world.hpp"
 

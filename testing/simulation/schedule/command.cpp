@@ -35,9 +35,9 @@ void command::end_at(nanos when, state how) {
     });
 }
 
-boost::asio::awaitable<schedule::body_result> command::run(schedule::run_order order) {
+boost::asio::awaitable<schedule::work_result> command::run(schedule::run_order order) {
     const auto self = shared_from_this();
-    schedule::body_result result;
+    schedule::work_result result;
     if (state_ != state::waiting || world_.time.now() >= kill_at_) {
         result.started = false;
         result.reason = "told to stop before it began";

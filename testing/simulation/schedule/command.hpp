@@ -15,7 +15,7 @@ public:
     command(node& home, std::size_t job);
     ~command() override;
 
-    boost::asio::awaitable<schedule::body_result> run(schedule::run_order order) override;
+    boost::asio::awaitable<schedule::work_result> run(schedule::run_order order) override;
     void extend(instant stop_at, instant kill_at) override;
     void stop(schedule::stop_cause why) override;
 

@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace pawl::runtime {
+namespace pawl::runs {
 
 enum class silence {
     alive,     // it holds its key: frozen, or cut off from its journal
@@ -24,4 +24,4 @@ struct silence_verdict {
 
 silence_verdict judge_silence(const run_record& run, const std::optional<record>& lease);
 
-}  // namespace pawl::runtime
+}  // namespace pawl::runs

@@ -1,6 +1,6 @@
-#include "runtime/silent_run.hpp"
+#include "runs/silence.hpp"
 
-namespace pawl::runtime {
+namespace pawl::runs {
 
 silence_verdict judge_silence(const run_record& run, const std::optional<record>& lease) {
     silence_verdict told;
@@ -23,4 +23,4 @@ silence_verdict judge_silence(const run_record& run, const std::optional<record>
     return told;
 }
 
-}  // namespace pawl::runtime
+}  // namespace pawl::runs

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "net/timer.hpp"
+#include "runtime/core.hpp"
 
 #include <pawl/clock.hpp>
 #include <pawl/spi/journal.hpp>
@@ -21,12 +22,10 @@
 #include <string_view>
 #include <vector>
 
-namespace pawl::runtime {
+namespace pawl::runs {
 
 constexpr millis output_gathered_for{250};
-// How long to go on trying to write down a run that has ended; afterwards its record stays as it
-// is.
-constexpr millis recording_patience{600'000};
+using runtime::recording_patience;
 constexpr millis record_retry_first{100};
 constexpr millis record_retry_longest{5'000};
 // How often runners say that they are alive, and the silence after which they count as gone.
@@ -139,4 +138,4 @@ private:
     std::vector<net::timer*> waiters_;  // cancelled when something was written
 };
 
-}  // namespace pawl::runtime
+}  // namespace pawl::runs

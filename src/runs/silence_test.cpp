@@ -1,8 +1,8 @@
-#include "runtime/silent_run.hpp"
+#include "runs/silence.hpp"
 
 #include <gtest/gtest.h>
 
-namespace pawl::runtime {
+namespace pawl::runs {
 namespace {
 
 using namespace std::chrono_literals;
@@ -62,4 +62,4 @@ TEST(SilentRun, WhatTheStoreKnowsAsDoneIsInDoubt) {
 }
 
 }  // namespace
-}  // namespace pawl::runtime
+}  // namespace pawl::runs

@@ -1,4 +1,4 @@
-#include "runtime/run_recorder.hpp"
+#include "runs/recorder.hpp"
 
 #include "net/unattended.hpp"
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace pawl::runtime {
+namespace pawl::runs {
 namespace {
 
 using boost::asio::awaitable;
@@ -336,4 +336,4 @@ async<bool> run_recorder::checkpoint(self_ptr self, std::string text) {
     co_return co_await std::move(saving);
 }
 
-}  // namespace pawl::runtime
+}  // namespace pawl::runs

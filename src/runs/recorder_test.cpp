@@ -1,4 +1,4 @@
-#include "runtime/run_recorder.hpp"
+#include "runs/recorder.hpp"
 
 #include "journals/memory/memory_journal.hpp"
 #include "net/loop.hpp"
@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-namespace pawl::runtime {
+namespace pawl::runs {
 namespace {
 
 using namespace std::chrono_literals;
@@ -179,4 +179,4 @@ TEST(RunRecorder, AnEndThatIsRefusedAsStaleIsNotToldAsWritten) {
 }
 
 }  // namespace
-}  // namespace pawl::runtime
+}  // namespace pawl::runs

@@ -1,6 +1,7 @@
 // What locks.run writes down, on a store and a journal in memory.
 #include <pawl/pawl.hpp>
 
+#include "runs/session.hpp"
 #include "testing/faults/journal_world.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -284,7 +285,7 @@ TEST(WrittenRun, OfManyRunsTheNewestAreKept) {
     journal_world one;
     auto a = one.open();
     const job quick{.name = "j", .lease = {.ttl = 10s}, .body = [](const run&) {}};
-    const int begun = static_cast<int>(runtime::library_runs_kept) + 600;
+    const int begun = static_cast<int>(runs::runs_kept) + 600;
     for (int i = 0; i < begun; ++i) ASSERT_EQ(a.run(quick), run_outcome::ran);
     std::size_t kept = 0;
     run_filter all;
@@ -294,9 +295,9 @@ TEST(WrittenRun, OfManyRunsTheNewestAreKept) {
         after = page.next;
         if (after.empty()) break;
     }
-    EXPECT_GE(kept, runtime::library_runs_kept);
+    EXPECT_GE(kept, runs::runs_kept);
     // One run in sixteen takes 64 away.
-    EXPECT_LT(kept, runtime::library_runs_kept + 300);
+    EXPECT_LT(kept, runs::runs_kept + 300);
 }
 
 }  // namespace

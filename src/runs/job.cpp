@@ -1,0 +1,296 @@
+#include <pawl/locks.hpp>
+
+#include "base/identity.hpp"
+#include "net/remote_operation.hpp"
+#include "net/unattended.hpp"
+#include "runs/session.hpp"
+#include "runtime/bodies.hpp"
+#include "runtime/checks.hpp"
+#include "runtime/core.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <exception>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace pawl {
+namespace {
+
+using boost::asio::awaitable;
+using runs::run_session;
+
+void check_body(const job& what) {
+    if (!what.body) throw option_error{"the job '" + what.name + "' has no body"};
+}
+
+std::optional<run_outcome> skipped(const attempt& tried) {
+    if (std::holds_alternative<busy>(tried)) return run_outcome::skipped_busy;
+    if (std::holds_alternative<already_done>(tried)) return run_outcome::skipped_done;
+    return std::nullopt;
+}
+
+// What the journal makes of a run that is about to begin.
+std::optional<run_outcome> refused(const beginning& begun) {
+    if (begun.outcome == begin_outcome::already_run) return run_outcome::skipped_done;
+    if (begun.outcome == begin_outcome::superseded) return run_outcome::skipped_busy;
+    return std::nullopt;
+}
+
+run_start start_of(const job& what, const lease& held, const std::string& owner) {
+    run_start start{base::fresh_uuid(), what.name, held.key()};
+    start.owner = owner;
+    start.node = runtime::host_name();
+    start.token = held.token();
+    start.firing = what.lease.firing;
+    start.mode = what.lease.mode;
+    start.trigger = "library";
+    start.silence_max = runs::run_silence_max;
+    return start;
+}
+
+// A run from its grant on, in the parts that the two ways to run a body share. The coroutines are
+// awaited on the loop.
+class granted_run {
+public:
+    granted_run(runtime::core& home, const job& what, lease won, std::stop_token shutdown)
+        : home_{home},
+          what_{what},
+          held_{std::move(won)},
+          start_{start_of(what, held_, home.running()->owner())},
+          program_{std::move(shutdown)},
+          stopping_{program_, held_.stop_token()},
+          told_{stopping_.token(), journal_.get_token()} {
+        was_.started = false;
+    }
+
+    lease& held() { return held_; }
+
+    // Without a journal, or with one that does not answer, the run begins all the same.
+    beginning unwritten() const { return beginning{begin_outcome::begun, start_.id}; }
+    static awaitable<beginning> begin(granted_run& me) {
+        auto opening = open(me);
+        co_await std::move(opening);
+        if (!me.written_) co_return me.unwritten();
+        auto beginning_of = run_session::begin(me.written_, me.start_);
+        auto told = co_await std::move(beginning_of);
+        co_return told ? std::move(*told) : me.unwritten();
+    }
+
+    void work(const beginning& begun) {
+        stopped_ = program_.stop_requested() || journal_.stop_requested();
+        if (stopped_ || !runtime::may_start(held_, what_.lease.ttl)) return;
+        const auto order = order_of(begun);
+        was_.started = true;
+        try {
+            what_.body(order);
+        } catch (...) {
+            thrown_ = std::current_exception();
+        }
+        stopped_ = order.stop.stop_requested();
+        kept_ = held_.trusted();
+        // Whoever is told to stop returns as those do who have done all.
+        was_.succeeded = !thrown_ && !stopped_;
+    }
+    // There was no thread for it.
+    void refuse_work(std::exception_ptr why) { thrown_ = std::move(why); }
+
+    // False where its end is not written down in time.
+    static awaitable<bool> end(granted_run& me) {
+        if (!me.written_) co_return true;
+        auto ending = run_session::end(me.written_, me.judged());
+        const bool written = co_await std::move(ending);
+        if (me.written_->is_stale()) me.kept_ = false;
+        if (written && runs::is_one_to_prune_after(me.start_.id))
+            boost::asio::co_spawn(me.home_.loop().get_executor(),
+                                  runs::prune(me.records_, me.start_.job), net::unattended{});
+        co_return written;
+    }
+    // What the store is to know, before the release.
+    void settle(bool written) {
+        switch (runs::settle(judged().status, written, kept_ || !was_.started)) {
+            case runs::settlement::not_started:
+                return held_.mark_not_started();
+            case runs::settlement::done:
+                return held_.mark_done();
+            case runs::settlement::open:
+                return;
+        }
+    }
+    // After it.
+    run_outcome outcome() const {
+        if (thrown_) std::rethrow_exception(thrown_);
+        if (!was_.started && stopped_) return run_outcome::skipped_busy;
+        return kept_ ? run_outcome::ran : run_outcome::lost;
+    }
+    run_outcome refuse(run_outcome why, const beginning& begun) {
+        // Whoever ran it was lost before it could tell the store.
+        if (is_over(begun.status)) held_.mark_done();
+        return why;
+    }
+
+private:
+    static awaitable<void> open(granted_run& me) {
+        if (me.start_.job.size() > job_name_bytes_max) co_return;
+        const auto report = [home = me.home_.running()](const failure* why) {
+            if (why != nullptr) home->report_failure("journal", *why);
+        };
+        std::optional<failure> bad;
+        try {
+            auto finding = me.home_.find_records();
+            me.records_ = co_await std::move(finding);
+        } catch (const store_error& error) {
+            bad = failure{error.code(), error.what()};
+        }
+        if (bad) report(&*bad);
+        if (!me.records_) co_return;
+        run_session::settings how;
+        how.where = me.records_;
+        how.who.on_trouble = report;
+        how.who.on_told = [told = me.journal_](runs::stop_cause) mutable { told.request_stop(); };
+        me.written_ = run_session::make(me.home_.loop(), std::move(how));
+    }
+
+    // What the body is told of itself.
+    run order_of(const beginning& begun) const {
+        run order{start_.key, begun.id, start_.token, told_.token()};
+        order.firing = start_.firing;
+        order.idempotency_key = runs::idempotency_key(start_, begun);
+        order.attempt = begun.attempt;
+        order.last_checkpoint = begun.checkpoint;
+        if (written_)
+            order.save = [&loop = home_.loop(), written = written_](std::string_view text) {
+                return loop.wait_for(run_session::checkpoint(written, std::string{text})).value();
+            };
+        return order;
+    }
+
+    run_end judged() const {
+        auto was = was_;
+        was.reason = runtime::reason_of(thrown_);
+        runs::circumstances under;
+        under.is_at_least_once =
+            start_.mode == delivery::at_least_once && start_.firing.has_value();
+        under.failed = runs::failing::reopens;
+        under.trusted = kept_ || !was.started;
+        under.loss = held_.lost();
+        under.shutdown = "its program told it to stop";
+        if (stopped_) {
+            const bool by_program = program_.stop_requested();
+            under.cause = by_program ? runs::stop_cause::shutdown : runs::stop_cause::lost;
+            if (written_ && written_->was_cancelled()) under.cause = runs::stop_cause::cancelled;
+        }
+        return runs::judge(was, under);
+    }
+
+    runtime::core& home_;
+    const job& what_;
+    lease held_;
+    const run_start start_;
+    std::shared_ptr<journal> records_;
+    run_session::self_ptr written_;  // null: there is no journal
+    const std::stop_token program_;
+    std::stop_source journal_;  // cancelled, or somebody else's
+    runtime::either_stop stopping_;
+    runtime::either_stop told_;
+    // What the body did, and whether it had been told to stop before it ended.
+    runs::work_result was_;
+    std::exception_ptr thrown_;
+    bool stopped_ = false;
+    bool kept_ = false;  // the lease was trusted until then
+};
+
+// On the loop; the body has a thread of its own.
+awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token stop,
+                                 std::stop_token gone) {
+    const runtime::core::activity going_on{home};
+    const runtime::stops told{std::move(stop), std::move(gone), home.closing()};
+    auto claiming = runtime::engine::claim_key(home.running(), what.name, what.lease, what.waiting,
+                                               told.token());
+    auto answer = co_await std::move(claiming);
+    auto& tried = answer.value();
+    if (std::holds_alternative<already_done>(tried)) co_return run_outcome::skipped_done;
+    auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&tried);
+    if (won == nullptr) co_return run_outcome::skipped_busy;
+    // Requested when the loop goes away while the body runs.
+    std::stop_source abandoned;
+    const runtime::either_stop to_end{told.token(), abandoned.get_token()};
+    granted_run now{home, what, lease{std::move(*won)}, to_end.token()};
+    if (told.token().stop_requested()) {
+        now.held().mark_not_started();
+        auto releasing = now.held().async_release();
+        co_await std::move(releasing);
+        co_return run_outcome::skipped_busy;
+    }
+    auto begun = now.unwritten();
+    if (home.keeps_records()) {
+        auto starting = granted_run::begin(now);
+        begun = co_await std::move(starting);
+    }
+    if (const auto why = refused(begun)) {
+        const auto outcome = now.refuse(*why, begun);
+        auto releasing = now.held().async_release();
+        co_await std::move(releasing);
+        co_return outcome;
+    }
+    std::function<void()> work = [&now, &begun] { now.work(begun); };
+    try {
+        auto working = runtime::on_thread(std::move(work), abandoned);
+        co_await std::move(working);
+    } catch (const std::system_error&) {
+        now.refuse_work(std::current_exception());
+    }
+    bool written = true;
+    if (home.keeps_records()) {
+        auto ending = granted_run::end(now);
+        written = co_await std::move(ending);
+    }
+    now.settle(written);
+    auto releasing = now.held().async_release();
+    co_await std::move(releasing);
+    co_return now.outcome();
+}
+
+}  // namespace
+
+bool run::checkpoint(std::string_view text) const {
+    if (!save)
+        throw option_error{"the run of '" + key +
+                           "' has no journal to keep a checkpoint: open the locks with one"};
+    if (text.size() > checkpoint_bytes_max)
+        throw option_error{"a checkpoint of " + std::to_string(text.size()) +
+                           " bytes: there is room for " + std::to_string(checkpoint_bytes_max)};
+    return save(text);
+}
+
+run_outcome locks::run(const job& what, std::stop_token stop) {
+    check_body(what);
+    auto tried = claim_key(what.name, what.lease, what.waiting, stop);
+    if (const auto why = skipped(tried)) return *why;
+    granted_run now{*core_, what, std::move(std::get<lease>(tried)), std::move(stop)};
+    auto begun = now.unwritten();
+    if (core_->keeps_records()) begun = core_->loop().wait_for(granted_run::begin(now));
+    if (const auto why = refused(begun)) {
+        const auto outcome = now.refuse(*why, begun);
+        now.held().release();
+        return outcome;
+    }
+    now.work(begun);
+    const bool written = !core_->keeps_records() || core_->loop().wait_for(granted_run::end(now));
+    now.settle(written);
+    now.held().release();
+    return now.outcome();
+}
+
+boost::asio::awaitable<run_outcome> locks::async_run(job what, std::stop_token stop) {
+    check_body(what);
+    runtime::check_claim(*core_->running(), what.name, what.lease, what.waiting);
+    std::stop_source gone;
+    auto running = carry_out(*core_, std::move(what), std::move(stop), gone.get_token());
+    co_return co_await net::await_on(core_->loop(), std::move(running), gone,
+                                     net::leave::when_done);
+}
+
+}  // namespace pawl

@@ -1,0 +1,115 @@
+#include "runs/session.hpp"
+
+#include "net/unattended.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <array>
+#include <utility>
+
+namespace pawl::runs {
+namespace {
+
+using boost::asio::awaitable;
+
+constexpr std::size_t prune_bite = 64;
+
+}  // namespace
+
+run_session::run_session(net::loop& loop, settings how)
+    : loop_{loop},
+      journal_{how.where},
+      listener_{std::move(how.who)},
+      says_that_it_lives_{how.says_that_it_lives},
+      timer_{loop.get_executor()} {}
+
+run_session::self_ptr run_session::make(net::loop& loop, settings how) {
+    const auto limit = how.output_limit;
+    auto room = std::move(how.room);
+    self_ptr made{new run_session{loop, std::move(how)}};
+    run_recorder::listener hearing;
+    hearing.on_trouble = made->listener_.on_trouble;
+    hearing.on_stale = [weak = made->weak_from_this()] {
+        if (const auto who = weak.lock()) who->tell(stop_cause::lost);
+    };
+    made->recorder_ = std::make_shared<run_recorder>(loop.get_executor(), made->journal_, limit,
+                                                     std::move(hearing), std::move(room));
+    return made;
+}
+
+awaitable<std::optional<beginning>> run_session::begin(self_ptr self, run_start start,
+                                                       millis patience) {
+    auto& me = *self;
+    auto beginning_of = run_recorder::begin(me.recorder_, std::move(start), patience);
+    auto told = co_await std::move(beginning_of);
+    if (me.journal_ && me.says_that_it_lives_ && !me.over_ && (!told || may_begin(*told)))
+        boost::asio::co_spawn(me.loop_.get_executor(), live(self), net::unattended{});
+    co_return told;
+}
+
+void run_session::note(std::string kind, std::string text) {
+    recorder_->note(std::move(kind), std::move(text));
+}
+
+void run_session::next_attempt(run_end last) { recorder_->next_attempt(std::move(last)); }
+
+async<bool> run_session::checkpoint(self_ptr self, std::string text) {
+    return run_recorder::checkpoint(self->recorder_, std::move(text));
+}
+
+awaitable<bool> run_session::end(self_ptr self, run_end how, millis patience) {
+    auto& me = *self;
+    me.over_ = true;
+    me.timer_.cancel();
+    auto finishing = how.status == run_status::skipped
+                         ? run_recorder::finish_unstarted(me.recorder_, std::move(how), patience)
+                         : run_recorder::finish(me.recorder_, std::move(how), patience);
+    co_return co_await std::move(finishing);
+}
+
+void run_session::forget() {
+    over_ = true;
+    timer_.cancel();
+    recorder_->forget();
+}
+
+awaitable<void> run_session::take_back(self_ptr self, run_end how) {
+    auto& me = *self;
+    me.over_ = true;
+    me.timer_.cancel();
+    auto taking = run_recorder::take_back(me.recorder_, std::move(how));
+    co_await std::move(taking);
+}
+
+awaitable<void> run_session::live(self_ptr self) {
+    auto& me = *self;
+    while (!me.over_) {
+        auto waiting = me.timer_.wait_for(run_heartbeat_interval);
+        co_await std::move(waiting);
+        if (me.over_ || !me.has_begun()) continue;
+        const std::array marks{me.mark()};
+        auto beating = me.journal_->heartbeat(marks);
+        const auto answer = co_await std::move(beating);
+        if (answer.has_value()) me.heed(answer->front());
+    }
+}
+
+void run_session::heed(beat answer) {
+    // What has ended is answered for as if it were somebody else's.
+    if (over_ || answer == beat::alive) return;
+    tell(answer == beat::cancel_requested ? stop_cause::cancelled : stop_cause::lost);
+}
+
+void run_session::tell(stop_cause why) {
+    if (why == stop_cause::cancelled) cancelled_ = true;
+    if (listener_.on_told) listener_.on_told(why);
+}
+
+bool is_one_to_prune_after(std::string_view id) noexcept { return id.starts_with('0'); }
+
+awaitable<void> prune(std::shared_ptr<journal> where, std::string job, std::size_t kept) {
+    auto pruning = where->prune(std::move(job), kept, millis{0}, prune_bite);
+    co_await std::move(pruning);
+}
+
+}  // namespace pawl::runs
