@@ -39,7 +39,7 @@ constexpr kind kinds[] = {
      "30 2 ? 3 0#2",
      "America/New_York",
      100'000,
-     {time::gap_policy::skip, time::repeat_policy::once}}};
+     {gap_time::skip, repeated_time::once}}};
 
 std::string nanos_text(double value) {
     char text[32];

@@ -66,11 +66,6 @@ config::parsed_configuration read(const globals& options) {
     return parsed;
 }
 
-void say(schedule::tone how, std::string_view line) {
-    static_assert(static_cast<int>(schedule::tone::error) == static_cast<int>(log_level::error));
-    log(static_cast<log_level>(how), line);
-}
-
 // What only the store's engine can say of a configuration. It need not be there for that.
 void check_leases(const config::parsed_configuration& parsed, runtime::core& core,
                   safety_class safety) {
@@ -239,7 +234,7 @@ status run_agent(const globals& options, const agent_options& how) {
     parts.stores = {agent::absolute_url(store.url),
                     agent::absolute_url(journal.url.empty() ? store.url : journal.url)};
     parts.version = version_number();
-    parts.say = say;
+    parts.log = log;
     parts.watcher = instruments->of_runs();
     parts.address = admin::address_of(api_settings);
     const auto second = open_second_core(options, plan.engine, around);
@@ -269,7 +264,7 @@ status run_agent(const globals& options, const agent_options& how) {
     seen->store_shown = plan.shown;
     seen->engine = plan.engine;
     seen->diagnose = diagnosis_of(plan, store.url);
-    seen->say = say;
+    seen->log = log;
     const auto node = std::make_shared<agent::agent>(std::move(parts));
     seen->node = admin::view_of(node, core->loop());
     serving.around = std::move(seen);

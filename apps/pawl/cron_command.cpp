@@ -42,8 +42,8 @@ status print_next(const globals& options, const next_options& what) {
     const auto zone = time::zone::find(what.zone);
     if (zone.has_error()) throw exit_error{status::usage, "--zone: " + zone.error().what};
     const time::transitions policy{
-        what.gap == "skip" ? time::gap_policy::skip : time::gap_policy::end,
-        what.repeat == "twice" ? time::repeat_policy::twice : time::repeat_policy::once};
+        what.gap == "skip" ? gap_time::skip : gap_time::end,
+        what.repeat == "twice" ? repeated_time::twice : repeated_time::once};
     const auto from = start_of(what);
     std::vector<time::wall_instant> firings;
     for (auto next = schedule->next(from, *zone, policy);

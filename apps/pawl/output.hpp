@@ -3,6 +3,7 @@
 
 #include "documents/documents.hpp"
 
+#include <pawl/policies.hpp>
 #include <pawl/spi/lease_store.hpp>
 
 #include <boost/json.hpp>
@@ -20,7 +21,6 @@ void print_json(const boost::json::value& document);
 void print_table(const std::vector<std::vector<std::string>>& rows);
 
 // A log line; in JSON when the logs are.
-enum class log_level { debug, info, warn, error };
 void log(log_level level, std::string_view message);
 void log_as_json(bool json);
 

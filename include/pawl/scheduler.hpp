@@ -13,6 +13,7 @@
 #pragma once
 
 #include <pawl/job.hpp>
+#include <pawl/policies.hpp>
 #include <pawl/spi/journal.hpp>
 #include <pawl/types.hpp>
 
@@ -33,43 +34,6 @@ class locks;
 namespace schedule {
 class scheduling;
 }
-
-// What becomes of a firing that was due while nobody could run it.
-enum class misfire {
-    skip,     // it does not run
-    run_once  // the latest one runs, if it is not later than misfire_window
-};
-
-// What becomes of a firing whose predecessor still runs.
-enum class overlap {
-    skip,  // it does not run
-    queue  // it waits for its turn, within misfire_window
-};
-
-// Local times that a spring transition leaves out.
-enum class gap_time {
-    end,  // whatever fires in the gap fires once, at the end of it
-    skip  // does not fire
-};
-
-// A fixed local time that an autumn transition passes twice. Intervals fire in both passes.
-enum class repeated_time {
-    once,  // fires in the first pass
-    twice  // fires in both
-};
-
-// What becomes of a firing while the store cannot be reached.
-enum class outage {
-    skip,              // it waits for the store, within misfire_window
-    run_without_lease  // it runs wherever it is due: maybe more than once, and without a token
-};
-
-// Whether, and from when on, a firing counts as done.
-enum class occurrence_mode {
-    at_most_once,   // when it is granted: a crash loses it
-    at_least_once,  // when its body has returned: after a crash it runs again
-    off             // firings are not remembered: the lease alone excludes
-};
 
 // After a body that threw, or was stopped because it took too long.
 struct retry_options {
@@ -101,8 +65,6 @@ struct schedule_options {
     std::size_t keep_runs = 1000;  // in the journal
 };
 
-enum class tone { debug, info, warn, error };
-
 // Override what you want to hear of. Called on pawl's own loop: a method that blocks delays the
 // heartbeat of every lease, and one that throws ends the process.
 class schedule_observer {
@@ -120,7 +82,7 @@ public:
     // What another process has left is gone on with here.
     virtual void on_orphan_taken(std::string_view /*job*/) {}
     // A line for the log, about anything.
-    virtual void say(tone, std::string_view /*line*/) {}
+    virtual void log(log_level, std::string_view /*line*/) {}
 };
 
 struct scheduler_options {

@@ -262,8 +262,8 @@ void gatekeeper::state::replace_users(std::vector<config::user_settings> users) 
         // Links that were made before stay dead, whatever becomes of the users.
         links_of_.secret = fresh_secret();
     } else if (had_users) {
-        if (parts_.say)
-            parts_.say(schedule::tone::warn,
+        if (parts_.log)
+            parts_.log(log_level::warn,
                        "no [[user]] is configured any more: a login link is the only way in");
         // Before the API listens there is nowhere to lead to, and it shows one when it does.
         show_login_link();

@@ -39,7 +39,7 @@ public:
         std::string cookie = "pawl_session";
         // A fresh login link, for people, and what more can be made with. Never for a log.
         std::function<void(const login_key& key, std::string_view link)> show_link{};
-        std::function<void(schedule::tone, std::string_view)> say{};
+        std::function<void(log_level, std::string_view)> log{};
         // Audits a log-in, or a refusal of one.
         std::function<void(std::string actor, std::string action, std::string detail)> audit{};
     };

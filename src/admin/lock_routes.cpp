@@ -243,7 +243,7 @@ awaitable<http::response> carry_out(shared_surroundings around, shared_call aske
     }
     if (what.how == delaying::none)
         line += "; without delay: until the old holder notices, two may run";
-    around->say(schedule::tone::warn, base::printable(line));
+    around->log(log_level::warn, base::printable(line));
     auto auditing = audit(around, asked->who.name, "lock.release", lock.key, detail);
     co_await std::move(auditing);
     if (!sure) {

@@ -21,7 +21,6 @@ namespace pawl::admin {
 namespace {
 
 using boost::asio::awaitable;
-using schedule::tone;
 
 // Browsers send a cookie to every port of its host: agents that share one need names of their own.
 std::string cookie_of(const config::agent_settings& configured) {
@@ -62,7 +61,7 @@ service::service(service_parts made_of)
     gate.users = parts_.users;
     gate.secure = parts_.configured.tls.has_value();
     gate.cookie = cookie_of(parts_.configured);
-    gate.say = parts_.around->say;
+    gate.log = parts_.around->log;
     gate.show_link = parts_.show_link;
     gate.audit = [around = parts_.around](std::string actor, std::string action,
                                           std::string detail) {
@@ -87,8 +86,8 @@ service::service(service_parts made_of)
     api_ = std::make_shared<api>(std::move(made));
 }
 
-void service::say(tone how, std::string_view line) const {
-    if (parts_.around->say) parts_.around->say(how, line);
+void service::log(log_level how, std::string_view line) const {
+    if (parts_.around->log) parts_.around->log(how, line);
 }
 
 http::server_parts service::parts_of_server() {
@@ -104,7 +103,7 @@ http::server_parts service::parts_of_server() {
         return api->refuse(status, detail);
     };
     made.warn = [around = parts_.around](std::string_view line) {
-        if (around->say) around->say(tone::warn, line);
+        if (around->log) around->log(log_level::warn, line);
     };
     return made;
 }
@@ -118,7 +117,7 @@ std::string service::url(std::uint16_t port) const {
 
 void service::listening(std::uint16_t port) {
     const auto where = url(port);
-    say(tone::info, "listening on " + where);
+    log(log_level::info, "listening on " + where);
     gate_->set_origin(where);
     // Users may have come, or gone, while the port was somebody else's.
     gate_->show_login_link();
@@ -150,8 +149,9 @@ async<void> service::start(std::shared_ptr<service> self) {
     const auto had = me.listen_once();
     if (had.has_error()) {
         if (had.error().code != errc::unreachable) co_return had.error();
-        me.say(tone::error, had.error().detail +
-                                ": jobs run without the API, which is tried again until it is had");
+        me.log(log_level::error,
+               had.error().detail +
+                   ": jobs run without the API, which is tried again until it is had");
         boost::asio::co_spawn(me.parts_.around->core->loop().get_executor(), keep_trying(self),
                               boost::asio::detached);
     }
@@ -182,8 +182,8 @@ awaitable<void> service::note_audit_head(std::shared_ptr<service> self) {
         const auto newest = co_await std::move(reading);
         if (newest.has_value() && !newest->empty() && newest->front().sequence != noted) {
             noted = newest->front().sequence;
-            me.say(tone::info, "audit head noted sequence=" + std::to_string(noted) +
-                                   " hash=" + newest->front().hash);
+            me.log(log_level::info, "audit head noted sequence=" + std::to_string(noted) +
+                                        " hash=" + newest->front().hash);
         }
         if (me.ended_) co_return;
         me.next_head_.expires_after(audit_head_interval);
@@ -217,14 +217,14 @@ awaitable<bool> audit(shared_surroundings around, std::string actor, std::string
     what.detail = std::move(detail);
     const auto told = what.action + " of '" + what.target + "'";
     if (!around->records) {
-        around->say(tone::warn, told + " was not audited: this agent keeps no journal");
+        around->log(log_level::warn, told + " was not audited: this agent keeps no journal");
         co_return false;
     }
     auto appending = around->records->append_audit(std::move(what));
     const auto appended = co_await std::move(appending);
     if (appended.has_value()) co_return true;
-    if (around->say)
-        around->say(tone::error, told + " was not audited: " + appended.error().detail);
+    if (around->log)
+        around->log(log_level::error, told + " was not audited: " + appended.error().detail);
     co_return false;
 }
 

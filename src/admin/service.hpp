@@ -56,7 +56,7 @@ private:
     // Logs the head of the audit, by which it is found later that entries were cut off.
     static boost::asio::awaitable<void> note_audit_head(std::shared_ptr<service> self);
     std::string url(std::uint16_t port) const;
-    void say(schedule::tone how, std::string_view line) const;
+    void log(log_level how, std::string_view line) const;
 
     // Constant after construction
     service_parts parts_;

@@ -62,7 +62,7 @@ struct surroundings {
     std::string version{};
     std::string store_shown{};  // without its secret
     std::string engine{};
-    std::function<void(schedule::tone, std::string_view)> say{};
+    std::function<void(log_level, std::string_view)> log{};
     // What `pawl doctor` finds. Blocks for seconds, on a thread of its own; throws store_error.
     std::function<health::diagnosis()> diagnose{};
     std::shared_ptr<memory> remembered = make_memory();

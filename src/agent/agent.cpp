@@ -17,7 +17,6 @@ namespace pawl::agent {
 namespace {
 
 using boost::asio::awaitable;
-using schedule::tone;
 
 // Commands that ignore SIGTERM have their grace, and their last words are written down.
 constexpr millis stop_allowance{30'000};
@@ -25,18 +24,18 @@ constexpr millis stop_allowance{30'000};
 // Says what the dispatcher does, and passes it on.
 class narrator : public schedule::dispatch_observer {
 public:
-    narrator(std::function<void(tone, std::string_view)> say, std::function<void()> ready,
+    narrator(std::function<void(log_level, std::string_view)> log, std::function<void()> ready,
              std::shared_ptr<schedule::dispatch_observer> other)
-        : say_{std::move(say)}, ready_{std::move(ready)}, other_{std::move(other)} {}
+        : log_{std::move(log)}, ready_{std::move(ready)}, other_{std::move(other)} {}
 
     void on_ready() override {
         ready_();
         if (other_) other_->on_ready();
     }
 
-    void say(tone how, std::string_view line) override {
-        if (say_) say_(how, line);
-        if (other_) other_->say(how, line);
+    void log(log_level how, std::string_view line) override {
+        if (log_) log_(how, line);
+        if (other_) other_->log(how, line);
     }
     void on_run_begun(const std::string& job, millis late, fence_token token) override {
         if (other_) other_->on_run_begun(job, late, token);
@@ -51,7 +50,7 @@ public:
         if (other_) other_->on_run_judged(job, status);
     }
     void on_skipped(const std::string& job, occurrence firing, schedule::skip_reason why) override {
-        say(tone::info, "a firing of '" + job + "' is skipped: " + std::string{text_of(why)});
+        log(log_level::info, "a firing of '" + job + "' is skipped: " + std::string{text_of(why)});
         if (other_) other_->on_skipped(job, firing, why);
     }
     void on_fail_open(const std::string& job) override {
@@ -68,7 +67,7 @@ public:
     }
 
 private:
-    std::function<void(tone, std::string_view)> say_;
+    std::function<void(log_level, std::string_view)> log_;
     std::function<void()> ready_;
     std::shared_ptr<schedule::dispatch_observer> other_;
 };
@@ -97,8 +96,8 @@ agent::agent(agent_parts made_of)
 
 agent::~agent() = default;
 
-void agent::say(tone how, std::string_view line) const {
-    if (parts_.say) parts_.say(how, line);
+void agent::log(log_level how, std::string_view line) const {
+    if (parts_.log) parts_.log(how, line);
 }
 
 void agent::use(const config::settings& configured) {
@@ -120,10 +119,10 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
                   me.parts_.address};
     made_of.runs_max = static_cast<std::size_t>(me.configured_.agent.max_concurrent_runs);
     const auto ready = [&me] {
-        me.say(tone::info, "node '" + me.configured_.agent.name + "' is ready");
+        me.log(log_level::info, "node '" + me.configured_.agent.name + "' is ready");
         me.notice_->ready(me.summary());
     };
-    made_of.watcher = std::make_shared<narrator>(me.parts_.say, ready, me.parts_.watcher);
+    made_of.watcher = std::make_shared<narrator>(me.parts_.log, ready, me.parts_.watcher);
     me.dispatcher_ = std::make_shared<schedule::dispatcher>(std::move(made_of));
     me.use(me.configured_);
     boost::asio::co_spawn(me.loop_.get_executor(), watch_signals(self), boost::asio::detached);
@@ -131,17 +130,17 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
     boost::asio::co_spawn(me.loop_.get_executor(), systemd_notice::keep_alive(me.notice_, me.loop_),
                           boost::asio::detached);
     if (me.parts_.guards->folder().empty())
-        me.say(tone::warn,
+        me.log(log_level::warn,
                "no folder for sockets can be made in RUNTIME_DIRECTORY, TMPDIR or "
                "/tmp: commands cannot save checkpoints");
-    me.say(tone::info, "node '" + me.configured_.agent.name + "' begins with " +
-                           std::to_string(me.configured_.jobs.size()) + " jobs");
+    me.log(log_level::info, "node '" + me.configured_.agent.name + "' begins with " +
+                                std::to_string(me.configured_.jobs.size()) + " jobs");
     auto running = schedule::dispatcher::run(me.dispatcher_, me.stop_.get_token(),
                                              me.configured_.agent.shutdown_grace);
     co_await std::move(running);
     me.ended_ = true;
     if (me.watch_) me.watch_->stop();
-    me.say(tone::info, "node '" + me.configured_.agent.name + "' has ended");
+    me.log(log_level::info, "node '" + me.configured_.agent.name + "' has ended");
     co_return true;
 }
 
@@ -159,12 +158,12 @@ awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
             continue;
         }
         if (me.stop_.stop_requested()) {
-            me.say(tone::warn, "told to end again: what runs is stopped now");
+            me.log(log_level::warn, "told to end again: what runs is stopped now");
             me.dispatcher_->hurry();
             continue;
         }
-        me.say(tone::info, "told to end: nothing new begins, and " +
-                               std::to_string(me.dispatcher_->running()) + " runs may finish");
+        me.log(log_level::info, "told to end: nothing new begins, and " +
+                                    std::to_string(me.dispatcher_->running()) + " runs may finish");
         me.notice_->stopping("runs are left to finish");
         // What runs may take its time, and then its grace.
         me.notice_->takes_longer(me.configured_.agent.shutdown_grace + stop_allowance);
@@ -228,22 +227,22 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
             faults.insert(faults.end(), bad.begin(), bad.end());
         }
         if (!faults.empty()) {
-            for (const auto& line : faults) me.say(tone::error, line);
-            me.say(tone::error, why + ": the configuration is wrong and the old one stays");
+            for (const auto& line : faults) me.log(log_level::error, line);
+            me.log(log_level::error, why + ": the configuration is wrong and the old one stays");
             continue;
         }
-        for (const auto& line : config::describe_warnings(read)) me.say(tone::warn, line);
+        for (const auto& line : config::describe_warnings(read)) me.log(log_level::warn, line);
         const auto changes = config::differences(me.configured_, read.values);
-        for (const auto& line : changes.lines) me.say(tone::info, line);
-        for (const auto& line : changes.restarts) me.say(tone::warn, line);
+        for (const auto& line : changes.lines) me.log(log_level::info, line);
+        for (const auto& line : changes.restarts) me.log(log_level::warn, line);
         // What takes a restart stays as it is.
         const auto agent_now = me.configured_.agent;
         me.configured_ = std::move(read.values);
         me.configured_.agent = agent_now;
         me.use(me.configured_);
         if (me.parts_.on_configured) me.parts_.on_configured(me.configured_);
-        me.say(tone::info, why + ": the configuration is in force, with " +
-                               std::to_string(me.configured_.jobs.size()) + " jobs");
+        me.log(log_level::info, why + ": the configuration is in force, with " +
+                                    std::to_string(me.configured_.jobs.size()) + " jobs");
     } while (me.reload_again_);
     me.reloading_ = false;
     me.notice_->ready(me.summary());

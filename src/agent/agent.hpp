@@ -33,7 +33,7 @@ struct agent_parts {
     std::string address{};  // of its API, as others reach it; empty: none
     // Another configuration is in force.
     std::function<void(const config::settings&)> on_configured{};
-    std::function<void(schedule::tone, std::string_view)> say{};
+    std::function<void(log_level, std::string_view)> log{};
     std::shared_ptr<schedule::dispatch_observer> watcher{};  // beside what is said
 };
 
@@ -67,7 +67,7 @@ private:
     static boost::asio::awaitable<void> reload(std::shared_ptr<agent> self, std::string why);
     void use(const config::settings& configured);
     std::string summary() const;
-    void say(schedule::tone how, std::string_view line) const;
+    void log(log_level how, std::string_view line) const;
 
     // Constant after construction
     agent_parts parts_;

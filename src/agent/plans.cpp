@@ -32,12 +32,11 @@ json::array names_of(const config::job_settings& job) {
 
 schedule::lane_rules lane_of(const config::job_settings& job) {
     schedule::lane_rules rules;
-    rules.when_running = job.overlap == config::overlap_policy::queue ? schedule::overlap::queue
-                                                                      : schedule::overlap::skip;
-    rules.mode = static_cast<schedule::remembering>(job.occurrence);
+    rules.when_running = job.overlap;
+    rules.mode = job.occurrence;
     rules.lateness_max = job.misfire_window;
     // A firing that is to be skipped when it is missed may still be a little late.
-    if (job.misfire == config::misfire_policy::skip && job.overlap == config::overlap_policy::skip)
+    if (job.misfire == misfire::skip && job.overlap == overlap::skip)
         rules.lateness_max = std::min(rules.lateness_max, schedule::lateness_tolerated);
     rules.hold = job.hold;
     return rules;
@@ -47,15 +46,12 @@ std::optional<schedule::firing_rule> rule_of(const config::job_settings& job) {
     if (!job.schedule.when) return std::nullopt;
     schedule::firing_rule rule{*job.schedule.when, job.zone, job.transitions()};
     rule.lateness_max = job.misfire_window;
-    if (job.misfire == config::misfire_policy::skip)
+    if (job.misfire == misfire::skip)
         rule.lateness_max = std::min(rule.lateness_max, schedule::lateness_tolerated);
     return rule;
 }
 
 }  // namespace
-
-static_assert(static_cast<int>(schedule::remembering::off) ==
-              static_cast<int>(config::occurrence_mode::off));
 
 json::object describe(const config::job_settings& job) {
     const auto text = [](millis length) { return base::format_duration(length); };
@@ -142,8 +138,8 @@ std::shared_ptr<const schedule::job_plan> plan_of(
     plan->grace = job->grace;
     plan->partitions = static_cast<std::uint32_t>(job->partitions);
     plan->runs_max = static_cast<std::uint32_t>(job->max_concurrent_runs);
-    if (job->on_store_down == config::outage_policy::run)
-        plan->on_store_down = schedule::outage::run_without_lease;
+    if (job->on_store_down == outage::run_without_lease)
+        plan->on_store_down = outage::run_without_lease;
     plan->output_limit = static_cast<std::uint64_t>(job->output_limit);
     plan->keep_runs = static_cast<std::size_t>(job->keep_runs);
     plan->enabled = job->enabled;

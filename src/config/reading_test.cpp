@@ -169,11 +169,11 @@ listen = "[::1]:0"
     EXPECT_FALSE(job.limits.memory);
     EXPECT_EQ(job.max_concurrent_runs, 2);
     EXPECT_EQ(job.occurrence, occurrence_mode::off);
-    EXPECT_EQ(job.overlap, overlap_policy::queue);
-    EXPECT_EQ(job.transitions().gap, time::gap_policy::skip);
-    EXPECT_EQ(job.transitions().repeat, time::repeat_policy::twice);
-    EXPECT_EQ(job.on_store_down, outage_policy::run);
-    EXPECT_EQ(job.misfire, misfire_policy::skip);
+    EXPECT_EQ(job.overlap, overlap::queue);
+    EXPECT_EQ(job.transitions().gap, gap_time::skip);
+    EXPECT_EQ(job.transitions().repeat, repeated_time::twice);
+    EXPECT_EQ(job.on_store_down, outage::run_without_lease);
+    EXPECT_EQ(job.misfire, misfire::skip);
     EXPECT_EQ(job.output_limit, 0);
     EXPECT_EQ(values.agent.listen, (base::endpoint{"::1", 0}));
 }

@@ -45,7 +45,7 @@ void warn_of_job(const job_settings& job, const job_origins& where, findings& fo
                               "most, which is " +
                               format_duration(job.ttl / 3) +
                               "; raise the ttl if it needs more to stop");
-    if (where.is_own("misfire_window") && job.misfire == misfire_policy::skip)
+    if (where.is_own("misfire_window") && job.misfire == misfire::skip)
         found.add_warning(where.of("misfire_window"),
                           "misfire_window does nothing with misfire = \"skip\"");
     if (where.is_own("max_concurrent_runs") && job.max_concurrent_runs > job.partitions)
@@ -69,7 +69,7 @@ void check_job(const job_settings& job, const job_origins& where, findings& foun
 
 void check_outage(const job_settings& job, const job_origins& where, std::string_view store,
                   findings& found) {
-    if (job.on_store_down != outage_policy::run) return;
+    if (job.on_store_down != outage::run_without_lease) return;
     const auto url = base::parse_store_url(store);
     const auto* safety = url.has_value() ? url->find("safety") : nullptr;
     if (safety == nullptr || *safety != "correctness") return;
@@ -81,7 +81,7 @@ void check_outage(const job_settings& job, const job_origins& where, std::string
 void check_memory(const job_settings& job, const job_origins& where, std::string_view store,
                   findings& found) {
     const bool is_late_at_most_briefly =
-        job.misfire == misfire_policy::skip && job.overlap == overlap_policy::skip;
+        job.misfire == misfire::skip && job.overlap == overlap::skip;
     if (is_late_at_most_briefly || job.occurrence == occurrence_mode::off) return;
     const auto url = base::parse_store_url(store);
     const auto* text = url.has_value() ? url->find("retention") : nullptr;

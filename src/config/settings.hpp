@@ -10,6 +10,7 @@
 #include "time/cron.hpp"
 #include "time/zone.hpp"
 
+#include <pawl/policies.hpp>
 #include <pawl/types.hpp>
 
 #include <chrono>
@@ -43,14 +44,6 @@ struct place {
     friend bool operator==(const place&, const place&) { return true; }
 };
 
-// What becomes of a firing that was due while nobody could run it.
-enum class misfire_policy { skip, run_once };
-// What becomes of a firing whose predecessor still runs.
-enum class overlap_policy { skip, queue };
-// When a firing counts as done. `off`: firings are not remembered, only the lease excludes.
-enum class occurrence_mode { at_most_once, at_least_once, off };
-// What becomes of a firing while the store cannot be reached.
-enum class outage_policy { skip, run };
 // Each may what those before it may.
 enum class user_role { viewer, client, operator_, admin };
 // Who may scrape /metrics, which name jobs and nodes.
@@ -103,12 +96,12 @@ struct job_settings {
     // When it fires.
     schedule_setting schedule;
     time::zone zone{};  // UTC
-    time::gap_policy gap = time::gap_policy::end;
-    time::repeat_policy repeat = time::repeat_policy::once;
+    gap_time gap = gap_time::end;
+    repeated_time repeat = repeated_time::once;
     millis jitter{0};  // a random delay, up to this, before claiming; 0 to 24 h
-    misfire_policy misfire = misfire_policy::run_once;
+    pawl::misfire misfire = pawl::misfire::run_once;
     millis misfire_window{3'600'000};  // how late a firing may start; 0 to 365 d
-    overlap_policy overlap = overlap_policy::skip;
+    pawl::overlap overlap = pawl::overlap::skip;
 
     // What it runs.
     std::vector<std::string> command;  // one argument or more; no NUL
@@ -136,9 +129,9 @@ struct job_settings {
     millis at_least{0};  // 0 to 7 d; with hold at most ttl
     bool hold = false;   // not with partitions
     occurrence_mode occurrence = occurrence_mode::at_most_once;
-    std::int64_t max_renew_failures = 3;                // 1 to 100
-    double renew_fraction = 0.3;                        // of the ttl; 0.01 to below 1/3
-    outage_policy on_store_down = outage_policy::skip;  // run: not with safety=correctness
+    std::int64_t max_renew_failures = 3;  // 1 to 100
+    double renew_fraction = 0.3;          // of the ttl; 0.01 to below 1/3
+    outage on_store_down = outage::skip;  // run: not with safety=correctness
 
     std::int64_t partitions = 1;           // 1 to 1024
     std::int64_t max_concurrent_runs = 0;  // of its partitions on this node, 0 to 4,000; 0: any

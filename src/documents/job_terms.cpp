@@ -45,8 +45,8 @@ std::optional<schedule::firing_rule> rule_of(const job_entry& job, const json::o
     const auto where = time::zone::find(job.zone.empty() ? "UTC" : job.zone);
     if (when.has_error() || where.has_error()) return std::nullopt;
     schedule::firing_rule rule{*when, *where};
-    if (text_in(what, "gap") == "skip") rule.policy.gap = time::gap_policy::skip;
-    if (text_in(what, "repeat") == "twice") rule.policy.repeat = time::repeat_policy::twice;
+    if (text_in(what, "gap") == "skip") rule.policy.gap = gap_time::skip;
+    if (text_in(what, "repeat") == "twice") rule.policy.repeat = repeated_time::twice;
     rule.lateness_max = duration_in(what, "misfire_window", rule.lateness_max);
     if (text_in(what, "misfire") == "skip")
         rule.lateness_max = std::min(rule.lateness_max, schedule::lateness_tolerated);

@@ -34,7 +34,8 @@ std::string length_text(millis how_long) {
 
 // Where a busy key is waited for, what one node has skipped another may still have in mind.
 bool gives_way(const job_plan& plan) {
-    return plan.lane.mode == remembering::at_most_once && plan.lane.when_running == overlap::skip;
+    return plan.lane.mode == occurrence_mode::at_most_once &&
+           plan.lane.when_running == overlap::skip;
 }
 
 // A row that is older than its occurrence was written by a clock that was fast: what it says came
@@ -241,7 +242,7 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     };
     auto options = which->plan->lease;
     if (lane_of.wanted().firing && !lane_of.wanted().passed &&
-        which->plan->lane.mode != remembering::off) {
+        which->plan->lane.mode != occurrence_mode::off) {
         options.firing = lane_of.wanted().firing;
         options.mode = which->plan->mode();
     }
@@ -259,11 +260,11 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     }
     if (answer.has_error()) {
         if (!std::exchange(me.store_down_, true))
-            me.say(tone::warn, "the store does not answer: " + answer.error().detail);
+            me.log(log_level::warn, "the store does not answer: " + answer.error().detail);
         if (me.fails_open(*which, answer.error())) {
-            me.say(tone::warn, "job '" + which->plan->name +
-                                   "' runs without a lease, as on_store_down says; it may run "
-                                   "elsewhere too");
+            me.log(log_level::warn, "job '" + which->plan->name +
+                                        "' runs without a lease, as on_store_down says; it may run "
+                                        "elsewhere too");
             if (me.watcher_) me.watcher_->on_fail_open(which->plan->name);
             if (me.journal_)
                 me.spawn(audit_fail_open(self, which->plan->name, answer.error().detail));
@@ -275,7 +276,7 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
         leave();
         co_return lane_of.on_failure(at, me.chance());
     }
-    if (std::exchange(me.store_down_, false)) me.say(tone::info, "the store answers again");
+    if (std::exchange(me.store_down_, false)) me.log(log_level::info, "the store answers again");
     if (auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer)) {
         me.look_for_the_dead(which);
         auto performing = perform_unless_skipped(self, which, std::move(*won),
@@ -432,7 +433,7 @@ std::shared_ptr<runtime::kept_claim> dispatcher::claim_of(const track& which,
 void dispatcher::look_for_the_dead(const std::shared_ptr<track>& which) {
     const auto seen = std::exchange(which->seen, std::nullopt);
     if (!seen || !seen->twice || !journal_) return;
-    if (which->plan->lane.mode != remembering::at_most_once) return;
+    if (which->plan->lane.mode != occurrence_mode::at_most_once) return;
     spawn(keep_telling_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
 }
 
@@ -520,9 +521,9 @@ awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> 
             continue;
         }
         if (!one.told)
-            me.say(tone::warn, std::to_string(left.size()) + " skipped firings of '" +
-                                   which->plan->name +
-                                   "' are not written down yet: " + told.error().detail);
+            me.log(log_level::warn, std::to_string(left.size()) + " skipped firings of '" +
+                                        which->plan->name +
+                                        "' are not written down yet: " + told.error().detail);
         me.tell_of_skipped(*which, left);
         co_return;
     }

@@ -58,8 +58,8 @@ dispatcher::dispatcher(parts made_of)
 
 dispatcher::~dispatcher() = default;
 
-void dispatcher::say(tone how, std::string_view line) const {
-    if (watcher_) watcher_->say(how, line);
+void dispatcher::log(log_level how, std::string_view line) const {
+    if (watcher_) watcher_->log(how, line);
 }
 
 void dispatcher::spawn(awaitable<void> work) {
@@ -163,7 +163,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     auto looking = look_at_board(self);
     co_await std::move(looking);
     if (!me.knows_pauses())
-        me.say(tone::warn,
+        me.log(log_level::warn,
                "the board was not read: no schedule fires before it is known what is paused");
     // Last: a reload is told by ready_ whether a new job has a place in the timetable already.
     auto positions = find_positions(self);
@@ -214,8 +214,8 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     me.out_of_patience_ = true;
     for (auto& [id, run] : me.active_) run->stop(stop_cause::shutdown);
     // Killed after its grace; then its last words have to be written and its lease released.
-    const auto end =
-        me.loop_.now() + longest_grace + runs::journal_patience * 2 + me.engine_->settings().timeout * 2;
+    const auto end = me.loop_.now() + longest_grace + runs::journal_patience * 2 +
+                     me.engine_->settings().timeout * 2;
     while (me.at_work_ > 0 && me.loop_.now() < end) {
         const auto left = std::chrono::ceil<millis>(end - me.loop_.now());
         auto waiting = me.drained_.wait_for(left);
@@ -228,7 +228,7 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     if (me.journal_) {
         auto leaving = me.journal_->node_leave(me.me_.owner);
         const auto left = co_await std::move(leaving);
-        if (left.has_error()) me.say(tone::debug, "not signed off: " + left.error().detail);
+        if (left.has_error()) me.log(log_level::debug, "not signed off: " + left.error().detail);
     }
 }
 
@@ -267,8 +267,8 @@ awaitable<void> dispatcher::keep_time(self_ptr self) {
             me.put_forward_ = clock_step{last_wall, wall - expected};
         } else if (wall + step_tolerated < expected) {
             const auto by = expected - wall;
-            me.say(tone::warn, "the wall clock was put back by " +
-                                   base::format_duration(std::chrono::floor<millis>(by)));
+            me.log(log_level::warn, "the wall clock was put back by " +
+                                        base::format_duration(std::chrono::floor<millis>(by)));
             // Most of a step forward is undone: what came due meanwhile was skipped by a clock that
             // was wrong.
             std::optional<wall_instant> last_right;
@@ -306,8 +306,8 @@ void dispatcher::put_clock_back(wall_instant now, std::optional<wall_instant> la
 // node asks for all that came due a short while ago; those that have run are told as done.
 std::vector<wall_instant> dispatcher::worth_offering(const job_plan& plan, const due_firing& due) {
     std::vector<wall_instant> all;
-    const bool in_order =
-        plan.lane.when_running == overlap::queue || plan.lane.mode == remembering::at_least_once;
+    const bool in_order = plan.lane.when_running == overlap::queue ||
+                          plan.lane.mode == occurrence_mode::at_least_once;
     if (in_order && due.missed > 0 && plan.when) {
         const auto& rule = *plan.when;
         const auto since = due.at - std::min<millis>(catch_up_max, rule.lateness_max);
@@ -331,8 +331,8 @@ void dispatcher::take_due(const due_firing& due, wall_instant now) {
     const auto firings = worth_offering(*which->plan, due);
     if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, firings.size());
         left_out > 0) {
-        say(tone::warn, "job '" + which->plan->name + "' has missed " + std::to_string(left_out) +
-                            " firings, which are not made up for");
+        log(log_level::warn, "job '" + which->plan->name + "' has missed " +
+                                 std::to_string(left_out) + " firings, which are not made up for");
         if (watcher_) watcher_->on_missed(which->plan->name, firings.front(), left_out);
     }
     const auto at = loop_.now();

@@ -13,6 +13,7 @@
 #include "schedule/slots.hpp"
 
 #include <pawl/lease.hpp>
+#include <pawl/policies.hpp>
 #include <pawl/spi/journal.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -45,8 +46,8 @@ constexpr millis publish_retry{2'000};  // where the journal did not take it
 constexpr millis share_hold_back{2'000};
 // A node whose wall clock is further from the journal's goes by the journal's.
 constexpr millis clock_offset_tolerated{500};
-// How long a run waits for its journal (runs::journal_patience) once that is known to be down: a job
-// of every second keeps its pace without it.
+// How long a run waits for its journal (runs::journal_patience) once that is known to be down: a
+// job of every second keeps its pace without it.
 constexpr millis journal_patience_down{100};
 // A run that is taken up again and again beyond its retries kills whoever runs it.
 constexpr int takeovers_max = 10;
@@ -70,14 +71,12 @@ struct node_identity {
     std::string address;  // of its API
 };
 
-enum class tone { debug, info, warn, error };
-
 // Override what you want to hear of. On the loop: a method that blocks delays everything.
 class dispatch_observer {
 public:
     virtual ~dispatch_observer() = default;
 
-    virtual void say(tone /*how*/, std::string_view /*line*/) {}
+    virtual void log(log_level /*how*/, std::string_view /*line*/) {}
     // It knows what there is to know, and its schedules fire from now on.
     virtual void on_ready() {}
     virtual void on_run_begun(const std::string& /*job*/, millis /*late*/, fence_token) {}
@@ -256,7 +255,7 @@ private:
 
     wall_instant now() const;
     double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
-    void say(tone how, std::string_view line) const;
+    void log(log_level how, std::string_view line) const;
     void spawn(boost::asio::awaitable<void> work);
     bool was_cut_off(instant now) const;
     bool stopping() const noexcept { return stopping_; }

@@ -59,13 +59,13 @@ awaitable<void> dispatcher::register_node(self_ptr self) {
     const auto answered = me.loop_.wall();
     if (beaten.has_error()) {
         if (!std::exchange(me.journal_down_, true)) {
-            me.say(tone::warn, "the journal does not answer: " + beaten.error().detail);
+            me.log(log_level::warn, "the journal does not answer: " + beaten.error().detail);
             if (me.watcher_) me.watcher_->on_journal(false);
         }
         co_return;
     }
     if (std::exchange(me.journal_down_, false)) {
-        me.say(tone::info, "the journal answers again");
+        me.log(log_level::info, "the journal answers again");
         if (me.watcher_) me.watcher_->on_journal(true);
     }
     auto listing = me.journal_->list_nodes();
@@ -100,16 +100,16 @@ void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_insta
     if (!matters) {
         if (!clock_offset_) return;
         clock_offset_.reset();
-        say(tone::info, "this node's clock agrees with the journal's again");
+        log(log_level::info, "this node's clock agrees with the journal's again");
     } else {
         const auto known = clock_offset_.value_or(std::chrono::microseconds{0});
         const auto change = offset > known ? offset - known : known - offset;
         if (clock_offset_ && change < clock_offset_tolerated) return;
         const bool ahead = offset > std::chrono::microseconds{0};
         const auto by = std::chrono::floor<millis>(ahead ? offset : -offset);
-        say(tone::warn, "this node's clock is " + base::format_duration(by) +
-                            (ahead ? " ahead of" : " behind") +
-                            " the journal's: schedules go by the journal's");
+        log(log_level::warn, "this node's clock is " + base::format_duration(by) +
+                                 (ahead ? " ahead of" : " behind") +
+                                 " the journal's: schedules go by the journal's");
         clock_offset_ = offset;
     }
     // Whoever keeps the time knows since when it was wrong.
@@ -142,7 +142,7 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
         auto publishing = me.journal_->publish(std::move(entries));
         const auto told = co_await std::move(publishing);
         if (told.has_error()) {
-            me.say(std::exchange(me.unpublished_, true) ? tone::debug : tone::warn,
+            me.log(std::exchange(me.unpublished_, true) ? log_level::debug : log_level::warn,
                    "the jobs were not published: " + told.error().detail);
             // A journal that refuses them will not tell more by being waited for.
             me.knows_since_ = !is_down(told.error());
@@ -185,7 +185,7 @@ awaitable<bool> dispatcher::list_done(self_ptr self, std::string prefix, done_fi
         if (page.has_error()) {
             if (me.loop_.now() > end || me.stopping_) {
                 if (!std::exchange(me.store_down_, true))
-                    me.say(tone::warn, unknown_past + page.error().detail);
+                    me.log(log_level::warn, unknown_past + page.error().detail);
                 co_return false;
             }
             net::timer pause{me.loop_.get_executor()};
@@ -210,7 +210,7 @@ awaitable<bool> dispatcher::inspect_done(self_ptr self, std::vector<std::string>
         if (seen.has_error()) {
             if (me.loop_.now() > end || me.stopping_) {
                 if (!std::exchange(me.store_down_, true))
-                    me.say(tone::warn, unknown_past + seen.error().detail);
+                    me.log(log_level::warn, unknown_past + seen.error().detail);
                 co_return false;
             }
             net::timer pause{me.loop_.get_executor()};
@@ -274,7 +274,7 @@ awaitable<bool> dispatcher::find_positions(self_ptr self) {
             position = knows_since ? std::max(position, at) : at;
         }
         // Nobody remembers what has run, so nothing that is past is missing.
-        const bool forgets = which->plan->lane.mode == remembering::off;
+        const bool forgets = which->plan->lane.mode == occurrence_mode::off;
         if (forgets && me.timetable_.next_of(which->entry)) continue;
         if (forgets) position = now;
         // They come due anew, in their order, with those before them.
@@ -323,7 +323,7 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
     const auto at = me.loop_.now();
     if (me.board_seen_ && me.was_cut_off(at)) me.judge_from_ = at + runs::run_silence_max;
     if (me.ready_ && !me.board_seen_)
-        me.say(tone::info, "the board was read: what has waited for it fires now");
+        me.log(log_level::info, "the board was read: what has waited for it fires now");
     me.board_seen_ = at;
     me.take_board(std::move(*seen));
 }
@@ -357,7 +357,8 @@ void dispatcher::take_pauses(std::vector<job_pause> pauses) {
         if (found == jobs_.end()) continue;
         auto& which = *found->second;
         if (!which.paused) {
-            say(tone::info, "job '" + one.job + "' is paused by " + one.by + ": " + one.reason);
+            log(log_level::info,
+                "job '" + one.job + "' is paused by " + one.by + ": " + one.reason);
             for (auto& each : which.tracks) each->decisions.forget_firings();
         }
         which.paused = one;
@@ -367,7 +368,7 @@ void dispatcher::take_pauses(std::vector<job_pause> pauses) {
         const auto found = jobs_.find(name);
         if (now.contains(name) || found == jobs_.end() || !found->second->paused) continue;
         found->second->paused.reset();
-        say(tone::info, "job '" + name + "' is resumed");
+        log(log_level::info, "job '" + name + "' is resumed");
         // What was due meanwhile was not to run.
         if (ready_) schedule_job(*found->second);
     }
@@ -547,8 +548,8 @@ async<bool> dispatcher::judge_stale(self_ptr self, const run_record& one) {
     auto judging = me.journal_->judge(std::move(who), how);
     const auto judged = co_await std::move(judging);
     if (!judged.has_value() || !*judged) co_return false;
-    me.say(tone::warn, "run " + one.id + " of '" + one.key + "' is " +
-                           std::string{name_of(how.status)} + ": " + how.reason);
+    me.log(log_level::warn, "run " + one.id + " of '" + one.key + "' is " +
+                                std::string{name_of(how.status)} + ": " + how.reason);
     if (me.watcher_) me.watcher_->on_run_judged(one.job, how.status);
     co_return true;
 }
@@ -599,7 +600,7 @@ awaitable<bool> dispatcher::write_lost(self_ptr self, run_start start, std::stri
     auto finishing = me.journal_->finish(std::move(who), std::move(how));
     const auto finished = co_await std::move(finishing);
     if (finished.has_error()) co_return false;
-    me.say(tone::warn, told);
+    me.log(log_level::warn, told);
     if (me.watcher_) me.watcher_->on_run_judged(job, run_status::lost);
     co_return true;
 }
@@ -610,7 +611,7 @@ awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
     auto& me = *self;
     std::vector<std::shared_ptr<track>> tracks;
     for (const auto& [name, which] : me.jobs_)
-        if (which->plan->lane.mode == remembering::at_most_once && which->plan->when)
+        if (which->plan->lane.mode == occurrence_mode::at_most_once && which->plan->when)
             for (const auto& one : which->tracks) tracks.push_back(one);
     // Where there are more than one look takes, the next look goes on behind this one.
     const auto looked_at = std::min(tracks.size(), keys_checked_max);

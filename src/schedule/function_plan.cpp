@@ -18,14 +18,6 @@ constexpr millis day = std::chrono::hours{24};
 constexpr millis year = day * 365;
 constexpr int retries_max = 1000;
 
-static_assert(static_cast<int>(pawl::overlap::queue) == static_cast<int>(overlap::queue));
-static_assert(static_cast<int>(pawl::outage::run_without_lease) ==
-              static_cast<int>(outage::run_without_lease));
-static_assert(static_cast<int>(gap_time::skip) == static_cast<int>(time::gap_policy::skip));
-static_assert(static_cast<int>(repeated_time::twice) ==
-              static_cast<int>(time::repeat_policy::twice));
-static_assert(static_cast<int>(occurrence_mode::off) == static_cast<int>(remembering::off));
-
 [[noreturn]] void refuse(const std::string& job, const std::string& why) {
     throw option_error{"job '" + base::printable(job) + "': " + why};
 }
@@ -107,18 +99,18 @@ std::optional<firing_rule> rule_of(const std::string& job, const schedule_option
         refuse(job, "cron '" + base::printable(when.cron) + "' is wrong at column " +
                         std::to_string(parsed.error().column + 1) + ": " + parsed.error().what);
     firing_rule rule{*parsed, *where};
-    rule.policy.gap = static_cast<time::gap_policy>(when.gap);
-    rule.policy.repeat = static_cast<time::repeat_policy>(when.repeat);
+    rule.policy.gap = when.gap;
+    rule.policy.repeat = when.repeat;
     rule.lateness_max = lateness_of(when);
     return rule;
 }
 
 lane_rules lane_of(const lease_options& lease, const schedule_options& when) {
     lane_rules rules;
-    rules.when_running = static_cast<overlap>(when.overlap);
-    rules.mode = lease.mode == delivery::at_least_once ? remembering::at_least_once
-                                                       : remembering::at_most_once;
-    if (when.occurrence) rules.mode = static_cast<remembering>(*when.occurrence);
+    rules.when_running = when.overlap;
+    rules.mode = lease.mode == delivery::at_least_once ? occurrence_mode::at_least_once
+                                                       : occurrence_mode::at_most_once;
+    if (when.occurrence) rules.mode = *when.occurrence;
     rules.lateness_max =
         when.overlap == pawl::overlap::queue ? when.misfire_window : lateness_of(when);
     rules.hold = lease.hold;
@@ -173,7 +165,7 @@ std::shared_ptr<const job_plan> plan_of(const pawl::job& what, const schedule_op
     plan->partitions = when.partitions;
     plan->runs_max =
         static_cast<std::uint32_t>(std::min<std::size_t>(when.max_concurrent_runs, partitions_max));
-    plan->on_store_down = static_cast<outage>(when.on_store_down);
+    plan->on_store_down = when.on_store_down;
     plan->output_limit = 0;
     plan->keep_runs = when.keep_runs;
     plan->entry = entry_of(*plan, when, node);

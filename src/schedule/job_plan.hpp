@@ -7,6 +7,7 @@
 #include "schedule/timetable.hpp"
 
 #include <pawl/options.hpp>
+#include <pawl/policies.hpp>
 #include <pawl/spi/journal.hpp>
 
 #include <cstddef>
@@ -15,9 +16,6 @@
 #include <string>
 
 namespace pawl::schedule {
-
-// What becomes of a firing while the store cannot be reached.
-enum class outage { skip, run_without_lease };
 
 struct job_plan {
     std::string name;
@@ -44,8 +42,8 @@ struct job_plan {
         return partitions == 1 ? key : key + "/" + std::to_string(partition);
     }
     delivery mode() const noexcept {
-        return lane.mode == remembering::at_least_once ? delivery::at_least_once
-                                                       : delivery::at_most_once;
+        return lane.mode == occurrence_mode::at_least_once ? delivery::at_least_once
+                                                           : delivery::at_most_once;
     }
 };
 

@@ -60,8 +60,8 @@ void lane::skip_current(skip_reason why) {
 
 // Only then a busy key is waited for; otherwise it answers the question.
 bool lane::waits_in_line() const noexcept {
-    return !rules_.hold && rules_.mode != remembering::off &&
-           (rules_.when_running == overlap::queue || rules_.mode == remembering::at_least_once);
+    return !rules_.hold && rules_.mode != occurrence_mode::off &&
+           (rules_.when_running == overlap::queue || rules_.mode == occurrence_mode::at_least_once);
 }
 
 void lane::offer_firing(occurrence firing, instant now, millis late, millis hold_back) {
@@ -77,7 +77,7 @@ void lane::offer_firing(occurrence firing, instant now, millis late, millis hold
 
     if (rules_.when_running == overlap::skip) {
         // What may still be lost is not given up for what comes later.
-        const bool unresolved = rules_.mode == remembering::at_least_once &&
+        const bool unresolved = rules_.mode == occurrence_mode::at_least_once &&
                                 (current_ || std::any_of(queue_.begin(), queue_.end(), is_firing));
         if (is_running() || unresolved) return skip(made, skip_reason::overlap);
         // One that waits for the store, or for a place on this node, makes way for its successor:
@@ -247,7 +247,8 @@ void lane::on_busy(const busy& why, bool marked, instant now, double chance, std
     if (why.reason == busy_reason::early || why.reason == busy_reason::quarantined)
         return again(now + std::clamp(why.remaining, millis{1}, busy_retry_longest));
     if (marked && tell_outrun()) return resolved();
-    if ((marked && !stands) || rules_.mode == remembering::off || rules_.hold) return resolved();
+    if ((marked && !stands) || rules_.mode == occurrence_mode::off || rules_.hold)
+        return resolved();
     if (why.reason == busy_reason::lingering)
         return again(now + std::clamp(why.remaining, millis{1}, busy_retry_longest));
     if (!waits_in_line()) {
@@ -316,7 +317,7 @@ void lane::on_ended(ending how, instant now) {
     base::ensure(state_ == state::running);
     const bool asks_again =
         how == ending::not_started ||
-        (how == ending::unfinished && rules_.mode == remembering::at_least_once);
+        (how == ending::unfinished && rules_.mode == occurrence_mode::at_least_once);
     if (!asks_again || !is_firing(*current_)) return resolved();
     // It began in time; that it has to begin again is not its lateness.
     if (how == ending::unfinished)

@@ -9,6 +9,7 @@
 #include "time/clocks.hpp"
 
 #include <pawl/clock.hpp>
+#include <pawl/policies.hpp>
 #include <pawl/spi/lease_store.hpp>
 #include <pawl/types.hpp>
 
@@ -32,20 +33,9 @@ constexpr millis store_retry_longest{5'000};
 // A busy key is asked for again at the latest after this, whatever it told.
 constexpr millis busy_retry_longest{60'000};
 
-enum class overlap {
-    skip,  // a firing that finds the previous one still running does not run
-    queue  // it waits for its turn
-};
-
-enum class remembering {
-    at_most_once,
-    at_least_once,
-    off  // claims carry no occurrence: the lease alone excludes
-};
-
 struct lane_rules {
     overlap when_running = overlap::skip;
-    remembering mode = remembering::at_most_once;
+    occurrence_mode mode = occurrence_mode::at_most_once;
     millis lateness_max{3'600'000};  // how late a firing may begin
     bool hold = false;  // leases are kept until they expire: a busy key is nothing to wait for
 };

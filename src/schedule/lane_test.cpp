@@ -13,7 +13,7 @@ constexpr double even = 0.5;
 constexpr occurrence first{1'800'000'000'000};
 constexpr occurrence second{1'800'000'060'000};
 
-lane lane_of(remembering mode, overlap when_running = overlap::skip) {
+lane lane_of(occurrence_mode mode, overlap when_running = overlap::skip) {
     lane_rules rules;
     rules.mode = mode;
     rules.when_running = when_running;
@@ -28,7 +28,7 @@ void begin_run(lane& one, occurrence firing, instant now) {
 }
 
 TEST(Lane, AsksAgainForAnAtLeastOnceFiringThatWasLeftUnfinished) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     begin_run(one, first, start);
     // Longer than its window: that it began in time is what counts.
     const auto now = start + 2h;
@@ -43,7 +43,7 @@ TEST(Lane, AsksAgainForAnAtLeastOnceFiringThatWasLeftUnfinished) {
 }
 
 TEST(Lane, LetsGoOfAnAtMostOnceFiringHoweverItEnded) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     begin_run(one, first, start);
     one.on_ended(ending::unfinished, start);
     EXPECT_EQ(one.next(start).what, act::nothing);
@@ -51,7 +51,7 @@ TEST(Lane, LetsGoOfAnAtMostOnceFiringHoweverItEnded) {
 
 // No work of it has begun, so at-most-once allows another try, for as long as it is not late.
 TEST(Lane, AsksAgainForAFiringThatWasNotStartedWithinItsWindow) {
-    for (const auto mode : {remembering::at_most_once, remembering::at_least_once}) {
+    for (const auto mode : {occurrence_mode::at_most_once, occurrence_mode::at_least_once}) {
         auto one = lane_of(mode);
         begin_run(one, first, start);
         one.on_ended(ending::not_started, start + 1min);
@@ -71,7 +71,7 @@ TEST(Lane, AsksAgainForAFiringThatWasNotStartedWithinItsWindow) {
 // Goal: a step back and forth of the clock costs no firing. Method: the clock is put back while a
 // claim of it is under way; it comes due again before the claim fails.
 TEST(Lane, AFiringThatIsDueAgainWhileItsClaimIsUnderWayStays) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(second, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.forget_ahead(first);
@@ -83,7 +83,7 @@ TEST(Lane, AFiringThatIsDueAgainWhileItsClaimIsUnderWayStays) {
 
 // The store remembers a later one than was asked for, so this one will never be granted.
 TEST(Lane, AFiringThatALaterOneHasPassedIsToldAsSuperseded) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_passed();
@@ -103,7 +103,7 @@ TEST(Lane, AFiringThatALaterOneHasPassedIsToldAsSuperseded) {
 
 // A clock that ran ahead has made it ask for a firing of the future; what is due before that runs.
 TEST(Lane, AFiringAheadOfTheClockMakesWayWhenTheClockIsPutBack) {
-    for (const auto mode : {remembering::at_most_once, remembering::at_least_once}) {
+    for (const auto mode : {occurrence_mode::at_most_once, occurrence_mode::at_least_once}) {
         auto one = lane_of(mode);
         one.offer_firing(second, start, 0ms, 0ms);
         ASSERT_EQ(one.next(start).what, act::claim);
@@ -119,7 +119,7 @@ TEST(Lane, AFiringAheadOfTheClockMakesWayWhenTheClockIsPutBack) {
 // Its own claim may be what the store remembers, and then nobody else tells of it.
 TEST(Lane, WhatWasClaimedWithoutAnAnswerIsToldWhenItIsFoundDone) {
     const auto claimed_in_vain = [] {
-        auto one = lane_of(remembering::at_most_once);
+        auto one = lane_of(occurrence_mode::at_most_once);
         one.offer_firing(first, start, 0ms, 0ms);
         EXPECT_EQ(one.next(start).what, act::claim);
         one.on_unanswered();
@@ -154,7 +154,7 @@ TEST(Lane, WhatWasClaimedWithoutAnAnswerIsToldWhenItIsFoundDone) {
 
 // Others have run it, and their row is there: a doubt about one occurrence is none about the next.
 TEST(Lane, WhatOthersHaveDoneIsNotTold) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_unanswered();
@@ -169,7 +169,7 @@ TEST(Lane, WhatOthersHaveDoneIsNotTold) {
 }
 
 TEST(Lane, AClaimUnderWayForAFiringAheadIsItsLast) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     one.offer_firing(second, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.forget_ahead(first);
@@ -181,7 +181,7 @@ TEST(Lane, AClaimUnderWayForAFiringAheadIsItsLast) {
 // Goal: what a reload says holds at once. Method: a busy key, which answers the question as long as
 // overlaps are skipped, and is waited for since they queue up.
 TEST(Lane, FollowsTheRulesOfItsJobWhenTheyChange) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     lane_rules rules;
@@ -196,7 +196,7 @@ TEST(Lane, FollowsTheRulesOfItsJobWhenTheyChange) {
 
 // The store refuses what later firings have passed; its row on the board does not.
 TEST(Lane, AnOrphanThatOthersHavePassedIsAskedForByItsRow) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     ASSERT_TRUE(one.offer_orphan("run", first, start));
     ASSERT_EQ(one.next(start).what, act::claim);
     EXPECT_FALSE(one.wanted().passed);
@@ -210,7 +210,7 @@ TEST(Lane, AnOrphanThatOthersHavePassedIsAskedForByItsRow) {
 // Goal: a run that never ends costs no memory for what it keeps from running. Method: more firings
 // than are remembered come due while one runs.
 TEST(Lane, RemembersTheLatestSkipsOfARunThatDoesNotEnd) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     begin_run(one, first, start);
     occurrence latest = first;
     for (std::size_t i = 0; i < skips_kept_max + 10; ++i) {
@@ -228,7 +228,7 @@ TEST(Lane, RemembersTheLatestSkipsOfARunThatDoesNotEnd) {
 // -- what comes due while something is going on
 
 TEST(Lane, SkipsWhatComesDueWhileItsPredecessorRuns) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     begin_run(one, first, start);
     one.offer_firing(second, start, 0ms, 0ms);
     const auto skipped = one.take_skipped();
@@ -240,7 +240,7 @@ TEST(Lane, SkipsWhatComesDueWhileItsPredecessorRuns) {
 }
 
 TEST(Lane, SkipsWhatCameDueWhileTheClaimThatIsGrantedWasUnderWay) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.offer_firing(second, start, 0ms, 0ms);
@@ -251,7 +251,7 @@ TEST(Lane, SkipsWhatCameDueWhileTheClaimThatIsGrantedWasUnderWay) {
 }
 
 TEST(Lane, QueuesWhatComesDueAndRunsItInOrder) {
-    auto one = lane_of(remembering::at_most_once, overlap::queue);
+    auto one = lane_of(occurrence_mode::at_most_once, overlap::queue);
     begin_run(one, first, start);
     one.offer_firing(second, start, 0ms, 0ms);
     EXPECT_EQ(one.next(start).what, act::await);
@@ -261,7 +261,7 @@ TEST(Lane, QueuesWhatComesDueAndRunsItInOrder) {
 }
 
 TEST(Lane, KeepsNoMoreThanItsBoundInTheQueueAndLetsTheOldestGo) {
-    auto one = lane_of(remembering::at_most_once, overlap::queue);
+    auto one = lane_of(occurrence_mode::at_most_once, overlap::queue);
     begin_run(one, first, start);
     for (std::size_t i = 1; i <= firings_queued_max + 1; ++i)
         one.offer_firing(occurrence{number(first) + static_cast<std::int64_t>(i)}, start, 0ms, 0ms);
@@ -273,7 +273,7 @@ TEST(Lane, KeepsNoMoreThanItsBoundInTheQueueAndLetsTheOldestGo) {
 }
 
 TEST(Lane, AFiringIsWantedOnceHoweverOftenItIsOffered) {
-    auto one = lane_of(remembering::at_most_once, overlap::queue);
+    auto one = lane_of(occurrence_mode::at_most_once, overlap::queue);
     one.offer_firing(first, start, 0ms, 0ms);
     one.offer_firing(first, start, 0ms, 0ms);
     EXPECT_EQ(one.waiting(), 1u);
@@ -284,7 +284,7 @@ TEST(Lane, AFiringIsWantedOnceHoweverOftenItIsOffered) {
 
 // After an outage the latest runs, and only that.
 TEST(Lane, AnAtMostOnceFiringThatTheStoreFailedMakesWayForItsSuccessor) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_failure(start, even);
@@ -299,7 +299,7 @@ TEST(Lane, AnAtMostOnceFiringThatTheStoreFailedMakesWayForItsSuccessor) {
 
 // What may still be lost is not given up for what comes later.
 TEST(Lane, AnAtLeastOnceFiringThatTheStoreFailedStays) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     one.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_failure(start, even);
@@ -317,7 +317,7 @@ TEST(Lane, AnAtLeastOnceFiringThatTheStoreFailedStays) {
 
 TEST(Lane, ABusyKeyAnswersTheQuestionWhereOverlapsAreSkipped) {
     for (const bool marked : {true, false}) {
-        auto one = lane_of(remembering::at_most_once);
+        auto one = lane_of(occurrence_mode::at_most_once);
         one.offer_firing(first, start, 0ms, 0ms);
         ASSERT_EQ(one.next(start).what, act::claim);
         one.on_busy({{}, {}, 30s, busy_reason::held}, marked, start, even);
@@ -330,7 +330,7 @@ TEST(Lane, ABusyKeyAnswersTheQuestionWhereOverlapsAreSkipped) {
 // Goal: a row says who was in the way, and not that it was the previous run.
 // Method: each way in which a firing that found its key busy is let go of.
 TEST(Lane, WhatGivesWayToAHolderNamesIt) {
-    auto overlapped = lane_of(remembering::at_most_once);
+    auto overlapped = lane_of(occurrence_mode::at_most_once);
     overlapped.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(overlapped.next(start).what, act::claim);
     overlapped.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even, "held by loader-7");
@@ -339,7 +339,7 @@ TEST(Lane, WhatGivesWayToAHolderNamesIt) {
     EXPECT_EQ(skipped[0].why, skip_reason::overlap);
     EXPECT_EQ(text_of(skipped[0]), "held by loader-7");
 
-    auto waited = lane_of(remembering::at_least_once);
+    auto waited = lane_of(occurrence_mode::at_least_once);
     waited.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(waited.next(start).what, act::claim);
     waited.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even, "held by loader-7");
@@ -350,7 +350,7 @@ TEST(Lane, WhatGivesWayToAHolderNamesIt) {
               "it could not begin within the misfire window: held by loader-7");
 
     // The one that comes after has found nobody yet.
-    auto later = lane_of(remembering::at_most_once);
+    auto later = lane_of(occurrence_mode::at_most_once);
     later.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(later.next(start).what, act::claim);
     later.on_busy({{}, {}, 30s, busy_reason::held}, true, start, even, "held by loader-7");
@@ -364,7 +364,7 @@ TEST(Lane, WhatGivesWayToAHolderNamesIt) {
 TEST(Lane, ABusyKeyIsNothingToWaitForWhereNothingIsRememberedOrItIsHeld) {
     for (const bool hold : {true, false}) {
         lane_rules rules;
-        rules.mode = hold ? remembering::at_least_once : remembering::off;
+        rules.mode = hold ? occurrence_mode::at_least_once : occurrence_mode::off;
         rules.hold = hold;
         lane one{rules};
         one.offer_firing(first, start, 0ms, 0ms);
@@ -377,7 +377,7 @@ TEST(Lane, ABusyKeyIsNothingToWaitForWhereNothingIsRememberedOrItIsHeld) {
 
 TEST(Lane, WaitsInLineNoLongerThanItsWindowAndLooksNowAndThen) {
     lane_rules rules;
-    rules.mode = remembering::at_least_once;
+    rules.mode = occurrence_mode::at_least_once;
     rules.lateness_max = 90s;
     lane one{rules};
     one.offer_firing(first, start, 0ms, 0ms);
@@ -404,7 +404,7 @@ TEST(Lane, WaitsInLineNoLongerThanItsWindowAndLooksNowAndThen) {
 }
 
 TEST(Lane, AsksAgainWhenALingeringKeyIsFree) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_busy({{}, {}, 30s, busy_reason::lingering}, false, start, even);
@@ -415,7 +415,7 @@ TEST(Lane, AsksAgainWhenALingeringKeyIsFree) {
 }
 
 TEST(Lane, PausesBetweenFailuresGrowUpToTheirBound) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     one.offer_firing(first, start, 0ms, 0ms);
     auto now = start;
     instant::duration before{0};
@@ -432,7 +432,7 @@ TEST(Lane, PausesBetweenFailuresGrowUpToTheirBound) {
 }
 
 TEST(Lane, WithoutRoomItIsTriedAgainForAsLongAsThereIsTime) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_no_room(start);
@@ -443,7 +443,7 @@ TEST(Lane, WithoutRoomItIsTriedAgainForAsLongAsThereIsTime) {
 }
 
 TEST(Lane, ACalledOffClaimLeavesTheLaneFree) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_called_off();
@@ -455,7 +455,7 @@ TEST(Lane, ACalledOffClaimLeavesTheLaneFree) {
 // A firing that waits for its time, or for the store, is not nothing: a clock that is put back has
 // to let go of it.
 TEST(Lane, WhatWaitsForItsTimeIsNotIdle) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(second, start, 0ms, 20s);
     ASSERT_EQ(one.next(start).what, act::pause);
     EXPECT_FALSE(one.is_idle());
@@ -468,7 +468,7 @@ TEST(Lane, WhatWaitsForItsTimeIsNotIdle) {
 // Where runs take longer than the time between two firings, the key is never free for long: those
 // that stand in line for it would pass what was begun before them each time.
 TEST(Lane, WhatWasBegunBeforeGoesFirstAndStandsInLine) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     one.offer_firing(second, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
@@ -490,7 +490,7 @@ TEST(Lane, WhatWasBegunBeforeGoesFirstAndStandsInLine) {
 
 // Later ones have run since, and one of them still does.
 TEST(Lane, WhatWasPassedStandsInLineToo) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     ASSERT_TRUE(one.offer_orphan("run", first, start));
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_done();
@@ -503,7 +503,7 @@ TEST(Lane, WhatWasPassedStandsInLineToo) {
 
 // Its own claim may hold the key.
 TEST(Lane, AClaimInDoubtIsSettledBeforeWhatWasBegunBefore) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     one.offer_firing(second, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_unanswered();
@@ -516,7 +516,7 @@ TEST(Lane, AClaimInDoubtIsSettledBeforeWhatWasBegunBefore) {
 // -- what is on the board
 
 TEST(Lane, WhatIsOnTheBoardIsNewOnceUntilItsAnswer) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     EXPECT_TRUE(one.offer_trigger("t", start));
     EXPECT_FALSE(one.offer_trigger("t", start));
     ASSERT_EQ(one.next(start).what, act::claim);
@@ -531,7 +531,7 @@ TEST(Lane, WhatIsOnTheBoardIsNewOnceUntilItsAnswer) {
 }
 
 TEST(Lane, OrphansComeBeforeLaterFiringsAndTriggersLast) {
-    auto one = lane_of(remembering::at_least_once, overlap::queue);
+    auto one = lane_of(occurrence_mode::at_least_once, overlap::queue);
     EXPECT_TRUE(one.offer_trigger("t", start));
     one.offer_firing(second, start, 0ms, 0ms);
     EXPECT_TRUE(one.offer_orphan("o", first, start));
@@ -545,7 +545,7 @@ TEST(Lane, OrphansComeBeforeLaterFiringsAndTriggersLast) {
 }
 
 TEST(Lane, AnOrphanWhoseFiringWaitsHereIsTakenUpByThat) {
-    auto one = lane_of(remembering::at_least_once);
+    auto one = lane_of(occurrence_mode::at_least_once);
     one.offer_firing(first, start, 0ms, 0ms);
     EXPECT_FALSE(one.offer_orphan("o", first, start));
     ASSERT_EQ(one.next(start).what, act::claim);
@@ -553,14 +553,14 @@ TEST(Lane, AnOrphanWhoseFiringWaitsHereIsTakenUpByThat) {
 }
 
 TEST(Lane, TakesNoMoreTriggersThanItsBound) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     for (std::size_t i = 0; i < triggers_queued_max; ++i)
         EXPECT_TRUE(one.offer_trigger("t" + std::to_string(i), start));
     EXPECT_FALSE(one.offer_trigger("one more", start));
 }
 
 TEST(Lane, APausedJobKeepsItsTriggers) {
-    auto one = lane_of(remembering::at_most_once, overlap::queue);
+    auto one = lane_of(occurrence_mode::at_most_once, overlap::queue);
     one.offer_firing(first, start, 0ms, 0ms);
     EXPECT_TRUE(one.offer_trigger("t", start));
     one.forget_firings();
@@ -582,7 +582,7 @@ TEST(Lane, WhatIsHeldBackBeginsLaterAndHasAsMuchTimeAsTheOthers) {
 
 // Every pause ends at an instant at which something else is to be done.
 TEST(Lane, NoPauseEndsWhereAnotherLikeItBegins) {
-    auto one = lane_of(remembering::at_most_once);
+    auto one = lane_of(occurrence_mode::at_most_once);
     one.offer_firing(first, start, 59min + 59s, 0ms);
     auto now = start;
     for (int rounds = 0; rounds < 20; ++rounds) {

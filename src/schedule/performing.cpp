@@ -97,10 +97,10 @@ void dispatcher::announce(const std::shared_ptr<active_run>& run, const run_star
         watcher_->on_run_begun(start.job, std::max(late, millis{0}), start.token);
         if (begun.outcome == begin_outcome::resumed) watcher_->on_orphan_taken(start.job);
     }
-    say(tone::info, "run " + begun.id + " of '" + start.key + "' begins, token " +
-                        std::to_string(number(start.token)) + ", attempt " +
-                        std::to_string(begun.attempt) +
-                        (with.empty() ? "" : ", arguments " + with));
+    log(log_level::info, "run " + begun.id + " of '" + start.key + "' begins, token " +
+                             std::to_string(number(start.token)) + ", attempt " +
+                             std::to_string(begun.attempt) +
+                             (with.empty() ? "" : ", arguments " + with));
 }
 
 // The attempts, under the deadline of the lease where there is one.
@@ -210,7 +210,7 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
         how = runs::judge(nothing, under);
     }
     const auto took = std::chrono::floor<millis>(me.loop_.now() - run->begun - run->waited);
-    me.say(how.status == run_status::completed ? tone::info : tone::warn,
+    me.log(how.status == run_status::completed ? log_level::info : log_level::warn,
            "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
                (how.reason.empty() ? "" : ": " + how.reason));
     if (me.watcher_ && how.status != run_status::skipped)
@@ -238,7 +238,7 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
 run_end dispatcher::judge(const active_run& run, const work_result& what, const lease* held) const {
     runs::circumstances under;
     under.is_at_least_once =
-        run.plan->lane.mode == remembering::at_least_once && run.order.firing.has_value();
+        run.plan->lane.mode == occurrence_mode::at_least_once && run.order.firing.has_value();
     under.has_worked = run.worked;
     under.cause = run.cause;
     if (held != nullptr) {
@@ -254,7 +254,7 @@ void dispatcher::tell_of_retry(const active_run& run, const run_end& last, milli
                       (last.reason.empty() ? "" : ": " + last.reason) + "; the next begins in " +
                       base::format_duration(wait);
     run.session->note("note", line);
-    say(tone::warn, "run " + run.order.run_id + " of '" + run.order.key + "': " + line);
+    log(log_level::warn, "run " + run.order.run_id + " of '" + run.order.key + "': " + line);
 }
 
 // Who cancelled the run, and why, as its history tells.
@@ -366,8 +366,8 @@ awaitable<void> dispatcher::watch_timeouts(self_ptr self, std::shared_ptr<active
         co_await std::move(waiting);
         if (!still()) co_return;
         run->session->note("note", "it has taken longer than its soft timeout");
-        me.say(tone::warn, "run " + run->order.run_id + " of '" + run->order.key +
-                               "' has taken longer than its soft timeout");
+        me.log(log_level::warn, "run " + run->order.run_id + " of '" + run->order.key +
+                                    "' has taken longer than its soft timeout");
     }
     if (hard.count() == 0) co_return;
     auto waiting = timer->wait_for(hard - soft);

@@ -9,16 +9,14 @@ namespace {
 
 using boost::asio::awaitable;
 
-static_assert(static_cast<int>(pawl::tone::error) == static_cast<int>(tone::error));
-
 // Tells the program what the dispatcher tells.
 class listener : public dispatch_observer {
 public:
     listener(std::weak_ptr<scheduling> home, std::shared_ptr<schedule_observer> watcher)
         : home_{std::move(home)}, watcher_{std::move(watcher)} {}
 
-    void say(tone how, std::string_view line) override {
-        if (watcher_) watcher_->say(static_cast<pawl::tone>(how), line);
+    void log(log_level how, std::string_view line) override {
+        if (watcher_) watcher_->log(how, line);
     }
     void on_ready() override {
         // What was added while it found out where the schedules stand.

@@ -52,7 +52,7 @@ private:
     // when the clock has shown them already.
     wall_clock first_to_look_at() const noexcept {
         const auto begin = where_.clock_begin(index_);
-        if (index_ == 0 || what_.counts || policy_.repeat == repeat_policy::twice) return begin;
+        if (index_ == 0 || what_.counts || policy_.repeat == repeated_time::twice) return begin;
         return std::max(begin, where_.clock_end(index_ - 1));
     }
 
@@ -63,7 +63,7 @@ private:
     }
 
     bool fires_at_the_end_of_a_gap() const noexcept {
-        return policy_.gap == gap_policy::end && *wanted_ >= where_.clock_end(index_) &&
+        return policy_.gap == gap_time::end && *wanted_ >= where_.clock_end(index_) &&
                *wanted_ < where_.clock_begin(index_ + 1);
     }
 

@@ -9,6 +9,8 @@
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
 
+#include <pawl/policies.hpp>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,22 +19,9 @@
 
 namespace pawl::time {
 
-// Local times that a spring transition leaves out.
-enum class gap_policy {
-    end,  // whatever fires in the gap fires once, at the end of it
-    skip  // does not fire
-};
-
-// A fixed local time that an autumn transition passes twice. Intervals (a *, a range or a step in
-// the hour or a finer field) fire in both passes under either policy.
-enum class repeat_policy {
-    once,  // fires in the first pass
-    twice  // fires in both
-};
-
 struct transitions {
-    gap_policy gap = gap_policy::end;
-    repeat_policy repeat = repeat_policy::once;
+    gap_time gap = gap_time::end;
+    repeated_time repeat = repeated_time::once;
 };
 
 struct cron_plan;

@@ -44,8 +44,8 @@ std::string judge(const json::object& one) {
     const auto where = zone::find(text_of(one, "zone"));
     if (where.has_error()) return where.error().what;
     const transitions policy{
-        text_of(one, "gap") == "skip" ? gap_policy::skip : gap_policy::end,
-        text_of(one, "repeat") == "twice" ? repeat_policy::twice : repeat_policy::once};
+        text_of(one, "gap") == "skip" ? gap_time::skip : gap_time::end,
+        text_of(one, "repeat") == "twice" ? repeated_time::twice : repeated_time::once};
     auto at = parse_rfc3339_of_any_year(text_of(one, "from"));
     if (at.has_error()) return "from: " + at.error().what;
     for (const auto& expected : one.at("next").as_array()) {

@@ -53,7 +53,7 @@ TEST(Cron, FiresOnceForAllThatAGapLeavesOut) {
 
 TEST(Cron, SkipsAGapWhenTold) {
     EXPECT_EQ(firings("30 2 * * *", "America/New_York", "2024-03-09T12:00:00Z", 1,
-                      {gap_policy::skip, repeat_policy::once}),
+                      {gap_time::skip, repeated_time::once}),
               (list{"2024-03-11T02:30:00-04:00"}));
 }
 
@@ -75,7 +75,7 @@ TEST(Cron, FiresFixedTimesInTheFirstPassOfARepeatedHour) {
 
 TEST(Cron, FiresFixedTimesTwiceWhenTold) {
     EXPECT_EQ(firings("30 1 * * *", "America/New_York", "2024-11-03T04:00:00Z", 3,
-                      {gap_policy::end, repeat_policy::twice}),
+                      {gap_time::end, repeated_time::twice}),
               (list{"2024-11-03T01:30:00-04:00", "2024-11-03T01:30:00-05:00",
                     "2024-11-04T01:30:00-05:00"}));
 }
@@ -139,7 +139,7 @@ TEST(Cron, FindsDaysThatAreDecadesApart) {
 TEST(Cron, GivesUpWhereAllFallsIntoSkippedGaps) {
     // The second Sunday of March, at a time that the change of this very day leaves out.
     EXPECT_TRUE(firings("30 2 ? 3 0#2", "America/New_York", "2026-01-01T00:00:00Z", 1,
-                        {gap_policy::skip, repeat_policy::once})
+                        {gap_time::skip, repeated_time::once})
                     .empty());
     EXPECT_EQ(firings("30 2 ? 3 0#2", "America/New_York", "2049-06-01T00:00:00Z", 1),
               (list{"2050-03-13T03:00:00-04:00"}));

@@ -27,10 +27,10 @@ struct policy_pair {
     testing::oracle_policy theirs;
 };
 
-const std::vector<policy_pair> policies{{{gap_policy::end, repeat_policy::once}, {true, false}},
-                                        {{gap_policy::skip, repeat_policy::twice}, {false, true}},
-                                        {{gap_policy::end, repeat_policy::twice}, {true, true}},
-                                        {{gap_policy::skip, repeat_policy::once}, {false, false}}};
+const std::vector<policy_pair> policies{{{gap_time::end, repeated_time::once}, {true, false}},
+                                        {{gap_time::skip, repeated_time::twice}, {false, true}},
+                                        {{gap_time::end, repeated_time::twice}, {true, true}},
+                                        {{gap_time::skip, repeated_time::once}, {false, false}}};
 // Each answer of both policies once: enough where decades are walked.
 const std::vector<policy_pair> opposite_policies{policies[0], policies[1]};
 
@@ -63,8 +63,8 @@ void compare(const std::string& expression, const std::string& place, sys_second
         const auto [one, other] =
             std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
         FAIL() << expression << " in " << place << " from " << shown(from)
-               << (ours.gap == gap_policy::end ? " end " : " skip ")
-               << (ours.repeat == repeat_policy::once ? "once" : "twice") << ": found "
+               << (ours.gap == gap_time::end ? " end " : " skip ")
+               << (ours.repeat == repeated_time::once ? "once" : "twice") << ": found "
                << (one == found.end() ? "nothing more" : shown(*one)) << ", expected "
                << (other == expected.end() ? "nothing more" : shown(*other));
     }

@@ -73,7 +73,7 @@ public:
         around->instruments = std::make_shared<metrics::instruments>(metrics::build_facts{});
         around->store_shown = "memory:";
         around->engine = "memory";
-        around->say = [this](schedule::tone, std::string_view line) {
+        around->log = [this](log_level, std::string_view line) {
             const std::lock_guard lock{mutex_};
             log_.emplace_back(line);
         };

@@ -25,7 +25,7 @@ class node::listener : public schedule::dispatch_observer {
 public:
     explicit listener(node& home) : home_{home}, life_{home.life_} {}
 
-    void say(schedule::tone /*how*/, std::string_view line) override {
+    void log(log_level /*how*/, std::string_view line) override {
         judge().note(home_.name(), ": ", line);
     }
     void on_ready() override {

@@ -40,9 +40,9 @@ const auto& pick(dice& random, const Choices& choices) {
 
 schedule::lane_rules draw_rules(dice& random) {
     schedule::lane_rules rules;
-    rules.when_running = random.happens(0.3) ? schedule::overlap::queue : schedule::overlap::skip;
-    rules.mode = random.happens(0.6) ? schedule::remembering::at_least_once
-                                     : schedule::remembering::at_most_once;
+    rules.when_running = random.happens(0.3) ? overlap::queue : overlap::skip;
+    rules.mode =
+        random.happens(0.6) ? occurrence_mode::at_least_once : occurrence_mode::at_most_once;
     return rules;
 }
 
@@ -50,15 +50,15 @@ job_plan draw_job(dice& random, const time::zone& where, std::size_t index) {
     const auto when = time::cron::parse(pick(random, often));
     const auto window = random.happens(0.5) ? millis{hours{1}} : millis{minutes{10}};
     job_plan job{"job-" + std::to_string(index), {*when, where, {}, window}};
-    if (random.happens(0.3)) job.when.policy.repeat = time::repeat_policy::twice;
-    if (random.happens(0.3)) job.when.policy.gap = time::gap_policy::skip;
+    if (random.happens(0.3)) job.when.policy.repeat = repeated_time::twice;
+    if (random.happens(0.3)) job.when.policy.gap = gap_time::skip;
     job.rules = draw_rules(random);
     job.rules.lateness_max = job.when.lateness_max;
     if (random.happens(0.3)) job.jitter = seconds{20};
     if (random.happens(0.2)) job.partitions = 2 + static_cast<std::uint32_t>(random.below(3));
     job.run_least = seconds{1};
     // Queued firings that take longer than the time between them would wait for ever.
-    const bool queues = job.rules.when_running == schedule::overlap::queue;
+    const bool queues = job.rules.when_running == overlap::queue;
     const nanos longest = queues ? nanos{seconds{50}} : nanos{minutes{12}};
     job.run_most = random.happens(0.4) ? longest : nanos{seconds{40}};
     return job;
@@ -74,8 +74,7 @@ std::string_view name_of(plant bug) {
 }
 
 bool gives_way(const schedule::lane_rules& rules) {
-    return rules.when_running == schedule::overlap::skip &&
-           rules.mode == schedule::remembering::at_most_once;
+    return rules.when_running == overlap::skip && rules.mode == occurrence_mode::at_most_once;
 }
 
 nanos world_plan::clock_tolerated() const { return has_journal ? seconds{2} : seconds{30}; }

@@ -134,7 +134,7 @@ void referee::on_begin(const std::string& key, occurrence firing, std::size_t jo
     if (was_skipped && plan_.has_journal && gives_way(plan_.jobs[job].rules) &&
         time_.now() - stepped_at_ > clock_heard_after)
         broken(law::skipped_rests, key + " began " + text_of(firing) + ", which was skipped");
-    if (history.begins > 1 && plan_.jobs[job].rules.mode == schedule::remembering::at_most_once)
+    if (history.begins > 1 && plan_.jobs[job].rules.mode == occurrence_mode::at_most_once)
         broken(law::runs_once, key + " began " + text_of(firing) + " again");
     if (token < seen.begun) broken(law::tokens_rise, key + " began under an older token");
     seen.begun = std::max(seen.begun, token);
@@ -306,7 +306,7 @@ void referee::check_firing(std::size_t job, std::uint32_t partition, occurrence 
     // and what has killed all that took it up is not taken up for ever.
     const bool is_told = row.starts_with(" (skipped: ") || row.starts_with(" (failed: given up") ||
                          (row == " (no row)" && history.unwritten);
-    if (plan.rules.mode == schedule::remembering::at_least_once && history.begins > 0 &&
+    if (plan.rules.mode == occurrence_mode::at_least_once && history.begins > 0 &&
         !history.completed && !let_go && !is_told)
         broken(law::completed, key + " began " + text_of(firing) + " and never completed it" + row);
     bool needed = false;
