@@ -401,7 +401,7 @@ void add_drill(context& all) {
     inner->add_option("--ttl", *ttl)->required();
     inner->add_option("--patience", *wait)->required();
     inner->callback([&all, worker, ttl, wait] {
-        all.chosen = [&all, worker, ttl, wait] {
+        all.chosen = [worker, ttl, wait] {
             std::getline(std::cin, worker->store);
             worker->ttl = millis{*ttl};
             worker->wait = millis{*wait};

@@ -26,9 +26,9 @@ namespace pawl::agent {
 namespace {
 
 using boost::asio::awaitable;
-using schedule::work_result;
 using schedule::run_order;
 using schedule::stop_cause;
+using schedule::work_result;
 
 work_result failed(std::string reason) {
     work_result how;

@@ -141,7 +141,7 @@ TEST(Verdict, AFiringIsKnownByItsKeyAndTime) {
     run_start start{"an-id", "nightly", "job/nightly"};
     EXPECT_EQ(idempotency_key(start, beginning{begin_outcome::resumed, "the-first"}), "the-first");
     start.firing = occurrence{1'700'000'000'000};
-    EXPECT_EQ(idempotency_key(start, beginning{}), "job/nightly@2023-11-14T22:13:20Z");
+    EXPECT_EQ(idempotency_key(start, beginning{}), "job/nightly@2023-11-14T22:13:20.000Z");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ constexpr nanos clock_learnt_within = seconds{15};
 // Hears what the dispatcher tells.
 class node::listener : public schedule::dispatch_observer {
 public:
-    explicit listener(node& home) : home_{home}, life_{home.life_} {}
+    explicit listener(node& home) : home_{home} {}
 
     void log(log_level /*how*/, std::string_view line) override {
         judge().note(home_.name(), ": ", line);
@@ -59,7 +59,6 @@ private:
     const world_plan& plan() const { return home_.home_.plan; }
 
     node& home_;
-    const std::uint64_t life_;
 };
 
 node::node(world& home, std::size_t index) : home_{home}, index_{index} {
