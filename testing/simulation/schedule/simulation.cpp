@@ -111,6 +111,8 @@ findings simulate(std::uint64_t seed, plant bug, tracing trace) {
     all.judge.mix(all.time.happened());
     found.fingerprint = all.judge.fingerprint();
     found.lived = all.plan.end();
+    found.node_hours = std::chrono::duration<double, std::ratio<3600>>(found.lived).count() *
+                       static_cast<double>(all.plan.nodes);
     found.trace = all.judge.trace();
     return found;
 }

@@ -22,6 +22,7 @@ struct findings {
     std::uint64_t events = 0;
     std::uint64_t fingerprint = 0;  // differs as soon as anything of note differs
     nanos lived{};
+    double node_hours = 0;
     std::string trace;  // of the end, up to the breach; empty unless asked for
 
     bool broke(law which) const { return broken[static_cast<std::size_t>(which)]; }
