@@ -10,8 +10,6 @@
 // client has gone it is given back at once.
 #pragma once
 
-#include "base/identity.hpp"
-#include "lease/claiming.hpp"
 #include "runtime/core.hpp"
 #include "runtime/gate.hpp"
 
@@ -22,7 +20,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <random>
 #include <stop_token>
 #include <string>
 #include <variant>
@@ -62,14 +59,7 @@ public:
     std::size_t waiting() const noexcept { return waiting_; }
 
 private:
-    struct errand;
-
-    static boost::asio::awaitable<client_outcome> drive(std::shared_ptr<claim_desk> self,
-                                                        errand& todo, leasing::claim_plan plan);
-    static boost::asio::awaitable<void> give_back(std::shared_ptr<claim_desk> self, std::string key,
-                                                  fence_token token);
     const std::shared_ptr<runtime::engine>& engine() const { return core_->running(); }
-    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
 
     // Constant after construction
     runtime::core* core_;
@@ -77,8 +67,6 @@ private:
     std::shared_ptr<runtime::gate> gate_;
     // State
     std::size_t waiting_ = 0;
-    base::id_source ids_;
-    std::minstd_rand random_{std::random_device{}()};
 };
 
 }  // namespace pawl::admin

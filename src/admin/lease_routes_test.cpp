@@ -268,8 +268,8 @@ TEST(Leases, WhoeverFindsTheLineFullIsToldSoAtOnce) {
     EXPECT_EQ(world.acquire(R"({"key": "k1", "ttl_ms": 60000})").status, 201u);
 }
 
-// Goal: what nobody will ever use is free at once. Method: the client hangs up between the store's
-// grant and its answer.
+// Goal: what nobody will ever use is free at once, and its occurrence is another's to run. Method:
+// the client hangs up between the store's grant and its answer.
 TEST(Leases, AGrantForAClientThatHasGoneIsGivenBack) {
     lease_world world;
     std::stop_source client;
@@ -278,12 +278,13 @@ TEST(Leases, AGrantForAClientThatHasGoneIsGivenBack) {
         granted = answer.has_value() && std::holds_alternative<grant>(*answer);
         client.request_stop();
     };
-    EXPECT_EQ(world.begin_to_acquire(R"({"key": "k", "ttl_ms": 3600000})", client.get_token())
-                  .get()
-                  .status,
-              503u);
+    const auto body =
+        R"({"key": "k", "ttl_ms": 3600000, "occurrence": ")" + occurrence_text(-1min) + "\"}";
+    EXPECT_EQ(world.begin_to_acquire(body, client.get_token()).get().status, 503u);
     EXPECT_TRUE(granted);
     EXPECT_TRUE(world.is_free("k"));
+    world.hooks().after_acquire = {};
+    EXPECT_EQ(world.acquire(body).status, 201u);
 }
 
 TEST(Leases, AGrantUnderTheClientsOwnIdIsLeftToItsRepetition) {

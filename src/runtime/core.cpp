@@ -71,7 +71,7 @@ core::~core() {
     // While the loop is there, as bodies save checkpoints and their ends are written down.
     loop_.wait_for(end_activities(*this));
     link_->cut();
-    loop_.wait_for(engine::drain(engine_, drain_max));
+    loop_.wait_for(claimer::drain(engine_->claims(), drain_max));
 }
 
 }  // namespace pawl::runtime

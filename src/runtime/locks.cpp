@@ -168,7 +168,8 @@ awaitable<fence_verdict> locks::async_check_fence(std::string resource, fence_to
 }
 
 bool locks::drain(millis longest, std::stop_token stop) {
-    return core_->loop().wait_for(engine::drain(core_->running(), longest, std::move(stop)));
+    return core_->loop().wait_for(
+        runtime::claimer::drain(core_->running()->claims(), longest, std::move(stop)));
 }
 
 std::shared_ptr<journal> locks::records() { return core_->records(); }

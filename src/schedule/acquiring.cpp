@@ -117,11 +117,11 @@ bool dispatcher::must_withdraw(const track& which) const {
 awaitable<bool> dispatcher::withdraw_unresolved(self_ptr self, std::shared_ptr<track> which) {
     auto& me = *self;
     const auto what = *which->unresolved;
-    const auto until = me.engine_->worth_withdrawing(what.claim->attempts, what.options);
+    const auto until = me.engine_->claims()->worth_withdrawing(what.claim->attempts, what.options);
     withdrawal given_up{which->key, what.claim->id, what.firing};
     if (me.stopping_) {
         which->unresolved.reset();
-        me.spawn(runtime::engine::withdraw(me.engine_, std::move(given_up), until));
+        me.spawn(runtime::claimer::withdraw(me.engine_->claims(), std::move(given_up), until));
         co_return true;
     }
     auto withdrawing = me.engine_->store().withdraw(std::move(given_up));
@@ -226,8 +226,9 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     if (!me.may_begin(*which)) co_return lane_of.on_called_off();
     // Whoever waits for another node's run needs no room here.
     if (patience.count() > 0) {
-        auto waiting = runtime::engine::await_change(me.engine_, which->key, which->busy_under,
-                                                     patience, me.call_off_.get_token());
+        auto waiting =
+            runtime::claimer::await_change(me.engine_->claims(), which->key, which->busy_under,
+                                           patience, me.call_off_.get_token());
         co_await std::move(waiting);
         if (!me.may_begin(*which)) co_return lane_of.on_called_off();
     }
@@ -425,7 +426,7 @@ std::shared_ptr<runtime::kept_claim> dispatcher::claim_of(const track& which,
     if (!options.firing || which.decisions.wanted().kind != wish_kind::firing) return nullptr;
     if (which.unresolved && which.unresolved->firing == *options.firing)
         return which.unresolved->claim;
-    return engine_->new_claim();
+    return engine_->claims()->new_claim();
 }
 
 // The key has passed on, to this node or to another one, from somebody who held it for longer than

@@ -222,7 +222,8 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
         co_await std::move(waiting);
     }
     // Claims that were not answered are given up, so that others can have what they claimed.
-    auto settling = runtime::engine::drain(me.engine_, me.engine_->settings().timeout * 2);
+    auto settling =
+        runtime::claimer::drain(me.engine_->claims(), me.engine_->settings().timeout * 2);
     co_await std::move(settling);
     me.beat_timer_.cancel();
     if (me.journal_) {

@@ -1,0 +1,224 @@
+#include "runtime/claimer.hpp"
+
+#include "net/unattended.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace pawl::runtime {
+namespace {
+
+using boost::asio::awaitable;
+using leasing::claiming;
+using leasing::nanos;
+
+// How long to rely on the TTL alone where the store has no push, and how soon to look again after a
+// push channel has failed.
+constexpr millis poll_without_push{1000};
+// Between two withdrawals of the same claim: doubled each time, with full jitter.
+constexpr millis withdraw_again_first{50};
+constexpr millis withdraw_again_longest{2'000};
+
+}  // namespace
+
+claimer::claimer(net::loop& loop, std::shared_ptr<lease_store> store, millis timeout,
+                 std::shared_ptr<observer> watcher)
+    : loop_{loop},
+      executor_{loop.get_executor()},
+      store_{std::move(store)},
+      timeout_{timeout},
+      watcher_{std::move(watcher)},
+      ids_{loop.ids()},
+      random_{loop.clocks().seed()} {}
+
+std::shared_ptr<kept_claim> claimer::new_claim() {
+    return std::make_shared<kept_claim>(kept_claim{ids_.next()});
+}
+
+leasing::claim_plan claimer::plan_of(const claim_request& todo) const {
+    leasing::claim_plan plan;
+    plan.if_unknown = todo.if_unknown;
+    plan.how = leasing::rhythm_of(todo.options);
+    plan.wait = std::max(nanos{0}, nanos{todo.waiting.wait} - (loop_.now() - todo.began));
+    plan.retries = todo.waiting.retries;
+    plan.backoff = todo.waiting.backoff;
+    plan.when_down = todo.options.on_store_down;
+    plan.settle = timeout_ * 2;
+    plan.poll = store_->traits().notifies ? millis{0} : poll_without_push;
+    return plan;
+}
+
+awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, claim_request& todo) {
+    auto& me = *self;
+    // A push may come at any moment, and the loop may not be standing still then.
+    std::optional<net::loop::attention> prompt;
+    if (todo.waiting.wait.count() > 0) prompt.emplace(me.loop_);
+    auto& attempts = todo.under->attempts;
+    claiming machine{me.plan_of(todo), me.loop_.now(), attempts};
+    for (;;) {
+        if (todo.place->called_off) machine.cancel();
+        const auto step = machine.next(me.loop_.now());
+        switch (step.what) {
+            case claiming::act::send: {
+                claim wanted{todo.key, todo.under->id, todo.owner, todo.options.ttl};
+                wanted.firing = todo.options.firing;
+                wanted.mode = todo.options.mode;
+                machine.sent(me.loop_.now());
+                auto asking = me.store_->acquire(std::move(wanted));
+                auto answer = co_await std::move(asking);
+                machine.answered(std::move(answer), me.loop_.now(), me.chance());
+                break;
+            }
+            case claiming::act::listen: {
+                auto listening = listen(self, todo.key, machine.seen(), todo.place, step.until);
+                co_await std::move(listening);
+                machine.woken(me.loop_.now());
+                break;
+            }
+            case claiming::act::pause: {
+                auto pausing = pause(todo, step.until);
+                co_await std::move(pausing);
+                machine.woken(me.loop_.now());
+                break;
+            }
+            case claiming::act::withdraw:
+                withdraw_later(self, withdrawal{todo.key, todo.under->id, todo.options.firing},
+                               machine.attempts(), todo.options);
+                machine.withdrawn();
+                break;
+            case claiming::act::await:
+            case claiming::act::done:
+                attempts = machine.attempts();
+                co_return machine.outcome();
+        }
+    }
+}
+
+// Waits for the store's push or for the time to be up, whichever comes first.
+awaitable<void> claimer::listen(std::shared_ptr<claimer> self, std::string key, fence_token seen,
+                                std::shared_ptr<place_in_line> place, instant until) {
+    struct ear {
+        boost::asio::cancellation_signal stop;
+        bool over = false;
+        bool deaf = false;  // no push will come
+    };
+    auto listening = std::make_shared<ear>();
+    const auto heard = [self, listening, place, until](std::exception_ptr,
+                                                       const result<void>& change) {
+        if (listening->over) return;
+        const bool failed = change.has_error();
+        self->report_push(change);
+        listening->over = !failed;
+        listening->deaf = failed;
+        // Without the push there is still the clock: look again soon, but do not ask in a loop.
+        if (failed)
+            place->timer.move(std::min(self->loop_.now() + poll_without_push, until));
+        else
+            place->timer.cancel();
+    };
+    auto wait = [](std::shared_ptr<lease_store> store, std::string which,
+                   fence_token holder) -> async<void> {
+        co_return co_await store->wait_change(std::move(which), holder);
+    };
+    boost::asio::co_spawn(self->executor_, wait(self->store_, std::move(key), seen),
+                          boost::asio::bind_cancellation_slot(listening->stop.slot(), heard));
+    // A push that has failed moves the end of the wait.
+    if (!listening->over && !place->called_off) {
+        auto waiting = place->timer.wait_until(until);
+        co_await std::move(waiting);
+    }
+    listening->over = true;
+    listening->stop.emit(boost::asio::cancellation_type::terminal);
+}
+
+awaitable<void> claimer::await_change(std::shared_ptr<claimer> self, std::string key,
+                                      fence_token seen, millis longest, std::stop_token stop) {
+    auto place = std::make_shared<place_in_line>(self->executor_);
+    const auto call_off = [bell = self->bell_, place] {
+        bell->post([place] { place->call_off(); });
+    };
+    const std::stop_callback on_stop{stop, call_off};
+    const net::loop::attention prompt{self->loop_};
+    auto listening = listen(self, std::move(key), seen, place, self->loop_.now() + longest);
+    co_await std::move(listening);
+}
+
+awaitable<void> claimer::pause(claim_request& todo, instant until) {
+    if (todo.place->called_off) co_return;
+    auto waiting = todo.place->timer.wait_until(until);
+    co_await std::move(waiting);
+}
+
+// Once, until a push comes again: a store that grants no right to listen says so each time.
+void claimer::report_push(const result<void>& change) {
+    const bool failed = change.has_error();
+    if (failed && !push_failed_) report_failure("wait_change", change.error());
+    push_failed_ = failed;
+}
+
+async<bool> claimer::give_back(std::shared_ptr<claimer> self, withdrawal given_up,
+                               const lease_options& options) {
+    auto asked = given_up;
+    auto withdrawing = self->store_->withdraw(std::move(asked));
+    auto gone = co_await std::move(withdrawing);
+    if (gone.has_value()) co_return gone;
+    self->report_failure("withdraw", gone.error());
+    leasing::claim_attempts attempts;
+    attempts.last_sent = self->loop_.now();
+    withdraw_later(self, std::move(given_up), attempts, options);
+    co_return gone;
+}
+
+void claimer::withdraw_later(const std::shared_ptr<claimer>& self, withdrawal given_up,
+                             const leasing::claim_attempts& attempts,
+                             const lease_options& options) {
+    const auto until = self->worth_withdrawing(attempts, options);
+    auto withdrawing = withdraw(self, std::move(given_up), until);
+    boost::asio::co_spawn(self->executor_, std::move(withdrawing), net::unattended{});
+}
+
+awaitable<void> claimer::withdraw(std::shared_ptr<claimer> self, withdrawal given_up,
+                                  instant until) {
+    self->begin_ending();
+    net::timer timer{self->executor_};
+    for (auto longest = withdraw_again_first;;
+         longest = std::min(longest * 2, withdraw_again_longest)) {
+        auto asked = given_up;
+        auto withdrawing = self->store_->withdraw(std::move(asked));
+        const auto gone = co_await std::move(withdrawing);
+        if (gone.has_value()) break;
+        self->report_failure("withdraw", gone.error());
+        const auto code = gone.error().code;
+        const bool hopeless = code != errc::unreachable && code != errc::outcome_unknown;
+        if (hopeless || self->loop_.now() >= until) break;
+        auto pausing = timer.wait_for(std::chrono::duration_cast<nanos>(longest * self->chance()));
+        co_await std::move(pausing);
+    }
+    self->end_ending();
+}
+
+void claimer::end_ending() {
+    if (--endings_ == 0 && drained_) drained_->timer.cancel();
+}
+
+awaitable<bool> claimer::drain(std::shared_ptr<claimer> self, millis longest,
+                               std::stop_token stop) {
+    const auto waiting = std::make_shared<place_in_line>(self->executor_);
+    const auto call_off = [bell = self->bell_, waiting] {
+        bell->post([waiting] { waiting->call_off(); });
+    };
+    const std::stop_callback on_stop{stop, call_off};
+    const auto until = self->loop_.now() + std::min(longest, wait_longest);
+    self->drained_ = waiting;
+    while (self->endings_ > 0 && !waiting->called_off && self->loop_.now() < until) {
+        auto resting = waiting->timer.wait_until(until);
+        co_await std::move(resting);
+    }
+    co_return self->endings_ == 0;
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,130 @@
+// Drives claims, as the machine of src/lease says: for the library, the agent and the API alike.
+//
+// Sends and waits, listens for changes of the key, and withdraws what is given up with its outcome
+// unknown. Who is granted the key keeps the lease, or gives it back. On the loop only.
+#pragma once
+
+#include "base/identity.hpp"
+#include "lease/claiming.hpp"
+#include "net/attachment.hpp"
+#include "net/loop.hpp"
+#include "runtime/gate.hpp"
+
+#include <pawl/observer.hpp>
+#include <pawl/options.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <random>
+#include <stop_token>
+#include <string>
+
+namespace pawl::runtime {
+
+// How long an occurrence that may have been marked for nobody is given back.
+constexpr millis withdraw_occurrence_min{60'000};
+// For ever, where clocks count in nanoseconds.
+constexpr millis wait_longest = std::chrono::hours{24 * 3650};
+
+// A claim that is asked for over several calls, as long as its outcome is unknown. One call at a
+// time; on the loop only.
+struct kept_claim {
+    std::string id;
+    leasing::claim_attempts attempts{};
+};
+
+// What one claim needs while it goes on. Lives in the coroutine that asks.
+struct claim_request {
+    std::string key;
+    std::string owner;
+    std::shared_ptr<kept_claim> under;
+    lease_options options;
+    patience waiting;
+    // withdraw: the id is known to nobody else. keep: whoever knows it asks again, and gives it up
+    // by itself.
+    leasing::claim_plan::unknown if_unknown;
+    instant began;
+    // Also the timer of every pause, so that calling it off wakes whatever waits.
+    std::shared_ptr<place_in_line> place;
+};
+
+class claimer : public std::enable_shared_from_this<claimer> {
+public:
+    // `timeout` is the store's.
+    claimer(net::loop& loop, std::shared_ptr<lease_store> store, millis timeout,
+            std::shared_ptr<observer> watcher);
+
+    // For stop callbacks, which come from any thread, and perhaps when the loop is going.
+    void connect(std::shared_ptr<net::attachment> bell) { bell_ = std::move(bell); }
+
+    std::shared_ptr<kept_claim> new_claim();
+    // How long is left to wait for a busy key is counted from todo.began. What was sent under the
+    // id is noted in todo.under.
+    static boost::asio::awaitable<leasing::claim_outcome> ask(std::shared_ptr<claimer> self,
+                                                              claim_request& todo);
+    // Waits until the key may no longer be held under `seen`, for `longest` at most: for who wants
+    // to claim it then, and has better things to do meanwhile than to stand in line.
+    static boost::asio::awaitable<void> await_change(std::shared_ptr<claimer> self, std::string key,
+                                                     fence_token seen, millis longest,
+                                                     std::stop_token stop);
+    // Gives a claim up, and asks again until the store has answered or `until` has come; beyond
+    // that, what it may have left has ended. drain() waits for it.
+    static boost::asio::awaitable<void> withdraw(std::shared_ptr<claimer> self, withdrawal given_up,
+                                                 instant until);
+    // Of a grant that nobody wants: with its occurrence, whose mark outlasts the lease. Answers as
+    // the store does; where it does not, this goes on in the background.
+    static async<bool> give_back(std::shared_ptr<claimer> self, withdrawal given_up,
+                                 const lease_options& options);
+    // withdraw() in the background, for as long as it is worth it.
+    static void withdraw_later(const std::shared_ptr<claimer>& self, withdrawal given_up,
+                               const leasing::claim_attempts& attempts,
+                               const lease_options& options);
+    // How long a withdrawal of a claim is worth asking for: as long as the lease that it may have
+    // left can last, and for an occurrence that it may have marked, which outlasts the lease, a
+    // minute at least.
+    instant worth_withdrawing(const leasing::claim_attempts& attempts,
+                              const lease_options& options) const {
+        const auto least = options.firing ? withdraw_occurrence_min : millis{0};
+        return attempts.last_sent + std::max(options.ttl, least) + timeout_;
+    }
+
+    // What is being given back: withdrawals, and the releases of whoever has leases.
+    void begin_ending() { ++endings_; }
+    void end_ending();
+    // Ends when none of that is under way any more, after `longest`, or with `stop`.
+    static boost::asio::awaitable<bool> drain(std::shared_ptr<claimer> self, millis longest,
+                                              std::stop_token stop = {});
+
+private:
+    leasing::claim_plan plan_of(const claim_request& todo) const;
+    static boost::asio::awaitable<void> listen(std::shared_ptr<claimer> self, std::string key,
+                                               fence_token seen,
+                                               std::shared_ptr<place_in_line> place, instant until);
+    static boost::asio::awaitable<void> pause(claim_request& todo, instant until);
+    void report_push(const result<void>& change);
+    void report_failure(std::string_view operation, const failure& why) const {
+        if (watcher_) watcher_->on_store_failure(operation, why);
+    }
+    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
+
+    // Constant after construction
+    net::loop& loop_;
+    boost::asio::any_io_executor executor_;
+    std::shared_ptr<net::attachment> bell_;
+    std::shared_ptr<lease_store> store_;
+    millis timeout_;
+    std::shared_ptr<observer> watcher_;
+    // State
+    base::id_source ids_;
+    std::minstd_rand random_;
+    std::size_t endings_ = 0;
+    bool push_failed_ = false;
+    std::shared_ptr<place_in_line> drained_;  // who waits for the endings
+};
+
+}  // namespace pawl::runtime
