@@ -200,8 +200,9 @@ bool launcher::strike_at_orphans() const {
 }
 
 bool launcher::is_alive() const {
+    // One that is killed may have closed the sockets of its guards, and not yet this one.
     pollfd source{socket_.get(), 0, 0};
-    return poll(&source, 1, 0) == 0;
+    return poll(&source, 1, 0) == 0 && !is_ending(pid_);
 }
 
 }  // namespace pawl::exec

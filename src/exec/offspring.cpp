@@ -40,13 +40,24 @@ std::optional<std::vector<pid_t>> numbers_in(const std::string& folder) {
     return numbers;
 }
 
-// From "pid (name) state parent …", where the name may hold anything, ")" and spaces included.
-std::optional<pid_t> parent_in(std::string_view stat) {
+// By its number in proc(5), from the third on: the name, the second, may hold anything, ")" and
+// spaces included.
+template <class Number>
+std::optional<Number> field_in(std::string_view stat, int which) {
     const std::size_t name_end = stat.rfind(')');
-    if (name_end == std::string_view::npos || name_end + 4 >= stat.size()) return {};
-    const std::string_view rest = stat.substr(name_end + 4);
-    return base::parse_number<pid_t>(rest.substr(0, rest.find(' ')));
+    if (name_end == std::string_view::npos) return {};
+    auto rest = stat.substr(name_end + 1);
+    for (int field = 3;; ++field) {
+        if (rest.empty()) return {};
+        rest.remove_prefix(1);
+        const auto text = rest.substr(0, rest.find(' '));
+        if (field == which) return base::parse_number<Number>(text);
+        rest.remove_prefix(text.size());
+    }
 }
+
+constexpr int parent_field = 4, flags_field = 9;
+constexpr unsigned long flag_exiting = 4;  // PF_EXITING of the kernel's sched.h
 
 }  // namespace
 
@@ -78,9 +89,15 @@ std::optional<std::vector<pid_t>> offspring_from_walk() {
     std::vector<pid_t> pids;
     for (const pid_t pid : *all) {
         const auto stat = read_file("/proc/" + std::to_string(pid) + "/stat");
-        if (stat && parent_in(*stat) == self) pids.push_back(pid);
+        if (stat && field_in<pid_t>(*stat, parent_field) == self) pids.push_back(pid);
     }
     return pids;
+}
+
+bool is_ending(pid_t process) {
+    const auto stat = read_file("/proc/" + std::to_string(process) + "/stat");
+    const auto flags = stat ? field_in<unsigned long>(*stat, flags_field) : std::nullopt;
+    return flags && (*flags & flag_exiting) != 0;
 }
 
 std::optional<std::vector<pid_t>> offspring() {

@@ -20,6 +20,11 @@ std::optional<std::vector<pid_t>> offspring();
 std::optional<std::vector<pid_t>> offspring_from_list();
 std::optional<std::vector<pid_t>> offspring_from_walk();
 
+// Whether a process has begun to end, or is dead and not yet waited for. From then on it closes its
+// descriptors one by one, in an order that the kernel does not promise. False where /proc cannot be
+// read.
+bool is_ending(pid_t process);
+
 // The threads of a process; none where /proc cannot be read or the process is gone.
 std::vector<pid_t> threads_of(pid_t process);
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
@@ -40,6 +41,19 @@ TEST(Offspring, BothWaysFindChildrenAndOnlyThose) {
     }
     EXPECT_THAT(offspring_from_list(), Optional(Not(Contains(odd))));
     EXPECT_THAT(offspring_from_walk(), Optional(Not(Contains(odd))));
+}
+
+// Goal: a process that is ending is told from one that lives, also while it is not waited for.
+TEST(Offspring, WhoeverIsEndingIsTold) {
+    const pid_t living = crash::run_in_process([] { pause(); });
+    EXPECT_FALSE(is_ending(living));
+    EXPECT_FALSE(is_ending(getpid()));
+    kill(living, SIGKILL);
+    siginfo_t news{};
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(living), &news, WEXITED | WNOWAIT), 0);
+    EXPECT_TRUE(is_ending(living));
+    crash::wait_for_process(living);
+    EXPECT_FALSE(is_ending(living));
 }
 
 TEST(Offspring, EachThreadOfAProcessIsFound) {
