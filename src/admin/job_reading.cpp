@@ -1,8 +1,8 @@
 #include "admin/job_reading.hpp"
 
 #include "admin/memory.hpp"
-#include "admin/side_by_side.hpp"
 #include "documents/documents.hpp"
+#include "net/for_each_bounded.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>
@@ -113,11 +113,9 @@ struct job_errand {
     std::vector<job_reading> jobs;
     std::size_t runs = 0;
     thoroughness how = thoroughness::list;
-    std::optional<failure> trouble{};
 };
 
-awaitable<void> read_runs(std::shared_ptr<job_errand> all, std::size_t which) {
-    if (all->trouble) co_return;
+async<void> read_runs(std::shared_ptr<job_errand> all, std::size_t which) {
     run_filter filter;
     filter.job = all->jobs[which].entry.name;
     const auto most = runs_to_read(all->jobs[which].entry, all->runs, all->how);
@@ -128,10 +126,9 @@ awaitable<void> read_runs(std::shared_ptr<job_errand> all, std::size_t which) {
         auto reading_back = all->around->records->list_runs(std::move(filter), "", runs_read_back);
         found = co_await std::move(reading_back);
     }
-    if (found.has_error())
-        all->trouble = std::move(found).error();
-    else
-        all->jobs[which].runs = std::move(found->records);
+    if (found.has_error()) co_return std::move(found).error();
+    all->jobs[which].runs = std::move(found->records);
+    co_return boost::system::in_place_value;
 }
 
 struct lock_errand {
@@ -140,15 +137,12 @@ struct lock_errand {
     std::shared_ptr<lock_reading> found = std::make_shared<lock_reading>();
 };
 
-awaitable<void> inspect_one(std::shared_ptr<lock_errand> all, std::size_t which) {
-    // One that does not answer is not asked for every key.
-    if (!all->found->trouble.empty()) co_return;
+async<void> inspect_one(std::shared_ptr<lock_errand> all, std::size_t which) {
     auto looking = all->around->core->running()->store().inspect(all->keys[which]);
     auto seen = co_await std::move(looking);
-    if (seen.has_error())
-        all->found->trouble = seen.error().detail;
-    else if (*seen)
-        all->found->locks[all->keys[which]] = std::move(**seen);
+    if (seen.has_error()) co_return std::move(seen).error();
+    if (*seen) all->found->locks[all->keys[which]] = std::move(**seen);
+    co_return boost::system::in_place_value;
 }
 
 std::string common_prefix(const std::string& first, const std::string& last) {
@@ -159,18 +153,16 @@ std::string common_prefix(const std::string& first, const std::string& last) {
 }
 
 // REQUIRES: the keys are in order. The first is read apart, as a page begins behind a key.
-awaitable<void> list_them(std::shared_ptr<lock_errand> all) {
+async<void> list_them(std::shared_ptr<lock_errand> all) {
     auto first = inspect_one(all, 0);
-    co_await std::move(first);
+    const auto seen = co_await std::move(first);
+    if (seen.has_error()) co_return seen.error();
     const auto prefix = common_prefix(all->keys.front(), all->keys.back());
     auto after = all->keys.front();
-    for (std::size_t i = 0; i < lock_pages_max && all->found->trouble.empty(); ++i) {
+    for (std::size_t i = 0; i < lock_pages_max; ++i) {
         auto listing = all->around->core->running()->store().list(prefix, after, page_limit_max);
         auto page = co_await std::move(listing);
-        if (page.has_error()) {
-            all->found->trouble = page.error().detail;
-            co_return;
-        }
+        if (page.has_error()) co_return std::move(page).error();
         after = page->next;
         const bool over = after.empty() || page->records.back().key >= all->keys.back();
         for (auto& one : page->records)
@@ -178,8 +170,9 @@ awaitable<void> list_them(std::shared_ptr<lock_errand> all) {
                 auto key = one.key;
                 all->found->locks[std::move(key)] = std::move(one);
             }
-        if (over) co_return;
+        if (over) break;
     }
+    co_return boost::system::in_place_value;
 }
 
 async<void> read_active(shared_surroundings around, std::shared_ptr<situation> now) {
@@ -243,17 +236,14 @@ awaitable<std::shared_ptr<lock_reading>> read_locks(shared_surroundings around,
     all->around = around;
     all->keys = std::move(keys);
     std::sort(all->keys.begin(), all->keys.end());
-    if (all->keys.size() > keys_inspected_max) {
-        auto listing = list_them(all);
-        co_await std::move(listing);
-    } else {
-        std::function<awaitable<void>(std::size_t)> look = [all](std::size_t which) {
-            return inspect_one(all, which);
-        };
-        auto looking = side_by_side(around->core->loop().get_executor(), all->keys.size(),
-                                    asked_at_once_max, std::move(look));
-        co_await std::move(looking);
-    }
+    // A store that does not answer is not asked for every key.
+    net::bounded_step inspect = [all](std::size_t which) { return inspect_one(all, which); };
+    auto looking =
+        all->keys.size() > keys_inspected_max
+            ? list_them(all)
+            : net::for_each_bounded(all->keys.size(), asked_at_once_max, std::move(inspect));
+    const auto looked = co_await std::move(looking);
+    if (looked.has_error()) all->found->trouble = looked.error().detail;
     co_return all->found;
 }
 
@@ -306,13 +296,10 @@ async<std::vector<job_reading>> read_jobs(shared_surroundings around,
         for (std::uint32_t i = 0; i < looked_at; ++i) keys.push_back(one.terms->key(i));
         all->jobs.push_back(std::move(one));
     }
-    std::function<awaitable<void>(std::size_t)> read = [all](std::size_t which) {
-        return read_runs(all, which);
-    };
-    auto reading = side_by_side(around->core->loop().get_executor(), all->jobs.size(),
-                                asked_at_once_max, std::move(read));
-    co_await std::move(reading);
-    if (all->trouble) co_return std::move(*all->trouble);
+    net::bounded_step read = [all](std::size_t which) { return read_runs(all, which); };
+    auto reading = net::for_each_bounded(all->jobs.size(), asked_at_once_max, std::move(read));
+    const auto done = co_await std::move(reading);
+    if (done.has_error()) co_return done.error();
     // Behind the rows: whoever has begun since is seen by one of the two.
     auto looking = read_locks(around, std::move(keys));
     const auto locks = co_await std::move(looking);

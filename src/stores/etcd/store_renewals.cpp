@@ -1,5 +1,5 @@
+#include "net/for_each_bounded.hpp"
 #include "stores/etcd/cluster_store.hpp"
-#include "stores/etcd/crew.hpp"
 #include "stores/rules/rules.hpp"
 
 #include <algorithm>
@@ -125,11 +125,11 @@ async<void> etcd_store::look_at_due(std::span<const held> leases, std::vector<du
     todo->locks.resize(leases.size());
     todo->deadline = deadline;
     const auto batches = (leases.size() + look_max - 1) / look_max;
-    crew_step step = [self = shared_from_this(), todo](std::size_t batch) {
+    net::bounded_step step = [self = shared_from_this(), todo](std::size_t batch) {
         return look_at_batch(self, todo, batch);
     };
-    const auto looked = co_await do_together(client_->executor(), batches, steps_at_once,
-                                             std::move(step), deadline);
+    auto looking = net::for_each_bounded(batches, steps_at_once, std::move(step), deadline);
+    const auto looked = co_await std::move(looking);
     if (looked.has_error()) co_return looked.error();
     for (std::size_t i = 0; i < all.size(); ++i) {
         all[i].marker = todo->marker;

@@ -1,6 +1,6 @@
 #include "base/ensure.hpp"
+#include "net/for_each_bounded.hpp"
 #include "stores/etcd/cluster_store.hpp"
-#include "stores/etcd/crew.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -53,11 +53,12 @@ async<void> etcd_store::add_remaining(std::vector<record>& shown, std::vector<st
     todo->left.resize(leases.size());
     todo->leases = std::move(leases);
     todo->deadline = deadline;
-    crew_step step = [self = shared_from_this(), todo](std::size_t index) {
+    net::bounded_step step = [self = shared_from_this(), todo](std::size_t index) {
         return ask_remaining(self, todo, index);
     };
-    const auto asked = co_await do_together(client_->executor(), todo->leases.size(),
-                                            4 * steps_at_once, std::move(step), deadline);
+    auto asking =
+        net::for_each_bounded(todo->leases.size(), 4 * steps_at_once, std::move(step), deadline);
+    const auto asked = co_await std::move(asking);
     if (asked.has_error()) co_return asked.error();
     for (std::size_t i = 0; i < shown.size(); ++i) shown[i].remaining = todo->left[i];
     co_return result<void>{};
