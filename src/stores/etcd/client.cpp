@@ -172,24 +172,24 @@ struct client::exchanged {
 class client::pending {
 public:
     pending(client& on, std::shared_ptr<exchanged> what)
-        : on_{on}, what_{std::move(what)}, id_{++on.last_call_}, bell_{on.executor_} {
-        on_.calls_.emplace(id_, &bell_);
+        : on_{on}, what_{std::move(what)}, id_{++on.last_call_} {
+        on_.calls_.emplace(id_, &ended_);
     }
     ~pending() {
         on_.calls_.erase(id_);
-        if (!bell_.rung()) what_->context.TryCancel();
+        if (!ended_.is_set()) what_->context.TryCancel();
     }
     pending(const pending&) = delete;
     pending& operator=(const pending&) = delete;
 
     std::uint64_t id() const noexcept { return id_; }
-    bell& ended() noexcept { return bell_; }
+    net::event& ended() noexcept { return ended_; }
 
 private:
     client& on_;
     const std::shared_ptr<exchanged> what_;
     const std::uint64_t id_;
-    bell bell_;
+    net::event ended_;
 };
 
 std::shared_ptr<client> client::make(net::loop& where,
@@ -242,12 +242,12 @@ boost::asio::awaitable<grpc::Status> client::call(std::shared_ptr<exchanged> wha
             const auto alive = self.lock();
             if (!alive) return;
             const auto found = alive->calls_.find(id);
-            if (found != alive->calls_.end()) found->second->ring();
+            if (found != alive->calls_.end()) found->second->set();
         });
     };
     stub.UnaryCall(&what->context, path, {}, &what->request, &what->response, std::move(answered));
-    co_await mine.ended().wait(instant::max());
-    if (!mine.ended().rung())
+    auto waiting = mine.ended().wait();
+    if (!co_await std::move(waiting))
         co_return grpc::Status{grpc::StatusCode::CANCELLED, "the caller gave up"};
     co_return what->status;
 }
@@ -295,8 +295,8 @@ async<grpc::ByteBuffer> client::exchange(const char* path, grpc::ByteBuffer requ
         }
         if (cure != remedy::ask_again || lease_clock::now() + backoff_min >= deadline)
             co_return got;
-        bell nobody{executor_};
-        co_await nobody.wait(lease_clock::now() + backoff_min);
+        auto pause = net::sleep_for(backoff_min);
+        co_await std::move(pause);
     }
 }
 
@@ -343,16 +343,16 @@ void client::leave_node() {
 async<void> client::ready(instant deadline) {
     const auto self = shared_from_this();
     while (!connected_) {
-        if (closed_)
+        if (closed_.is_set())
             co_return failure{errc::unreachable, nodes_[current_].place + ": the store is closed"};
         // A wrong password does not become right within the back-off.
         if (!connecting_ && last_failure_ && !may_pass(*last_failure_) &&
             lease_clock::now() < not_before_)
             co_return *last_failure_;
-        bell mine{executor_};
+        net::event mine;
         struct place_in_line {
-            std::set<bell*>& all;
-            bell* who;
+            std::set<net::event*>& all;
+            net::event* who;
             ~place_in_line() { all.erase(who); }
         };
         waiting_.insert(&mine);
@@ -361,12 +361,13 @@ async<void> client::ready(instant deadline) {
             connecting_ = true;
             boost::asio::co_spawn(executor_, connect(self), boost::asio::detached);
         }
-        co_await mine.wait(deadline);
+        auto waiting = mine.wait_until(deadline);
+        co_await std::move(waiting);
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none)
             co_return failure{errc::unreachable, nodes_[current_].place + ": the caller gave up"};
         if (connected_) break;
-        if (mine.rung() && last_failure_ && !may_pass(*last_failure_)) co_return *last_failure_;
+        if (mine.is_set() && last_failure_ && !may_pass(*last_failure_)) co_return *last_failure_;
         if (lease_clock::now() < deadline) continue;
         const auto waited = base::format_duration(settings_->common.timeout);
         auto why = last_failure_.value_or(
@@ -378,7 +379,7 @@ async<void> client::ready(instant deadline) {
 }
 
 void client::wake_all() {
-    for (auto* each : waiting_) each->ring();
+    for (auto* each : waiting_) each->set();
 }
 
 // Goes on while somebody waits for it.
@@ -388,12 +389,10 @@ boost::asio::awaitable<void> client::connect(std::shared_ptr<client> self) {
         ~under_way() { who.connecting_ = false; }
     };
     const under_way until_the_end{*self};
-    while (!self->closed_ && !self->waiting_.empty()) {
+    while (!self->closed_.is_set() && !self->waiting_.empty()) {
         if (lease_clock::now() < self->not_before_) {
-            bell pause{self->executor_};
-            self->pausing_ = &pause;
-            co_await pause.wait(self->not_before_);
-            self->pausing_ = nullptr;
+            auto pausing = self->closed_.wait_until(self->not_before_);
+            co_await std::move(pausing);
             continue;
         }
         const auto stands = co_await self->dial_any();
@@ -427,7 +426,7 @@ async<void> client::dial_any() {
     const auto share = settings_->common.timeout / static_cast<millis::rep>(nodes_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const auto stands = co_await dial(current_, lease_clock::now() + share);
-        if (stands.has_value() || closed_) co_return stands;
+        if (stands.has_value() || closed_.is_set()) co_return stands;
         if (!first || (may_pass(*first) && !may_pass(stands.error()))) first = stands.error();
         current_ = (current_ + 1) % nodes_.size();
     }
@@ -502,9 +501,8 @@ async<clock_reading> client::clock(instant deadline) {
 // ---- Ending
 
 void client::close() {
-    closed_ = true;
+    closed_.set();
     connected_ = false;
-    if (pausing_ != nullptr) pausing_->ring();
     wake_all();
 }
 
@@ -514,7 +512,7 @@ void client::close_from_anywhere() {
 
 void client::loop_ends() {
     // Coroutines that wait die with the loop; those of gRPC's threads find nobody.
-    closed_ = true;
+    closed_.set();
 }
 
 }  // namespace pawl::etcd

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "net/attachment.hpp"
+#include "net/event.hpp"
 #include "net/loop.hpp"
-#include "stores/etcd/bell.hpp"
 #include "stores/etcd/etcd_settings.hpp"
 #include "stores/etcd/probe.hpp"
 #include "stores/etcd/refusals.hpp"
@@ -144,16 +144,15 @@ private:
     std::size_t current_ = 0;
     bool connected_ = false;
     bool connecting_ = false;
-    bool closed_ = false;
+    net::event closed_;  // or the loop has ended
     std::optional<node_facts> facts_;
     std::string token_;  // of the login; empty: none
     std::uint32_t attempts_failed_ = 0;
     instant not_before_{};
     std::optional<failure> last_failure_;
-    std::set<bell*> waiting_;               // for a node
-    std::map<std::uint64_t, bell*> calls_;  // for an answer
+    std::set<net::event*> waiting_;               // for a node
+    std::map<std::uint64_t, net::event*> calls_;  // for an answer
     std::uint64_t last_call_ = 0;
-    bell* pausing_ = nullptr;  // between two attempts to connect
     std::minstd_rand random_;
 };
 

@@ -52,15 +52,8 @@ async<epoch> epochs::current(instant deadline) {
         if (known_ && lease_clock::now() < known_until_) co_return *known_;
         if (!loading_) break;
         // One asks for all.
-        bell mine{through_->executor()};
-        struct place_in_line {
-            std::set<bell*>& all;
-            bell* who;
-            ~place_in_line() { all.erase(who); }
-        };
-        waiting_.insert(&mine);
-        const place_in_line until_the_end{waiting_, &mine};
-        co_await mine.wait(deadline);
+        auto waiting = loaded_.wait_until(deadline);
+        co_await std::move(waiting);
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none ||
             lease_clock::now() >= deadline)
@@ -72,7 +65,7 @@ async<epoch> epochs::current(instant deadline) {
         explicit under_way(epochs& on) : who{on} { who.loading_ = true; }
         ~under_way() {
             who.loading_ = false;
-            for (auto* each : who.waiting_) each->ring();
+            who.loaded_.notify_all();
         }
     };
     const under_way until_the_end{*this};

@@ -6,6 +6,7 @@
 // record: the key keep/SECONDS names it, and ends when it is time for the next.
 #pragma once
 
+#include "net/event.hpp"
 #include "stores/etcd/client.hpp"
 #include "stores/etcd/lease_stock.hpp"
 #include "stores/etcd/lease_text.hpp"
@@ -13,7 +14,6 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 namespace pawl::etcd {
@@ -61,7 +61,7 @@ private:
     std::optional<epoch> known_;
     instant known_until_{};
     bool loading_ = false;
-    std::set<bell*> waiting_;
+    net::event loaded_;
 };
 
 }  // namespace pawl::etcd

@@ -8,8 +8,7 @@
 
 namespace pawl::etcd {
 
-beat::beat(std::shared_ptr<lease_stream> on)
-    : on_{std::move(on)}, number_{++on_->beats_}, done_{on_->through_->executor()} {
+beat::beat(std::shared_ptr<lease_stream> on) : on_{std::move(on)}, number_{++on_->beats_} {
     on_->under_way_.emplace(number_, this);
 }
 
@@ -19,13 +18,14 @@ void beat::begin(const std::vector<std::int64_t>& leases) {
     seconds_.resize(leases.size());
     missing_ = leases.size();
     if (leases.empty())
-        done_.ring();
+        done_.set();
     else
         on_->send(leases, number_);
 }
 
 async<std::vector<std::int64_t>> beat::ended(instant deadline) {
-    co_await done_.wait(deadline);
+    auto waiting = done_.wait_until(deadline);
+    co_await std::move(waiting);
     if (why_) co_return std::move(*why_);
     if (missing_ == 0) co_return std::move(seconds_);
     auto& client = *on_->through_;
@@ -91,7 +91,7 @@ void lease_stream::take(const wire::LeaseKeepAliveResponse& answer) {
     if (asked == under_way_.end()) return;
     auto& one = *asked->second;
     one.seconds_[where.index] = std::max<std::int64_t>(answer.ttl(), 0);
-    if (--one.missing_ == 0) one.done_.ring();
+    if (--one.missing_ == 0) one.done_.set();
 }
 
 void lease_stream::ended(const std::shared_ptr<duplex>& from, const grpc::Status& status) {
@@ -106,9 +106,9 @@ void lease_stream::give_up_stream(const failure& why) {
     stream_.reset();
     expected_.clear();
     for (auto& [number, one] : under_way_) {
-        if (one->done_.rung()) continue;
+        if (one->done_.is_set()) continue;
         one->why_ = why;
-        one->done_.ring();
+        one->done_.set();
     }
 }
 

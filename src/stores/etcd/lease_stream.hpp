@@ -1,6 +1,7 @@
 // Renewals of etcd leases: one stream for the whole store, whatever is due pipelined in it.
 #pragma once
 
+#include "net/event.hpp"
 #include "stores/etcd/client.hpp"
 #include "stores/etcd/duplex.hpp"
 
@@ -37,7 +38,7 @@ private:
     std::vector<std::int64_t> seconds_;
     std::size_t missing_ = 0;
     std::optional<failure> why_;
-    bell done_;
+    net::event done_;
 };
 
 // On the loop only, but for close_from_anywhere.

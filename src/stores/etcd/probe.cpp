@@ -208,9 +208,9 @@ async<node_facts> probe(net::loop::executor_type executor, base::endpoint where,
     const auto place = place_of(where);
     const auto begun = lease_clock::now();
     auto stream = std::make_shared<net::byte_stream>(executor);
-    const alarm bell{stream, executor, deadline};
+    const alarm patience{stream, executor, deadline};
     const auto explain = [&](const failure& why) {
-        if (!*bell.late) {
+        if (!*patience.late) {
             const bool closed = why.code == errc::unreachable &&
                                 why.detail.find("closed the connection") != std::string::npos;
             const auto* hint =

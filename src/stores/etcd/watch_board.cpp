@@ -7,7 +7,7 @@
 namespace pawl::etcd {
 
 watch::watch(std::shared_ptr<watch_board> on, std::string key, std::int64_t from_revision)
-    : on_{std::move(on)}, id_{++on_->last_id_}, rung_{on_->through_->executor()} {
+    : on_{std::move(on)}, id_{++on_->last_id_} {
     on_->watches_.emplace(id_, this);
     on_->place(id_, std::move(key), from_revision);
 }
@@ -18,7 +18,8 @@ watch::~watch() {
 }
 
 async<std::int64_t> watch::placed(instant deadline) {
-    co_await rung_.wait(deadline);
+    auto waiting = rung_.wait_until(deadline);
+    co_await std::move(waiting);
     if (why_) co_return std::move(*why_);
     if (placed_at_ == 0 && !over_) {
         const auto waited = base::format_duration(on_->through_->settings().common.timeout);
@@ -31,7 +32,8 @@ async<std::int64_t> watch::placed(instant deadline) {
 async<bool> watch::deleted() {
     if (!over_ && !deleted_) {
         rung_.reset();
-        co_await rung_.wait(instant::max());
+        auto waiting = rung_.wait();
+        co_await std::move(waiting);
     }
     if (why_) co_return std::move(*why_);
     co_return deleted_;
@@ -91,7 +93,7 @@ void watch_board::take(const wire::WatchResponse& answer) {
     if (std::any_of(events.begin(), events.end(),
                     [](const auto& event) { return event.type() == wire::Event::DELETE; }))
         one.deleted_ = true;
-    if (one.placed_at_ != 0 || one.over_ || one.deleted_) one.rung_.ring();
+    if (one.placed_at_ != 0 || one.over_ || one.deleted_) one.rung_.set();
 }
 
 // What everybody waited for may be among what was lost.
@@ -105,7 +107,7 @@ void watch_board::ended(const std::shared_ptr<duplex>& from, const grpc::Status&
         // Who may not watch would look again for ever.
         if (why.code == errc::denied || why.code == errc::unsupported) one->why_ = why;
         one->over_ = true;
-        one->rung_.ring();
+        one->rung_.set();
     }
 }
 

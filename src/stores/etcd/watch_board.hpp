@@ -4,6 +4,7 @@
 // waiting. Where a watch cannot go on, its waiter is told to look again.
 #pragma once
 
+#include "net/event.hpp"
 #include "stores/etcd/client.hpp"
 #include "stores/etcd/duplex.hpp"
 
@@ -41,7 +42,7 @@ private:
     bool deleted_ = false;
     bool over_ = false;
     std::optional<failure> why_;
-    bell rung_;
+    net::event rung_;
 };
 
 // On the loop only, but for close_from_anywhere.
