@@ -4,15 +4,14 @@
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
+#include "net/callback_timer.hpp"
 #include "net/tls.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -97,16 +96,14 @@ struct alarm {
     alarm(const std::shared_ptr<net::byte_stream>& stream, const net::loop::executor_type& executor,
           instant deadline)
         : timer{executor}, late{std::make_shared<bool>(false)} {
-        timer.expires_after(std::max(deadline - lease_clock::now(), instant::duration{0}));
-        timer.async_wait(
-            [stream = std::weak_ptr{stream}, late = late](const boost::system::error_code& error) {
-                const auto alive = stream.lock();
-                if (error || !alive) return;
-                *late = true;
-                alive->close();
-            });
+        timer.call_at(deadline, [stream = std::weak_ptr{stream}, late = late] {
+            const auto alive = stream.lock();
+            if (!alive) return;
+            *late = true;
+            alive->close();
+        });
     }
-    boost::asio::steady_timer timer;
+    net::callback_timer timer;
     std::shared_ptr<bool> late;
 };
 

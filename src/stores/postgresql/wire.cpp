@@ -1,12 +1,12 @@
 #include "stores/postgresql/wire.hpp"
 
 #include "base/duration.hpp"
+#include "net/callback_timer.hpp"
 #include "stores/postgresql/refusals.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -202,16 +202,14 @@ awaitable<bool> wire::wait(std::shared_ptr<wire> self, descriptor_type::wait_typ
     boost::system::error_code error;
     self->socket_.assign(socket, error);
     if (error) co_return false;
-    boost::asio::steady_timer patience{
-        self->socket_.get_executor(),
-        std::max(deadline - lease_clock::now(), lease_clock::duration::zero())};
+    net::callback_timer patience{self->socket_.get_executor()};
     struct outcome {
         bool late = false;
         bool over = false;
     };
     auto ended = std::make_shared<outcome>();
-    patience.async_wait([self, ended](boost::system::error_code cancelled) {
-        if (cancelled || ended->over) return;
+    patience.call_at(deadline, [self, ended] {
+        if (ended->over) return;
         ended->late = true;
         boost::system::error_code ignored;
         self->socket_.cancel(ignored);

@@ -79,11 +79,8 @@ async<std::vector<reply>> sentinels::ask(std::size_t which, std::string commands
     const auto place = place_of(*to);
     auto stream = std::make_shared<net::byte_stream>(executor_);
     auto parser = std::make_shared<reply_parser>();
-    boost::asio::steady_timer patience{executor_};
-    patience.expires_after(std::max(deadline - lease_clock::now(), lease_clock::duration{0}));
-    patience.async_wait([stream](boost::system::error_code cancelled) {
-        if (!cancelled) stream->close();
-    });
+    net::callback_timer patience{executor_};
+    patience.call_at(deadline, [stream] { stream->close(); });
     const auto facts = co_await dial(stream, parser, to);
     result<std::vector<reply>> got = failure{errc::unreachable, place + ": no answer"};
     if (facts.has_error())
@@ -217,9 +214,9 @@ boost::asio::awaitable<void> sentinels::listen(std::shared_ptr<sentinels> self, 
 // A network that swallows packets ends no connection: only an answer shows that somebody is there.
 void sentinels::keep_alive(const std::shared_ptr<net::byte_stream>& stream) {
     if (closed_) return;
-    pulse_->expires_after(pulse_interval);
-    pulse_->async_wait([self = shared_from_this(), stream](boost::system::error_code cancelled) {
-        if (cancelled || self->closed_ || stream != self->ear_) return;
+    pulse_->cancel();
+    pulse_->call_after(pulse_interval, [self = shared_from_this(), stream] {
+        if (self->closed_ || stream != self->ear_) return;
         if (!std::exchange(self->heard_, false)) return stream->close();
         self->keep_alive(stream);
         if (!self->subscribed_) return;

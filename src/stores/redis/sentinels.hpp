@@ -7,13 +7,13 @@
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
+#include "net/callback_timer.hpp"
 #include "stores/redis/locator.hpp"
 #include "stores/redis/resp.hpp"
 
 #include <pawl/errors.hpp>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -83,7 +83,7 @@ private:
     bool heard_ = true;  // something since the last PING
     std::shared_ptr<net::byte_stream> ear_;
     std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
-    std::optional<boost::asio::steady_timer> pulse_;
+    std::optional<net::callback_timer> pulse_;
     std::uint32_t attempts_failed_ = 0;
     std::minstd_rand random_;
 };
