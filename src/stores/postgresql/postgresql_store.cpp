@@ -12,10 +12,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -326,10 +323,8 @@ async<void> postgresql_store::wait_in_silence(std::string key, fence_token seen)
     if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
     if (unchanged.has_error()) co_return unchanged.error();
     if (!*unchanged) co_return result<void>{};
-    boost::asio::steady_timer patience{executor_, silent_wait_max};
-    boost::system::error_code ended;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-    co_await patience.async_wait(token);
+    auto pause = net::sleep_for(silent_wait_max);
+    co_await std::move(pause);
     co_return result<void>{};
 }
 

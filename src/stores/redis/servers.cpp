@@ -1,12 +1,12 @@
 #include "stores/redis/servers.hpp"
 
 #include "base/duration.hpp"
+#include "net/event.hpp"
+#include "net/timer.hpp"
 #include "stores/redis/refusals.hpp"
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <map>
@@ -81,7 +81,7 @@ servers::servers(net::loop& where, std::shared_ptr<const redis_settings> setting
         moved.port = master.port;
         const auto place = place_of(moved);
         if (link->place() != place) link->drop("the sentinels name another master");
-        if (ears->place() != place) ears->drop();
+        if (ears->server() != place) ears->drop();
     });
 }
 
@@ -314,21 +314,17 @@ boost::asio::awaitable<void> servers::pause(instant deadline, int round) {
     const auto step = std::min<millis>(pause_max, pause_min * (1 << std::min(round, 6)));
     std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
     const auto left = std::max(deadline - lease_clock::now(), lease_clock::duration{0});
-    boost::asio::steady_timer bell{executor_};
-    bell.expires_after(std::min<lease_clock::duration>(millis{spread(random_)}, left));
-    boost::system::error_code ended;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-    co_await bell.async_wait(token);
+    auto pausing = net::sleep_for(std::min<lease_clock::duration>(millis{spread(random_)}, left));
+    co_await std::move(pausing);
 }
 
 // ---- Many calls
 
 // What many calls share while they are on their way; kept alive by all who send some of them.
 struct servers::many {
-    many(const boost::asio::any_io_executor& where, std::vector<sharded_call> asked)
+    explicit many(std::vector<sharded_call> asked)
         : calls{std::move(asked)},
-          answers(calls.size(), answer{failure{errc::unreachable, "not sent yet"}}),
-          all_back{where} {
+          answers(calls.size(), answer{failure{errc::unreachable, "not sent yet"}}) {
         for (std::size_t i = 0; i < calls.size(); ++i) open.push_back(i);
     }
 
@@ -340,12 +336,12 @@ struct servers::many {
     bool with_text = false;  // some node does not know the script
     bool hurried = true;     // nobody needs time
     std::size_t under_way = 0;
-    boost::asio::steady_timer all_back;
+    net::event all_back;
 };
 
 boost::asio::awaitable<std::vector<answer>> servers::run_all(std::vector<sharded_call> calls) {
     const auto self = shared_from_this();
-    auto work = std::make_shared<many>(executor_, std::move(calls));
+    auto work = std::make_shared<many>(std::move(calls));
     work->deadline = deadline_from_now();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     for (int round = 0; !work->open.empty(); ++round) {
@@ -394,14 +390,12 @@ boost::asio::awaitable<void> servers::send_round(std::shared_ptr<many> work) {
         ++work->under_way;
         boost::asio::co_spawn(executor_, send_group(shared_from_this(), work, to, std::move(which)),
                               [work](std::exception_ptr) {
-                                  if (--work->under_way == 0) work->all_back.cancel();
+                                  if (--work->under_way == 0) work->all_back.notify_all();
                               });
     }
     if (work->under_way == 0) co_return;
-    work->all_back.expires_at(boost::asio::steady_timer::time_point::max());
-    boost::system::error_code ended;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-    co_await work->all_back.async_wait(token);
+    auto waiting = work->all_back.wait();
+    co_await std::move(waiting);
 }
 
 boost::asio::awaitable<void> servers::send_group(std::shared_ptr<servers> self,

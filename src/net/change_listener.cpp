@@ -1,0 +1,152 @@
+#include "net/change_listener.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::net {
+namespace {
+
+constexpr millis backoff_min{10};
+constexpr millis backoff_max{1000};
+
+}  // namespace
+
+// ---- Who waits
+
+void change_listener::join(change_watch& who) {
+    const auto [at, is_first] = places_.try_emplace(who.name_);
+    auto& where = at->second;
+    where.watches.push_back(&who);
+    if (is_first) {
+        where.number = ++numbers_;
+        name_came(at->first, where);
+    } else if (where.confirmed) {
+        who.become(change_watch::state::confirmed);
+    }
+    if (running_ || closed_) return;
+    running_ = true;
+    boost::asio::co_spawn(executor_, run(shared_from_this()), boost::asio::detached);
+}
+
+void change_listener::leave(change_watch& who) {
+    const auto at = places_.find(who.name_);
+    if (at == places_.end()) return;
+    std::erase(at->second.watches, &who);
+    if (!at->second.watches.empty()) return;
+    const auto last = places_.extract(at);
+    if (!closed_) name_left(last.key(), last.mapped());
+}
+
+// ---- The connection
+
+boost::asio::awaitable<void> change_listener::run(std::shared_ptr<change_listener> self) {
+    while (self->has_work()) {
+        auto opening = self->open();
+        const auto opened = co_await std::move(opening);
+        if (self->closed_) break;
+        if (opened.has_error()) {
+            self->retire_attempt(opened.error());
+            if (!self->has_work()) break;
+            auto pausing = self->hurried_.wait_until(self->not_before_);
+            co_await std::move(pausing);
+            continue;
+        }
+        self->attempts_failed_ = 0;
+        auto listening = self->listen();
+        co_await std::move(listening);
+        self->lose();
+    }
+    self->running_ = false;
+}
+
+// Those who wait are told at once when trying again does not help.
+void change_listener::retire_attempt(const failure& why) {
+    const auto step =
+        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
+    ++attempts_failed_;
+    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
+    not_before_ = timers::of(executor_).now() + millis{spread(random_)};
+    hurried_.reset();
+    for (auto& [name, where] : places_)
+        for (auto* who : where.watches) who->why_ = why;
+    if (!may_pass(why)) refuse_all(why);
+}
+
+// The change that everybody waited for may be among what was lost.
+void change_listener::lose() {
+    disconnect();
+    for (auto& [name, where] : places_)
+        if (std::exchange(where.confirmed, false)) tell(where);
+}
+
+void change_listener::close() {
+    closed_ = true;
+    disconnect();
+    hurry();
+}
+
+void change_listener::close_from_anywhere() {
+    attachment_->post([self = shared_from_this()] { self->close(); });
+}
+
+// ---- What the server says
+
+void change_listener::confirm(place& where) {
+    where.confirmed = true;
+    for (auto* who : where.watches) who->become(change_watch::state::confirmed);
+}
+
+void change_listener::tell(place& where) {
+    for (auto* who : where.watches) who->become(change_watch::state::rung);
+}
+
+void change_listener::refuse(place& where, const failure& why) {
+    for (auto* who : where.watches) {
+        who->why_ = why;
+        who->become(change_watch::state::refused);
+    }
+}
+
+void change_listener::refuse_all(const failure& why) {
+    for (auto& [name, where] : places_) refuse(where, why);
+}
+
+// ---- One who waits
+
+change_watch::change_watch(std::shared_ptr<change_listener> on, std::string name)
+    : on_{std::move(on)}, name_{std::move(name)} {
+    on_->join(*this);
+}
+
+change_watch::~change_watch() { on_->leave(*this); }
+
+void change_watch::become(state next) {
+    // What is over stays over.
+    if (state_ == state::rung || state_ == state::refused) return;
+    state_ = next;
+    moved_.notify_all();
+}
+
+async<void> change_watch::confirmed() {
+    if (state_ == state::asked) {
+        auto waiting = moved_.wait_for(on_->confirmation_bound());
+        co_await std::move(waiting);
+    }
+    if (state_ == state::asked) co_return why_.value_or(on_->unconfirmed());
+    if (state_ == state::refused) co_return *why_;
+    co_return result<void>{};
+}
+
+async<void> change_watch::rung() {
+    if (state_ == state::confirmed) {
+        auto waiting = moved_.wait();
+        co_await std::move(waiting);
+    }
+    if (state_ == state::refused) co_return *why_;
+    co_return result<void>{};
+}
+
+}  // namespace pawl::net

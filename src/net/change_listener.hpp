@@ -1,0 +1,132 @@
+// The connection on which a server tells that something changed; opened when somebody first waits.
+//
+// What is told can be lost: with the connection, or before the server counts us among those whom it
+// tells. So whoever waits looks at what he waits for once his wait is confirmed, and a lost
+// connection ends every wait. How to connect, and what the server says, the engine knows.
+#pragma once
+
+#include "net/attachment.hpp"
+#include "net/event.hpp"
+#include "net/loop.hpp"
+
+#include <pawl/clock.hpp>
+#include <pawl/errors.hpp>
+#include <pawl/spi/async.hpp>
+#include <pawl/types.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::net {
+
+class change_watch;
+
+// Used on its loop only, but for close_from_anywhere.
+class change_listener : public attached, public std::enable_shared_from_this<change_listener> {
+public:
+    // For ever.
+    void close();
+    // Thread-safe. Nobody waits any more.
+    void close_from_anywhere();
+
+protected:
+    // Those who wait for one name.
+    struct place {
+        std::uint64_t number = 0;  // tells it from an earlier one of the same name
+        bool confirmed = false;
+        std::vector<change_watch*> watches;
+    };
+
+    explicit change_listener(loop& where)
+        : executor_{where.get_executor()}, random_{where.clocks().seed()} {}
+    // By whoever makes one, once it is shared.
+    void attach_to(loop& where) { attachment_ = net::attach(where.context(), weak_from_this()); }
+
+    // Connects; whoever waits already is confirmed soon after, or later.
+    virtual async<void> open() = 0;
+    // Until the connection is lost, or is of no use.
+    virtual boost::asio::awaitable<void> listen() = 0;
+    // Closes the connection, if there is one.
+    virtual void disconnect() = 0;
+    // Trying again may help.
+    virtual bool may_pass(const failure& why) const = 0;
+    virtual bool has_work() const { return !is_closed() && !places_.empty(); }
+    // Somebody waits for a name for which nobody waited; nobody waits for it any more.
+    virtual void name_came(const std::string& name, place& where) = 0;
+    virtual void name_left(const std::string&, const place&) {}
+    // How long a wait may take to be confirmed, and what has failed then.
+    virtual millis confirmation_bound() const = 0;
+    virtual failure unconfirmed() const = 0;
+
+    static void confirm(place& where);
+    static void tell(place& where);
+    static void refuse(place& where, const failure& why);
+    void refuse_all(const failure& why);
+
+    // The loop may have ended.
+    bool is_closed() const noexcept { return closed_; }
+    // Ends the pause between two attempts to connect.
+    void hurry() { hurried_.set(); }
+    // A store may outlive its loop; what does I/O must not, so the engine lets go of it as well.
+    void loop_ends() override { closed_ = true; }
+
+    // Constant after construction
+    const loop::executor_type executor_;
+    // On the loop only
+    std::map<std::string, place, std::less<>> places_;
+
+private:
+    friend class change_watch;
+
+    void join(change_watch& who);
+    void leave(change_watch& who);
+    static boost::asio::awaitable<void> run(std::shared_ptr<change_listener> self);
+    void retire_attempt(const failure& why);
+    void lose();
+
+    std::shared_ptr<attachment> attachment_;
+    // On the loop only
+    bool running_ = false;
+    bool closed_ = false;
+    std::uint64_t numbers_ = 0;
+    event hurried_;
+    instant not_before_{};
+    std::uint32_t attempts_failed_ = 0;
+    std::minstd_rand random_;
+};
+
+// One coroutine that waits for one name. Is told of it from its construction to its destruction.
+class change_watch {
+public:
+    change_watch(std::shared_ptr<change_listener> on, std::string name);
+    ~change_watch();
+    change_watch(const change_watch&) = delete;
+    change_watch& operator=(const change_watch&) = delete;
+
+    // Ends when changes are told from now on, or the wait is over already.
+    async<void> confirmed();
+    // Ends with the first change, or when the connection is lost.
+    async<void> rung();
+
+private:
+    friend class change_listener;
+    enum class state { asked, confirmed, rung, refused };
+
+    void become(state next);
+
+    const std::shared_ptr<change_listener> on_;
+    const std::string name_;
+    event moved_;
+    state state_ = state::asked;
+    std::optional<failure> why_;
+};
+
+}  // namespace pawl::net
