@@ -30,7 +30,6 @@ acquisition::acquisition(std::shared_ptr<quorum> among, claim wanted, std::strin
       id_{std::move(id)},
       attempt_{std::move(attempt)},
       deadline_{deadline},
-      bell_{std::make_shared<bell>(among_->bells())},
       election_{among_->size(), among_->majority()} {}
 
 void acquisition::start() {
@@ -41,8 +40,6 @@ void acquisition::start() {
     for (std::size_t i = 0; i < missing.size(); ++i)
         if (missing[i]) hear(i, *missing[i]);
 }
-
-boost::asio::awaitable<void> acquisition::wait() { return bell_->wait(); }
 
 election::outcome acquisition::outcome() const {
     if (election_.result_so_far()) return *election_.result_so_far();
@@ -70,7 +67,7 @@ void acquisition::hear(std::size_t which, const node_answer& got) {
     std::vector<order> orders;
     election_.voted(which, got.has_error() ? vote{got.error()} : read(which, *got), orders);
     follow(orders);
-    ring_when_decided();
+    if (election_.result_so_far()) decided_.set();
 }
 
 vote acquisition::read(std::size_t which, const redis::reply& got) const {
@@ -123,7 +120,7 @@ void acquisition::confirm(const order& what) {
             std::vector<order> orders;
             self->election_.confirmed(which, std::move(agreed), orders);
             self->follow(orders);
-            self->ring_when_decided();
+            if (self->election_.result_so_far()) self->decided_.set();
         });
 }
 
@@ -144,10 +141,6 @@ void acquisition::withdraw(const order& what) {
               again = std::move(again)](const node_answer& got) {
                  if (got.has_error()) self->among_->at(which)->owe(again, until);
              });
-}
-
-void acquisition::ring_when_decided() {
-    if (election_.result_so_far() && !bell_->has_rung()) bell_->ring();
 }
 
 void acquisition::abandon() {

@@ -4,6 +4,7 @@
 // given back.
 #pragma once
 
+#include "net/event.hpp"
 #include "stores/redlock/election.hpp"
 #include "stores/redlock/quorum.hpp"
 
@@ -24,11 +25,10 @@ public:
 
     // Asks all nodes. REQUIRES: once, and before wait().
     void start();
-    // Ends when there is an outcome, and when cancelled: then the attempt is abandoned.
-    boost::asio::awaitable<void> wait();
+    // True when there is an outcome; false when cancelled: then the attempt is abandoned.
+    boost::asio::awaitable<bool> wait() { return decided_.wait(); }
     // The outcome, or why there is none.
     election::outcome outcome() const;
-    bool was_cancelled() const noexcept { return bell_->was_cancelled(); }
 
     // Nobody wants the outcome: what was promised is given back.
     void abandon();
@@ -40,7 +40,6 @@ private:
     void follow(const std::vector<order>& orders);
     void confirm(const order& what);
     void withdraw(const order& what);
-    void ring_when_decided();
 
     // Constant after construction
     const std::shared_ptr<quorum> among_;
@@ -48,10 +47,10 @@ private:
     const std::string id_;
     const std::string attempt_;
     const instant deadline_;
-    const std::shared_ptr<bell> bell_;
 
     // On the loop only
     election election_;
+    net::event decided_;
 };
 
 }  // namespace pawl::redlock

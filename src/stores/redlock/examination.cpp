@@ -145,7 +145,7 @@ async<examination> examine_nodes(std::shared_ptr<quorum> among) {
     const auto asked = time::wall_now().time_since_epoch().count();
     const auto commands = question_all(among->marker);
     const auto deadline = among->deadline();
-    const auto votes = std::make_shared<round>(among->bells(), among->size());
+    const auto votes = std::make_shared<round>(among->size());
     const auto heard_at = std::make_shared<std::vector<std::int64_t>>(among->size(), asked);
     for (std::size_t i = 0; i < among->size(); ++i)
         among->at(i)->ask_plainly(commands, questions, deadline,

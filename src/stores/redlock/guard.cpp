@@ -2,13 +2,11 @@
 
 #include "base/identity.hpp"
 #include "base/text.hpp"
+#include "net/timer.hpp"
 #include "stores/redlock/lock_text.hpp"
 #include "stores/redlock/vote_scripts.hpp"
 #include "stores/rules/rules.hpp"
 #include "time/clocks.hpp"
-
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <algorithm>
 #include <random>
@@ -147,17 +145,15 @@ boost::asio::awaitable<std::shared_ptr<round>> accept(std::shared_ptr<quorum> am
 }
 
 // Checks that took promises from each other must not meet again: full jitter, doubled each time.
-boost::asio::awaitable<bool> pause(std::shared_ptr<quorum> among, int tries,
-                                   std::minstd_rand& random, instant deadline) {
+boost::asio::awaitable<bool> pause(const quorum& among, int tries, std::minstd_rand& random,
+                                   instant deadline) {
     const auto longest = std::min(pause_max, pause_min * (1 << std::min(tries, 6)));
     std::uniform_int_distribution<std::int64_t> spread{0, longest.count()};
     const std::chrono::microseconds rest{spread(random)};
     if (lease_clock::now() + rest >= deadline) co_return false;
-    boost::asio::steady_timer timer{among->bells()->executor(), rest};
-    boost::system::error_code ended;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-    co_await timer.async_wait(token);
-    co_return !ended;
+    net::timer timer{among.executor()};
+    auto pausing = timer.wait_for(rest);
+    co_return co_await std::move(pausing);
 }
 
 failure too_forgetful(const quorum& among) {
@@ -216,7 +212,7 @@ async<fence_verdict> check_fence(std::shared_ptr<quorum> among, std::string reso
             co_return in_quarantine(*among, seen.quarantined);
         }
         mine.round = std::max(mine.round, seen.highest) + 1;
-        const auto paused = co_await pause(among, tries, random, deadline);
+        const auto paused = co_await pause(*among, tries, random, deadline);
         if (!paused)
             co_return failure{may_have_counted ? errc::outcome_unknown : errc::unreachable,
                               among->at(0)->place() + ": other checks of " +

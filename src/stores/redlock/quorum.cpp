@@ -14,7 +14,7 @@ quorum::quorum(net::loop& where, redlock_settings settings)
       index{settings.common.name_space + ":redlocks"},
       marker{settings.common.name_space + ":redlock-marker"},
       settings_{std::move(settings)},
-      bells_{belfry::make(where)} {
+      executor_{where.get_executor()} {
     base::ensure(settings_.nodes.size() >= nodes_min && settings_.nodes.size() <= nodes_max);
     for (auto one : settings_.nodes) {
         one.common = settings_.common;
@@ -40,7 +40,7 @@ std::vector<std::optional<failure>> quorum::left_out() const {
 }
 
 std::shared_ptr<round> quorum::ask(const question& what) const {
-    auto votes = std::make_shared<round>(bells_, size());
+    auto votes = std::make_shared<round>(size());
     const auto missing = left_out();
     for (std::size_t i = 0; i < size(); ++i) {
         if (missing[i])

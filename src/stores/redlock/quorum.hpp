@@ -25,7 +25,7 @@ public:
     std::size_t size() const noexcept { return nodes_.size(); }
     std::size_t majority() const noexcept { return majority_of(nodes_.size()); }
     const std::shared_ptr<node>& at(std::size_t which) const { return nodes_[which]; }
-    const std::shared_ptr<belfry>& bells() const noexcept { return bells_; }
+    const net::loop::executor_type& executor() const noexcept { return executor_; }
     // When a verb that begins now must have ended.
     instant deadline() const { return lease_clock::now() + settings_.common.timeout; }
 
@@ -52,7 +52,7 @@ public:
 
 private:
     const redlock_settings settings_;
-    const std::shared_ptr<belfry> bells_;
+    const net::loop::executor_type executor_;
     std::vector<std::shared_ptr<node>> nodes_;
 };
 

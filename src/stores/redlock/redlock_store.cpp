@@ -3,6 +3,7 @@
 #include "base/ensure.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
+#include "net/timer.hpp"
 #include "stores/redis/lease_text.hpp"
 #include "stores/redlock/acquisition.hpp"
 #include "stores/redlock/examination.hpp"
@@ -16,8 +17,6 @@
 #include "stores/redlock/vote_scripts.hpp"
 #include "stores/rules/rules.hpp"
 
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
@@ -46,7 +45,6 @@ public:
     redlock_store(net::loop& where, redlock_settings settings)
         : among_{std::make_shared<quorum>(where, std::move(settings))},
           attempts_{base::fresh_id().substr(0, 12)},
-          executor_{where.get_executor()},
           random_{std::random_device{}()} {}
 
     ~redlock_store() override { among_->close_from_anywhere(); }
@@ -71,7 +69,6 @@ private:
     // Constant after construction
     const std::shared_ptr<quorum> among_;
     const std::string attempts_;
-    const net::byte_stream::executor_type executor_;
 
     // On the loop only
     holdings holdings_;
@@ -96,8 +93,8 @@ async<verdict> redlock_store::acquire(claim wanted) {
         const auto attempt = std::make_shared<acquisition>(
             among_, wanted, id, attempts_ + std::to_string(++attempts_made_), deadline);
         attempt->start();
-        co_await attempt->wait();
-        if (attempt->was_cancelled()) {
+        auto waiting = attempt->wait();
+        if (!co_await std::move(waiting)) {
             attempt->abandon();
             co_return gave_up();
         }
@@ -121,11 +118,9 @@ boost::asio::awaitable<bool> redlock_store::pause_before_retry(int tries, instan
                                                        std::chrono::microseconds{longest}.count()};
     const std::chrono::microseconds rest{spread(random_)};
     if (lease_clock::now() + rest >= give_up) co_return false;
-    boost::asio::steady_timer timer{executor_, rest};
-    boost::system::error_code ended;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-    co_await timer.async_wait(token);
-    co_return !ended;
+    net::timer timer{among_->executor()};
+    auto pausing = timer.wait_for(rest);
+    co_return co_await std::move(pausing);
 }
 
 async<bool> redlock_store::withdraw(withdrawal given_up) {

@@ -85,7 +85,7 @@ bool is_lost_for_sure(const tally& seen, std::size_t majority) {
 async<std::size_t> hold_by_top_up(std::shared_ptr<quorum> among, const round& votes, candidates all,
                                   std::size_t lease, instant deadline) {
     const auto leases = all->size();
-    const auto additions = std::make_shared<round>(among->bells(), among->size());
+    const auto additions = std::make_shared<round>(among->size());
     const auto seen = count(votes, lease, leases);
     for (std::size_t i = 0; i < among->size(); ++i) {
         const auto& said = votes.answers()[i];

@@ -1,5 +1,6 @@
 #include "stores/redlock/vigil.hpp"
 
+#include "net/event.hpp"
 #include "stores/redis/subscriber.hpp"
 #include "stores/redlock/election.hpp"
 #include "stores/redlock/lock_text.hpp"
@@ -26,8 +27,7 @@ struct vigil {
           seen{token},
           states(among->size(), state::opening),
           ended(among->size(), false),
-          stop(among->size()),
-          wake{std::make_shared<bell>(among->bells())} {}
+          stop(among->size()) {}
 
     std::size_t count(state which) const {
         return static_cast<std::size_t>(std::count(states.begin(), states.end(), which));
@@ -38,7 +38,7 @@ struct vigil {
         const auto others = among->size() - majority;
         const bool decided = count(state::changed) > others || count(state::failed) > others;
         const bool too_few = count(state::opening) == 0 && count(state::listening) < majority;
-        if ((decided || too_few) && !wake->has_rung()) wake->ring();
+        if (decided || too_few) over.set();
     }
 
     const std::shared_ptr<quorum> among;
@@ -48,12 +48,12 @@ struct vigil {
     std::vector<failure> failures;
     std::vector<bool> ended;
     std::vector<boost::asio::cancellation_signal> stop;
-    const std::shared_ptr<bell> wake;
+    net::event over;
 };
 
 // Whether the node still holds the key under the token, and will announce that it does not.
 async<bool> mark(std::shared_ptr<vigil> on, std::size_t which) {
-    const auto answers = std::make_shared<round>(on->among->bells(), 1);
+    const auto answers = std::make_shared<round>(1);
     redis::script_call call{vote_scripts::all().watch, 1};
     call.add(on->among->lock_prefix, on->key).add(digits_of(on->seen));
     on->among->at(which)->ask(std::move(call), on->among->deadline(), answers->taker(0));
@@ -90,7 +90,7 @@ void start(const std::shared_ptr<vigil>& on, std::size_t which) {
         on->become(which, failed ? vigil::state::failed : vigil::state::changed);
     };
     boost::asio::co_spawn(
-        on->among->bells()->executor(), watch_node(on, which),
+        on->among->executor(), watch_node(on, which),
         boost::asio::bind_cancellation_slot(on->stop[which].slot(), std::move(finish)));
 }
 
@@ -99,10 +99,11 @@ void start(const std::shared_ptr<vigil>& on, std::size_t which) {
 async<void> watch_over(std::shared_ptr<quorum> among, std::string key, fence_token seen) {
     const auto on = std::make_shared<vigil>(among, std::move(key), seen);
     for (std::size_t i = 0; i < among->size(); ++i) start(on, i);
-    co_await on->wake->wait();
+    auto waiting = on->over.wait();
+    const bool decided = co_await std::move(waiting);
     for (std::size_t i = 0; i < among->size(); ++i)
         if (!on->ended[i]) on->stop[i].emit(boost::asio::cancellation_type::terminal);
-    if (on->wake->was_cancelled()) co_return result<void>{};
+    if (!decided) co_return result<void>{};
     if (on->count(vigil::state::failed) + among->majority() > among->size())
         co_return explain_minority(on->failures, among->size() - on->failures.size(), among->size(),
                                    errc::unreachable);
