@@ -1,7 +1,7 @@
 #include "stores/memory/memory_store.hpp"
 
 #include "net/attachment.hpp"
-#include "net/timer.hpp"
+#include "net/event.hpp"
 #include "stores/memory/data_set.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -14,12 +14,12 @@ class memory_store : public lease_store,
                      public net::attached,
                      public std::enable_shared_from_this<memory_store> {
 public:
-    memory_store(net::loop& where, store_settings settings, std::shared_ptr<data_set> data)
-        : settings_{std::move(settings)}, data_{std::move(data)}, executor_{where.get_executor()} {}
+    memory_store(store_settings settings, std::shared_ptr<data_set> data)
+        : settings_{std::move(settings)}, data_{std::move(data)} {}
 
     static std::shared_ptr<memory_store> make(net::loop& where, store_settings settings,
                                               std::shared_ptr<data_set> data) {
-        auto made = std::make_shared<memory_store>(where, std::move(settings), std::move(data));
+        auto made = std::make_shared<memory_store>(std::move(settings), std::move(data));
         made->bell_ = net::attach(where.context(), made);
         return made;
     }
@@ -82,11 +82,10 @@ public:
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none)
             co_return result<void>{};
-        // A timer that never fires by itself: cancelling it is what wakes the waiter.
-        const auto rung = std::make_shared<net::timer>(executor_);
-        const auto waiting = data_->wait(key, seen, ringer(rung));
+        const auto changed = std::make_shared<net::event>();
+        const auto waiting = data_->wait(key, seen, ringer(changed));
         if (waiting) {
-            auto ringing = rung->wait_until(instant::max());
+            auto ringing = changed->wait();
             co_await std::move(ringing);
         }
         co_return result<void>{};
@@ -98,11 +97,10 @@ public:
     }
 
 private:
-    // Posted even when it comes from this very loop: the waiter sleeps by the time it is rung.
-    std::function<void()> ringer(const std::weak_ptr<net::timer>& rung) const {
-        return [bell = bell_, rung] {
-            bell->post([rung] {
-                if (const auto timer = rung.lock()) timer->cancel();
+    std::function<void()> ringer(const std::weak_ptr<net::event>& changed) const {
+        return [bell = bell_, changed] {
+            bell->post([changed] {
+                if (const auto waited_for = changed.lock()) waited_for->set();
             });
         };
     }
@@ -111,7 +109,6 @@ private:
     const store_settings settings_;
     const std::shared_ptr<data_set> data_;
     std::shared_ptr<net::attachment> bell_;  // rung by stores on other loops
-    const net::loop::executor_type executor_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ millis look_pause(millis age) { return std::clamp(age / 8, look_pause_min, look_
 std::vector<std::string> lookout::round(const std::string& after, std::size_t limit) const {
     std::set<std::string> keys;
     for (const auto* each : watchers_)
-        if (!each->over && each->key > after) keys.insert(each->key);
+        if (!each->over.is_set() && each->key > after) keys.insert(each->key);
     std::vector<std::string> next{keys.begin(), keys.end()};
     if (next.size() > limit) next.resize(limit);
     return next;
@@ -19,7 +19,8 @@ std::vector<std::string> lookout::round(const std::string& after, std::size_t li
 void lookout::seen(const std::vector<std::string>& keys,
                    const std::map<std::string, fence_token>& holders) {
     for (auto* each : watchers_) {
-        if (each->over || !std::binary_search(keys.begin(), keys.end(), each->key)) continue;
+        if (each->over.is_set() || !std::binary_search(keys.begin(), keys.end(), each->key))
+            continue;
         const auto found = holders.find(each->key);
         if (found == holders.end() || found->second != each->seen) each->end(std::nullopt);
     }
@@ -27,7 +28,8 @@ void lookout::seen(const std::vector<std::string>& keys,
 
 void lookout::failed(const std::vector<std::string>& keys, const failure& why) {
     for (auto* each : watchers_)
-        if (!each->over && std::binary_search(keys.begin(), keys.end(), each->key)) each->end(why);
+        if (!each->over.is_set() && std::binary_search(keys.begin(), keys.end(), each->key))
+            each->end(why);
 }
 
 millis lookout::age(instant now) const {

@@ -4,12 +4,11 @@
 // looks are close together while a wait is young and calm down as it goes on.
 #pragma once
 
+#include "net/event.hpp"
+
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
 #include <pawl/spi/lease_store.hpp>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <list>
 #include <map>
@@ -28,22 +27,17 @@ millis look_pause(millis age);
 
 // One wait_change that is under way. Used on the loop only.
 struct watcher {
-    watcher(boost::asio::io_context::executor_type executor, std::string key, fence_token seen)
-        : key{std::move(key)}, seen{seen}, timer{executor} {
-        timer.expires_at(boost::asio::steady_timer::time_point::max());
-    }
+    watcher(std::string key, fence_token seen) : key{std::move(key)}, seen{seen} {}
 
     void end(std::optional<failure> why) {
-        over = true;
         fault = std::move(why);
-        timer.cancel();
+        over.set();
     }
 
     const std::string key;
     const fence_token seen;
     const instant began = lease_clock::now();
-    boost::asio::steady_timer timer;  // cancelled when the wait is over
-    bool over = false;
+    net::event over;
     std::optional<failure> fault;
 };
 

@@ -4,6 +4,8 @@
 #include "base/hex.hpp"
 #include "base/prefix.hpp"
 #include "base/text.hpp"
+#include "net/event.hpp"
+#include "net/timer.hpp"
 #include "stores/mysql/lookout.hpp"
 #include "stores/mysql/pool.hpp"
 #include "stores/mysql/server_report.hpp"
@@ -12,9 +14,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -136,8 +136,8 @@ private:
 
     // On the loop only
     lookout watched_;
-    boost::asio::steady_timer* looking_ = nullptr;  // sleeps between two looks
-    bool look_now_ = false;
+    bool looking_ = false;
+    net::event look_now_;  // ends the pause between two looks
     std::uint64_t grants_ = 0;
     bool sweeping_ = false;
     std::string sweep_from_;
@@ -315,10 +315,8 @@ async<mysql_store::places> mysql_store::look_again(std::span<const held> leases,
                                                    std::vector<renewal>& answers) {
     auto pause = settings_->common.timeout / first_pause_part;
     for (int times = 0; times < second_looks; ++times, pause *= 3) {
-        boost::asio::steady_timer sleep{loop_.get_executor(), pause};
-        boost::system::error_code ended;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-        co_await sleep.async_wait(token);
+        auto pausing = net::sleep_for(pause);
+        co_await std::move(pausing);
         places still;
         for (const auto i : locked) {
             const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
@@ -489,43 +487,36 @@ async<void> mysql_store::wait_change(std::string key, fence_token seen) {
     const auto self = shared_from_this();
     const auto started = co_await boost::asio::this_coro::cancellation_state;
     if (started.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
-    watcher mine{loop_.get_executor(), std::move(key), seen};
+    watcher mine{std::move(key), seen};
     struct place {
         lookout& in;
         lookout::watchers::iterator where;
         ~place() { in.remove(where); }
     };
     const place kept{watched_, watched_.add(&mine)};
-    look_now_ = true;
-    if (looking_ == nullptr)
-        boost::asio::co_spawn(loop_.get_executor(), look(self), boost::asio::detached);
-    else
-        looking_->cancel();
-    boost::system::error_code ended;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-    co_await mine.timer.async_wait(token);
+    look_now_.set();
+    if (!looking_) boost::asio::co_spawn(loop_.get_executor(), look(self), boost::asio::detached);
+    auto waiting = mine.over.wait();
+    co_await std::move(waiting);
     if (mine.fault) co_return std::move(*mine.fault);
     co_return result<void>{};
 }
 
 // Runs while anybody waits.
 awaitable<void> mysql_store::look(std::shared_ptr<mysql_store> self) {
-    if (self->looking_ != nullptr) co_return;
-    boost::asio::steady_timer sleep{self->loop_.get_executor()};
+    if (self->looking_) co_return;
     struct announced {
         mysql_store& store;
-        ~announced() { store.looking_ = nullptr; }
+        ~announced() { store.looking_ = false; }
     };
-    self->looking_ = &sleep;
+    self->looking_ = true;
     const announced until_the_end{*self};
     while (!self->watched_.empty()) {
-        self->look_now_ = false;
+        self->look_now_.reset();
         co_await self->look_once();
-        if (self->watched_.empty() || self->look_now_) continue;
-        sleep.expires_after(look_pause(self->watched_.age(lease_clock::now())));
-        boost::system::error_code moved;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, moved);
-        co_await sleep.async_wait(token);
+        if (self->watched_.empty()) continue;
+        auto pausing = self->look_now_.wait_for(look_pause(self->watched_.age(lease_clock::now())));
+        co_await std::move(pausing);
     }
 }
 

@@ -5,8 +5,6 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <set>
@@ -86,14 +84,8 @@ async<void> cluster_map::refresh(instant deadline) {
     const auto self = shared_from_this();
     if (closed_) co_return failure{errc::unreachable, "the store is closed"};
     refresh_soon();
-    boost::asio::steady_timer bell{executor_};
-    bell.expires_after(std::max(deadline - lease_clock::now(), lease_clock::duration{0}));
-    bells_.push_back(&bell);
-    boost::system::error_code woken;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-    co_await bell.async_wait(token);
-    std::erase(bells_, &bell);
-    if (!woken)
+    auto waiting = read_.wait_until(deadline);
+    if (!co_await std::move(waiting))
         co_return failure{errc::unreachable,
                           settings_->seeds.front().host + ":" +
                               std::to_string(settings_->seeds.front().port) +
@@ -141,7 +133,7 @@ boost::asio::awaitable<void> cluster_map::read_map(std::shared_ptr<cluster_map> 
     self->last_read_ = std::move(outcome);
     self->read_at_ = lease_clock::now();
     self->reading_ = false;
-    for (auto* bell : self->bells_) bell->cancel();
+    self->read_.notify_all();
 }
 
 // A list of {first slot, last slot, {host, port, …} of the master, …}.

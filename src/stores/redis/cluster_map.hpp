@@ -5,13 +5,13 @@
 #pragma once
 
 #include "net/attachment.hpp"
+#include "net/event.hpp"
 #include "net/loop.hpp"
 #include "stores/redis/pipeline.hpp"
 #include "stores/redis/slots.hpp"
 #include "stores/redis/subscriber.hpp"
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <array>
 #include <map>
@@ -75,7 +75,7 @@ private:
     bool closed_ = false;
     instant read_at_{};
     result<void> last_read_;
-    std::vector<boost::asio::steady_timer*> bells_;  // of those who wait for the map
+    net::event read_;  // told whenever it has been read, or could not be
 };
 
 }  // namespace pawl::redis

@@ -1,12 +1,12 @@
 #include "stores/sqlite/sqlite_store.hpp"
 
 #include "base/identity.hpp"
+#include "net/event.hpp"
 #include "stores/sqlite/database.hpp"
 #include "stores/sqlite/examine_file.hpp"
 #include "stores/sqlite/wake_file.hpp"
 
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -96,7 +96,7 @@ public:
     }
 
 private:
-    // One wait_change that is under way. The timer sleeps for the bound; cancelling it wakes.
+    // One wait_change that is under way.
     struct waiter {
         waiter(sqlite_store& store, watched_key what);
         ~waiter();
@@ -105,8 +105,8 @@ private:
 
         sqlite_store& store;
         const watched_key watched;
-        boost::asio::steady_timer timer;
-        bool woken = false;
+        const instant until = lease_clock::now() + wait_bound;
+        net::event changed;
         std::list<waiter*>::iterator place;
     };
 
@@ -129,7 +129,7 @@ private:
 };
 
 sqlite_store::waiter::waiter(sqlite_store& store, watched_key what)
-    : store{store}, watched{std::move(what)}, timer{store.loop_.get_executor(), wait_bound} {
+    : store{store}, watched{std::move(what)} {
     place = store.waiters_.insert(store.waiters_.end(), this);
 }
 
@@ -158,10 +158,9 @@ async<void> sqlite_store::wait_change(std::string key, fence_token seen) {
     if (noted.has_error()) co_return noted.error();
     if (!*noted) co_return result<void>{};
     const auto registered = co_await boost::asio::this_coro::cancellation_state;
-    if (!mine.woken && registered.cancelled() == boost::asio::cancellation_type::none) {
-        boost::system::error_code ended;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-        co_await mine.timer.async_wait(token);
+    if (registered.cancelled() == boost::asio::cancellation_type::none) {
+        auto waiting = mine.changed.wait_until(mine.until);
+        co_await std::move(waiting);
     }
     boost::asio::co_spawn(loop_.get_executor(), forget(self, key, name), [](std::exception_ptr) {});
     co_return result<void>{};
@@ -215,9 +214,7 @@ awaitable<void> sqlite_store::wake_changed() {
         for (std::size_t i = 0; !wake && i < watched.size(); ++i)
             wake = (*answer)[i] && watched[i].key == each->watched.key &&
                    watched[i].seen == each->watched.seen;
-        if (!wake) continue;
-        each->woken = true;
-        each->timer.cancel();
+        if (wake) each->changed.set();
     }
 }
 
