@@ -65,8 +65,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         return 0;
     }
     check(parsed->text() == text && !parsed->describe().empty());
-    const transitions policy{(choices[1] & 1) != 0 ? gap_time::skip : gap_time::end,
-                             (choices[1] & 2) != 0 ? repeated_time::twice : repeated_time::once};
+    const transitions policy{
+        (choices[1] & 1) != 0 ? pawl::gap_time::skip : pawl::gap_time::end,
+        (choices[1] & 2) != 0 ? pawl::repeated_time::twice : pawl::repeated_time::once};
     check_firings(*parsed, chosen_zone(choices[0]), policy,
                   wall_instant{std::chrono::microseconds{start}});
     return 0;

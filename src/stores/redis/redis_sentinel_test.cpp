@@ -208,6 +208,11 @@ TEST_F(SentinelsAtRest, AFiringIsGivenBackWhenTheReplicasHaveIt) {
     const auto got = mine.acquire(wanted);
     ASSERT_TRUE(got.has_error());
     EXPECT_EQ(name_of(got.error().code), "outcome_unknown");
+    // Whoever asks again under its id is granted it, once a replica is there.
+    servers().node(1).thaw();
+    servers().wait_until_followed(0);
+    EXPECT_GT(number(mine.granted(wanted)), 0u);
+    servers().node(1).freeze();
     const withdrawal given_up{wanted.key, wanted.id, wanted.firing};
     for (int time = 0; time < 2; ++time) {
         // Also where the master has it, and a connection of its own asks.

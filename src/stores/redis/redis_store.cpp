@@ -260,7 +260,9 @@ async<verdict> redis_store::acquire_with_care(claim wanted) {
         copies >= settings_->replicas)
         co_return answer;
     auto why = unconfirmed(servers_->place(), copies, *settings_);
-    if (state.cancelled() != boost::asio::cancellation_type::none) co_return why;
+    // What may have used an occurrence up is asked for again under its id, or withdrawn until that
+    // is confirmed.
+    if (wanted.firing || state.cancelled() != boost::asio::cancellation_type::none) co_return why;
     auto returning = give_back(std::move(wanted), std::move(why));
     co_return co_await std::move(returning);
 }
