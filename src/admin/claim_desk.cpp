@@ -21,7 +21,7 @@ private:
 }  // namespace
 
 claim_desk::claim_desk(runtime::core& where)
-    : core_{&where}, gate_{std::make_shared<runtime::gate>(where.loop().get_executor())} {}
+    : core_{&where}, gate_{std::make_shared<runtime::gate>()} {}
 
 awaitable<client_outcome> claim_desk::ask(std::shared_ptr<claim_desk> self,
                                           std::shared_ptr<const client_claim> wanted) {
@@ -37,10 +37,9 @@ awaitable<client_outcome> claim_desk::ask(std::shared_ptr<claim_desk> self,
         wanted->how,
         patience{wanted->wait},
         is_clients_own ? if_unknown::keep : if_unknown::withdraw,
-        engine->now(),
-        std::make_shared<runtime::place_in_line>(engine->executor())};
+        engine->now()};
     const auto call_off = [bell = engine->bell(), place = todo.place] {
-        bell->post([place] { place->call_off(); });
+        bell->post([place] { place->called_off.set(); });
     };
     const std::stop_callback on_gone{wanted->gone, call_off};
     std::optional<counted> waiter;

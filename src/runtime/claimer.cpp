@@ -60,7 +60,7 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
     auto& attempts = todo.under->attempts;
     claiming machine{me.plan_of(todo), me.loop_.now(), attempts};
     for (;;) {
-        if (todo.place->called_off) machine.cancel();
+        if (todo.place->called_off.is_set()) machine.cancel();
         const auto step = machine.next(me.loop_.now());
         switch (step.what) {
             case claiming::act::send: {
@@ -80,7 +80,7 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
                 break;
             }
             case claiming::act::pause: {
-                auto pausing = pause(todo, step.until);
+                auto pausing = todo.place->called_off.wait_until(step.until);
                 co_await std::move(pausing);
                 machine.woken(me.loop_.now());
                 break;
@@ -107,18 +107,13 @@ awaitable<void> claimer::listen(std::shared_ptr<claimer> self, std::string key, 
         bool deaf = false;  // no push will come
     };
     auto listening = std::make_shared<ear>();
-    const auto heard = [self, listening, place, until](std::exception_ptr,
-                                                       const result<void>& change) {
+    const auto heard = [self, listening, place](std::exception_ptr, const result<void>& change) {
         if (listening->over) return;
         const bool failed = change.has_error();
         self->report_push(change);
         listening->over = !failed;
         listening->deaf = failed;
-        // Without the push there is still the clock: look again soon, but do not ask in a loop.
-        if (failed)
-            place->timer.move(std::min(self->loop_.now() + poll_without_push, until));
-        else
-            place->timer.cancel();
+        place->called_off.notify_all();
     };
     auto wait = [](std::shared_ptr<lease_store> store, std::string which,
                    fence_token holder) -> async<void> {
@@ -126,9 +121,14 @@ awaitable<void> claimer::listen(std::shared_ptr<claimer> self, std::string key, 
     };
     boost::asio::co_spawn(self->executor_, wait(self->store_, std::move(key), seen),
                           boost::asio::bind_cancellation_slot(listening->stop.slot(), heard));
-    // A push that has failed moves the end of the wait.
-    if (!listening->over && !place->called_off) {
-        auto waiting = place->timer.wait_until(until);
+    if (!listening->over && !listening->deaf) {
+        auto waiting = place->called_off.wait_until(until);
+        co_await std::move(waiting);
+    }
+    // Without the push there is still the clock: look again soon, but do not ask in a loop.
+    if (listening->deaf) {
+        auto waiting =
+            place->called_off.wait_until(std::min(self->loop_.now() + poll_without_push, until));
         co_await std::move(waiting);
     }
     listening->over = true;
@@ -137,20 +137,14 @@ awaitable<void> claimer::listen(std::shared_ptr<claimer> self, std::string key, 
 
 awaitable<void> claimer::await_change(std::shared_ptr<claimer> self, std::string key,
                                       fence_token seen, millis longest, std::stop_token stop) {
-    auto place = std::make_shared<place_in_line>(self->executor_);
+    auto place = std::make_shared<place_in_line>();
     const auto call_off = [bell = self->bell_, place] {
-        bell->post([place] { place->call_off(); });
+        bell->post([place] { place->called_off.set(); });
     };
     const std::stop_callback on_stop{stop, call_off};
     const net::loop::attention prompt{self->loop_};
     auto listening = listen(self, std::move(key), seen, place, self->loop_.now() + longest);
     co_await std::move(listening);
-}
-
-awaitable<void> claimer::pause(claim_request& todo, instant until) {
-    if (todo.place->called_off) co_return;
-    auto waiting = todo.place->timer.wait_until(until);
-    co_await std::move(waiting);
 }
 
 // Once, until a push comes again: a store that grants no right to listen says so each time.
@@ -202,20 +196,20 @@ awaitable<void> claimer::withdraw(std::shared_ptr<claimer> self, withdrawal give
 }
 
 void claimer::end_ending() {
-    if (--endings_ == 0 && drained_) drained_->timer.cancel();
+    if (--endings_ == 0 && drained_) drained_->called_off.notify_all();
 }
 
 awaitable<bool> claimer::drain(std::shared_ptr<claimer> self, millis longest,
                                std::stop_token stop) {
-    const auto waiting = std::make_shared<place_in_line>(self->executor_);
+    const auto waiting = std::make_shared<place_in_line>();
     const auto call_off = [bell = self->bell_, waiting] {
-        bell->post([waiting] { waiting->call_off(); });
+        bell->post([waiting] { waiting->called_off.set(); });
     };
     const std::stop_callback on_stop{stop, call_off};
     const auto until = self->loop_.now() + std::min(longest, wait_longest);
     self->drained_ = waiting;
-    while (self->endings_ > 0 && !waiting->called_off && self->loop_.now() < until) {
-        auto resting = waiting->timer.wait_until(until);
+    while (self->endings_ > 0 && !waiting->called_off.is_set() && self->loop_.now() < until) {
+        auto resting = waiting->called_off.wait_until(until);
         co_await std::move(resting);
     }
     co_return self->endings_ == 0;

@@ -49,8 +49,8 @@ struct claim_request {
     // by itself.
     leasing::claim_plan::unknown if_unknown;
     instant began;
-    // Also the timer of every pause, so that calling it off wakes whatever waits.
-    std::shared_ptr<place_in_line> place;
+    // Every pause waits at it as well, so that calling it off wakes whatever waits.
+    std::shared_ptr<place_in_line> place = std::make_shared<place_in_line>();
 };
 
 class claimer : public std::enable_shared_from_this<claimer> {
@@ -105,7 +105,6 @@ private:
     static boost::asio::awaitable<void> listen(std::shared_ptr<claimer> self, std::string key,
                                                fence_token seen,
                                                std::shared_ptr<place_in_line> place, instant until);
-    static boost::asio::awaitable<void> pause(claim_request& todo, instant until);
     void report_push(const result<void>& change);
     void report_failure(std::string_view operation, const failure& why) const {
         if (watcher_) watcher_->on_store_failure(operation, why);

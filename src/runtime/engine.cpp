@@ -53,7 +53,7 @@ engine::engine(parts made_of)
       settings_{std::move(made_of.settings)},
       owner_{std::move(made_of.owner)},
       watcher_{std::move(made_of.watcher)},
-      gate_{std::make_shared<gate>(executor_)},
+      gate_{std::make_shared<gate>()},
       keeper_{std::make_shared<keeper>(executor_, store_, watcher_)},
       claims_{std::make_shared<claimer>(loop_, store_, settings_.timeout, watcher_)} {}
 
@@ -104,20 +104,16 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     how_long.wait = std::min(how_long.wait, wait_longest);
     const auto if_unknown =
         under ? leasing::claim_plan::unknown::keep : leasing::claim_plan::unknown::withdraw;
-    claim_request todo{std::move(key),
-                       self->owner_,
-                       under ? std::move(under) : self->claims_->new_claim(),
-                       options,
-                       how_long,
-                       if_unknown,
-                       self->now(),
-                       std::make_shared<place_in_line>(self->executor_)};
+    claim_request todo{
+        std::move(key), self->owner_, under ? std::move(under) : self->claims_->new_claim(),
+        options,        how_long,     if_unknown,
+        self->now()};
     // Nobody may wait any more for what is called off, but it may still have to be given back.
     const auto last = std::make_shared<bool>(false);
     const auto call_off = [self, place = todo.place, last] {
         self->bell_->post([self, place, last] {
             if (!std::exchange(*last, true)) self->claims_->begin_ending();
-            place->call_off();
+            place->called_off.set();
         });
     };
     const std::stop_callback on_stop{stop, call_off};
@@ -129,16 +125,18 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         }
     };
     const at_the_end counted{*self->claims_, *last};
-    if (options.acquire_jitter.count() > 0)
-        co_await todo.place->timer.wait_for(
+    if (options.acquire_jitter.count() > 0) {
+        auto pausing = todo.place->called_off.wait_for(
             std::chrono::duration_cast<nanos>(options.acquire_jitter * self->keeper_->chance()));
+        co_await std::move(pausing);
+    }
     auto turn = self->gate_->try_enter(todo.key);
     if (!turn && how_long.wait.count() > 0) {
         auto line = self->gate_->enter(todo.key, how_long.wait, todo.place);
         turn = co_await std::move(line);
     }
     if (!turn) {
-        if (todo.place->called_off) co_return claimed{called_off{}};
+        if (todo.place->called_off.is_set()) co_return claimed{called_off{}};
         self->report(todo, acquire_outcome::busy);
         co_return claimed{self->held_here(todo.key).value_or(
             busy{fence_token{}, self->owner_, options.ttl, busy_reason::held})};
@@ -150,7 +148,7 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         // A store may grant less than was asked: ZooKeeper's sessions have a longest timeout.
         todo.options.ttl = std::min(todo.options.ttl, won->what.ttl);
         auto who = self->hold(todo, std::move(*won), std::move(*turn));
-        if (!todo.place->called_off || if_unknown == leasing::claim_plan::unknown::keep)
+        if (!todo.place->called_off.is_set() || if_unknown == leasing::claim_plan::unknown::keep)
             co_return claimed{std::move(who)};
         // Granted to somebody who does not want it any more: it was for nobody.
         who->not_started.store(true, std::memory_order_release);

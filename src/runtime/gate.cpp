@@ -28,9 +28,9 @@ boost::asio::awaitable<std::optional<ticket>> gate::enter(std::string key,
                                                           std::chrono::nanoseconds wait,
                                                           std::shared_ptr<place_in_line> place) {
     if (auto free = try_enter(key)) co_return free;
-    if (place->called_off) co_return std::nullopt;
+    if (place->called_off.is_set()) co_return std::nullopt;
     lines_[key].push_back(place);
-    auto waiting = place->timer.wait_for(wait);
+    auto waiting = place->called_off.wait_for(wait);
     co_await std::move(waiting);
     if (place->admitted) co_return ticket{weak_from_this(), key};
     // Whoever left meanwhile has passed over a place that was called off, and may have ended the
@@ -50,9 +50,9 @@ void gate::leave(const std::string& key) {
     while (!line->second.empty()) {
         const auto next = std::move(line->second.front());
         line->second.pop_front();
-        if (next->called_off) continue;
+        if (next->called_off.is_set()) continue;
         next->admitted = true;
-        next->timer.cancel();
+        next->called_off.notify_all();
         return;
     }
     lines_.erase(line);

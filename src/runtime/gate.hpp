@@ -2,9 +2,8 @@
 // that a thousand local waiters cost the store one.
 #pragma once
 
-#include "net/timer.hpp"
+#include "net/event.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <chrono>
@@ -37,24 +36,15 @@ private:
     std::string key_;
 };
 
-// One waiter's place in the queue; whoever keeps it may call it off.
+// One waiter's place in the queue; whoever keeps it may call it off, which ends every wait at it.
 struct place_in_line {
-    explicit place_in_line(const boost::asio::any_io_executor& executor) : timer{executor} {}
-    net::timer timer;
+    net::event called_off;
     bool admitted = false;
-    bool called_off = false;
-
-    void call_off() {
-        called_off = true;
-        timer.cancel();
-    }
 };
 
 // On the loop only.
 class gate : public std::enable_shared_from_this<gate> {
 public:
-    explicit gate(boost::asio::any_io_executor executor) : executor_{std::move(executor)} {}
-
     std::optional<ticket> try_enter(const std::string& key);
     // First come, first served. Nothing when the time is up or the place was called off.
     boost::asio::awaitable<std::optional<ticket>> enter(std::string key,
@@ -66,7 +56,6 @@ private:
     friend class ticket;
     void leave(const std::string& key);
 
-    boost::asio::any_io_executor executor_;
     std::unordered_map<std::string, std::deque<std::shared_ptr<place_in_line>>> lines_;
 };
 

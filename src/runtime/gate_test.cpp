@@ -20,14 +20,14 @@ class Gate : public testing::Test {
 protected:
     // One more in line for the key. What becomes of him is kept in `turns`.
     std::shared_ptr<place_in_line> stand_in_line() {
-        auto place = std::make_shared<place_in_line>(context.get_executor());
+        auto place = std::make_shared<place_in_line>();
         boost::asio::co_spawn(context, wait_for_turn(place), boost::asio::detached);
         context.poll();
         return place;
     }
 
     boost::asio::io_context context;
-    std::shared_ptr<gate> door = std::make_shared<gate>(context.get_executor());
+    std::shared_ptr<gate> door = std::make_shared<gate>();
     std::vector<ticket> turns;
     int ended = 0;
 
@@ -61,7 +61,7 @@ TEST_F(Gate, TheTurnGoesToTheNextInLine) {
 TEST_F(Gate, WhoIsCalledOffAsTheTurnComesLeavesTheKeyOpen) {
     auto first = door->try_enter("k");
     const auto place = stand_in_line();
-    place->call_off();
+    place->called_off.set();
     first->give_up();
     context.poll();
     EXPECT_EQ(ended, 1);
@@ -73,7 +73,7 @@ TEST_F(Gate, WhoIsCalledOffIsPassedOver) {
     auto first = door->try_enter("k");
     const auto gone = stand_in_line();
     stand_in_line();
-    gone->call_off();
+    gone->called_off.set();
     first->give_up();
     context.poll();
     EXPECT_EQ(turns.size(), 1u);

@@ -42,7 +42,7 @@ dispatcher::dispatcher(parts made_of)
       recording_patience_{made_of.recording_patience},
       watcher_{std::move(made_of.watcher)},
       started_at_{number(occurrence_of(loop_.wall()))},
-      slots_{loop_.get_executor(), runs_max_},
+      slots_{runs_max_},
       clock_timer_{loop_.get_executor()},
       board_timer_{loop_.get_executor()},
       registry_timer_{loop_.get_executor()},

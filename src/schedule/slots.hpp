@@ -1,9 +1,8 @@
 // How many runs a node takes at a time: whoever finds no room waits for its turn.
 #pragma once
 
-#include "net/timer.hpp"
+#include "net/event.hpp"
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 
 #include <algorithm>
@@ -17,8 +16,7 @@ namespace pawl::schedule {
 // On the loop only. First come, first served.
 class slots {
 public:
-    slots(boost::asio::any_io_executor executor, std::size_t limit)
-        : executor_{std::move(executor)}, free_{limit} {}
+    explicit slots(std::size_t limit) : free_{limit} {}
 
     bool try_take() noexcept {
         if (free_ == 0 || !line_.empty()) return false;
@@ -28,9 +26,9 @@ public:
 
     // False when the time is up, or everybody was sent away.
     boost::asio::awaitable<bool> take(std::chrono::nanoseconds wait) {
-        auto place = std::make_shared<waiter>(executor_);
+        auto place = std::make_shared<waiter>();
         line_.push_back(place);
-        auto waiting = place->timer.wait_for(wait);
+        auto waiting = place->called.wait_for(wait);
         co_await std::move(waiting);
         if (place->served) co_return true;
         // Those who came together leave together, from the front: a look at the whole line for each
@@ -48,11 +46,11 @@ public:
         auto next = std::move(line_.front());
         line_.pop_front();
         next->served = true;
-        next->timer.cancel();
+        next->called.set();
     }
 
     void send_away() {
-        for (const auto& one : line_) one->timer.cancel();
+        for (const auto& one : line_) one->called.set();
         line_.clear();
     }
 
@@ -60,12 +58,10 @@ public:
 
 private:
     struct waiter {
-        explicit waiter(const boost::asio::any_io_executor& executor) : timer{executor} {}
-        net::timer timer;
+        net::event called;
         bool served = false;
     };
 
-    boost::asio::any_io_executor executor_;
     std::size_t free_;
     std::deque<std::shared_ptr<waiter>> line_;
 };
