@@ -1,10 +1,9 @@
 #include "admin/agent_view.hpp"
 
+#include "net/event.hpp"
+
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <utility>
 
@@ -20,18 +19,16 @@ public:
 
     awaitable<std::optional<node_state>> look(millis patience) override {
         const auto here = co_await boost::asio::this_coro::executor;
-        const auto answer = std::make_shared<waiting>(here);
-        answer->arrived.expires_after(patience);
+        const auto answer = std::make_shared<waiting>();
         boost::asio::post(loop_.get_executor(), [answer, here, who = agent_] {
             auto seen = std::make_shared<agent::condition>(who->look());
             boost::asio::post(here, [answer, seen] {
                 answer->seen = seen;
-                answer->arrived.cancel();
+                answer->arrived.set();
             });
         });
-        boost::system::error_code cancelled;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
-        co_await answer->arrived.async_wait(token);
+        auto arriving = answer->arrived.wait_for(patience);
+        co_await std::move(arriving);
         if (!answer->seen) co_return std::nullopt;
         node_state state;
         state.ready = answer->seen->ready;
@@ -47,8 +44,7 @@ public:
 private:
     // Kept alive by whichever side is later.
     struct waiting {
-        explicit waiting(const boost::asio::any_io_executor& where) : arrived{where} {}
-        boost::asio::steady_timer arrived;
+        net::event arrived;
         std::shared_ptr<agent::condition> seen;
     };
 

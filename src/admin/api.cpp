@@ -99,7 +99,7 @@ http::response api::refuse(unsigned status, std::string_view detail) const {
 
 awaitable<http::response> api::answer(std::shared_ptr<const api> self,
                                       std::shared_ptr<const http::request> asked) {
-    const auto began = lease_clock::now();
+    const auto began = self->parts_.around->core->loop().now();
     if (is_for_other_host(*asked, self->parts_.hosts)) {
         auto made = self->refuse(421, "this agent is not '" + base::printable(asked->find("host")) +
                                           "'; name that host in hosts of [agent], or use "
@@ -122,7 +122,8 @@ awaitable<http::response> api::answer(std::shared_ptr<const api> self,
 }
 
 void api::count(std::string_view route, const http::response& made, instant began) const {
-    parts_.around->instruments->answered(route, made.status, lease_clock::now() - began);
+    parts_.around->instruments->answered(route, made.status,
+                                         parts_.around->core->loop().now() - began);
 }
 
 // A page, or what is wrong with the request.

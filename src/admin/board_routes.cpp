@@ -156,8 +156,7 @@ awaitable<http::response> verify(shared_surroundings around, std::shared_ptr<ver
 
 routes board_routes(shared_surroundings around) {
     const auto walks = std::make_shared<verifiers>();
-    walks->whole = std::make_shared<verifier>(around->core->loop().get_executor(),
-                                              [around] { return walk_audit(around, ""); });
+    walks->whole = std::make_shared<verifier>([around] { return walk_audit(around, ""); });
     const auto get = [&](std::string pattern, journal_answer answer) {
         return route{"GET", std::move(pattern), access::viewer,
                      with_journal(around, std::move(answer))};

@@ -69,9 +69,8 @@ awaitable<http::response> show(std::shared_ptr<shared_diagnosis> last, shared_ca
 }  // namespace
 
 routes doctor_routes(shared_surroundings around) {
-    const auto executor = around->core->loop().get_executor();
     auto make = [around = std::move(around)] { return examine(around); };
-    const auto last = std::make_shared<shared_diagnosis>(executor, std::move(make));
+    const auto last = std::make_shared<shared_diagnosis>(std::move(make));
     return {{"GET", "/api/v1/doctor", access::viewer,
              [last](shared_call asked) { return show(last, std::move(asked)); }}};
 }

@@ -218,7 +218,7 @@ admission gatekeeper::state::admit_by_session(const http::request& request, acce
 awaitable<admission> gatekeeper::state::admit(std::shared_ptr<state> me,
                                               std::shared_ptr<const http::request> request,
                                               access needs) {
-    const auto now = lease_clock::now();
+    const auto now = me->loop().now();
     const auto token = bearer_of(*request);
     if (needs == access::open) {
         auto known = me->recognise(*request, now);
@@ -239,13 +239,13 @@ awaitable<admission> gatekeeper::state::admit(std::shared_ptr<state> me,
     if (found.is == judgement::kind::right) co_return allow(found.who, needs);
     if (found.fresh)
         me->audit_refusal(request->peer, name_in_token(*token).value_or(""), "a bearer token",
-                          lease_clock::now());
+                          me->loop().now());
     co_return refusal_of(found);
 }
 
 bool gatekeeper::state::still_admits(const http::request& request, access needs) {
     if (needs == access::open) return true;
-    const auto known = recognise(request, lease_clock::now());
+    const auto known = recognise(request, loop().now());
     return known.who && may(known.who->role, needs);
 }
 
@@ -343,7 +343,7 @@ awaitable<http::response> gatekeeper::state::log_in(std::shared_ptr<state> me, s
     const auto name = shown.name.empty() ? name_in_token(shown.token).value_or("") : shown.name;
     auto judging = me->verifier_->judge(std::move(shown));
     const auto found = co_await std::move(judging);
-    const auto now = lease_clock::now();
+    const auto now = me->loop().now();
     if (found.is != judgement::kind::right) {
         if (found.fresh) me->audit_refusal(request.peer, name, "a log-in", now);
         co_return refusal_of(found);
@@ -356,7 +356,7 @@ awaitable<http::response> gatekeeper::state::log_in(std::shared_ptr<state> me, s
 }
 
 awaitable<http::response> gatekeeper::state::tell(std::shared_ptr<state> me, shared_call asked) {
-    const auto now = lease_clock::now();
+    const auto now = me->loop().now();
     const auto known = me->recognise(*asked->request, now);
     co_return json_response(200, me->describe(asked->who, known.by, now));
 }
@@ -375,13 +375,13 @@ awaitable<http::response> gatekeeper::state::log_out(std::shared_ptr<state> me, 
 
 void gatekeeper::state::show_login_link() {
     if (verifier_->has_users() || links_of_.url.empty() || !parts_.show_link) return;
-    parts_.show_link(links_of_, make_login_link(links_of_, lease_clock::now()));
+    parts_.show_link(links_of_, make_login_link(links_of_, loop().now()));
 }
 
 awaitable<http::response> gatekeeper::state::log_in_once(std::shared_ptr<state> me,
                                                          shared_call asked) {
     const auto& request = *asked->request;
-    const auto now = lease_clock::now();
+    const auto now = me->loop().now();
     if (me->verifier_->has_users())
         co_return problem(404,
                           "users are configured, so there is no login link; log in with a "

@@ -57,7 +57,7 @@ struct desk_state {
         if (found == known.end()) return;
         if (const auto granted = found->second.granted)
             around->instruments->released(
-                std::chrono::floor<millis>(lease_clock::now() - *granted));
+                std::chrono::floor<millis>(around->core->loop().now() - *granted));
         known.erase(found);
     }
     bool was_granted_here(const std::string& key, fence_token token) const {
@@ -213,17 +213,18 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
     auto read = claim_of(*state, *asked);
     if (auto* bad = std::get_if<http::response>(&read)) co_return std::move(*bad);
     const auto [wanted, claim_id] = std::get<asked_claim>(std::move(read));
-    const auto began = lease_clock::now();
+    const auto began = state->around->core->loop().now();
     auto asking = claim_desk::ask(state->desk, wanted);
     auto outcome = co_await std::move(asking);
     const auto count = [&](acquire_outcome what) {
-        const auto took = std::chrono::floor<millis>(lease_clock::now() - began);
+        const auto took = std::chrono::floor<millis>(state->around->core->loop().now() - began);
         state->around->instruments->leased(what, took);
     };
     if (const auto* won = std::get_if<client_grant>(&outcome)) {
         count(acquire_outcome::granted);
         const auto& lease = won->what;
-        state->remember(lease.key, lease.token, {asked->who.name, lease_clock::now()});
+        state->remember(lease.key, lease.token,
+                        {asked->who.name, state->around->core->loop().now()});
         audit_often(state->around, asked->who.name, "lease.acquire", lease.key,
                     "token " + std::to_string(number(lease.token)) + ", for " +
                         base::format_duration(lease.ttl));

@@ -3,12 +3,11 @@
 #include "admin/job_routes.hpp"
 #include "admin/overview.hpp"
 #include "documents/documents.hpp"
+#include "net/timer.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <stop_token>
@@ -38,14 +37,6 @@ std::string now_text() {
 std::shared_ptr<const std::string> pulse() {
     static const auto text = std::make_shared<const std::string>("event: pulse\ndata: {}\n\n");
     return text;
-}
-
-// Ends early when somebody cancels the timer.
-awaitable<void> rest(boost::asio::steady_timer& timer, millis how_long) {
-    timer.expires_after(how_long);
-    boost::system::error_code cancelled;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
-    co_await timer.async_wait(token);
 }
 
 std::string print_of(const run_record& run) {
@@ -88,8 +79,7 @@ live::live(shared_surroundings around) : around_{std::move(around)} {}
 awaitable<void> live::follow(std::shared_ptr<live> self, topic_set wanted,
                              std::shared_ptr<http::body_stream> where) {
     auto& me = *self;
-    me.viewers_.push_back(
-        {wanted, {}, false, boost::asio::steady_timer{me.around_->core->loop().get_executor()}});
+    me.viewers_.emplace_back().wanted = wanted;
     const auto mine = std::prev(me.viewers_.end());
     for (std::size_t i = 0; i < topics_count; ++i)
         if (wanted.contains(static_cast<topic>(i))) me.start_watching(static_cast<topic>(i));
@@ -102,10 +92,10 @@ awaitable<void> live::follow(std::shared_ptr<live> self, topic_set wanted,
     auto greeting = where->write(std::move(first));
     bool taken = co_await std::move(greeting);
     // Whoever has gone is let go of at once, and not at the next event.
-    const std::stop_callback leaving{where->gone(), [mine] { mine->wake.cancel(); }};
+    const std::stop_callback leaving{where->gone(), [mine] { mine->wake.notify_all(); }};
     while (taken && !mine->lost && !where->gone().stop_requested()) {
         if (mine->backlog.empty()) {
-            auto resting = rest(mine->wake, pulse_interval);
+            auto resting = mine->wake.wait_for(pulse_interval);
             co_await std::move(resting);
         }
         auto next = pulse();
@@ -132,20 +122,19 @@ void live::start_watching(topic what) {
 
 awaitable<void> live::watch(std::shared_ptr<live> self, topic what) {
     auto& me = *self;
-    boost::asio::steady_timer timer{me.around_->core->loop().get_executor()};
     const auto interval = what == topic::overview ? overview_interval : look_interval;
     while (me.is_watched(what)) {
-        const auto begun = lease_clock::now();
+        const auto begun = me.around_->core->loop().now();
         auto looking = look(self, what);
         const auto looked = co_await std::move(looking);
         std::optional<failure> why;
         if (looked.has_error()) why = looked.error();
         me.tell_trouble(what, why ? &*why : nullptr);
-        const auto took = std::chrono::ceil<millis>(lease_clock::now() - begun);
+        const auto took = std::chrono::ceil<millis>(me.around_->core->loop().now() - begun);
         // Waiting for a server that is down is no reason to look less often, and an overview is
         // remembered for as long as its price asks for.
         const bool is_cheap = why.has_value() || what == topic::overview;
-        auto resting = rest(timer, is_cheap ? interval : std::max(interval, took * look_share));
+        auto resting = net::sleep_for(is_cheap ? interval : std::max(interval, took * look_share));
         co_await std::move(resting);
     }
     me.forget(what);
@@ -223,7 +212,7 @@ async<void> live::look_at_locks(std::shared_ptr<live> self) {
         auto listing = me.around_->core->running()->store().list("", after, page_limit_max);
         auto some = co_await std::move(listing);
         if (some.has_error()) co_return std::move(some).error();
-        const auto now = lease_clock::now();
+        const auto now = me.around_->core->loop().now();
         for (const auto& one : some->records)
             if (me.has_changed(one, now)) changed.push_back(documents::json_of(one));
         seen += some->records.size();
@@ -365,7 +354,7 @@ void live::push(viewer& to, const event& one) {
         to.lost = true;
     else
         to.backlog.push_back(one);
-    to.wake.cancel();
+    to.wake.notify_all();
 }
 
 }  // namespace pawl::admin

@@ -7,11 +7,11 @@
 
 #include "admin/surroundings.hpp"
 #include "http/message.hpp"
+#include "net/event.hpp"
 
 #include <pawl/clock.hpp>
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/json/fwd.hpp>
 
 #include <array>
@@ -74,7 +74,7 @@ private:
         topic_set wanted;
         std::deque<event> backlog;
         bool lost = false;  // did not keep up
-        boost::asio::steady_timer wake;
+        net::event wake{};
     };
     struct seen_lock {
         fence_token holder{}, newest{};

@@ -103,13 +103,10 @@ public:
     operation(shared_surroundings around, counter counted)
         : around_{std::move(around)},
           well_{std::make_shared<shared_answer<bool>>(
-              around_->core->loop().get_executor(),
               [around = around_] { return look_whether_well(around); })},
           unready_{std::make_shared<text_answer>(
-              around_->core->loop().get_executor(),
               [around = around_] { return look_whether_ready(around); })},
           metrics_{std::make_shared<text_answer>(
-              around_->core->loop().get_executor(),
               [around = around_, counted] { return write_metrics(around, counted); })} {}
     using self_ptr = std::shared_ptr<operation>;
 

@@ -155,7 +155,7 @@ bool is_sure(const job_reading& one) {
 awaitable<void> ask_about(shared_glance all, std::vector<std::size_t> doubtful) {
     auto& known = all->around->remembered->asked_about;
     if (known.size() > terms_remembered_max) known.clear();
-    const auto at = lease_clock::now();
+    const auto at = all->around->core->loop().now();
     const auto asked = [&](std::size_t which) {
         const auto found = known.find(all->jobs[which].entry.name);
         return found == known.end() ? instant{} : found->second.at;
@@ -355,7 +355,7 @@ json::object document_of(const glance& all) {
 }
 
 awaitable<std::shared_ptr<const overview_document>> work_out(shared_surroundings around) {
-    const auto begun = lease_clock::now();
+    const auto begun = around->core->loop().now();
     const auto all = std::make_shared<glance>();
     all->around = around;
     auto asking = read_journal(all);
@@ -372,7 +372,7 @@ awaitable<std::shared_ptr<const overview_document>> work_out(shared_surroundings
     made->text = std::make_shared<const std::string>(documents::serialize(*made->members));
     // Waiting for servers that are down is no reason to look less often.
     const bool trouble = !all->store_trouble.empty() || !all->journal_trouble.empty();
-    const auto took = std::chrono::ceil<millis>(lease_clock::now() - begun);
+    const auto took = std::chrono::ceil<millis>(around->core->loop().now() - begun);
     around->remembered->glance_age_max =
         trouble ? overview_age_least
                 : std::clamp(took * overview_share, overview_age_least, overview_age_most);
@@ -388,7 +388,7 @@ awaitable<std::shared_ptr<const overview_document>> overview(shared_surroundings
         std::weak_ptr<const surroundings> weak = around;
         remembered.glance_age_max = overview_age_least;
         remembered.glance = std::make_shared<shared_answer<overview_document>>(
-            around->core->loop().get_executor(), [weak] { return work_out(weak.lock()); });
+            [weak] { return work_out(weak.lock()); });
     }
     auto asking =
         shared_answer<overview_document>::get(remembered.glance, remembered.glance_age_max);

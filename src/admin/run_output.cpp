@@ -2,11 +2,9 @@
 
 #include "admin/shared_answer.hpp"
 #include "documents/documents.hpp"
+#include "net/event.hpp"
 
 #include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/json.hpp>
 
 #include <algorithm>
@@ -62,16 +60,6 @@ std::string output_event(std::uint64_t offset, const std::string& text, std::uin
     return "id: " + std::to_string(next) + "\n" + event("output", data);
 }
 
-// Ends early when the follower has gone.
-awaitable<void> pause(std::shared_ptr<boost::asio::steady_timer> timer, std::stop_token gone,
-                      millis how_long) {
-    if (gone.stop_requested()) co_return;
-    timer->expires_after(how_long);
-    boost::system::error_code woken;
-    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-    co_await timer->async_wait(token);
-}
-
 }  // namespace
 
 decoded decode(std::string_view bytes) {
@@ -101,8 +89,8 @@ decoded decode(std::string_view bytes) {
 // One look at the journal, and what it gave.
 struct run_output::glimpse {
     using value = result<std::optional<output_part>>;
-    glimpse(boost::asio::any_io_executor executor, typename shared_answer<value>::maker make)
-        : answer{std::make_shared<shared_answer<value>>(std::move(executor), std::move(make))} {}
+    explicit glimpse(typename shared_answer<value>::maker make)
+        : answer{std::make_shared<shared_answer<value>>(std::move(make))} {}
     std::shared_ptr<shared_answer<value>> answer;
 
     static awaitable<std::shared_ptr<const value>> read(shared_surroundings around, std::string id,
@@ -140,7 +128,7 @@ async<std::optional<output_part>> run_output::read(self_ptr self, std::string id
 
 void run_output::forget_old() {
     if (parts_.size() < parts_kept_max) return;
-    const auto now = lease_clock::now();
+    const auto now = around_->core->loop().now();
     std::erase_if(parts_, [now](const auto& one) { return now - one.second.at > part_kept; });
 }
 
@@ -149,11 +137,10 @@ async<run_output::part_ptr> run_output::look(self_ptr self, std::string id, std:
     me.forget_old();
     const auto key = id + "@" + std::to_string(offset);
     auto& seen = me.parts_[key];
-    seen.at = lease_clock::now();
+    seen.at = me.around_->core->loop().now();
     if (!seen.what) {
         auto around = me.around_;
         seen.what = std::make_shared<glimpse>(
-            me.around_->core->loop().get_executor(),
             [around, id, offset] { return glimpse::read(around, id, offset); });
     }
     auto answer = seen.what->answer;
@@ -214,14 +201,15 @@ std::shared_ptr<void> run_output::take_place(self_ptr self) {
 
 awaitable<void> run_output::follow(self_ptr self, std::string id, std::uint64_t offset,
                                    std::shared_ptr<http::body_stream> where) {
-    const auto timer =
-        std::make_shared<boost::asio::steady_timer>(self->around_->core->loop().get_executor());
+    const auto left = std::make_shared<net::event>();
     const auto gone = where->gone();
     // The token may be told from another thread.
-    const std::stop_callback waking{
-        gone, [timer] { boost::asio::post(timer->get_executor(), [timer] { timer->cancel(); }); }};
+    const std::stop_callback waking{gone,
+                                    [left, executor = self->around_->core->loop().get_executor()] {
+                                        boost::asio::post(executor, [left] { left->set(); });
+                                    }};
     auto interval = follow_interval;
-    auto told = lease_clock::now();
+    auto told = self->around_->core->loop().now();
     int missing = 0;
     while (!gone.stop_requested()) {
         auto looking = look(self, id, offset);
@@ -244,7 +232,7 @@ awaitable<void> run_output::follow(self_ptr self, std::string id, std::uint64_t 
             auto ending = end_event(self, id);
             text += co_await std::move(ending);
         }
-        const auto now = lease_clock::now();
+        const auto now = self->around_->core->loop().now();
         const bool silent = text.empty();
         if (silent && now - told >= follow_pulse) text = ":\n\n";
         if (!text.empty()) {
@@ -258,7 +246,7 @@ awaitable<void> run_output::follow(self_ptr self, std::string id, std::uint64_t 
             interval = follow_interval;
             continue;
         }
-        auto waiting = pause(timer, gone, interval);
+        auto waiting = left->wait_for(interval);
         co_await std::move(waiting);
         interval = std::min(2 * interval, follow_interval_longest);
     }

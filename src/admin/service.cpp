@@ -6,13 +6,11 @@
 #include "admin/problem.hpp"
 #include "admin/run_output.hpp"
 #include "base/ascii.hpp"
+#include "net/timer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -52,10 +50,7 @@ std::string address_of(const config::agent_settings& configured) {
            std::to_string(where.port);
 }
 
-service::service(service_parts made_of)
-    : parts_{std::move(made_of)},
-      retry_{parts_.around->core->loop().get_executor()},
-      next_head_{parts_.around->core->loop().get_executor()} {
+service::service(service_parts made_of) : parts_{std::move(made_of)} {
     gatekeeper::parts gate;
     gate.loop = &parts_.around->core->loop();
     gate.users = parts_.users;
@@ -165,11 +160,9 @@ async<void> service::start(std::shared_ptr<service> self) {
 awaitable<void> service::keep_trying(std::shared_ptr<service> self) {
     auto& me = *self;
     for (;;) {
-        me.retry_.expires_after(listen_retry);
-        boost::system::error_code cancelled;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
-        co_await me.retry_.async_wait(token);
-        if (me.ended_ || me.listen_once().has_value()) co_return;
+        auto waiting = me.ended_.wait_for(listen_retry);
+        const bool ended = co_await std::move(waiting);
+        if (ended || me.listen_once().has_value()) co_return;
     }
 }
 
@@ -177,7 +170,7 @@ awaitable<void> service::keep_trying(std::shared_ptr<service> self) {
 awaitable<void> service::note_audit_head(std::shared_ptr<service> self) {
     auto& me = *self;
     std::uint64_t noted = 0;
-    while (!me.ended_) {
+    while (!me.ended_.is_set()) {
         auto reading = me.parts_.around->records->list_audit(0, 1);
         const auto newest = co_await std::move(reading);
         if (newest.has_value() && !newest->empty() && newest->front().sequence != noted) {
@@ -185,18 +178,13 @@ awaitable<void> service::note_audit_head(std::shared_ptr<service> self) {
             me.log(log_level::info, "audit head noted sequence=" + std::to_string(noted) +
                                         " hash=" + newest->front().hash);
         }
-        if (me.ended_) co_return;
-        me.next_head_.expires_after(audit_head_interval);
-        boost::system::error_code cancelled;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
-        co_await me.next_head_.async_wait(token);
+        auto waiting = me.ended_.wait_for(audit_head_interval);
+        co_await std::move(waiting);
     }
 }
 
 awaitable<bool> service::stop(std::shared_ptr<service> self) {
-    self->ended_ = true;
-    self->retry_.cancel();
-    self->next_head_.cancel();
+    self->ended_.set();
     if (self->server_) {
         auto stopping = self->server_->stop(stop_patience);
         co_await std::move(stopping);
@@ -241,13 +229,11 @@ void append_soon(const shared_surroundings& around, std::string actor, std::stri
 // Until nothing is only counted.
 awaitable<void> tell_left_out(shared_surroundings around) {
     auto& meter = around->remembered->often;
-    boost::asio::steady_timer timer{around->core->loop().get_executor()};
+    net::timer timer{around->core->loop().get_executor()};
     for (auto end = meter.next_end(); end; end = meter.next_end()) {
-        timer.expires_after(std::max(*end - lease_clock::now(), instant::duration{0}));
-        boost::system::error_code cancelled;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, cancelled);
-        co_await timer.async_wait(token);
-        for (auto& one : meter.take_over(lease_clock::now())) {
+        auto waiting = timer.wait_until(*end);
+        co_await std::move(waiting);
+        for (auto& one : meter.take_over(timer.now())) {
             const auto detail =
                 "and " + std::to_string(one.count) + " more within a minute, which are not listed";
             append_soon(around, std::move(one.actor), std::move(one.action), "", detail);
@@ -261,7 +247,7 @@ awaitable<void> tell_left_out(shared_surroundings around) {
 void audit_often(const shared_surroundings& around, std::string actor, std::string action,
                  std::string target, std::string detail) {
     auto& kept = *around->remembered;
-    if (kept.often.admit(actor, action, lease_clock::now()))
+    if (kept.often.admit(actor, action, around->core->loop().now()))
         return append_soon(around, std::move(actor), std::move(action), std::move(target),
                            std::move(detail));
     if (std::exchange(kept.tells_left_out, true)) return;

@@ -7,9 +7,9 @@
 #include "agent/systemd_notice.hpp"
 #include "config/settings.hpp"
 #include "http/server.hpp"
+#include "net/event.hpp"
 
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/steady_timer.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -66,9 +66,7 @@ private:
         std::make_shared<std::weak_ptr<service>>();
     // State
     std::unique_ptr<http::server> server_;
-    boost::asio::steady_timer retry_;
-    boost::asio::steady_timer next_head_;
-    bool ended_ = false;
+    net::event ended_;
 };
 
 // How others reach the API that listens there; the host's name where it listens everywhere.

@@ -3,14 +3,13 @@
 // Two hundred viewers who look at the same thing cost one look.
 #pragma once
 
+#include "net/event.hpp"
+
 #include <pawl/clock.hpp>
 #include <pawl/types.hpp>
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/this_coro.hpp>
 
 #include <functional>
 #include <memory>
@@ -27,42 +26,38 @@ public:
     using maker = std::function<boost::asio::awaitable<value_ptr>()>;
 
     // `make` does not throw, and answers with a value.
-    shared_answer(boost::asio::any_io_executor executor, maker make)
-        : executor_{std::move(executor)}, make_{std::move(make)} {}
+    explicit shared_answer(maker make) : make_{std::move(make)} {}
 
     // One that is no older than `age_max`, as it is now or as it has just been worked out.
     static boost::asio::awaitable<value_ptr> get(std::shared_ptr<shared_answer> self,
                                                  millis age_max) {
-        const auto asked = lease_clock::now();
+        const auto& clocks = net::timers::of(co_await boost::asio::this_coro::executor);
+        const auto asked = clocks.now();
         for (;;) {
             if (self->value_ && asked - self->made_ <= age_max) co_return self->value_;
             if (!self->working_) break;
             const auto turn = self->working_;
-            boost::system::error_code woken;
-            auto token = boost::asio::redirect_error(boost::asio::use_awaitable, woken);
-            co_await turn->async_wait(token);
+            auto waiting = turn->wait();
+            co_await std::move(waiting);
         }
-        const auto turn = std::make_shared<boost::asio::steady_timer>(
-            self->executor_, boost::asio::steady_timer::time_point::max());
+        const auto turn = std::make_shared<net::event>();
         self->working_ = turn;
-        // A coroutine that dies with its loop leaves no timer behind.
+        // A coroutine that dies with its loop leaves no event behind.
         const std::shared_ptr<void> leaving{nullptr, [self](void*) { self->working_.reset(); }};
         auto making = self->make_();
         auto made = co_await std::move(making);
         self->value_ = made;
-        self->made_ = lease_clock::now();
-        turn->cancel();
+        self->made_ = clocks.now();
+        turn->set();
         co_return made;
     }
 
 private:
-    // Constant after construction
-    boost::asio::any_io_executor executor_;
-    maker make_;
+    const maker make_;
     // State
     value_ptr value_;
     instant made_{};
-    std::shared_ptr<boost::asio::steady_timer> working_;
+    std::shared_ptr<net::event> working_;
 };
 
 }  // namespace pawl::admin

@@ -1,13 +1,11 @@
 #include "admin/verifier.hpp"
 
 #include "config/texts.hpp"
+#include "net/event.hpp"
 #include "net/unattended.hpp"
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -39,17 +37,14 @@ struct hash_trial {
 
 // One credential on its way through the line, and whoever waits for what becomes of it.
 struct verifier::check {
-    check(net::loop& where, std::shared_ptr<const credential> what)
-        : shown{std::move(what)}, settled{where.get_executor()} {
-        settled.expires_at(boost::asio::steady_timer::time_point::max());
-    }
+    explicit check(std::shared_ptr<const credential> what) : shown{std::move(what)} {}
 
     std::shared_ptr<const credential> shown;  // its name is that in the token, if none was given
     std::string digest{};
     std::uint64_t generation = 0;
     std::optional<judgement> found{};
-    std::string hash{};                 // of the user whose credential it is, once that is found
-    boost::asio::steady_timer settled;  // cancelled then, which wakes all of them
+    std::string hash{};  // of the user whose credential it is, once that is found
+    net::event settled;
 };
 
 std::string address_group(std::string_view peer) {
@@ -105,7 +100,7 @@ std::optional<caller> verifier::recall(std::string_view token, instant now) {
 }
 
 awaitable<judgement> verifier::judge(credential shown) {
-    const auto now = lease_clock::now();
+    const auto now = loop_.now();
     if (shown.name.empty())
         if (auto name = name_in_token(shown.token)) shown.name = std::move(*name);
     shown.peer = address_group(shown.peer);
@@ -113,7 +108,7 @@ awaitable<judgement> verifier::judge(credential shown) {
     if (const auto found = unsettled_.find(digest); found != unsettled_.end())
         return answer_of(shared_from_this(), found->second, false);
 
-    auto one = std::make_shared<check>(loop_, std::make_shared<credential>(std::move(shown)));
+    auto one = std::make_shared<check>(std::make_shared<credential>(std::move(shown)));
     one->digest = std::move(digest);
     one->generation = generation_;
     if (const caller* known = right_.use(one->digest, now); known != nullptr) {
@@ -157,8 +152,7 @@ awaitable<judgement> verifier::answer_of(std::shared_ptr<verifier> me, shared_ch
                                          bool is_first) {
     const bool is_old = !one->found;
     while (!one->found) {
-        auto token = boost::asio::as_tuple(boost::asio::use_awaitable);
-        auto waiting = one->settled.async_wait(token);
+        auto waiting = one->settled.wait();
         co_await std::move(waiting);
     }
     judgement found = *one->found;
@@ -177,14 +171,14 @@ awaitable<void> verifier::work(std::shared_ptr<verifier> me) {
         const auto one = me->line_.front();
         me->line_.pop_front();
         // Those before it in the line may have used up what was free.
-        auto refused = me->throttled(*one, lease_clock::now());
+        auto refused = me->throttled(*one, me->loop_.now());
         if (refused) {
-            me->settle(*one, std::move(*refused), lease_clock::now());
+            me->settle(*one, std::move(*refused), me->loop_.now());
             continue;
         }
         auto finding = find_out(me, one);
         auto found = co_await std::move(finding);
-        me->settle(*one, std::move(found), lease_clock::now());
+        me->settle(*one, std::move(found), me->loop_.now());
     }
     me->working_ = false;
 }
@@ -262,7 +256,7 @@ void verifier::settle(check& one, judgement found, instant now) {
         }
     }
     one.found = std::move(found);
-    one.settled.cancel();
+    one.settled.set();
 }
 
 }  // namespace pawl::admin

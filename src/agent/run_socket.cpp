@@ -1,6 +1,9 @@
 #include "agent/run_socket.hpp"
 
 #include "base/identity.hpp"
+#include "net/callback_timer.hpp"
+#include "net/event.hpp"
+#include "net/timer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -8,7 +11,6 @@
 #include <boost/asio/read.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/json.hpp>
@@ -36,7 +38,7 @@ struct visit {
     explicit visit(local::socket from) : peer{std::move(from)}, patience{peer.get_executor()} {}
 
     local::socket peer;
-    boost::asio::steady_timer patience;
+    net::callback_timer patience;
     std::string text;
 };
 
@@ -85,10 +87,7 @@ std::optional<uid_t> user_of(local::socket& peer) {
 
 struct run_socket::state : std::enable_shared_from_this<state> {
     state(const boost::asio::any_io_executor& executor, run_mark mark, run_verbs todo)
-        : acceptor{executor},
-          room{executor, boost::asio::steady_timer::time_point::max()},
-          who{std::move(mark)},
-          verbs{std::move(todo)} {}
+        : acceptor{executor}, who{std::move(mark)}, verbs{std::move(todo)} {}
 
     bool listen(const std::string& place, std::optional<uid_t> owner);
     void close();
@@ -104,7 +103,7 @@ struct run_socket::state : std::enable_shared_from_this<state> {
 
     // Constant once it listens
     local::acceptor acceptor;
-    boost::asio::steady_timer room;  // never expires; cancelled when a connection ends
+    net::event room;  // told when a connection ends
     const run_mark who;
     const run_verbs verbs;
     std::string path;
@@ -133,7 +132,7 @@ void run_socket::state::close() {
     over = true;
     boost::system::error_code ignored;
     acceptor.close(ignored);
-    room.cancel();
+    room.notify_all();
     if (!path.empty()) unlink(path.c_str());
 }
 
@@ -148,14 +147,15 @@ awaitable<void> run_socket::state::accept(std::shared_ptr<state> self) {
         boost::system::error_code bad;
         auto token = boost::asio::redirect_error(boost::asio::use_awaitable, bad);
         if (me.connections >= run_connections_max) {
-            co_await me.room.async_wait(token);
+            auto waiting = me.room.wait();
+            co_await std::move(waiting);
             continue;
         }
         local::socket peer = co_await me.acceptor.async_accept(token);
         if (me.over) co_return;
         if (bad) {
-            boost::asio::steady_timer pause{me.acceptor.get_executor(), accept_pause};
-            co_await pause.async_wait(token);
+            auto pause = net::sleep_for(accept_pause);
+            co_await std::move(pause);
             continue;
         }
         if (!me.is_heard(peer)) continue;
@@ -168,10 +168,9 @@ awaitable<void> run_socket::state::accept(std::shared_ptr<state> self) {
 
 awaitable<void> run_socket::state::serve(std::shared_ptr<state> self,
                                          std::shared_ptr<visit> guest) {
-    guest->patience.expires_after(run_request_wait_max);
-    guest->patience.async_wait([guest](const boost::system::error_code& cancelled) {
+    guest->patience.call_after(run_request_wait_max, [guest] {
         boost::system::error_code ignored;
-        if (!cancelled) guest->peer.close(ignored);
+        guest->peer.close(ignored);
     });
     auto hearing = hear(guest);
     auto asked = co_await std::move(hearing);
@@ -185,7 +184,7 @@ awaitable<void> run_socket::state::serve(std::shared_ptr<state> self,
         co_await boost::asio::async_write(guest->peer, boost::asio::buffer(line), token);
     }
     --self->connections;
-    self->room.cancel();
+    self->room.notify_all();
 }
 
 // The line, with the bytes behind it left in `text`.

@@ -1,8 +1,6 @@
 #include "agent/user_directory.hpp"
 
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
+#include "net/event.hpp"
 
 #include <map>
 #include <optional>
@@ -11,7 +9,6 @@
 namespace pawl::agent {
 
 using boost::asio::awaitable;
-using boost::asio::steady_timer;
 
 struct user_directory::state {
     explicit state(net::loop& where) : where{where} {}
@@ -24,9 +21,8 @@ struct user_directory::state {
 
     net::loop& where;
     std::map<name, memory> known;
-    // Of the question that is being asked: never expires, and is cancelled when the answer is
-    // there.
-    std::shared_ptr<steady_timer> answered;
+    // Of the question that is being asked.
+    std::shared_ptr<net::event> answered;
 
     const answer* find(const name& who) const {
         const auto found = known.find(who);
@@ -58,20 +54,18 @@ awaitable<user_directory::answer> user_directory::find(std::string user, std::st
     for (;;) {
         if (const answer* known = me->find(who)) co_return *known;
         if (!me->answered) break;
-        const std::shared_ptr<steady_timer> other = me->answered;
-        boost::system::error_code always;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, always);
-        co_await other->async_wait(token);
+        const auto other = me->answered;
+        auto waiting = other->wait();
+        co_await std::move(waiting);
     }
-    const auto mine =
-        std::make_shared<steady_timer>(me->where.get_executor(), steady_timer::time_point::max());
+    const auto mine = std::make_shared<net::event>();
     me->answered = mine;
     question asked{std::move(user), std::move(group)};
     auto asking = me->where.run_blocking(std::move(asked));
     answer found = co_await std::move(asking);
     me->remember(who, found);
     me->answered.reset();
-    mine->cancel();
+    mine->set();
     co_return found;
 }
 

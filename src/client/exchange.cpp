@@ -2,11 +2,11 @@
 
 #include "base/ascii.hpp"
 #include "net/byte_stream.hpp"
+#include "net/callback_timer.hpp"
 
 #include <pawl/clock.hpp>
 
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -32,9 +32,8 @@ public:
         : what_{std::move(what)}, timer_{executor} {}
 
     void begin(millis bound) {
-        timer_.expires_after(bound);
-        timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-            if (error || self->over_) return;
+        timer_.call_after(bound, [self = shared_from_this()] {
+            if (self->over_) return;
             self->expired_ = true;
             self->what_->close();
             self->begin(close_again);
@@ -48,7 +47,7 @@ public:
 
 private:
     std::shared_ptr<net::byte_stream> what_;
-    boost::asio::steady_timer timer_;
+    net::callback_timer timer_;
     bool expired_ = false;
     bool over_ = false;
 };

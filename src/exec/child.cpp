@@ -5,12 +5,12 @@
 #include "exec/terminal.hpp"
 #include "exec/wire.hpp"
 #include "net/boot_timer.hpp"
+#include "net/timer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <fcntl.h>
@@ -217,12 +217,9 @@ void child::state::strike() {
 // own parent dies.
 awaitable<void> child::state::bury() {
     if (guard > 0) from.remove_guard(guard);
-    boost::asio::steady_timer pause{socket.get_executor()};
     while (from.strike_at_orphans()) {
-        pause.expires_after(bury_interval);
-        boost::system::error_code ended;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, ended);
-        co_await pause.async_wait(token);
+        auto pause = net::sleep_for(bury_interval);
+        co_await std::move(pause);
     }
 }
 

@@ -6,13 +6,11 @@
 #include "metrics/sample_shelf.hpp"
 #include "metrics/tally.hpp"
 #include "metrics/watchers.hpp"
+#include "net/timer.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <prometheus/text_serializer.h>
 
@@ -121,15 +119,12 @@ namespace {
 
 // Does not keep alive what it samples: the instruments go when nobody has them any more.
 template <class State>
-boost::asio::awaitable<void> sample_for_ever(net::loop& where, std::weak_ptr<State> what) {
-    boost::asio::steady_timer timer{where.get_executor()};
+boost::asio::awaitable<void> sample_for_ever(std::weak_ptr<State> what) {
     for (;;) {
-        timer.expires_after(sample_interval);
-        boost::system::error_code moved;
-        auto token = boost::asio::redirect_error(boost::asio::use_awaitable, moved);
-        co_await timer.async_wait(token);
+        auto pause = net::sleep_for(sample_interval);
+        co_await std::move(pause);
         const auto living = what.lock();
-        if (moved || !living) co_return;
+        if (!living) co_return;
         living->take_sample();
     }
 }
@@ -181,8 +176,7 @@ std::string instruments::text(const live_values& now) {
 
 void instruments::start_sampling(net::loop& where) {
     state_->begin_sampling();
-    boost::asio::co_spawn(where.get_executor(),
-                          sample_for_ever(where, std::weak_ptr<state>{state_}),
+    boost::asio::co_spawn(where.get_executor(), sample_for_ever(std::weak_ptr<state>{state_}),
                           boost::asio::detached);
 }
 
