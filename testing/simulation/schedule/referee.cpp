@@ -14,6 +14,8 @@ using std::chrono::seconds;
 // What a node may do within a minute; it does a tenth of that.
 constexpr seconds work_window{60};
 constexpr std::size_t work_most = 50'000;
+// A node that nobody hears of, and whose lease has run out, is taken for lost within this.
+constexpr nanos taken_for_lost_after = seconds{60};
 // A wait for a busy key that was under way when the job was paused ends within this.
 constexpr nanos pause_heard_after = schedule::busy_retry_longest + seconds{10};
 // Longer than a node leaves a partition to others, and than a claim is on its way.
@@ -54,6 +56,7 @@ referee::referee(const world_plan& plan, const timeline& time)
       missed_(plan.jobs.size()),
       healthy_(plan.nodes),
       paused_(plan.jobs.size()),
+      born_(plan.nodes),
       work_(plan.nodes),
       published_(plan.jobs.size()) {}
 
@@ -93,6 +96,7 @@ void referee::on_granted(const std::string& key, occurrence firing, std::size_t 
 }
 
 void referee::on_death(std::size_t node) {
+    born_[node] = time_.now();
     for (auto& [key, seen] : keys_)
         for (auto& [firing, history] : seen.firings) {
             if (history.grants > 0 && history.begins == 0 && history.granted_to == node)
@@ -143,7 +147,10 @@ void referee::on_begin(const std::string& key, occurrence firing, std::size_t jo
         const bool open = !all.empty() && all.back().to == for_ever;
         return open ? time_.now() - all.back().from : nanos{0};
     };
-    if (std::min(since(paused_[job]), since(healthy_[node])) > pause_heard_after + 3 * plan_.look)
+    const auto paused_for = since(paused_[job]);
+    // Whoever has started since can have read nothing else, be his journal away or not.
+    const bool knew = paused_for > time_.now() - born_[node];
+    if (knew || std::min(paused_for, since(healthy_[node])) > pause_heard_after + 3 * plan_.look)
         broken(law::paused_rests, key + " began " + text_of(firing));
 }
 
@@ -279,6 +286,13 @@ bool referee::held_within(const key_history& seen, occurrence but, nanos from, n
     });
 }
 
+bool referee::was_away(std::size_t node, nanos from) const {
+    const auto& all = healthy_[node];
+    return std::none_of(all.begin(), all.end(), [&](const interval& one) {
+        return one.from <= from + taken_for_lost_after && one.to >= from;
+    });
+}
+
 void referee::check_firing(std::size_t job, std::uint32_t partition, occurrence firing,
                            bool tells) {
     const auto& plan = plan_.jobs[job];
@@ -309,6 +323,10 @@ void referee::check_firing(std::size_t job, std::uint32_t partition, occurrence 
     if (plan.rules.mode == occurrence_mode::at_least_once && history.begins > 0 &&
         !history.completed && !let_go && !is_told)
         broken(law::completed, key + " began " + text_of(firing) + " and never completed it" + row);
+    // Who was granted it could be reached by nobody for so long that others took it for lost.
+    const bool lost_with_node = row.starts_with(" (lost: its node was lost") &&
+                                history.grants > 0 && history.begins == 0 &&
+                                was_away(history.granted_to, history.first_grant);
     bool needed = false;
     bool prompt = false;
     for (std::size_t node = 0; node < healthy_.size() && known; ++node) {
@@ -327,7 +345,7 @@ void referee::check_firing(std::size_t job, std::uint32_t partition, occurrence 
         }
     }
     if (needed) happened(fact::checked);
-    if (needed && tells && !begun && !told)
+    if (needed && tells && !begun && !told && !lost_with_node)
         broken(law::none_forgotten,
                key + " did not run " + text_of(firing) + ", and nobody says so" + row);
     if (prompt && !history.unheard && (!begun || history.first_grant > at + patience))

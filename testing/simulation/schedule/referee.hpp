@@ -158,6 +158,7 @@ private:
     void write_line(const std::string& what);
     nanos due(occurrence firing) const;
     void check_firing(std::size_t job, std::uint32_t partition, occurrence firing, bool tells);
+    bool was_away(std::size_t node, nanos from) const;
     bool paused_within(std::size_t job, std::size_t node, nanos from, nanos to) const;
     bool overtaken(const key_history& seen, occurrence firing) const;
     bool open_at(const key_history& seen, occurrence before, nanos when) const;
@@ -171,6 +172,7 @@ private:
     std::vector<std::map<std::int64_t, bool>> missed_;  // for each job: firings that were told
     std::vector<std::vector<interval>> healthy_;        // for each node
     std::vector<std::vector<interval>> paused_;         // for each job
+    std::vector<nanos> born_;                           // each node, or its last death
     std::vector<work> work_;
     std::vector<std::optional<wall_instant>> published_;  // for each job
     row_teller rows_;
