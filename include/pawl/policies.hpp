@@ -3,7 +3,7 @@
 
 namespace pawl {
 
-// An occurrence that was due while nobody could run it.
+// An occurrence that was due while no node could run it.
 enum class misfire {
     skip,     // it does not run
     run_once  // the latest one runs, if it is not later than misfire_window
