@@ -263,7 +263,7 @@ private:
             const bool down =
                 error.code() == errc::unreachable || error.code() == errc::outcome_unknown;
             if (!down || what_.on_store_down != "run") {
-                give_claim_up();
+                give_claim_up(error.what());
                 throw;
             }
             log(log_level::warn,
@@ -286,10 +286,11 @@ private:
 
     // An answer that was lost may have been a grant: the key and its occurrence are given back
     // before this process ends, or no other node could have them.
-    void give_claim_up() {
+    void give_claim_up(const std::string& why = {}) {
         if (store_.drain(millis{0})) return;
         log(log_level::info, "withdrawing an unanswered claim key=" + what_.key +
-                                 " for_at_most=" + base::format_duration(withdrawal_longest()));
+                                 " for_at_most=" + base::format_duration(withdrawal_longest()) +
+                                 (why.empty() ? "" : ": " + why));
         if (store_.drain(withdrawal_longest(), run_->give_up.get_token())) return;
         // Told to stop: a store that answers still has the time for it.
         store_.drain(last_withdrawal);
@@ -342,7 +343,7 @@ private:
         how.who.on_told = [run = run_, grace = plan_.lease.grace](runs::stop_cause why) {
             if (why != runs::stop_cause::cancelled || !run->spawned) return;
             if (!std::exchange(run->cancelled, true))
-                log(log_level::warn, "somebody has cancelled this run: the command is stopped");
+                log(log_level::warn, "the run was cancelled: the command is stopped");
             run->child.stop(grace);
         };
         return how;
@@ -479,14 +480,7 @@ private:
                 std::stop_token stop = {}) {
         const auto status = how.status;
         const bool written = write_end(std::move(how), patience, std::move(stop));
-        switch (runs::settle(status, written, !session_->is_stale())) {
-            case runs::settlement::not_started:
-                return held.mark_not_started();
-            case runs::settlement::done:
-                return held.mark_done();
-            case runs::settlement::open:
-                return;
-        }
+        runs::tell(held, runs::settle(status, written, !session_->is_stale()));
     }
 
     ended run_while_trusted(lease& held, const beginning& begun) {

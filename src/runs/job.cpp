@@ -110,14 +110,7 @@ public:
     }
     // What the store is to know, before the release.
     void settle(bool written) {
-        switch (runs::settle(judged().status, written, kept_ || !was_.started)) {
-            case runs::settlement::not_started:
-                return held_.mark_not_started();
-            case runs::settlement::done:
-                return held_.mark_done();
-            case runs::settlement::open:
-                return;
-        }
+        runs::tell(held_, runs::settle(judged().status, written, kept_ || !was_.started));
     }
     // After it.
     run_outcome outcome() const {

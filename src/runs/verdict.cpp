@@ -66,6 +66,11 @@ settlement settle(run_status how, bool written, bool ours) {
     return over && ours ? settlement::done : settlement::open;
 }
 
+void tell(lease& held, settlement what) {
+    if (what == settlement::not_started) held.mark_not_started();
+    if (what == settlement::done) held.mark_done();
+}
+
 bool may_begin(const beginning& begun) noexcept {
     return begun.outcome == begin_outcome::begun || begun.outcome == begin_outcome::resumed;
 }

@@ -54,6 +54,8 @@ enum class settlement {
 // whoever claims the firing next, so that it is given back only then. `ours`: the run is nobody
 // else's by now.
 settlement settle(run_status how, bool written, bool ours = true);
+// For the release of the lease.
+void tell(lease& held, settlement what);
 
 // Whether the journal lets the run begin.
 bool may_begin(const beginning& begun) noexcept;

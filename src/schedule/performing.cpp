@@ -220,16 +220,9 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
         runs::run_session::end(run->session, std::move(how), me.patience_with_journal());
     const bool written = co_await std::move(finishing);
     me.active_.erase(begun.id);
-    switch (runs::settle(status, written)) {
-        case runs::settlement::not_started:
-            if (held != nullptr) held->mark_not_started();
-            co_return ending::not_started;
-        case runs::settlement::done:
-            if (held != nullptr) held->mark_done();
-            co_return ending::settled;
-        case runs::settlement::open:
-            break;
-    }
+    const auto settled = runs::settle(status, written);
+    if (held != nullptr) runs::tell(*held, settled);
+    if (settled == runs::settlement::not_started) co_return ending::not_started;
     co_return is_over(status) ? ending::settled : ending::unfinished;
 }
 
