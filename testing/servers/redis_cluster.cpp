@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -68,8 +69,8 @@ void redis_cluster::wait_until_whole() {
 
 std::string redis_cluster::id_of(std::size_t which) { return node(which).ask({"CLUSTER", "MYID"}); }
 
-std::size_t redis_cluster::owner_of(std::size_t slot) {
-    std::istringstream lines{node(0).ask({"CLUSTER", "SLOTS"})};
+std::size_t redis_cluster::owner_of(std::size_t slot, std::size_t asked) {
+    std::istringstream lines{node(asked).ask({"CLUSTER", "SLOTS"})};
     // Flattened: first, last, then host, port and id of the master and of each replica.
     std::vector<std::string> words;
     for (std::string line; std::getline(lines, line);) words.push_back(line);
@@ -114,6 +115,33 @@ void redis_cluster::finish_move(std::size_t slot, std::size_t from, std::size_t 
     node(to).ask({"CLUSTER", "SETSLOT", number, "NODE", id});
     for (std::size_t other = 0; other < masters_; ++other)
         if (other != to) node(other).ask({"CLUSTER", "SETSLOT", number, "NODE", id});
+    wait_until_moved(slot, to);
+}
+
+// A node that has been told of the new owner, but not yet of the epoch in which it took the slot,
+// still believes an older message of the former owner: whoever asks it then is sent back.
+void redis_cluster::wait_until_moved(std::size_t slot, std::size_t to) {
+    const auto id = id_of(to);
+    const auto epoch = epoch_of(id, to);
+    const auto give_up = lease_clock::now() + 20s;
+    for (std::size_t asked = 0; asked < nodes_.size(); ++asked)
+        while (epoch_of(id, asked) < epoch || owner_of(slot, asked) != to) {
+            if (lease_clock::now() > give_up)
+                throw std::runtime_error{"slot " + std::to_string(slot) +
+                                         " has not moved after 20 s"};
+            poll(nullptr, 0, 5);
+        }
+}
+
+long long redis_cluster::epoch_of(const std::string& id, std::size_t asked) {
+    std::istringstream lines{node(asked).ask({"CLUSTER", "NODES"})};
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words{line};
+        // id, address, flags, master, ping sent, pong received, epoch
+        std::vector<std::string> fields{std::istream_iterator<std::string>{words}, {}};
+        if (fields.size() > 6 && fields[0] == id) return std::stoll(fields[6]);
+    }
+    throw std::runtime_error{"a node of the cluster does not know " + id};
 }
 
 void redis_cluster::restart() {

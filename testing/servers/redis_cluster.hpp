@@ -27,8 +27,8 @@ public:
     // Of all nodes, such as 127.0.0.1:7001,127.0.0.1:7002.
     std::string hosts() const;
 
-    // The number of the node that serves a slot now, as node 0 knows it.
-    std::size_t owner_of(std::size_t slot);
+    // The number of the node that serves a slot now, as the asked node knows it.
+    std::size_t owner_of(std::size_t slot, std::size_t asked = 0);
     // Moves a slot with what is in it, while the first nodes are the masters. `between` is called
     // while it is half moved: the target is importing, the source is migrating, and nothing has
     // been moved yet.
@@ -40,6 +40,7 @@ public:
     }
     void begin_move(std::size_t slot, std::size_t from, std::size_t to);
     void move_keys(std::size_t slot, std::size_t from, std::size_t to);
+    // Returns when every node knows the new owner for good.
     void finish_move(std::size_t slot, std::size_t from, std::size_t to);
 
     // Each returns when every node says again that all is well.
@@ -50,6 +51,9 @@ public:
 
 private:
     std::string id_of(std::size_t which);
+    void wait_until_moved(std::size_t slot, std::size_t to);
+    // The configuration epoch of the node with this id, as the asked node knows it.
+    long long epoch_of(const std::string& id, std::size_t asked);
 
     const std::size_t masters_;
     std::vector<std::unique_ptr<redis_server>> nodes_;
