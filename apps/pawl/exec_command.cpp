@@ -260,9 +260,7 @@ private:
             tried =
                 store_.claim_key(what_.key, plan_.lease, plan_.waiting, run_->give_up.get_token());
         } catch (const store_error& error) {
-            const bool down =
-                error.code() == errc::unreachable || error.code() == errc::outcome_unknown;
-            if (!down || what_.on_store_down != "run") {
+            if (!error.is_outage() || what_.on_store_down != "run") {
                 give_claim_up(error.what());
                 throw;
             }

@@ -27,16 +27,27 @@ std::string_view name_of(errc code) noexcept;
 struct failure {
     errc code;
     std::string detail;  // one line, no secret in it
+    // With `outcome_unknown`: the store is there and answered, only too few of its copies had what
+    // was written. What is done while a store is out of reach is not done then.
+    bool answered = false;
 };
+
+// Whether asking again may help without anybody changing anything.
+bool may_pass(errc code) noexcept;
+
+// Whether the store could not be reached, as far as the caller can tell.
+bool is_outage(const failure& why) noexcept;
 
 // The only exception that the public facade throws for a store's failure.
 class store_error : public std::runtime_error {
 public:
     explicit store_error(failure what);
     errc code() const noexcept { return code_; }
+    bool is_outage() const noexcept { return is_outage_; }
 
 private:
     errc code_;
+    bool is_outage_;
 };
 
 // The caller asked for something impossible; what() names the option, its value and what would do.

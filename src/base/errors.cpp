@@ -25,7 +25,14 @@ std::string_view name_of(errc code) noexcept {
     return "unknown";
 }
 
-store_error::store_error(failure what) : std::runtime_error{what.detail}, code_{what.code} {}
+bool may_pass(errc code) noexcept {
+    return code == errc::unreachable || code == errc::outcome_unknown;
+}
+
+bool is_outage(const failure& why) noexcept { return may_pass(why.code) && !why.answered; }
+
+store_error::store_error(failure what)
+    : std::runtime_error{what.detail}, code_{what.code}, is_outage_{pawl::is_outage(what)} {}
 
 void throw_exception_from_error(const failure& what, const boost::source_location&) {
     throw store_error{what};

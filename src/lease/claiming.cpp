@@ -108,9 +108,8 @@ void claiming::on_busy(busy why, instant now, double chance) {
 
 void claiming::on_failure(failure why, instant now, double chance) {
     if (why.code == errc::outcome_unknown) attempts_.unanswered = true;
-    const bool hopeless = why.code != errc::unreachable && why.code != errc::outcome_unknown;
     const bool patient = plan_.when_down == store_down::retry || attempts_.unanswered;
-    if (!hopeless && patient && now < settle_by_) {
+    if (may_pass(why.code) && patient && now < settle_by_) {
         const auto longest = std::min<nanos>(store_backoff_first * (1 << std::min(failures_, 10)),
                                              store_backoff_max);
         ++failures_;

@@ -53,8 +53,8 @@ private:
         const auto began = lease_clock::now();
         auto answer = co_await std::move(asking);
         const auto took = lease_clock::now() - began;
-        std::optional<errc> why;
-        if (answer.has_error()) why = answer.error().code;
+        std::optional<failure> why;
+        if (answer.has_error()) why = answer.error();
         counted->answered(what, took, why);
         co_return answer;
     }

@@ -163,6 +163,11 @@ TEST(MeasuredStore, ARefusalIsAnAnswer) {
         EXPECT_TRUE(one.counted->store_is_up()) << name_of(code);
     }
     EXPECT_EQ(of(*one.counted, verb::inspect).failed, 4);
+    // Also when too few copies of the store have what it wrote.
+    one.faults->fail_all = errc::outcome_unknown;
+    one.faults->failures_answered = true;
+    EXPECT_FALSE(one.ask(inspect));
+    EXPECT_TRUE(one.counted->store_is_up());
 }
 
 // Those that an engine need not implement would be forgotten in silence.

@@ -38,9 +38,6 @@ std::string_view word_for(renewal answer) {
     return "unknown";
 }
 
-// What a store that does not answer says; whatever else it says, it answers.
-bool is_silence(errc why) { return why == errc::unreachable || why == errc::outcome_unknown; }
-
 bucket_counts counts_of(const prometheus::Histogram& histogram) {
     const auto collected = histogram.Collect();
     bucket_counts counts;
@@ -218,12 +215,12 @@ void tally::refused(std::string_view resource) {
 
 // -- the store
 
-void tally::answered(verb what, std::chrono::nanoseconds took, std::optional<errc> why) {
-    if (why) failures_[place_of(what)][place_of(*why)]->Increment();
+void tally::answered(verb what, std::chrono::nanoseconds took, const std::optional<failure>& why) {
+    if (why) failures_[place_of(what)][place_of(why->code)]->Increment();
     // A push channel that is away is no store that is away: a claim will tell.
     if (what == verb::wait_change) return;
     operations_[place_of(what)]->Observe(seconds(took));
-    store_up_.store(!why || !is_silence(*why), std::memory_order_relaxed);
+    store_up_.store(!why || !is_outage(*why), std::memory_order_relaxed);
 }
 
 // -- runs

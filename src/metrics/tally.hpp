@@ -84,7 +84,8 @@ public:
     void refused(std::string_view resource);
 
     // The store
-    void answered(verb what, std::chrono::nanoseconds took, std::optional<errc> why);
+    // `why` it failed, if it did.
+    void answered(verb what, std::chrono::nanoseconds took, const std::optional<failure>& why);
     bool store_is_up() const noexcept { return store_up_.load(std::memory_order_relaxed); }
 
     // Runs

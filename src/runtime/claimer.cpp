@@ -186,9 +186,7 @@ awaitable<void> claimer::withdraw(std::shared_ptr<claimer> self, withdrawal give
         const auto gone = co_await std::move(withdrawing);
         if (gone.has_value()) break;
         self->report_failure("withdraw", gone.error());
-        const auto code = gone.error().code;
-        const bool hopeless = code != errc::unreachable && code != errc::outcome_unknown;
-        if (hopeless || self->loop_.now() >= until) break;
+        if (!may_pass(gone.error().code) || self->loop_.now() >= until) break;
         auto pausing = timer.wait_for(std::chrono::duration_cast<nanos>(longest * self->chance()));
         co_await std::move(pausing);
     }

@@ -126,7 +126,8 @@ awaitable<bool> dispatcher::withdraw_unresolved(self_ptr self, std::shared_ptr<t
     }
     auto withdrawing = me.engine_->store().withdraw(std::move(given_up));
     const auto gone = co_await std::move(withdrawing);
-    const bool asks_again = gone.has_error() && is_down(gone.error()) && me.loop_.now() < until;
+    const bool asks_again =
+        gone.has_error() && may_pass(gone.error().code) && me.loop_.now() < until;
     if (!asks_again) which->unresolved.reset();
     co_return !asks_again;
 }
@@ -162,7 +163,7 @@ awaitable<bool> dispatcher::leave_skipped(self_ptr self, std::shared_ptr<track> 
 }
 
 bool dispatcher::fails_open(const track& which, const failure& why) const {
-    return which.plan->on_store_down == outage::run_without_lease && is_down(why) &&
+    return which.plan->on_store_down == outage::run_without_lease && is_outage(why) &&
            which.decisions.wanted().kind == wish_kind::firing;
 }
 

@@ -90,11 +90,6 @@ struct dispatcher::active_run {
     }
 };
 
-// Of a store or a journal: another attempt may end better without anybody doing something about it.
-inline bool is_down(const failure& why) noexcept {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
-}
-
 // Unix milliseconds of an instant of the wall clock, which name an occurrence.
 inline occurrence occurrence_of(wall_instant at) noexcept {
     return occurrence{std::chrono::floor<millis>(at).time_since_epoch().count()};

@@ -216,12 +216,20 @@ TEST(Dispatcher, FailOpenRunsWithoutATokenAndIsAudited) {
     a->cron.add(one.note("closed", "a"), each_second);
     a->start();
     ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
-    down->fail_all = errc::unreachable;
     const auto unleased = [&] {
         const auto lines = one.seen.lines();
         return std::any_of(lines.begin(), lines.end(),
                            [](const auto& line) { return number(line.what.token) == 0; });
     };
+    // A store that answers is no outage, though it vouches for nothing that it writes.
+    down->failures_answered = true;
+    down->fail_all = errc::outcome_unknown;
+    const auto since = down->operations.load();
+    ASSERT_TRUE(eventually([&] { return down->operations > since + 4; }));
+    EXPECT_FALSE(unleased());
+    EXPECT_EQ(ears->fail_open, 0);
+    down->failures_answered = false;
+    down->fail_all = errc::unreachable;
     ASSERT_TRUE(eventually(unleased));
     EXPECT_GE(ears->fail_open, 1);
     ASSERT_TRUE(eventually([&] {

@@ -145,7 +145,7 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
             me.log(std::exchange(me.unpublished_, true) ? log_level::debug : log_level::warn,
                    "the jobs were not published: " + told.error().detail);
             // A journal that refuses them will not tell more by being waited for.
-            me.knows_since_ = !is_down(told.error());
+            me.knows_since_ = !may_pass(told.error().code);
             co_return;
         }
         for (const auto& one : *told) me.known_since_[one.name] = one.since;

@@ -79,7 +79,7 @@ private:
     std::optional<failure> planned() {
         ++faults_->operations;
         if (const auto code = faults_->fail_all.load())
-            return failure{*code, "the store failed, as planned"};
+            return failure{*code, "the store failed, as planned", faults_->failures_answered};
         return std::nullopt;
     }
 

@@ -12,6 +12,7 @@ namespace pawl::testing_faults {
 // Thread-safe; changed by the test while the store is in use.
 struct plan {
     std::atomic<std::optional<errc>> fail_all{};  // every verb fails so, without having any effect
+    std::atomic<bool> failures_answered{false};   // and is no outage
     std::atomic<int> renewals_to_fail{0};  // the next so many renewals have no answer and no effect
     std::atomic<int> answers_to_lose{
         0};  // the next so many claims take effect, but say outcome_unknown

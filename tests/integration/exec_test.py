@@ -171,6 +171,20 @@ class ExecOnRedis(Exec):
         self.assertEqual(waiter.err.count("the store tells no change of a key"), 1, waiter.err)
         self.assertIn("once a second", waiter.err)
 
+    def test_a_store_that_answers_is_not_down_though_its_replicas_are(self):
+        self.store = self.server.url + "?wait=1&timeout=300ms"
+        fail_open = ("--ttl", "1s", "--on-store-down", "run", "--", "echo", "ran")
+        lonely = self.pawl("exec", "k", *fail_open)
+        self.assertEqual((lonely.status, lonely.out), (74, ""), lonely.err)
+        # It goes on giving the occurrence back, which the missing replica is to know of.
+        lonely = self.start("exec", "k", "--occurrence", "1700000000000", *fail_open)
+        told = lonely.stderr.readline()
+        self.assertIn("withdrawing an unanswered claim key=k", told)
+        self.assertIn("0 of 1 replicas have it", told)
+        lonely.terminate()
+        out, _ = lonely.communicate(timeout=60)
+        self.assertEqual((lonely.returncode, out), (69, ""))
+
     def test_a_server_that_dies_stops_the_command_before_the_lease_can_pass_on(self):
         server = Redis()
         self.addCleanup(server.stop)

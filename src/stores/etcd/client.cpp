@@ -36,11 +36,6 @@ constexpr int answer_max = 16 * 1024 * 1024;
 // etcd refuses clients that ping more often than every 5 s.
 constexpr int ping_every_ms = 10'000;
 
-// Whether another attempt may end better without anybody doing something about it.
-bool may_pass(const failure& why) {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
-}
-
 // gRPC writes to standard error what a caller is told in one line of ours. Whoever wants its words
 // sets GRPC_VERBOSITY.
 void silence_grpc() {
@@ -346,7 +341,7 @@ async<void> client::ready(instant deadline) {
         if (closed_.is_set())
             co_return failure{errc::unreachable, nodes_[current_].place + ": the store is closed"};
         // A wrong password does not become right within the back-off.
-        if (!connecting_ && last_failure_ && !may_pass(*last_failure_) &&
+        if (!connecting_ && last_failure_ && !may_pass(last_failure_->code) &&
             lease_clock::now() < not_before_)
             co_return *last_failure_;
         net::event mine;
@@ -367,7 +362,8 @@ async<void> client::ready(instant deadline) {
         if (cancellation.cancelled() != boost::asio::cancellation_type::none)
             co_return failure{errc::unreachable, nodes_[current_].place + ": the caller gave up"};
         if (connected_) break;
-        if (mine.is_set() && last_failure_ && !may_pass(*last_failure_)) co_return *last_failure_;
+        if (mine.is_set() && last_failure_ && !may_pass(last_failure_->code))
+            co_return *last_failure_;
         if (lease_clock::now() < deadline) continue;
         const auto waited = base::format_duration(settings_->common.timeout);
         auto why = last_failure_.value_or(
@@ -397,7 +393,7 @@ boost::asio::awaitable<void> client::connect(std::shared_ptr<client> self) {
         }
         const auto stands = co_await self->dial_any();
         self->settle(stands.has_error() ? std::optional{stands.error()} : std::nullopt);
-        if (stands.has_value() || !may_pass(stands.error())) break;
+        if (stands.has_value() || !may_pass(stands.error().code)) break;
     }
     self->connecting_ = false;
     self->wake_all();
@@ -427,7 +423,8 @@ async<void> client::dial_any() {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         const auto stands = co_await dial(current_, lease_clock::now() + share);
         if (stands.has_value() || closed_.is_set()) co_return stands;
-        if (!first || (may_pass(*first) && !may_pass(stands.error()))) first = stands.error();
+        if (!first || (may_pass(first->code) && !may_pass(stands.error().code)))
+            first = stands.error();
         current_ = (current_ + 1) % nodes_.size();
     }
     co_return *first;
@@ -491,7 +488,7 @@ async<clock_reading> client::clock(instant deadline) {
     const auto asked = current_;
     auto seen = co_await probe(executor_, nodes_[asked].where, *settings_, deadline);
     if (seen.has_error()) {
-        if (asked == current_ && may_pass(seen.error())) leave_node();
+        if (asked == current_ && may_pass(seen.error().code)) leave_node();
         co_return seen.error();
     }
     facts_ = std::move(*seen);

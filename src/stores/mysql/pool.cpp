@@ -21,11 +21,6 @@ constexpr std::uint32_t missing_table_attempts_max = 2;
 // What a server takes at least, until it has said so itself: the default of long ago.
 constexpr std::size_t packet_usual = std::size_t{1} << 20;
 
-// Whether another attempt may end better without anybody doing something about it.
-bool may_pass(const failure& why) {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
-}
-
 bool is_transaction(std::string_view sql) { return sql.starts_with("START TRANSACTION"); }
 
 }  // namespace
@@ -64,7 +59,7 @@ std::optional<failure> pool::refuse() const {
     if (requests_.size() >= requests_max)
         return failure{errc::unreachable, place_ + ": too many requests wait for a connection"};
     // A wrong password does not become right within the back-off.
-    if (standing_ + dialling_ == 0 && last_failure_ && !may_pass(*last_failure_) &&
+    if (standing_ + dialling_ == 0 && last_failure_ && !may_pass(last_failure_->code) &&
         lease_clock::now() < not_before_)
         return last_failure_;
     return std::nullopt;
@@ -191,7 +186,7 @@ bool pool::retire_attempt(failure why) {
     // A server may have no room for one more, and go on with those it has.
     if (standing_ > 0) return false;
     last_failure_ = std::move(why);
-    if (!may_pass(*last_failure_)) {
+    if (!may_pass(last_failure_->code)) {
         drop_unsent(*last_failure_);
         return false;
     }

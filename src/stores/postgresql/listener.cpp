@@ -70,7 +70,7 @@ failure listener::unconfirmed() const {
 // Connecting, listening and hearing.
 millis listener::confirmation_bound() const { return settings_->common.timeout + hearing_bound; }
 
-bool listener::may_pass(const failure& why) const { return postgresql::may_pass(why); }
+bool listener::may_pass(const failure& why) const { return pawl::may_pass(why.code); }
 
 void listener::name_came(const std::string&, place& where) {
     if (hears_) confirm(where);

@@ -61,7 +61,7 @@ std::optional<failure> pool::refuse() const {
     if (waiting_.size() >= bounds_.requests_max)
         return failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
     // A wrong password does not become right within the back-off.
-    if (lines_.empty() && !connecting_ && last_failure_ && !may_pass(*last_failure_) &&
+    if (lines_.empty() && !connecting_ && last_failure_ && !may_pass(last_failure_->code) &&
         lease_clock::now() < not_before_)
         return last_failure_;
     return std::nullopt;
@@ -182,7 +182,7 @@ bool pool::retire_attempt(failure why) {
         return false;
     }
     last_failure_ = std::move(why);
-    if (!may_pass(*last_failure_)) {
+    if (!may_pass(last_failure_->code)) {
         connecting_ = false;
         drop_unsent();
         return false;

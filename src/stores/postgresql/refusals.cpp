@@ -138,10 +138,6 @@ failure explain_connection(std::string_view place, std::string_view message) {
     return compose(place, message, known, errc::unreachable);
 }
 
-bool may_pass(const failure& why) noexcept {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
-}
-
 bool lost_prepared_statement(std::string_view sqlstate) noexcept {
     return sqlstate == "26000" || sqlstate == "42P05";
 }

@@ -16,9 +16,6 @@ failure explain_error(std::string_view place, std::string_view sqlstate, std::st
 // SQLSTATE of what the server said.
 failure explain_connection(std::string_view place, std::string_view message);
 
-// Whether another attempt may end better without anybody doing something about it.
-bool may_pass(const failure& why) noexcept;
-
 // What pawl can do something about itself.
 bool lost_prepared_statement(std::string_view sqlstate) noexcept;
 bool wants_own_transaction(std::string_view sqlstate) noexcept;

@@ -48,12 +48,6 @@ TEST(PostgresqlRefusals, AConnectionIsJudgedByTheSqlstateInItsMessage) {
     EXPECT_EQ(explain_connection("db", "").detail, "db: ");
 }
 
-TEST(PostgresqlRefusals, OnlyWhatMayPassIsTriedAgain) {
-    EXPECT_TRUE(may_pass({errc::unreachable, ""}));
-    EXPECT_FALSE(may_pass({errc::denied, ""}));
-    EXPECT_FALSE(may_pass({errc::unsupported, ""}));
-}
-
 // The word is the schema; names that contain it are not.
 TEST(PostgresqlLayout, TheScriptIsForAnySchema) {
     EXPECT_EQ(with_schema("CREATE SCHEMA pawl; pawl.lease 'pawl_x' my_pawl pawl", "other"),

@@ -145,9 +145,9 @@ async<void> wire::connect(std::shared_ptr<wire> self,
             const auto until = share_of(share, addresses->size() - j);
             auto dialling = dial(self, target, (*addresses)[j], until);
             last = co_await std::move(dialling);
-            if (last.has_value() || !may_pass(last.error())) break;
+            if (last.has_value() || !may_pass(last.error().code)) break;
         }
-        if (last.has_value() || !may_pass(last.error())) break;
+        if (last.has_value() || !may_pass(last.error().code)) break;
     }
     if (self->closed_) co_return no_answer(self->place_);
     co_return last;

@@ -16,11 +16,6 @@ namespace {
 constexpr millis backoff_min{10};
 constexpr millis backoff_max{1000};
 
-// Whether another attempt may end better without anybody doing something about it.
-bool may_pass(const failure& why) {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
-}
-
 }  // namespace
 
 std::shared_ptr<pipeline> pipeline::make(net::loop& where,
@@ -64,7 +59,7 @@ std::optional<failure> pipeline::refuse(std::string_view commands) const {
         return failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
     // A wrong password does not become right within the back-off.
     const bool tell =
-        last_failure_ && (bounds_.unconnected == when_down::tell || !may_pass(*last_failure_));
+        last_failure_ && (bounds_.unconnected == when_down::tell || !may_pass(last_failure_->code));
     if (state_ == state::idle && tell && lease_clock::now() < not_before_) return last_failure_;
     return std::nullopt;
 }
@@ -180,7 +175,7 @@ bool pipeline::retire_attempt(failure why) {
     std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
     not_before_ = lease_clock::now() + millis{spread(random_)};
     last_failure_ = std::move(why);
-    if (may_pass(*last_failure_) && bounds_.unconnected == when_down::wait) {
+    if (may_pass(last_failure_->code) && bounds_.unconnected == when_down::wait) {
         expire_unsent(lease_clock::now());
         if (!requests_.empty()) return true;
         state_ = state::idle;

@@ -42,10 +42,6 @@ std::shared_ptr<const redis_settings> settings_for(const redis_settings& base,
     return to;
 }
 
-bool may_pass(const failure& why) {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
-}
-
 }  // namespace
 
 std::shared_ptr<sentinels> sentinels::make(net::loop& where,
@@ -128,7 +124,7 @@ async<server_address> sentinels::find(instant deadline) {
             preferred_ = which;
             co_return found;
         }
-        if (!why || (may_pass(*why) && !may_pass(found.error()))) why = found.error();
+        if (!why || (may_pass(why->code) && !may_pass(found.error().code))) why = found.error();
         if (closed_ || lease_clock::now() >= deadline) break;
     }
     why->detail += " (asked for the master " + settings_->master_name + ")";

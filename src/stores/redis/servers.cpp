@@ -51,7 +51,8 @@ failure unconfirmed(const std::string& place, std::int64_t have, const redis_set
     return {errc::outcome_unknown,
             place + ": " + std::to_string(have) + " of " + std::to_string(settings.replicas) +
                 " replicas have it after " + base::format_duration(replica_patience(settings)) +
-                " (wait=" + std::to_string(settings.replicas) + ")"};
+                " (wait=" + std::to_string(settings.replicas) + ")",
+            true};
 }
 
 std::shared_ptr<servers> servers::make(net::loop& where,

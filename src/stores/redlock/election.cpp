@@ -15,9 +15,6 @@ std::optional<fence_token> own_token(const std::optional<vote>& answer) {
     return std::nullopt;
 }
 
-// Whether a failure may pass by itself.
-bool may_pass(errc code) { return code == errc::unreachable || code == errc::outcome_unknown; }
-
 }  // namespace
 
 election::election(std::size_t nodes, std::size_t majority) : majority_{majority}, seats_(nodes) {}

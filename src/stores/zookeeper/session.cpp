@@ -21,11 +21,6 @@ constexpr millis beat_max{5000};
 constexpr millis beat_min{50};
 constexpr std::size_t requests_max = std::size_t{64} * 1024;
 
-// Whether another attempt may end better without anybody doing something about it.
-bool may_pass(const failure& why) {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
-}
-
 }  // namespace
 
 std::string place_of(const server& one) {
@@ -80,7 +75,7 @@ void session::enqueue(request wanted, instant until, std::shared_ptr<asker> who)
             last_failure_.value_or(failure{errc::unreachable, place_ + ": the session ended"});
     else if (waiting_.size() >= requests_max)
         refused = failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
-    else if (state_ == state::resting && last_failure_ && !may_pass(*last_failure_) &&
+    else if (state_ == state::resting && last_failure_ && !may_pass(last_failure_->code) &&
              lease_clock::now() < not_before_)
         refused = last_failure_;
     if (refused) {
@@ -238,7 +233,7 @@ async<std::vector<server>> session::find_servers(std::shared_ptr<session> self) 
         const auto report = co_await ask_srvr(self->executor_, all[place], until);
         if (self->state_ != state::opening) break;
         if (report.has_error()) {
-            if (!worst || may_pass(*worst)) worst = report.error();
+            if (!worst || may_pass(worst->code)) worst = report.error();
         } else if (report->state == readiness::serving || report->state == readiness::silent_word) {
             order.push_back(all[place]);
             // A shorter one keeps two fifths whatever the tick is.
@@ -313,7 +308,7 @@ millis session::next_backoff() {
 void session::retire_attempt(failure why) {
     not_before_ = lease_clock::now() + next_backoff();
     last_failure_ = std::move(why);
-    if (may_pass(*last_failure_)) {
+    if (may_pass(last_failure_->code)) {
         expire(lease_clock::now());
         if (!waiting_.empty()) return;
         state_ = state::resting;
