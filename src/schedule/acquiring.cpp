@@ -387,7 +387,7 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
         // The store has told how far ahead of it our clock is.
         const auto stores =
             wall_of(*wanted.firing) - me.engine_->settings().max_skew - other.remaining;
-        me.clock_offset_ = std::chrono::floor<std::chrono::microseconds>(me.loop_.wall() - stores);
+        me.clock_.follow_store(me.loop_.wall(), stores);
         me.clock_timer_.cancel();
     }
     if (passed && !wanted.passed) co_return lane_of.on_passed();

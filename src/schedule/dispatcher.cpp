@@ -17,8 +17,6 @@ using boost::asio::awaitable;
 
 // However far away the next firing is: the wall clock may be stepped at any moment.
 constexpr millis clock_look{1'000};
-// A step back by less than this is what keeping a clock right looks like.
-constexpr std::chrono::microseconds step_tolerated{200'000};
 constexpr std::size_t due_at_once_max = 1'000;
 
 // So that the place of the schedule stays as it is, with a firing that is due at this moment.
@@ -42,6 +40,7 @@ dispatcher::dispatcher(parts made_of)
       recording_patience_{made_of.recording_patience},
       watcher_{std::move(made_of.watcher)},
       started_at_{number(occurrence_of(loop_.wall()))},
+      clock_{journal_ ? node_clock::compared_with::journal : node_clock::compared_with::store},
       slots_{runs_max_},
       clock_timer_{loop_.get_executor()},
       board_timer_{loop_.get_executor()},
@@ -67,9 +66,7 @@ void dispatcher::spawn(awaitable<void> work) {
     boost::asio::co_spawn(loop_.get_executor(), std::move(work), net::unattended{});
 }
 
-wall_instant dispatcher::now() const {
-    return loop_.wall() - clock_offset_.value_or(std::chrono::microseconds{0});
-}
+wall_instant dispatcher::now() const { return clock_.corrected(loop_.wall()); }
 
 std::optional<wall_instant> dispatcher::next_firing(const std::string& name) const {
     const auto found = jobs_.find(name);
@@ -248,37 +245,15 @@ void dispatcher::hurry() {
 
 awaitable<void> dispatcher::keep_time(self_ptr self) {
     auto& me = *self;
-    auto last_wall = me.now();
-    auto last_local = me.loop_.wall();
-    auto last_seen = me.loop_.now();
     while (!me.stopping()) {
-        const auto seen = me.loop_.now();
-        const auto passed = std::chrono::floor<std::chrono::microseconds>(seen - last_seen);
         const auto local = me.loop_.wall();
-        const auto step = local - (last_local + passed);
-        // Where there is no journal to compare with, what the store once told about this clock is
-        // not true of another one.
-        if (!me.journal_ && (step > step_tolerated || step < -step_tolerated))
-            me.clock_offset_.reset();
-        last_local = local;
-        const auto wall = me.now();
-        const auto expected = last_wall + passed;
-        if (wall > expected + step_tolerated) {
-            // What came due since the last look was skipped as well, as where the node was frozen.
-            me.put_forward_ = clock_step{last_wall, wall - expected};
-        } else if (wall + step_tolerated < expected) {
-            const auto by = expected - wall;
-            me.log(log_level::warn, "the wall clock was put back by " +
-                                        base::format_duration(std::chrono::floor<millis>(by)));
-            // Most of a step forward is undone: what came due meanwhile was skipped by a clock that
-            // was wrong.
-            std::optional<wall_instant> last_right;
-            if (me.put_forward_ && by * 2 > me.put_forward_->by) last_right = me.put_forward_->from;
-            me.put_forward_.reset();
-            me.put_clock_back(wall, last_right);
+        if (const auto found = me.clock_.look(me.loop_.now(), local)) {
+            me.log(log_level::warn,
+                   "the wall clock was put back by " +
+                       base::format_duration(std::chrono::floor<millis>(found->by)));
+            me.put_clock_back(me.clock_.corrected(local), found->last_right);
         }
-        last_wall = wall;
-        last_seen = seen;
+        const auto wall = me.clock_.corrected(local);
         const auto due = me.timetable_.advance(wall, due_at_once_max);
         for (const auto& one : due) me.take_due(one, wall);
         auto pause = clock_look;

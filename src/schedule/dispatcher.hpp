@@ -10,6 +10,7 @@
 #include "runtime/core.hpp"
 #include "runtime/engine.hpp"
 #include "schedule/job_plan.hpp"
+#include "schedule/node_clock.hpp"
 #include "schedule/slots.hpp"
 
 #include <pawl/lease.hpp>
@@ -44,8 +45,6 @@ constexpr millis publish_interval{60'000};
 constexpr millis publish_retry{2'000};  // where the journal did not take it
 // How long others leave a partition to the node whose share it is.
 constexpr millis share_hold_back{2'000};
-// A node whose wall clock is further from the journal's goes by the journal's.
-constexpr millis clock_offset_tolerated{500};
 // How long a run waits for its journal (runs::journal_patience) once that is known to be down: a
 // job of every second keeps its pace without it.
 constexpr millis journal_patience_down{100};
@@ -302,18 +301,13 @@ private:
     std::unordered_map<std::string, done_orphan> done_orphans_;
     std::vector<std::string> live_nodes_;
     std::unordered_set<std::string> heard_nodes_;  // the draining ones too
-    std::optional<std::chrono::microseconds> clock_offset_;
+    node_clock clock_;
     std::optional<instant> board_seen_;
     instant judge_from_{};  // before that, silence says nothing about a run
     // By run: since when it has been seen silent, and without its key.
     std::unordered_map<std::string, instant> unheld_since_;
     std::shared_ptr<runs::output_room> output_room_ = std::make_shared<runs::output_room>();
     wall_instant caught_up_until_{};  // what came due by then had been due when schedules began
-    struct clock_step {
-        wall_instant from{};
-        std::chrono::microseconds by{};
-    };
-    std::optional<clock_step> put_forward_;
     slots slots_;
     std::stop_source call_off_;  // ends claims that wait
     net::timer clock_timer_;

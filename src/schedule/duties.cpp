@@ -89,28 +89,19 @@ awaitable<void> dispatcher::register_node(self_ptr self) {
 
 // `seen` is the journal's clock at a moment between the two.
 void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered) {
-    const auto doubt = (answered - sent) / 2;
-    if (doubt < std::chrono::microseconds{0} || doubt > clock_offset_tolerated) return;
-    const auto ours = sent + doubt;
-    const auto offset =
-        std::chrono::floor<std::chrono::microseconds>(ours - wall_instant{millis{seen}});
-    // Lower once it matters, so that a clock at the edge does not go back and forth.
-    const auto tolerated = clock_offset_ ? clock_offset_tolerated / 2 : clock_offset_tolerated;
-    const bool matters = offset > tolerated || offset < -tolerated;
-    if (!matters) {
-        if (!clock_offset_) return;
-        clock_offset_.reset();
-        log(log_level::info, "this node's clock agrees with the journal's again");
-    } else {
-        const auto known = clock_offset_.value_or(std::chrono::microseconds{0});
-        const auto change = offset > known ? offset - known : known - offset;
-        if (clock_offset_ && change < clock_offset_tolerated) return;
-        const bool ahead = offset > std::chrono::microseconds{0};
-        const auto by = std::chrono::floor<millis>(ahead ? offset : -offset);
-        log(log_level::warn, "this node's clock is " + base::format_duration(by) +
-                                 (ahead ? " ahead of" : " behind") +
-                                 " the journal's: schedules go by the journal's");
-        clock_offset_ = offset;
+    const auto found = clock_.compare(wall_instant{millis{seen}}, sent, answered);
+    switch (found.what) {
+        case node_clock::finding::nothing_new:
+            return;
+        case node_clock::finding::agrees_again:
+            log(log_level::info, "this node's clock agrees with the journal's again");
+            break;
+        case node_clock::finding::ahead:
+        case node_clock::finding::behind:
+            log(log_level::warn,
+                "this node's clock is " + base::format_duration(found.by) +
+                    (found.what == node_clock::finding::ahead ? " ahead of" : " behind") +
+                    " the journal's: schedules go by the journal's");
     }
     // Whoever keeps the time knows since when it was wrong.
     clock_timer_.cancel();

@@ -1,0 +1,58 @@
+#include "schedule/node_clock.hpp"
+
+namespace pawl::schedule {
+
+using std::chrono::microseconds;
+
+node_clock::comparison node_clock::compare(wall_instant journals, wall_instant sent,
+                                           wall_instant answered) {
+    const auto doubt = (answered - sent) / 2;
+    if (doubt < microseconds{0} || doubt > clock_offset_tolerated) return {};
+    const auto offset = std::chrono::floor<microseconds>(sent + doubt - journals);
+    // Lower once it matters, so that a clock at the edge does not go back and forth.
+    const auto tolerated = offset_ ? clock_offset_tolerated / 2 : clock_offset_tolerated;
+    const bool matters = offset > tolerated || offset < -tolerated;
+    if (!matters) {
+        if (!offset_) return {};
+        offset_.reset();
+        return {finding::agrees_again, millis{0}};
+    }
+    const auto known = offset_.value_or(microseconds{0});
+    const auto change = offset > known ? offset - known : known - offset;
+    if (offset_ && change < clock_offset_tolerated) return {};
+    offset_ = offset;
+    const bool is_ahead = offset > microseconds{0};
+    return {is_ahead ? finding::ahead : finding::behind,
+            std::chrono::floor<millis>(is_ahead ? offset : -offset)};
+}
+
+void node_clock::follow_store(wall_instant local, wall_instant stores) {
+    offset_ = std::chrono::floor<microseconds>(local - stores);
+}
+
+std::optional<node_clock::put_back> node_clock::look(instant now, wall_instant local) {
+    const auto before = last_.value_or(sight{now, local, corrected(local)});
+    const auto passed = std::chrono::floor<microseconds>(now - before.at);
+    const auto step = local - (before.local + passed);
+    // Where there is no journal to compare with, what the store once told about this clock is not
+    // true of another one.
+    if (whom_ == compared_with::store && (step > step_tolerated || step < -step_tolerated))
+        offset_.reset();
+    const auto wall = corrected(local);
+    last_ = sight{now, local, wall};
+    const auto expected = before.corrected + passed;
+    if (wall > expected + step_tolerated) {
+        // What came due since the last look was skipped as well, as where the node was frozen.
+        put_forward_ = step_forward{before.corrected, wall - expected};
+        return std::nullopt;
+    }
+    if (wall + step_tolerated >= expected) return std::nullopt;
+    put_back found{expected - wall};
+    // Most of a step forward is undone: what came due meanwhile was skipped by a clock that was
+    // wrong.
+    if (put_forward_ && found.by * 2 > put_forward_->by) found.last_right = put_forward_->from;
+    put_forward_.reset();
+    return found;
+}
+
+}  // namespace pawl::schedule
