@@ -101,10 +101,8 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
     if (--me.at_work_ == 0) me.drained_.cancel();
 }
 
-// What is due before is claimed first: a later firing would pass it.
 bool dispatcher::may_fire(const track& which) const {
-    return knows_pauses() &&
-           (knows_positions_ || which.plan->on_store_down == outage::run_without_lease);
+    return knows_pauses() && positions_.may_run(which.plan->on_store_down);
 }
 
 bool dispatcher::must_withdraw(const track& which) const {
@@ -132,16 +130,16 @@ awaitable<bool> dispatcher::withdraw_unresolved(self_ptr self, std::shared_ptr<t
     co_return !asks_again;
 }
 
-// Whether the firing came due so long ago, or before this node knew what had run, that others may
-// have told what became of it.
+// Whether others may have told what became of the firing.
 bool dispatcher::catches_up(const track& which) const {
     const auto& wanted = which.decisions.wanted();
     // What was sent and not answered may be why others have skipped it, and what has begun here is
     // this node's own.
     const bool is_ours = which.unresolved || wanted.begun;
     if (!journal_ || wanted.kind != wish_kind::firing || is_ours) return false;
-    const auto due = wall_of(*wanted.firing);
-    return due <= caught_up_until_ || (gives_way(*which.plan) && now() - due > lateness_tolerated);
+    return positions_.catches_up(
+        wall_of(*wanted.firing), now(),
+        gives_way(*which.plan) ? positions::when_busy::gives_way : positions::when_busy::waits);
 }
 
 // True when no claim is to be made.
@@ -153,7 +151,7 @@ awaitable<bool> dispatcher::leave_skipped(self_ptr self, std::shared_ptr<track> 
     const auto skipped = co_await std::move(asking);
     if (skipped.has_error()) {
         // One that was here when it came due has not seen it skipped: no run waits for a journal.
-        if (wall_of(firing) > me.caught_up_until_) co_return false;
+        if (!me.positions_.was_due_before(wall_of(firing))) co_return false;
         lane_of.on_failure(me.loop_.now(), me.chance());
         co_return true;
     }

@@ -163,11 +163,11 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
         me.log(log_level::warn,
                "the board was not read: no schedule fires before it is known what is paused");
     // Last: a reload is told by ready_ whether a new job has a place in the timetable already.
-    auto positions = find_positions(self);
-    me.knows_positions_ = co_await std::move(positions);
+    auto finding = find_positions(self);
+    co_await std::move(finding);
     me.ready_ = true;
     if (me.watcher_) me.watcher_->on_ready();
-    if (!me.knows_positions_) me.spawn(learn_positions(self));
+    if (!me.positions_.are_known()) me.spawn(learn_positions(self));
     me.spawn(keep_time(self));
     me.spawn(watch_board(self));
     me.spawn(keep_registered(self));

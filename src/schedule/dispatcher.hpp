@@ -11,6 +11,7 @@
 #include "runtime/engine.hpp"
 #include "schedule/job_plan.hpp"
 #include "schedule/node_clock.hpp"
+#include "schedule/positions.hpp"
 #include "schedule/slots.hpp"
 
 #include <pawl/lease.hpp>
@@ -151,7 +152,7 @@ private:
     static boost::asio::awaitable<void> reconcile(self_ptr self);
 
     using done_firings = std::unordered_map<std::string, std::int64_t>;  // by key, the last
-    static boost::asio::awaitable<bool> find_positions(self_ptr self);
+    static boost::asio::awaitable<void> find_positions(self_ptr self);
     static boost::asio::awaitable<void> learn_positions(self_ptr self);
     static boost::asio::awaitable<bool> list_done(self_ptr self, std::string prefix,
                                                   done_firings& done);
@@ -285,10 +286,9 @@ private:
     std::unordered_map<std::string, asked_for> triggers_;          // that lanes have been offered
     std::unordered_map<std::string, job_pause> pauses_;            // by job, on the last board
     std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
-    std::unordered_map<std::string, std::int64_t> known_since_;    // by job: when it was published
+    positions positions_;
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
     bool unpublished_ = false;          // the journal did not take what the jobs are
-    bool knows_since_ = true;           // unless the journal was away when it was asked
     std::size_t keys_looked_at_ = 0;    // for lost beginnings, since the start
     // By run: abandoned, by its row, and done, by the store. Whoever did it may still be about to
     // tell the journal.
@@ -307,7 +307,6 @@ private:
     // By run: since when it has been seen silent, and without its key.
     std::unordered_map<std::string, instant> unheld_since_;
     std::shared_ptr<runs::output_room> output_room_ = std::make_shared<runs::output_room>();
-    wall_instant caught_up_until_{};  // what came due by then had been due when schedules began
     slots slots_;
     std::stop_source call_off_;  // ends claims that wait
     net::timer clock_timer_;
@@ -321,7 +320,6 @@ private:
     std::minstd_rand random_;
     base::id_source ids_;
     bool ready_ = false;
-    bool knows_positions_ = true;
     bool stopping_ = false;
     bool hurried_ = false;
     bool out_of_patience_ = false;  // what runs is told to end, and what begins as well

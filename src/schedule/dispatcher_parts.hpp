@@ -90,12 +90,4 @@ struct dispatcher::active_run {
     }
 };
 
-// Unix milliseconds of an instant of the wall clock, which name an occurrence.
-inline occurrence occurrence_of(wall_instant at) noexcept {
-    return occurrence{std::chrono::floor<millis>(at).time_since_epoch().count()};
-}
-inline wall_instant wall_of(occurrence firing) noexcept {
-    return wall_instant{millis{number(firing)}};
-}
-
 }  // namespace pawl::schedule

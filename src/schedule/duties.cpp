@@ -135,14 +135,13 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
         if (told.has_error()) {
             me.log(std::exchange(me.unpublished_, true) ? log_level::debug : log_level::warn,
                    "the jobs were not published: " + told.error().detail);
-            // A journal that refuses them will not tell more by being waited for.
-            me.knows_since_ = !may_pass(told.error().code);
+            me.positions_.on_not_published(told.error());
             co_return;
         }
-        for (const auto& one : *told) me.known_since_[one.name] = one.since;
+        for (const auto& one : *told) me.positions_.on_published(one.name, one.since);
     }
     me.unpublished_ = false;
-    me.knows_since_ = true;
+    me.positions_.on_all_published();
 }
 
 awaitable<void> dispatcher::keep_published(self_ptr self) {
@@ -217,7 +216,7 @@ awaitable<bool> dispatcher::inspect_done(self_ptr self, std::vector<std::string>
 
 // Where each schedule stands: what has run last is known at the store, since when there is a
 // schedule at the journal. A node that knows neither begins now.
-awaitable<bool> dispatcher::find_positions(self_ptr self) {
+awaitable<void> dispatcher::find_positions(self_ptr self) {
     auto& me = *self;
     done_firings done;
     bool known = true;
@@ -242,46 +241,35 @@ awaitable<bool> dispatcher::find_positions(self_ptr self) {
         known = known && inspected;
     }
     const auto now = me.now();
-    me.caught_up_until_ = now;
+    positions::state_of_node node;
+    node.store = known ? positions::told::all : positions::told::in_part;
+    node.is_ready = me.ready_;
+    node.knows_pauses = me.knows_pauses();
+    me.positions_.on_store_read(node.store, now);
     for (auto& [name, which] : me.jobs_) {
         if (!which->plan->when || !which->plan->enabled) continue;
-        // To begin now would be to give up what is due; only those that may run without a lease do.
-        const bool must_not_wait = which->plan->on_store_down == outage::run_without_lease;
-        if (me.ready_ && me.knows_pauses() && must_not_wait) continue;
-        if (!known && (me.ready_ || !must_not_wait)) continue;
-        auto position = now;
-        const auto since = me.known_since_.find(name);
-        if (since != me.known_since_.end()) position = wall_of(occurrence{since->second});
-        // The partition that is behind decides; the others find their firing done.
-        std::optional<std::int64_t> last;
-        for (const auto& one : which->tracks) {
-            const auto found = done.find(one->key);
-            if (found == done.end()) continue;
-            last = last ? std::min(*last, found->second) : found->second;
-        }
-        const bool knows_since = since != me.known_since_.end();
-        if (last) {
-            const auto at = wall_of(occurrence{*last});
-            position = knows_since ? std::max(position, at) : at;
-        }
-        // Nobody remembers what has run, so nothing that is past is missing.
-        const bool forgets = which->plan->lane.mode == occurrence_mode::off;
-        if (forgets && me.timetable_.next_of(which->entry)) continue;
-        if (forgets) position = now;
+        positions::scheduled_job its{name};
+        its.on_store_down = which->plan->on_store_down;
+        its.mode = which->plan->lane.mode;
+        its.has_a_place = me.timetable_.next_of(which->entry).has_value();
+        for (const auto& one : which->tracks)
+            if (const auto found = done.find(one->key); found != done.end())
+                its.has_run(occurrence{found->second});
+        const auto position = me.positions_.begin_after(its, node, now);
+        if (!position) continue;
         // They come due anew, in their order, with those before them.
         for (const auto& one : which->tracks) one->decisions.forget_ahead(before_all_firings);
-        me.timetable_.add(which->entry, *which->plan->when, position, now);
+        me.timetable_.add(which->entry, *which->plan->when, *position, now);
     }
     me.clock_timer_.cancel();
-    co_return known;
 }
 
 // A node that starts while its store is away: what is due meanwhile is due when the store is back.
 awaitable<void> dispatcher::learn_positions(self_ptr self) {
     auto& me = *self;
-    while (!me.knows_positions_ && !me.stopping_) {
-        auto positions = find_positions(self);
-        me.knows_positions_ = co_await std::move(positions);
+    while (!me.positions_.are_known() && !me.stopping_) {
+        auto finding = find_positions(self);
+        co_await std::move(finding);
     }
 }
 
@@ -305,7 +293,7 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
     auto seen = co_await std::move(reading);
     if (seen.has_error()) co_return;
     // A node that has not published its jobs does not know since when they have been due.
-    if (!me.board_seen_ && (me.ready_ || !me.knows_since_)) {
+    if (!me.board_seen_ && (me.ready_ || !me.positions_.knows_since())) {
         auto learning = learn_what_is_due(self);
         const bool knows = co_await std::move(learning);
         if (!knows) co_return;
@@ -328,11 +316,11 @@ awaitable<bool> dispatcher::learn_what_is_due(self_ptr self) {
     co_await std::move(registering);
     auto publishing = publish_jobs(self);
     co_await std::move(publishing);
-    if (!me.knows_since_) co_return false;
-    const bool is_learning = !me.knows_positions_;
-    auto positions = find_positions(self);
-    me.knows_positions_ = co_await std::move(positions);
-    if (!me.knows_positions_ && !is_learning) me.spawn(learn_positions(self));
+    if (!me.positions_.knows_since()) co_return false;
+    const bool is_learning = !me.positions_.are_known();
+    auto finding = find_positions(self);
+    co_await std::move(finding);
+    if (!me.positions_.are_known() && !is_learning) me.spawn(learn_positions(self));
     co_return true;
 }
 
@@ -622,10 +610,8 @@ awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
         me.begun_firings_[one->key] = number(firing);
         // What the journal has let go of is no news, nor what ran before there was a journal.
         const auto age = me.now() - wall_of(firing);
-        const auto since = me.known_since_.find(one->plan->name);
-        const bool before_all = since != me.known_since_.end() && number(firing) < since->second;
         if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1} ||
-            before_all)
+            me.positions_.is_before_all(one->plan->name, firing))
             continue;
         auto telling = tell_lost(self, one, firing, (*seen)->last_token, (*seen)->owner);
         co_await std::move(telling);

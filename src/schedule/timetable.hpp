@@ -13,6 +13,7 @@
 
 #include <pawl/types.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,6 +26,14 @@ namespace pawl::schedule {
 
 using entry_id = std::uint32_t;
 using wall_instant = time::wall_instant;
+
+// Unix milliseconds of an instant of the wall clock, which name an occurrence.
+inline occurrence occurrence_of(wall_instant at) noexcept {
+    return occurrence{std::chrono::floor<millis>(at).time_since_epoch().count()};
+}
+inline wall_instant wall_of(occurrence firing) noexcept {
+    return wall_instant{millis{number(firing)}};
+}
 
 // A firing that came due this long ago counts as missed, not as a little late.
 constexpr millis lateness_tolerated{10'000};

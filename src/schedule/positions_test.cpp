@@ -1,0 +1,181 @@
+#include "schedule/positions.hpp"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace pawl::schedule {
+namespace {
+
+using namespace std::chrono_literals;
+using told = positions::told;
+
+const wall_instant now{std::chrono::hours{500'000}};
+const std::string job = "nightly";
+
+struct beginning_of {
+    const char* what;
+    outage on_store_down = outage::skip;
+    occurrence_mode mode = occurrence_mode::at_most_once;
+    bool has_a_place = false;
+    positions::state_of_node node{};
+    std::optional<millis> published{};  // before now
+    std::vector<millis> run{};          // before now, of its partitions
+    std::optional<millis> begins{};     // before now
+};
+
+std::ostream& operator<<(std::ostream& out, const beginning_of& one) { return out << one.what; }
+
+class PositionsBegin : public testing::TestWithParam<beginning_of> {};
+
+// A schedule goes on after what has run last and not before it existed; where that is not known it
+// waits, unless it may run without a lease anyway.
+TEST_P(PositionsBegin, WhereTheScheduleStands) {
+    const auto& given = GetParam();
+    positions at;
+    if (given.published) at.on_published(job, number(occurrence_of(now - *given.published)));
+    positions::scheduled_job which{job};
+    which.on_store_down = given.on_store_down;
+    which.mode = given.mode;
+    which.has_a_place = given.has_a_place;
+    for (const auto ago : given.run) which.has_run(occurrence_of(now - ago));
+
+    const auto begins = at.begin_after(which, given.node, now);
+
+    ASSERT_EQ(begins.has_value(), given.begins.has_value());
+    if (begins) {
+        EXPECT_EQ(std::chrono::floor<millis>(now - *begins), *given.begins);
+    }
+}
+
+constexpr auto any = occurrence_mode::at_most_once;
+constexpr auto no_memory = occurrence_mode::off;
+constexpr auto lease_or_none = outage::run_without_lease;
+constexpr positions::state_of_node starts{told::all, false, false};
+constexpr positions::state_of_node starts_blind{told::in_part, false, false};
+constexpr positions::state_of_node lives{told::all, true, true};
+constexpr positions::state_of_node lives_blind{told::in_part, true, true};
+constexpr positions::state_of_node waits_for_board{told::all, true, false};
+constexpr positions::state_of_node waits_for_both{told::in_part, true, false};
+
+INSTANTIATE_TEST_SUITE_P(
+    Schedules, PositionsBegin,
+    testing::Values(
+        beginning_of{"nothing is known of it", outage::skip, any, false, starts, {}, {}, 0ms},
+        beginning_of{"it was published", outage::skip, any, false, starts, 5min, {}, 5min},
+        beginning_of{"it has run since", outage::skip, any, false, starts, 5min, {1min}, 1min},
+        beginning_of{
+            "a job of that name ran before", outage::skip, any, false, starts, 5min, {9min}, 5min},
+        beginning_of{"no journal knows it", outage::skip, any, false, starts, {}, {9min}, 9min},
+        beginning_of{"the partition that is behind decides",
+                     outage::skip,
+                     any,
+                     false,
+                     starts,
+                     5min,
+                     {1min, 3min, 2min},
+                     3min},
+        beginning_of{"learned later, it goes on where it stood",
+                     outage::skip,
+                     any,
+                     true,
+                     lives,
+                     5min,
+                     {1min},
+                     1min},
+        beginning_of{"the store is away", outage::skip, any, false, starts_blind, 5min, {}, {}},
+        beginning_of{
+            "the store is still away", outage::skip, any, true, lives_blind, 5min, {1min}, {}},
+        beginning_of{
+            "it may run without a lease", lease_or_none, any, false, starts_blind, 5min, {}, 5min},
+        beginning_of{"it runs without a lease", lease_or_none, any, true, lives, 5min, {1min}, {}},
+        beginning_of{"it would run without a lease, and did not for want of the board",
+                     lease_or_none,
+                     any,
+                     true,
+                     waits_for_board,
+                     5min,
+                     {1min},
+                     1min},
+        beginning_of{"it wants the board and the store",
+                     lease_or_none,
+                     any,
+                     true,
+                     waits_for_both,
+                     5min,
+                     {1min},
+                     {}},
+        beginning_of{"what has run is not remembered",
+                     outage::skip,
+                     no_memory,
+                     false,
+                     starts,
+                     5min,
+                     {1min},
+                     0ms},
+        beginning_of{"what is not remembered begins once",
+                     outage::skip,
+                     no_memory,
+                     true,
+                     lives,
+                     5min,
+                     {1min},
+                     {}}));
+
+// Schedules wait for the store to have told all, but those that may run without a lease.
+TEST(Positions, UnknownOnesRunNothingThatNeedsALease) {
+    positions at;
+    EXPECT_TRUE(at.may_run(outage::skip)) << "a job that comes while the node runs begins now";
+    at.on_store_read(told::in_part, now);
+    EXPECT_FALSE(at.are_known());
+    EXPECT_FALSE(at.may_run(outage::skip));
+    EXPECT_TRUE(at.may_run(lease_or_none));
+
+    at.on_store_read(told::all, now + 1s);
+
+    EXPECT_TRUE(at.are_known());
+    EXPECT_TRUE(at.may_run(outage::skip));
+}
+
+// What came due before this node knew what had run, others may have skipped; and where a busy key
+// is given way to, also what came due longer ago than a moment.
+TEST(Positions, CatchesUpWithWhatOthersMayHaveTold) {
+    using positions::when_busy::gives_way;
+    using positions::when_busy::waits;
+    positions at;
+    at.on_store_read(told::all, now);
+    const auto later = now + 1min;
+
+    EXPECT_TRUE(at.catches_up(now, later, waits));
+    EXPECT_FALSE(at.catches_up(now + 1ms, later, waits));
+    EXPECT_TRUE(at.catches_up(later - lateness_tolerated - 1ms, later, gives_way));
+    EXPECT_FALSE(at.catches_up(later - lateness_tolerated, later, gives_way));
+    EXPECT_FALSE(at.catches_up(later - lateness_tolerated - 1ms, later, waits));
+}
+
+// Waiting helps against a journal that is away, and not against one that refuses.
+TEST(Positions, KnowSinceWhenUnlessTheJournalIsAway) {
+    positions at;
+    EXPECT_TRUE(at.knows_since());
+    at.on_not_published(failure{errc::unreachable, "away"});
+    EXPECT_FALSE(at.knows_since());
+    at.on_not_published(failure{errc::denied, "no"});
+    EXPECT_TRUE(at.knows_since());
+    at.on_not_published(failure{errc::unreachable, "away"});
+    at.on_all_published();
+    EXPECT_TRUE(at.knows_since());
+}
+
+// An occurrence of before the job came into being is none of its own.
+TEST(Positions, KnowWhatIsOlderThanTheJob) {
+    positions at;
+    EXPECT_FALSE(at.is_before_all(job, occurrence{1}));
+    at.on_published(job, 1'000);
+    EXPECT_TRUE(at.is_before_all(job, occurrence{999}));
+    EXPECT_FALSE(at.is_before_all(job, occurrence{1'000}));
+}
+
+}  // namespace
+}  // namespace pawl::schedule
