@@ -59,33 +59,34 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
     auto& me = *self;
     for (;;) {
         which->woken = false;
-        const auto step = which->decisions.next(me.loop_.now());
+        const auto step = which->decisions.next(me.node_.loop.now());
         me.tell(which);
         if (me.must_withdraw(*which)) {
             auto withdrawing = withdraw_unresolved(self, which);
             const bool resolved = co_await std::move(withdrawing);
             const bool asks = step.what == lane::act::claim;
-            if (!resolved && asks) which->decisions.on_failure(me.loop_.now(), me.chance());
-            if (!resolved && !asks && !me.stopping_) {
+            if (!resolved && asks)
+                which->decisions.on_failure(me.node_.loop.now(), me.node_.chance());
+            if (!resolved && !asks && !me.node_.stopping) {
                 auto waiting = which->timer.wait_for(withdraw_retry);
                 co_await std::move(waiting);
             }
             if (!resolved) continue;
         }
-        if (step.what == lane::act::nothing || me.stopping_) {
-            if (which->woken && !me.stopping_) continue;
+        if (step.what == lane::act::nothing || me.node_.stopping) {
+            if (which->woken && !me.node_.stopping) continue;
             break;
         }
         if (step.what == lane::act::pause) {
             if (which->woken) continue;
-            const auto left = std::chrono::ceil<millis>(step.until - me.loop_.now());
+            const auto left = std::chrono::ceil<millis>(step.until - me.node_.loop.now());
             auto waiting = which->timer.wait_for(std::max(left, millis{0}));
             co_await std::move(waiting);
             continue;
         }
         // As if the store did not answer: asked again, and given up for the same reasons.
         if (!me.may_fire(*which) && which->decisions.wanted().kind == wish_kind::firing) {
-            which->decisions.on_failure(me.loop_.now(), me.chance());
+            which->decisions.on_failure(me.node_.loop.now(), me.node_.chance());
             continue;
         }
         const bool waits_in_line = step.patience.count() > 0;
@@ -98,7 +99,7 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
         co_await std::move(claiming);
     }
     which->at_work = false;
-    if (--me.at_work_ == 0) me.drained_.cancel();
+    me.node_.work.end();
 }
 
 bool dispatcher::may_fire(const track& which) const {
@@ -106,8 +107,8 @@ bool dispatcher::may_fire(const track& which) const {
 }
 
 bool dispatcher::must_withdraw(const track& which) const {
-    return which.unresolved &&
-           (stopping_ || which.replaced || !which.decisions.wants_firing(which.unresolved->firing));
+    return which.unresolved && (node_.stopping || which.replaced ||
+                                !which.decisions.wants_firing(which.unresolved->firing));
 }
 
 // Whatever is claimed next would find the key held by the claim that was not answered. False when
@@ -115,17 +116,19 @@ bool dispatcher::must_withdraw(const track& which) const {
 awaitable<bool> dispatcher::withdraw_unresolved(self_ptr self, std::shared_ptr<track> which) {
     auto& me = *self;
     const auto what = *which->unresolved;
-    const auto until = me.engine_->claims()->worth_withdrawing(what.claim->attempts, what.options);
+    const auto until =
+        me.node_.engine->claims()->worth_withdrawing(what.claim->attempts, what.options);
     withdrawal given_up{which->key, what.claim->id, what.firing};
-    if (me.stopping_) {
+    if (me.node_.stopping) {
         which->unresolved.reset();
-        me.spawn(runtime::claimer::withdraw(me.engine_->claims(), std::move(given_up), until));
+        me.node_.spawn(
+            runtime::claimer::withdraw(me.node_.engine->claims(), std::move(given_up), until));
         co_return true;
     }
-    auto withdrawing = me.engine_->store().withdraw(std::move(given_up));
+    auto withdrawing = me.node_.engine->store().withdraw(std::move(given_up));
     const auto gone = co_await std::move(withdrawing);
     const bool asks_again =
-        gone.has_error() && may_pass(gone.error().code) && me.loop_.now() < until;
+        gone.has_error() && may_pass(gone.error().code) && me.node_.loop.now() < until;
     if (!asks_again) which->unresolved.reset();
     co_return !asks_again;
 }
@@ -136,9 +139,9 @@ bool dispatcher::catches_up(const track& which) const {
     // What was sent and not answered may be why others have skipped it, and what has begun here is
     // this node's own.
     const bool is_ours = which.unresolved || wanted.begun;
-    if (!journal_ || wanted.kind != wish_kind::firing || is_ours) return false;
+    if (!node_.records || wanted.kind != wish_kind::firing || is_ours) return false;
     return positions_.catches_up(
-        wall_of(*wanted.firing), now(),
+        wall_of(*wanted.firing), node_.now(),
         gives_way(*which.plan) ? positions::when_busy::gives_way : positions::when_busy::waits);
 }
 
@@ -147,12 +150,12 @@ awaitable<bool> dispatcher::leave_skipped(self_ptr self, std::shared_ptr<track> 
     auto& me = *self;
     auto& lane_of = which->decisions;
     const auto firing = *lane_of.wanted().firing;
-    auto asking = has_been_skipped(me.journal_, which->plan->name, which->partition, firing);
+    auto asking = has_been_skipped(me.node_.records, which->plan->name, which->partition, firing);
     const auto skipped = co_await std::move(asking);
     if (skipped.has_error()) {
         // One that was here when it came due has not seen it skipped: no run waits for a journal.
         if (!me.positions_.was_due_before(wall_of(firing))) co_return false;
-        lane_of.on_failure(me.loop_.now(), me.chance());
+        lane_of.on_failure(me.node_.loop.now(), me.node_.chance());
         co_return true;
     }
     if (!*skipped) co_return false;
@@ -168,15 +171,15 @@ bool dispatcher::fails_open(const track& which, const failure& why) const {
 awaitable<void> dispatcher::audit_fail_open(self_ptr self, std::string job, std::string why) {
     auto& me = *self;
     audit_draft what;
-    what.actor = me.me_.name;
+    what.actor = me.node_.me.name;
     what.action = "job.fail_open";
     what.target = job;
     what.detail = why;
-    net::timer timer{me.loop_.get_executor()};
+    net::timer timer{me.node_.loop.get_executor()};
     for (int i = 0; i < journal_tries_max; ++i) {
-        auto auditing = me.journal_->append_audit(what);
+        auto auditing = me.node_.records->append_audit(what);
         const auto told = co_await std::move(auditing);
-        if (told.has_value() || me.stopping_) co_return;
+        if (told.has_value() || me.node_.stopping) co_return;
         auto waiting = timer.wait_for(journal_retry);
         co_await std::move(waiting);
     }
@@ -184,7 +187,7 @@ awaitable<void> dispatcher::audit_fail_open(self_ptr self, std::string job, std:
 
 bool dispatcher::may_begin(const track& which) const {
     const auto home = which.owner.lock();
-    return home && !which.replaced && which.plan->enabled && !stopping_ &&
+    return home && !which.replaced && which.plan->enabled && !node_.stopping &&
            !(home->paused && which.decisions.wanted().kind == wish_kind::firing);
 }
 
@@ -198,7 +201,7 @@ awaitable<bool> dispatcher::take_slot(self_ptr self, std::shared_ptr<track> whic
     const auto job_is_full = [&] { return bound > 0 && home->running >= bound; };
     const bool was_full = job_is_full();
     if (!was_full && me.slots_.try_take()) co_return true;
-    const auto left = lane_of.wanted().give_up - me.loop_.now();
+    const auto left = lane_of.wanted().give_up - me.node_.loop.now();
     bool served = false;
     if (was_full) {
         auto waiting = which->timer.wait_for(millis{200});
@@ -214,7 +217,7 @@ awaitable<bool> dispatcher::take_slot(self_ptr self, std::shared_ptr<track> whic
     if (served && !begins)
         lane_of.on_called_off();
     else
-        lane_of.on_no_room(me.loop_.now());
+        lane_of.on_no_room(me.node_.loop.now());
     co_return false;
 }
 
@@ -226,8 +229,8 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     // Whoever waits for another node's run needs no room here.
     if (patience.count() > 0) {
         auto waiting =
-            runtime::claimer::await_change(me.engine_->claims(), which->key, which->busy_under,
-                                           patience, me.call_off_.get_token());
+            runtime::claimer::await_change(me.node_.engine->claims(), which->key, which->busy_under,
+                                           patience, me.node_.call_off.get_token());
         co_await std::move(waiting);
         if (!me.may_begin(*which)) co_return lane_of.on_called_off();
     }
@@ -249,34 +252,36 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
     const struct patience how_long{};
     auto key = which->key;
     auto under = me.claim_of(*which, options);
-    auto claiming = runtime::engine::claim_key(me.engine_, std::move(key), options, how_long,
-                                               me.call_off_.get_token(), under);
+    auto claiming = runtime::engine::claim_key(me.node_.engine, std::move(key), options, how_long,
+                                               me.node_.call_off.get_token(), under);
     auto answer = co_await std::move(claiming);
-    const auto at = me.loop_.now();
+    const auto at = me.node_.loop.now();
     which->unresolved.reset();
     if (under && under->attempts.unanswered) {
         which->unresolved = track::unresolved_claim{under, *options.firing, options};
         lane_of.on_unanswered();
     }
     if (answer.has_error()) {
-        if (!std::exchange(me.store_down_, true))
-            me.log(log_level::warn, "the store does not answer: " + answer.error().detail);
+        if (!std::exchange(me.node_.store_down, true))
+            me.node_.log(log_level::warn, "the store does not answer: " + answer.error().detail);
         if (me.fails_open(*which, answer.error())) {
-            me.log(log_level::warn, "job '" + which->plan->name +
-                                        "' runs without a lease, as on_store_down says; it may run "
-                                        "elsewhere too");
-            if (me.watcher_) me.watcher_->on_fail_open(which->plan->name);
-            if (me.journal_)
-                me.spawn(audit_fail_open(self, which->plan->name, answer.error().detail));
+            me.node_.log(log_level::warn,
+                         "job '" + which->plan->name +
+                             "' runs without a lease, as on_store_down says; it may run "
+                             "elsewhere too");
+            if (me.node_.watcher) me.node_.watcher->on_fail_open(which->plan->name);
+            if (me.node_.records)
+                me.node_.spawn(audit_fail_open(self, which->plan->name, answer.error().detail));
             lane_of.on_granted();
             auto performing = perform(self, which, std::nullopt);
             co_await std::move(performing);
             co_return leave();
         }
         leave();
-        co_return lane_of.on_failure(at, me.chance());
+        co_return lane_of.on_failure(at, me.node_.chance());
     }
-    if (std::exchange(me.store_down_, false)) me.log(log_level::info, "the store answers again");
+    if (std::exchange(me.node_.store_down, false))
+        me.node_.log(log_level::info, "the store answers again");
     if (auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer)) {
         me.look_for_the_dead(which);
         auto performing = perform_unless_skipped(self, which, std::move(*won),
@@ -300,7 +305,8 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
 // what has become of that one, and neither can a node without a journal.
 bool dispatcher::was_passed(const track& which, occurrence last) const {
     const auto& wanted = which.decisions.wanted();
-    return journal_ && wanted.kind == wish_kind::firing && number(last) > number(*wanted.firing);
+    return node_.records && wanted.kind == wish_kind::firing &&
+           number(last) > number(*wanted.firing);
 }
 
 awaitable<void> dispatcher::settle_done(self_ptr self, std::shared_ptr<track> which,
@@ -310,12 +316,12 @@ awaitable<void> dispatcher::settle_done(self_ptr self, std::shared_ptr<track> wh
     const auto wanted = lane_of.wanted();
     if (me.was_passed(*which, last)) co_return lane_of.on_passed();
     if (wanted.kind != wish_kind::orphan || last != *wanted.firing) co_return lane_of.on_done();
-    auto looking = me.engine_->store().inspect(which->key);
+    auto looking = me.node_.engine->store().inspect(which->key);
     const auto seen = co_await std::move(looking);
     // Without its token nobody can write down what is known; the board offers it again.
     if (seen.has_value() && *seen)
         me.done_orphans_.try_emplace(
-            wanted.id, done_orphan{me.loop_.now(), (*seen)->last_token, (*seen)->owner});
+            wanted.id, done_orphan{me.node_.loop.now(), (*seen)->last_token, (*seen)->owner});
     lane_of.on_called_off();
 }
 
@@ -328,8 +334,9 @@ awaitable<void> dispatcher::perform_unless_skipped(self_ptr self, std::shared_pt
     auto& lane_of = which->decisions;
     const bool came_late = claimed && won->claim_repeated;
     std::optional<lease> held{lease{std::move(won)}};
-    if (came_late && me.journal_ && gives_way(*which->plan)) {
-        auto asking = has_been_skipped(me.journal_, which->plan->name, which->partition, *claimed);
+    if (came_late && me.node_.records && gives_way(*which->plan)) {
+        auto asking =
+            has_been_skipped(me.node_.records, which->plan->name, which->partition, *claimed);
         const auto skipped = co_await std::move(asking);
         if (skipped.has_value() && *skipped) {
             held->mark_not_started();
@@ -353,9 +360,9 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
     std::string holder;
     if (wanted.firing && other.reason != busy_reason::early &&
         other.reason != busy_reason::quarantined) {
-        auto looking = me.engine_->store().inspect(which->key);
+        auto looking = me.node_.engine->store().inspect(which->key);
         const auto seen = co_await std::move(looking);
-        if (seen.has_error()) co_return lane_of.on_failure(me.loop_.now(), me.chance());
+        if (seen.has_error()) co_return lane_of.on_failure(me.node_.loop.now(), me.node_.chance());
         marked =
             *seen && (*seen)->last_done && number(*(*seen)->last_done) >= number(*wanted.firing);
         passed = marked && me.was_passed(*which, *(*seen)->last_done);
@@ -369,27 +376,27 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
             me.look_for_the_dead(which);
             which->seen = track::sighting{*(*seen)->last_done, other.holder, other.owner, false};
         }
-        if (!marked && me.journal_ && gives_way(*which->plan)) {
+        if (!marked && me.node_.records && gives_way(*which->plan)) {
             // Skipped for good only when nobody has begun it.
             auto finding =
-                me.journal_->find_firing(which->plan->name, which->partition, *wanted.firing);
+                me.node_.records->find_firing(which->plan->name, which->partition, *wanted.firing);
             const auto row = co_await std::move(finding);
             marked = row.has_value() && *row && (*row)->status != run_status::skipped;
         }
-        if (!marked && me.journal_ && wanted.kind == wish_kind::firing) {
+        if (!marked && me.node_.records && wanted.kind == wish_kind::firing) {
             auto naming = name_holder(self, which, other, *seen);
             holder = co_await std::move(naming);
         }
     }
-    if (other.reason == busy_reason::early && wanted.firing && !me.journal_) {
+    if (other.reason == busy_reason::early && wanted.firing && !me.node_.records) {
         // The store has told how far ahead of it our clock is.
         const auto stores =
-            wall_of(*wanted.firing) - me.engine_->settings().max_skew - other.remaining;
-        me.clock_.follow_store(me.loop_.wall(), stores);
-        me.clock_timer_.cancel();
+            wall_of(*wanted.firing) - me.node_.engine->settings().max_skew - other.remaining;
+        me.node_.clock.follow_store(me.node_.loop.wall(), stores);
+        me.node_.time_changed.cancel();
     }
     if (passed && !wanted.passed) co_return lane_of.on_passed();
-    lane_of.on_busy(other, marked, me.loop_.now(), me.chance(), std::move(holder));
+    lane_of.on_busy(other, marked, me.node_.loop.now(), me.node_.chance(), std::move(holder));
 }
 
 // For the row of a firing that gives way. Only an agent's owner is on the list of nodes: any other
@@ -397,12 +404,12 @@ awaitable<void> dispatcher::settle_busy(self_ptr self, std::shared_ptr<track> wh
 awaitable<std::string> dispatcher::name_holder(self_ptr self, std::shared_ptr<track> which,
                                                busy other, std::optional<record> lock) {
     auto& me = *self;
-    const auto until = me.now() + other.remaining;
+    const auto until = me.node_.now() + other.remaining;
     const auto shown_key = "lock " + base::printable(which->key);
     const auto left = "until " + second_text(until) + " (" + length_text(other.remaining) + ")";
     if (other.reason == busy_reason::lingering) co_return shown_key + " was in cooldown " + left;
-    if (other.owner == me.me_.owner) co_return std::string{};
-    auto listing = me.journal_->list_nodes();
+    if (other.owner == me.node_.me.owner) co_return std::string{};
+    auto listing = me.node_.records->list_nodes();
     const auto nodes = co_await std::move(listing);
     std::string since;
     if (lock && lock->holder == other.holder)
@@ -425,16 +432,17 @@ std::shared_ptr<runtime::kept_claim> dispatcher::claim_of(const track& which,
     if (!options.firing || which.decisions.wanted().kind != wish_kind::firing) return nullptr;
     if (which.unresolved && which.unresolved->firing == *options.firing)
         return which.unresolved->claim;
-    return engine_->claims()->new_claim();
+    return node_.engine->claims()->new_claim();
 }
 
 // The key has passed on, to this node or to another one, from somebody who held it for longer than
 // it takes to run once. If that one died before it wrote a line, its firing has to be told.
 void dispatcher::look_for_the_dead(const std::shared_ptr<track>& which) {
     const auto seen = std::exchange(which->seen, std::nullopt);
-    if (!seen || !seen->twice || !journal_) return;
+    if (!seen || !seen->twice || !node_.records) return;
     if (which->plan->lane.mode != occurrence_mode::at_most_once) return;
-    spawn(keep_telling_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
+    node_.spawn(
+        keep_telling_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
 }
 
 // Nobody else looks at that firing any more: the store remembers a later one.
@@ -442,11 +450,11 @@ awaitable<void> dispatcher::keep_telling_lost(self_ptr self, std::shared_ptr<tra
                                               occurrence firing, fence_token token,
                                               std::string owner) {
     auto& me = *self;
-    net::timer timer{me.loop_.get_executor()};
+    net::timer timer{me.node_.loop.get_executor()};
     for (int i = 0; i < journal_tries_max; ++i) {
         auto telling = tell_lost(self, which, firing, token, owner);
         const bool answered = co_await std::move(telling);
-        if (answered || me.stopping_) co_return;
+        if (answered || me.node_.stopping) co_return;
         auto waiting = timer.wait_for(journal_retry);
         co_await std::move(waiting);
     }
@@ -456,20 +464,20 @@ awaitable<void> dispatcher::keep_telling_lost(self_ptr self, std::shared_ptr<tra
 void dispatcher::tell(const std::shared_ptr<track>& which) {
     if (which->telling || !which->decisions.has_skipped()) return;
     which->telling = true;
-    ++at_work_;
-    spawn(tell_skipped(shared_from_this(), which));
+    node_.work.begin();
+    node_.spawn(tell_skipped(shared_from_this(), which));
 }
 
 awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> which) {
     auto& me = *self;
     std::deque<unwritten_skip> left;
-    net::timer timer{me.loop_.get_executor()};
+    net::timer timer{me.node_.loop.get_executor()};
     for (int tries = 0; tries < journal_tries_max;) {
         for (auto& one : which->decisions.take_skipped()) left.push_back({std::move(one), false});
         while (left.size() > skips_kept_max) left.pop_front();
         // Whoever has not read the board does not know what the others do: a row of its own might
         // keep them from running what it has only not begun itself.
-        if (!me.journal_ || !me.knows_pauses()) {
+        if (!me.node_.records || !me.knows_pauses()) {
             me.tell_of_skipped(*which, left);
             left.clear();
         }
@@ -479,22 +487,22 @@ awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> w
             tries = 0;
             continue;
         }
-        if (left.empty() || me.stopping_) break;
+        if (left.empty() || me.node_.stopping) break;
         ++tries;
         // A node that ends does not wait for its journal to come back.
-        if (--me.at_work_ == 0) me.drained_.cancel();
+        me.node_.work.end();
         auto waiting = timer.wait_for(journal_retry);
         co_await std::move(waiting);
-        ++me.at_work_;
+        me.node_.work.begin();
     }
     which->telling = false;
-    if (--me.at_work_ == 0) me.drained_.cancel();
+    me.node_.work.end();
 }
 
 void dispatcher::tell_of_skipped(const track& which, std::deque<unwritten_skip>& skipped) {
     for (auto& one : skipped) {
-        if (!std::exchange(one.told, true) && watcher_)
-            watcher_->on_skipped(which.plan->name, one.what.firing, one.what.why);
+        if (!std::exchange(one.told, true) && node_.watcher)
+            node_.watcher->on_skipped(which.plan->name, one.what.firing, one.what.why);
     }
 }
 
@@ -505,25 +513,25 @@ awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> 
     auto& me = *self;
     while (!left.empty()) {
         const auto& one = left.front();
-        run_start start{self->ids_.next_uuid(), which->plan->name, which->key};
+        run_start start{me.node_.ids.next_uuid(), which->plan->name, which->key};
         start.partition = which->partition;
-        start.owner = me.me_.owner;
-        start.node = me.me_.name;
+        start.owner = me.node_.me.owner;
+        start.node = me.node_.me.name;
         start.firing = one.what.firing;
         start.mode = which->plan->mode();
         start.trigger = "schedule";
-        auto skipping = me.journal_->skip(std::move(start), text_of(one.what));
+        auto skipping = me.node_.records->skip(std::move(start), text_of(one.what));
         const auto told = co_await std::move(skipping);
         if (told.has_value()) {
-            if (*told && !one.told && me.watcher_)
-                me.watcher_->on_skipped(which->plan->name, one.what.firing, one.what.why);
+            if (*told && !one.told && me.node_.watcher)
+                me.node_.watcher->on_skipped(which->plan->name, one.what.firing, one.what.why);
             left.pop_front();
             continue;
         }
         if (!one.told)
-            me.log(log_level::warn, std::to_string(left.size()) + " skipped firings of '" +
-                                        which->plan->name +
-                                        "' are not written down yet: " + told.error().detail);
+            me.node_.log(log_level::warn, std::to_string(left.size()) + " skipped firings of '" +
+                                              which->plan->name +
+                                              "' are not written down yet: " + told.error().detail);
         me.tell_of_skipped(*which, left);
         co_return;
     }

@@ -1,11 +1,10 @@
 #include "schedule/dispatcher.hpp"
 
 #include "base/duration.hpp"
-#include "net/unattended.hpp"
 #include "schedule/dispatcher_parts.hpp"
 #include "time/clocks.hpp"
 
-#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -32,41 +31,20 @@ bool fire_alike(const job_plan& a, const job_plan& b) {
 }  // namespace
 
 dispatcher::dispatcher(parts made_of)
-    : loop_{*made_of.loop},
-      engine_{std::move(made_of.engine)},
-      journal_{std::move(made_of.records)},
-      me_{std::move(made_of.me)},
-      runs_max_{made_of.runs_max},
-      recording_patience_{made_of.recording_patience},
-      watcher_{std::move(made_of.watcher)},
-      started_at_{number(occurrence_of(loop_.wall()))},
-      clock_{journal_ ? node_clock::compared_with::journal : node_clock::compared_with::store},
+    : runs_max_{made_of.runs_max},
+      node_{std::move(made_of)},
+      started_at_{number(occurrence_of(node_.loop.wall()))},
       slots_{runs_max_},
-      clock_timer_{loop_.get_executor()},
-      board_timer_{loop_.get_executor()},
-      registry_timer_{loop_.get_executor()},
-      publish_timer_{loop_.get_executor()},
-      beat_timer_{loop_.get_executor()},
-      reconcile_timer_{loop_.get_executor()},
-      drained_{loop_.get_executor()},
-      random_{loop_.clocks().seed()},
-      ids_{loop_.ids()} {
-    live_nodes_.push_back(me_.owner);
-    heard_nodes_.insert(me_.owner);
+      board_timer_{node_.loop.get_executor()},
+      registry_timer_{node_.loop.get_executor()},
+      publish_timer_{node_.loop.get_executor()},
+      beat_timer_{node_.loop.get_executor()},
+      reconcile_timer_{node_.loop.get_executor()} {
+    live_nodes_.push_back(node_.me.owner);
+    heard_nodes_.insert(node_.me.owner);
 }
 
 dispatcher::~dispatcher() = default;
-
-void dispatcher::log(log_level how, std::string_view line) const {
-    if (watcher_) watcher_->log(how, line);
-}
-
-void dispatcher::spawn(awaitable<void> work) {
-    // One that ended by an exception would leave its lane at work for ever, and nobody would know.
-    boost::asio::co_spawn(loop_.get_executor(), std::move(work), net::unattended{});
-}
-
-wall_instant dispatcher::now() const { return clock_.corrected(loop_.wall()); }
 
 std::optional<wall_instant> dispatcher::next_firing(const std::string& name) const {
     const auto found = jobs_.find(name);
@@ -104,9 +82,9 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
             which.shares.reset();
             for (std::uint32_t i = 0; i < which.plan->partitions; ++i)
                 which.tracks.push_back(
-                    std::make_shared<track>(loop_.get_executor(), which.plan, place, i));
+                    std::make_shared<track>(node_.loop.get_executor(), which.plan, place, i));
         }
-        if (ready_ && moves) schedule_job(which);
+        if (node_.ready && moves) schedule_job(which);
     }
     for (auto one = jobs_.begin(); one != jobs_.end();) {
         auto& which = *one->second;
@@ -133,20 +111,21 @@ void dispatcher::let_go(const std::shared_ptr<track>& which) {
 // A job that comes, or changes, while the node runs: what is past is past.
 void dispatcher::schedule_job(job& which) {
     if (!which.plan->when || !which.plan->enabled) return timetable_.remove(which.entry);
-    timetable_.add(which.entry, *which.plan->when, now(), now());
-    clock_timer_.cancel();
+    timetable_.add(which.entry, *which.plan->when, node_.now(), node_.now());
+    node_.time_changed.cancel();
 }
 
 // -- the node's day
 
 awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shutdown_grace) {
     auto& me = *self;
-    net::timer stopped{me.loop_.get_executor()};
+    me.node_.home = self;
+    net::timer stopped{me.node_.loop.get_executor()};
     auto wake_up = [&me, &stopped] {
-        boost::asio::post(me.loop_.get_executor(), [&me, &stopped] {
-            me.stopping_ = true;
+        boost::asio::post(me.node_.loop.get_executor(), [&me, &stopped] {
+            me.node_.stopping = true;
             stopped.cancel();
-            for (auto* timer : {&me.clock_timer_, &me.board_timer_, &me.registry_timer_,
+            for (auto* timer : {&me.node_.time_changed, &me.board_timer_, &me.registry_timer_,
                                 &me.publish_timer_, &me.reconcile_timer_})
                 timer->cancel();
         });
@@ -160,21 +139,21 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     auto looking = look_at_board(self);
     co_await std::move(looking);
     if (!me.knows_pauses())
-        me.log(log_level::warn,
-               "the board was not read: no schedule fires before it is known what is paused");
-    // Last: a reload is told by ready_ whether a new job has a place in the timetable already.
+        me.node_.log(log_level::warn,
+                     "the board was not read: no schedule fires before it is known what is paused");
+    // Last: a reload is told by `ready` whether a new job has a place in the timetable already.
     auto finding = find_positions(self);
     co_await std::move(finding);
-    me.ready_ = true;
-    if (me.watcher_) me.watcher_->on_ready();
-    if (!me.positions_.are_known()) me.spawn(learn_positions(self));
-    me.spawn(keep_time(self));
-    me.spawn(watch_board(self));
-    me.spawn(keep_registered(self));
-    me.spawn(keep_published(self));
-    me.spawn(beat(self));
-    me.spawn(reconcile(self));
-    while (!me.stopping_) {
+    me.node_.ready = true;
+    if (me.node_.watcher) me.node_.watcher->on_ready();
+    if (!me.positions_.are_known()) me.node_.spawn(learn_positions(self));
+    me.node_.spawn(keep_time(self));
+    me.node_.spawn(watch_board(self));
+    me.node_.spawn(keep_registered(self));
+    me.node_.spawn(keep_published(self));
+    me.node_.spawn(beat(self));
+    me.node_.spawn(reconcile(self));
+    while (!me.node_.stopping) {
         auto waiting = stopped.wait_for(std::chrono::hours{24});
         co_await std::move(waiting);
     }
@@ -185,7 +164,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
 // Rule of ending: claim nothing more, let finish, stop, release.
 awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     auto& me = *self;
-    me.call_off_.request_stop();
+    me.node_.call_off.request_stop();
     for (auto& [name, which] : me.jobs_)
         for (auto& one : which->tracks) {
             one->decisions.forget_firings();
@@ -195,74 +174,75 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     // What waits for its next attempt has nothing to finish here.
     for (auto& [id, run] : me.active_)
         if (run->retry_timer) run->stop(stop_cause::shutdown);
-    if (me.journal_) {
+    if (me.node_.records) {
         auto registering = register_node(self);
         co_await std::move(registering);
     }
     auto longest_grace = millis{0};
     for (const auto& [id, run] : me.active_)
         longest_grace = std::max(longest_grace, run->plan->grace);
-    const auto patience_ends = me.loop_.now() + grace;
-    while (me.at_work_ > 0 && !me.hurried_ && me.loop_.now() < patience_ends) {
-        const auto left = std::chrono::ceil<millis>(patience_ends - me.loop_.now());
-        auto waiting = me.drained_.wait_for(left);
+    const auto patience_ends = me.node_.loop.now() + grace;
+    while (me.node_.work.goes_on() && !me.hurried_ && me.node_.loop.now() < patience_ends) {
+        const auto left = std::chrono::ceil<millis>(patience_ends - me.node_.loop.now());
+        auto waiting = me.node_.work.wait_for(left);
         co_await std::move(waiting);
     }
     me.out_of_patience_ = true;
     for (auto& [id, run] : me.active_) run->stop(stop_cause::shutdown);
     // Killed after its grace; then its last words have to be written and its lease released.
-    const auto end = me.loop_.now() + longest_grace + runs::journal_patience * 2 +
-                     me.engine_->settings().timeout * 2;
-    while (me.at_work_ > 0 && me.loop_.now() < end) {
-        const auto left = std::chrono::ceil<millis>(end - me.loop_.now());
-        auto waiting = me.drained_.wait_for(left);
+    const auto end = me.node_.loop.now() + longest_grace + runs::journal_patience * 2 +
+                     me.node_.engine->settings().timeout * 2;
+    while (me.node_.work.goes_on() && me.node_.loop.now() < end) {
+        const auto left = std::chrono::ceil<millis>(end - me.node_.loop.now());
+        auto waiting = me.node_.work.wait_for(left);
         co_await std::move(waiting);
     }
     // Claims that were not answered are given up, so that others can have what they claimed.
     auto settling =
-        runtime::claimer::drain(me.engine_->claims(), me.engine_->settings().timeout * 2);
+        runtime::claimer::drain(me.node_.engine->claims(), me.node_.engine->settings().timeout * 2);
     co_await std::move(settling);
     me.beat_timer_.cancel();
-    if (me.journal_) {
-        auto leaving = me.journal_->node_leave(me.me_.owner);
+    if (me.node_.records) {
+        auto leaving = me.node_.records->node_leave(me.node_.me.owner);
         const auto left = co_await std::move(leaving);
-        if (left.has_error()) me.log(log_level::debug, "not signed off: " + left.error().detail);
+        if (left.has_error())
+            me.node_.log(log_level::debug, "not signed off: " + left.error().detail);
     }
 }
 
 awaitable<void> dispatcher::outlast(self_ptr self) {
     auto& me = *self;
-    while (me.at_work_ > 0) {
-        auto waiting = me.drained_.wait_for(std::chrono::hours{24});
+    while (me.node_.work.goes_on()) {
+        auto waiting = me.node_.work.wait_for(std::chrono::hours{24});
         co_await std::move(waiting);
     }
 }
 
 void dispatcher::hurry() {
     hurried_ = true;
-    drained_.cancel();
+    node_.work.wake_up();
 }
 
 awaitable<void> dispatcher::keep_time(self_ptr self) {
     auto& me = *self;
-    while (!me.stopping()) {
-        const auto local = me.loop_.wall();
-        if (const auto found = me.clock_.look(me.loop_.now(), local)) {
-            me.log(log_level::warn,
-                   "the wall clock was put back by " +
-                       base::format_duration(std::chrono::floor<millis>(found->by)));
-            me.put_clock_back(me.clock_.corrected(local), found->last_right);
+    while (!me.node_.stopping) {
+        const auto local = me.node_.loop.wall();
+        if (const auto found = me.node_.clock.look(me.node_.loop.now(), local)) {
+            me.node_.log(log_level::warn,
+                         "the wall clock was put back by " +
+                             base::format_duration(std::chrono::floor<millis>(found->by)));
+            me.put_clock_back(me.node_.clock.corrected(local), found->last_right);
         }
-        const auto wall = me.clock_.corrected(local);
+        const auto wall = me.node_.clock.corrected(local);
         const auto due = me.timetable_.advance(wall, due_at_once_max);
         for (const auto& one : due) me.take_due(one, wall);
         auto pause = clock_look;
         if (const auto next = me.timetable_.next_due()) {
-            const auto away = std::chrono::ceil<millis>(*next - me.now());
+            const auto away = std::chrono::ceil<millis>(*next - me.node_.now());
             pause = std::clamp(away, millis{0}, clock_look);
         }
         // Even when more is due already, others have their turn.
-        auto waiting = me.clock_timer_.wait_for(pause);
+        auto waiting = me.node_.time_changed.wait_for(pause);
         co_await std::move(waiting);
     }
 }
@@ -307,19 +287,20 @@ void dispatcher::take_due(const due_firing& due, wall_instant now) {
     const auto firings = worth_offering(*which->plan, due);
     if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, firings.size());
         left_out > 0) {
-        log(log_level::warn, "job '" + which->plan->name + "' has missed " +
-                                 std::to_string(left_out) + " firings, which are not made up for");
-        if (watcher_) watcher_->on_missed(which->plan->name, firings.front(), left_out);
+        node_.log(log_level::warn, "job '" + which->plan->name + "' has missed " +
+                                       std::to_string(left_out) +
+                                       " firings, which are not made up for");
+        if (node_.watcher) node_.watcher->on_missed(which->plan->name, firings.front(), left_out);
     }
-    const auto at = loop_.now();
+    const auto at = node_.loop.now();
     for (auto& one : which->tracks) {
-        auto hold_back = std::chrono::floor<millis>(which->plan->jitter * chance());
+        auto hold_back = std::chrono::floor<millis>(which->plan->jitter * node_.chance());
         if (which->plan->partitions > 1) {
             if (!which->shares || which->shared_among != live_nodes_) {
                 which->shared_among = live_nodes_;
                 which->shares.emplace(which->plan->name, which->plan->partitions, live_nodes_);
             }
-            const auto place = which->shares->place_in_line(one->partition, me_.owner);
+            const auto place = which->shares->place_in_line(one->partition, node_.me.owner);
             hold_back += share_hold_back * static_cast<long>(std::min<std::size_t>(place, 5));
         }
         for (const auto& firing : firings) {
@@ -338,8 +319,8 @@ void dispatcher::wake(const std::shared_ptr<track>& which) {
         return;
     }
     which->at_work = true;
-    ++at_work_;
-    spawn(work(shared_from_this(), which));
+    node_.work.begin();
+    node_.spawn(work(shared_from_this(), which));
 }
 
 }  // namespace pawl::schedule

@@ -10,7 +10,8 @@
 #include "runtime/core.hpp"
 #include "runtime/engine.hpp"
 #include "schedule/job_plan.hpp"
-#include "schedule/node_clock.hpp"
+#include "schedule/node_parts.hpp"
+#include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
 #include "schedule/slots.hpp"
 
@@ -25,7 +26,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -46,9 +46,6 @@ constexpr millis publish_interval{60'000};
 constexpr millis publish_retry{2'000};  // where the journal did not take it
 // How long others leave a partition to the node whose share it is.
 constexpr millis share_hold_back{2'000};
-// How long a run waits for its journal (runs::journal_patience) once that is known to be down: a
-// job of every second keeps its pace without it.
-constexpr millis journal_patience_down{100};
 // A run that is taken up again and again beyond its retries kills whoever runs it.
 constexpr int takeovers_max = 10;
 // What has to be written down and is not part of a run is written when the journal is back, if that
@@ -63,51 +60,10 @@ constexpr millis trigger_memory{600'000};
 // Before SIGKILL has to have been carried out.
 constexpr millis kill_lead_max{20};
 
-// What a node is called.
-struct node_identity {
-    std::string name;   // as configured
-    std::string owner;  // of its leases: fresh for every start
-    std::string version;
-    std::string address;  // of its API
-};
-
-// Override what you want to hear of. On the loop: a method that blocks delays everything.
-class dispatch_observer {
-public:
-    virtual ~dispatch_observer() = default;
-
-    virtual void log(log_level /*how*/, std::string_view /*line*/) {}
-    // It knows what there is to know, and its schedules fire from now on.
-    virtual void on_ready() {}
-    virtual void on_run_begun(const std::string& /*job*/, millis /*late*/, fence_token) {}
-    virtual void on_run_ended(const std::string& /*job*/, run_status, millis /*took*/) {}
-    // Another attempt of the run begins.
-    virtual void on_retry(const std::string& /*job*/) {}
-    // This node has written down how a run ended whose own node is silent: lost or abandoned.
-    virtual void on_run_judged(const std::string& /*job*/, run_status) {}
-    virtual void on_skipped(const std::string& /*job*/, occurrence, skip_reason) {}
-    // So many firings before this one were due, and nobody makes up for them.
-    virtual void on_missed(const std::string& /*job*/, wall_instant /*before*/,
-                           std::size_t /*how_many*/) {}
-    virtual void on_fail_open(const std::string& /*job*/) {}
-    virtual void on_orphan_taken(const std::string& /*job*/) {}
-    virtual void on_stale_runs(std::size_t /*how_many*/) {}
-    // Whenever that changes; at first it is taken to answer.
-    virtual void on_journal(bool /*answers*/) {}
-};
-
 // On the loop only.
 class dispatcher : public std::enable_shared_from_this<dispatcher> {
 public:
-    struct parts {
-        net::loop* loop = nullptr;
-        std::shared_ptr<runtime::engine> engine{};
-        std::shared_ptr<journal> records{};  // null: nothing is written down, nobody can ask
-        node_identity me{};
-        std::size_t runs_max = 8;
-        std::shared_ptr<dispatch_observer> watcher{};
-        millis recording_patience = runtime::recording_patience;
-    };
+    using parts = node_parts;
     explicit dispatcher(parts made_of);
     ~dispatcher();
 
@@ -130,9 +86,9 @@ public:
     void hurry();
 
     std::size_t running() const noexcept { return active_.size(); }
-    bool is_ready() const noexcept { return ready_; }
+    bool is_ready() const noexcept { return node_.ready; }
     // Until then nobody knows which jobs are paused, and no schedule fires.
-    bool knows_pauses() const noexcept { return !journal_ || board_seen_; }
+    bool knows_pauses() const noexcept { return !node_.records || board_seen_; }
     // The next firing of a job, for people and metrics.
     std::optional<wall_instant> next_firing(const std::string& job) const;
 
@@ -140,7 +96,6 @@ private:
     struct track;       // a lane with its job and its timer
     struct job;         // a plan with its tracks
     struct active_run;  // what runs
-    friend struct duties;
 
     // The parts of a node's day, each a coroutine for as long as the node lives.
     static boost::asio::awaitable<void> keep_time(self_ptr self);
@@ -253,24 +208,11 @@ private:
     run_order order_of(const track& which, const run_start& start, const beginning& begun) const;
     run_end judge(const active_run& run, const work_result& what, const lease* held) const;
 
-    wall_instant now() const;
-    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
-    void log(log_level how, std::string_view line) const;
-    void spawn(boost::asio::awaitable<void> work);
     bool was_cut_off(instant now) const;
-    bool stopping() const noexcept { return stopping_; }
-    millis patience_with_journal() const noexcept {
-        return journal_down_ ? journal_patience_down : runs::journal_patience;
-    }
 
     // Constant after construction
-    net::loop& loop_;
-    std::shared_ptr<runtime::engine> engine_;
-    std::shared_ptr<journal> journal_;
-    node_identity me_;
     std::size_t runs_max_;
-    millis recording_patience_;
-    std::shared_ptr<dispatch_observer> watcher_;
+    node_state node_;
     std::int64_t started_at_;
 
     // State
@@ -301,30 +243,19 @@ private:
     std::unordered_map<std::string, done_orphan> done_orphans_;
     std::vector<std::string> live_nodes_;
     std::unordered_set<std::string> heard_nodes_;  // the draining ones too
-    node_clock clock_;
     std::optional<instant> board_seen_;
     instant judge_from_{};  // before that, silence says nothing about a run
     // By run: since when it has been seen silent, and without its key.
     std::unordered_map<std::string, instant> unheld_since_;
     std::shared_ptr<runs::output_room> output_room_ = std::make_shared<runs::output_room>();
     slots slots_;
-    std::stop_source call_off_;  // ends claims that wait
-    net::timer clock_timer_;
     net::timer board_timer_;
     net::timer registry_timer_;
     net::timer publish_timer_;
     net::timer beat_timer_;
     net::timer reconcile_timer_;
-    net::timer drained_;
-    std::size_t at_work_ = 0;  // coroutines of lanes
-    std::minstd_rand random_;
-    base::id_source ids_;
-    bool ready_ = false;
-    bool stopping_ = false;
     bool hurried_ = false;
     bool out_of_patience_ = false;  // what runs is told to end, and what begins as well
-    bool journal_down_ = false;
-    bool store_down_ = false;
 };
 
 }  // namespace pawl::schedule

@@ -42,39 +42,39 @@ constexpr std::size_t keys_checked_max = 1'000;
 
 awaitable<void> dispatcher::register_node(self_ptr self) {
     auto& me = *self;
-    if (!me.journal_) co_return;
+    if (!me.node_.records) co_return;
     node_entry entry;
-    entry.id = me.me_.owner;
-    entry.name = me.me_.name;
-    entry.version = time::with_zones(me.me_.version, time::zone::database_version());
-    entry.address = me.me_.address;
+    entry.id = me.node_.me.owner;
+    entry.name = me.node_.me.name;
+    entry.version = time::with_zones(me.node_.me.version, time::zone::database_version());
+    entry.address = me.node_.me.address;
     entry.started_at = me.started_at_;
     entry.running = static_cast<std::uint32_t>(me.active_.size());
     entry.running_max = static_cast<std::uint32_t>(me.runs_max_);
     entry.jobs = static_cast<std::uint32_t>(me.jobs_.size());
-    entry.draining = me.stopping_;
-    const auto sent = me.loop_.wall();
-    auto beating = me.journal_->node_beat(std::move(entry));
+    entry.draining = me.node_.stopping;
+    const auto sent = me.node_.loop.wall();
+    auto beating = me.node_.records->node_beat(std::move(entry));
     const auto beaten = co_await std::move(beating);
-    const auto answered = me.loop_.wall();
+    const auto answered = me.node_.loop.wall();
     if (beaten.has_error()) {
-        if (!std::exchange(me.journal_down_, true)) {
-            me.log(log_level::warn, "the journal does not answer: " + beaten.error().detail);
-            if (me.watcher_) me.watcher_->on_journal(false);
+        if (!std::exchange(me.node_.journal_down, true)) {
+            me.node_.log(log_level::warn, "the journal does not answer: " + beaten.error().detail);
+            if (me.node_.watcher) me.node_.watcher->on_journal(false);
         }
         co_return;
     }
-    if (std::exchange(me.journal_down_, false)) {
-        me.log(log_level::info, "the journal answers again");
-        if (me.watcher_) me.watcher_->on_journal(true);
+    if (std::exchange(me.node_.journal_down, false)) {
+        me.node_.log(log_level::info, "the journal answers again");
+        if (me.node_.watcher) me.node_.watcher->on_journal(true);
     }
-    auto listing = me.journal_->list_nodes();
+    auto listing = me.node_.records->list_nodes();
     const auto nodes = co_await std::move(listing);
     if (nodes.has_error()) co_return;
     std::vector<std::string> live;
-    std::unordered_set<std::string> heard{me.me_.owner};
+    std::unordered_set<std::string> heard{me.node_.me.owner};
     for (const auto& one : *nodes) {
-        if (one.id == me.me_.owner)
+        if (one.id == me.node_.me.owner)
             me.compare_clocks(one.last_seen, sent, answered);
         else if (one.age > node_silence_max)
             continue;
@@ -83,36 +83,36 @@ awaitable<void> dispatcher::register_node(self_ptr self) {
     }
     me.heard_nodes_ = std::move(heard);
     std::sort(live.begin(), live.end());
-    if (live.empty()) live.push_back(me.me_.owner);
+    if (live.empty()) live.push_back(me.node_.me.owner);
     me.live_nodes_ = std::move(live);
 }
 
 // `seen` is the journal's clock at a moment between the two.
 void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered) {
-    const auto found = clock_.compare(wall_instant{millis{seen}}, sent, answered);
+    const auto found = node_.clock.compare(wall_instant{millis{seen}}, sent, answered);
     switch (found.what) {
         case node_clock::finding::nothing_new:
             return;
         case node_clock::finding::agrees_again:
-            log(log_level::info, "this node's clock agrees with the journal's again");
+            node_.log(log_level::info, "this node's clock agrees with the journal's again");
             break;
         case node_clock::finding::ahead:
         case node_clock::finding::behind:
-            log(log_level::warn,
-                "this node's clock is " + base::format_duration(found.by) +
-                    (found.what == node_clock::finding::ahead ? " ahead of" : " behind") +
-                    " the journal's: schedules go by the journal's");
+            node_.log(log_level::warn,
+                      "this node's clock is " + base::format_duration(found.by) +
+                          (found.what == node_clock::finding::ahead ? " ahead of" : " behind") +
+                          " the journal's: schedules go by the journal's");
     }
     // Whoever keeps the time knows since when it was wrong.
-    clock_timer_.cancel();
+    node_.time_changed.cancel();
 }
 
 awaitable<void> dispatcher::keep_registered(self_ptr self) {
     auto& me = *self;
-    while (!me.stopping()) {
+    while (!me.node_.stopping) {
         auto waiting = me.registry_timer_.wait_for(registry_interval);
         co_await std::move(waiting);
-        if (me.stopping()) break;
+        if (me.node_.stopping) break;
         auto registering = register_node(self);
         co_await std::move(registering);
     }
@@ -122,7 +122,7 @@ awaitable<void> dispatcher::keep_registered(self_ptr self) {
 
 awaitable<void> dispatcher::publish_jobs(self_ptr self) {
     auto& me = *self;
-    if (!me.journal_) co_return;
+    if (!me.node_.records) co_return;
     std::vector<std::shared_ptr<const job_plan>> all;
     all.reserve(me.jobs_.size());
     for (const auto& [name, which] : me.jobs_) all.push_back(which->plan);
@@ -130,11 +130,11 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
         std::vector<job_entry> entries;
         for (auto i = from; i < std::min(from + published_at_once_max, all.size()); ++i)
             entries.push_back(all[i]->entry);
-        auto publishing = me.journal_->publish(std::move(entries));
+        auto publishing = me.node_.records->publish(std::move(entries));
         const auto told = co_await std::move(publishing);
         if (told.has_error()) {
-            me.log(std::exchange(me.unpublished_, true) ? log_level::debug : log_level::warn,
-                   "the jobs were not published: " + told.error().detail);
+            me.node_.log(std::exchange(me.unpublished_, true) ? log_level::debug : log_level::warn,
+                         "the jobs were not published: " + told.error().detail);
             me.positions_.on_not_published(told.error());
             co_return;
         }
@@ -146,15 +146,15 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
 
 awaitable<void> dispatcher::keep_published(self_ptr self) {
     auto& me = *self;
-    while (!me.stopping()) {
+    while (!me.node_.stopping) {
         // Nothing has changed, so many jobs are told again less often: a thousand of them a minute.
         const auto seldom = publish_interval * static_cast<long>(1 + me.jobs_.size() / 1000);
         auto waiting = me.publish_timer_.wait_for(me.unpublished_ ? publish_retry : seldom);
         co_await std::move(waiting);
-        if (me.stopping()) break;
+        if (me.node_.stopping) break;
         const std::vector<std::string> retired = std::exchange(me.retired_, {});
-        if (me.journal_ && !retired.empty()) {
-            auto retiring = me.journal_->retire(retired, me.me_.name);
+        if (me.node_.records && !retired.empty()) {
+            auto retiring = me.node_.records->retire(retired, me.node_.me.name);
             const auto told = co_await std::move(retiring);
             if (told.has_error())
                 me.retired_.insert(me.retired_.end(), retired.begin(), retired.end());
@@ -167,18 +167,18 @@ awaitable<void> dispatcher::keep_published(self_ptr self) {
 // False when the store did not answer for so long that this node begins without knowing.
 awaitable<bool> dispatcher::list_done(self_ptr self, std::string prefix, done_firings& done) {
     auto& me = *self;
-    const auto end = me.loop_.now() + knowledge_patience;
+    const auto end = me.node_.loop.now() + knowledge_patience;
     std::string after;
     for (;;) {
-        auto listing = me.engine_->store().list(prefix, after, page_limit_max);
+        auto listing = me.node_.engine->store().list(prefix, after, page_limit_max);
         const auto page = co_await std::move(listing);
         if (page.has_error()) {
-            if (me.loop_.now() > end || me.stopping_) {
-                if (!std::exchange(me.store_down_, true))
-                    me.log(log_level::warn, unknown_past + page.error().detail);
+            if (me.node_.loop.now() > end || me.node_.stopping) {
+                if (!std::exchange(me.node_.store_down, true))
+                    me.node_.log(log_level::warn, unknown_past + page.error().detail);
                 co_return false;
             }
-            net::timer pause{me.loop_.get_executor()};
+            net::timer pause{me.node_.loop.get_executor()};
             auto waiting = pause.wait_for(knowledge_retry);
             co_await std::move(waiting);
             continue;
@@ -193,17 +193,17 @@ awaitable<bool> dispatcher::list_done(self_ptr self, std::string prefix, done_fi
 awaitable<bool> dispatcher::inspect_done(self_ptr self, std::vector<std::string> keys,
                                          done_firings& done) {
     auto& me = *self;
-    const auto end = me.loop_.now() + knowledge_patience;
+    const auto end = me.node_.loop.now() + knowledge_patience;
     for (std::size_t i = 0; i < keys.size();) {
-        auto looking = me.engine_->store().inspect(keys[i]);
+        auto looking = me.node_.engine->store().inspect(keys[i]);
         const auto seen = co_await std::move(looking);
         if (seen.has_error()) {
-            if (me.loop_.now() > end || me.stopping_) {
-                if (!std::exchange(me.store_down_, true))
-                    me.log(log_level::warn, unknown_past + seen.error().detail);
+            if (me.node_.loop.now() > end || me.node_.stopping) {
+                if (!std::exchange(me.node_.store_down, true))
+                    me.node_.log(log_level::warn, unknown_past + seen.error().detail);
                 co_return false;
             }
-            net::timer pause{me.loop_.get_executor()};
+            net::timer pause{me.node_.loop.get_executor()};
             auto waiting = pause.wait_for(knowledge_retry);
             co_await std::move(waiting);
             continue;
@@ -240,10 +240,10 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
         const bool inspected = co_await std::move(inspecting);
         known = known && inspected;
     }
-    const auto now = me.now();
+    const auto now = me.node_.now();
     positions::state_of_node node;
     node.store = known ? positions::told::all : positions::told::in_part;
-    node.is_ready = me.ready_;
+    node.is_ready = me.node_.ready;
     node.knows_pauses = me.knows_pauses();
     me.positions_.on_store_read(node.store, now);
     for (auto& [name, which] : me.jobs_) {
@@ -261,13 +261,13 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
         for (const auto& one : which->tracks) one->decisions.forget_ahead(before_all_firings);
         me.timetable_.add(which->entry, *which->plan->when, *position, now);
     }
-    me.clock_timer_.cancel();
+    me.node_.time_changed.cancel();
 }
 
 // A node that starts while its store is away: what is due meanwhile is due when the store is back.
 awaitable<void> dispatcher::learn_positions(self_ptr self) {
     auto& me = *self;
-    while (!me.positions_.are_known() && !me.stopping_) {
+    while (!me.positions_.are_known() && !me.node_.stopping) {
         auto finding = find_positions(self);
         co_await std::move(finding);
     }
@@ -277,10 +277,10 @@ awaitable<void> dispatcher::learn_positions(self_ptr self) {
 
 awaitable<void> dispatcher::watch_board(self_ptr self) {
     auto& me = *self;
-    while (!me.stopping()) {
+    while (!me.node_.stopping) {
         auto waiting = me.board_timer_.wait_for(board_interval);
         co_await std::move(waiting);
-        if (me.stopping()) break;
+        if (me.node_.stopping) break;
         auto looking = look_at_board(self);
         co_await std::move(looking);
     }
@@ -288,21 +288,21 @@ awaitable<void> dispatcher::watch_board(self_ptr self) {
 
 awaitable<void> dispatcher::look_at_board(self_ptr self) {
     auto& me = *self;
-    if (!me.journal_) co_return;
-    auto reading = me.journal_->read_board();
+    if (!me.node_.records) co_return;
+    auto reading = me.node_.records->read_board();
     auto seen = co_await std::move(reading);
     if (seen.has_error()) co_return;
     // A node that has not published its jobs does not know since when they have been due.
-    if (!me.board_seen_ && (me.ready_ || !me.positions_.knows_since())) {
+    if (!me.board_seen_ && (me.node_.ready || !me.positions_.knows_since())) {
         auto learning = learn_what_is_due(self);
         const bool knows = co_await std::move(learning);
         if (!knows) co_return;
     }
     // Whoever was cut off with this node is given the time to say that it lives, or how it ended.
-    const auto at = me.loop_.now();
+    const auto at = me.node_.loop.now();
     if (me.board_seen_ && me.was_cut_off(at)) me.judge_from_ = at + runs::run_silence_max;
-    if (me.ready_ && !me.board_seen_)
-        me.log(log_level::info, "the board was read: what has waited for it fires now");
+    if (me.node_.ready && !me.board_seen_)
+        me.node_.log(log_level::info, "the board was read: what has waited for it fires now");
     me.board_seen_ = at;
     me.take_board(std::move(*seen));
 }
@@ -311,7 +311,7 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
 // since, so it begins anew. False when the journal is away again.
 awaitable<bool> dispatcher::learn_what_is_due(self_ptr self) {
     auto& me = *self;
-    if (!me.ready_) co_return false;
+    if (!me.node_.ready) co_return false;
     auto registering = register_node(self);
     co_await std::move(registering);
     auto publishing = publish_jobs(self);
@@ -320,7 +320,7 @@ awaitable<bool> dispatcher::learn_what_is_due(self_ptr self) {
     const bool is_learning = !me.positions_.are_known();
     auto finding = find_positions(self);
     co_await std::move(finding);
-    if (!me.positions_.are_known() && !is_learning) me.spawn(learn_positions(self));
+    if (!me.positions_.are_known() && !is_learning) me.node_.spawn(learn_positions(self));
     co_return true;
 }
 
@@ -336,8 +336,8 @@ void dispatcher::take_pauses(std::vector<job_pause> pauses) {
         if (found == jobs_.end()) continue;
         auto& which = *found->second;
         if (!which.paused) {
-            log(log_level::info,
-                "job '" + one.job + "' is paused by " + one.by + ": " + one.reason);
+            node_.log(log_level::info,
+                      "job '" + one.job + "' is paused by " + one.by + ": " + one.reason);
             for (auto& each : which.tracks) each->decisions.forget_firings();
         }
         which.paused = one;
@@ -347,9 +347,9 @@ void dispatcher::take_pauses(std::vector<job_pause> pauses) {
         const auto found = jobs_.find(name);
         if (now.contains(name) || found == jobs_.end() || !found->second->paused) continue;
         found->second->paused.reset();
-        log(log_level::info, "job '" + name + "' is resumed");
+        node_.log(log_level::info, "job '" + name + "' is resumed");
         // What was due meanwhile was not to run.
-        if (ready_) schedule_job(*found->second);
+        if (node_.ready) schedule_job(*found->second);
     }
     pauses_ = std::move(now);
 }
@@ -360,7 +360,7 @@ void dispatcher::take_board(board seen) {
         const auto found = active_.find(id);
         if (found != active_.end()) found->second->stop(stop_cause::cancelled);
     }
-    const auto at = loop_.now();
+    const auto at = node_.loop.now();
     for (auto& one : seen.triggers) {
         const auto found = jobs_.find(one.job);
         if (found == jobs_.end() || !found->second->plan->enabled) continue;
@@ -386,23 +386,23 @@ void dispatcher::offer_orphan(const run_record& one) {
     if (one.trigger != "schedule" || !found->second->plan->enabled) return;
     if (one.partition >= found->second->tracks.size()) return;
     auto& where = found->second->tracks[one.partition];
-    const auto at = loop_.now();
+    const auto at = node_.loop.now();
     const auto done = done_orphans_.find(one.id);
     if (done == done_orphans_.end()) {
         if (where->decisions.offer_orphan(one.id, *one.firing, at)) wake(where);
         return;
     }
     auto& known = done->second;
-    if (known.closing || at - known.seen < recording_patience_) return;
+    if (known.closing || at - known.seen < node_.recording_patience) return;
     known.closing = true;
-    spawn(close_done_orphan(shared_from_this(), one, known.token, known.owner));
+    node_.spawn(close_done_orphan(shared_from_this(), one, known.token, known.owner));
 }
 
 // Nobody will tell any more how it ended, and it must not run again.
 awaitable<void> dispatcher::close_done_orphan(self_ptr self, run_record one, fence_token token,
                                               std::string owner) {
     auto& me = *self;
-    run_start start{me.ids_.next_uuid(), one.job, one.key};
+    run_start start{me.node_.ids.next_uuid(), one.job, one.key};
     start.partition = one.partition;
     start.owner = std::move(owner);
     // The last grant may be the row's own: its node told the store that it was done after it had
@@ -422,10 +422,10 @@ awaitable<void> dispatcher::close_done_orphan(self_ptr self, run_record one, fen
 awaitable<void> dispatcher::beat(self_ptr self) {
     auto& me = *self;
     // Until the last run has ended, however long the node has been stopping.
-    while (!me.stopping() || me.at_work_ > 0) {
+    while (!me.node_.stopping || me.node_.work.goes_on()) {
         auto waiting = me.beat_timer_.wait_for(runs::run_heartbeat_interval);
         co_await std::move(waiting);
-        if (!me.journal_) continue;
+        if (!me.node_.records) continue;
         std::vector<run_mark> marks;
         for (const auto& [id, run] : me.active_)
             if (run->session->has_begun()) marks.push_back(run->session->mark());
@@ -441,7 +441,7 @@ awaitable<void> dispatcher::beat(self_ptr self) {
 // False when the journal does not answer.
 awaitable<bool> dispatcher::beat_for(self_ptr self, std::span<const run_mark> marks) {
     auto& me = *self;
-    auto beating = me.journal_->heartbeat(marks);
+    auto beating = me.node_.records->heartbeat(marks);
     const auto answers = co_await std::move(beating);
     if (answers.has_error()) co_return false;
     for (std::size_t i = 0; i < answers->size(); ++i) {
@@ -455,19 +455,21 @@ awaitable<bool> dispatcher::beat_for(self_ptr self, std::span<const run_mark> ma
 
 awaitable<void> dispatcher::reconcile(self_ptr self) {
     auto& me = *self;
-    while (!me.stopping()) {
-        const auto wait = std::chrono::floor<millis>(reconcile_interval * (0.75 + me.chance() / 2));
+    while (!me.node_.stopping) {
+        const auto wait =
+            std::chrono::floor<millis>(reconcile_interval * (0.75 + me.node_.chance() / 2));
         auto waiting = me.reconcile_timer_.wait_for(wait);
         co_await std::move(waiting);
-        if (me.stopping() || !me.journal_) continue;
-        if (const auto at = me.loop_.now(); at < me.judge_from_ || me.was_cut_off(at)) continue;
+        if (me.node_.stopping || !me.node_.records) continue;
+        if (const auto at = me.node_.loop.now(); at < me.judge_from_ || me.was_cut_off(at))
+            continue;
         // Never released: whoever has it keeps the others from looking again for a while.
         lease_options options;
         options.ttl = reconcile_interval * 2;
         options.hold = true;
         options.renew = renewing::manual;
-        auto claiming = runtime::engine::claim_key(me.engine_, reconciler_key, options, patience{},
-                                                   me.call_off_.get_token());
+        auto claiming = runtime::engine::claim_key(me.node_.engine, reconciler_key, options,
+                                                   patience{}, me.node_.call_off.get_token());
         auto answer = co_await std::move(claiming);
         if (answer.has_error()) continue;
         auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer);
@@ -488,12 +490,12 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
     std::size_t left = 0;
     // Those that are left stand in front of what has not been looked at. A page may be short.
     while (seen.size() < stale_seen_max) {
-        auto asking = me.journal_->stale_runs(stale_at_once_max, left);
+        auto asking = me.node_.records->stale_runs(stale_at_once_max, left);
         const auto stale = co_await std::move(asking);
         if (stale.has_error()) co_return;
         const auto before = seen.size();
         for (const auto& one : *stale) seen.insert(one.id);
-        if (me.watcher_) me.watcher_->on_stale_runs(seen.size());
+        if (me.node_.watcher) me.node_.watcher->on_stale_runs(seen.size());
         if (seen.size() == before) break;
         for (const auto& one : *stale) {
             auto judging = judge_stale(self, one);
@@ -503,7 +505,7 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
         }
     }
     // One that stood where another was judged meanwhile may have been missed, this time.
-    const auto forgotten = me.loop_.now() - 2 * me.recording_patience_;
+    const auto forgotten = me.node_.loop.now() - 2 * me.node_.recording_patience;
     std::erase_if(me.unheld_since_, [&](const auto& one) {
         return !seen.contains(one.first) &&
                (seen.size() < stale_at_once_max || one.second < forgotten);
@@ -513,23 +515,24 @@ awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
 // True when it is over now.
 async<bool> dispatcher::judge_stale(self_ptr self, const run_record& one) {
     auto& me = *self;
-    auto looking = me.engine_->store().inspect(one.key);
+    auto looking = me.node_.engine->store().inspect(one.key);
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return seen.error();
     const auto verdict = runs::judge_silence(one, *seen);
     if (verdict.what == runs::silence::alive) co_return false;
     if (verdict.what == runs::silence::in_doubt) {
-        const auto since = me.unheld_since_.try_emplace(one.id, me.loop_.now());
-        if (me.loop_.now() - since.first->second < me.recording_patience_) co_return false;
+        const auto since = me.unheld_since_.try_emplace(one.id, me.node_.loop.now());
+        if (me.node_.loop.now() - since.first->second < me.node_.recording_patience)
+            co_return false;
     }
     const auto& how = verdict.how;
     run_mark who{one.id, one.token};
-    auto judging = me.journal_->judge(std::move(who), how);
+    auto judging = me.node_.records->judge(std::move(who), how);
     const auto judged = co_await std::move(judging);
     if (!judged.has_value() || !*judged) co_return false;
-    me.log(log_level::warn, "run " + one.id + " of '" + one.key + "' is " +
-                                std::string{name_of(how.status)} + ": " + how.reason);
-    if (me.watcher_) me.watcher_->on_run_judged(one.job, how.status);
+    me.node_.log(log_level::warn, "run " + one.id + " of '" + one.key + "' is " +
+                                      std::string{name_of(how.status)} + ": " + how.reason);
+    if (me.node_.watcher) me.node_.watcher->on_run_judged(one.job, how.status);
     co_return true;
 }
 
@@ -540,11 +543,11 @@ awaitable<bool> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> whic
     auto& me = *self;
     // It asks for its claim again, or withdraws it, or writes down what has become of it.
     if (me.heard_nodes_.contains(owner)) co_return false;
-    auto finding = me.journal_->find_firing(which->plan->name, which->partition, firing);
+    auto finding = me.node_.records->find_firing(which->plan->name, which->partition, firing);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return false;
     if (*row && (*row)->status != run_status::skipped) co_return true;
-    run_start start{self->ids_.next_uuid(), which->plan->name, which->key};
+    run_start start{me.node_.ids.next_uuid(), which->plan->name, which->key};
     start.partition = which->partition;
     start.owner = std::move(owner);
     start.token = token;
@@ -565,7 +568,7 @@ awaitable<bool> dispatcher::write_lost(self_ptr self, run_start start, std::stri
     const auto which =
         "the firing of '" + start.key + "' for " + time::format_rfc3339(wall_of(*start.firing));
     const auto token = start.token;
-    auto beginning_of = me.journal_->begin(std::move(start));
+    auto beginning_of = me.node_.records->begin(std::move(start));
     const auto begun = co_await std::move(beginning_of);
     if (begun.has_error()) co_return false;
     // It is over, or goes on under a later token.
@@ -576,11 +579,11 @@ awaitable<bool> dispatcher::write_lost(self_ptr self, run_start start, std::stri
     how.reason = std::move(reason);
     const auto told = which + " is lost: " + how.reason;
     run_mark who{begun->id, token};
-    auto finishing = me.journal_->finish(std::move(who), std::move(how));
+    auto finishing = me.node_.records->finish(std::move(who), std::move(how));
     const auto finished = co_await std::move(finishing);
     if (finished.has_error()) co_return false;
-    me.log(log_level::warn, told);
-    if (me.watcher_) me.watcher_->on_run_judged(job, run_status::lost);
+    me.node_.log(log_level::warn, told);
+    if (me.node_.watcher) me.node_.watcher->on_run_judged(job, run_status::lost);
     co_return true;
 }
 
@@ -596,20 +599,20 @@ awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
     const auto looked_at = std::min(tracks.size(), keys_checked_max);
     for (std::size_t i = 0; i < looked_at; ++i) {
         const auto& one = tracks[me.keys_looked_at_++ % tracks.size()];
-        if (me.stopping()) co_return;
-        auto looking = me.engine_->store().inspect(one->key);
+        if (me.node_.stopping) co_return;
+        auto looking = me.node_.engine->store().inspect(one->key);
         const auto seen = co_await std::move(looking);
         if (seen.has_error()) co_return;
         if (!*seen || !(*seen)->last_done || (*seen)->remaining.count() > 0) continue;
         const auto firing = *(*seen)->last_done;
         if (me.begun_firings_[one->key] == number(firing)) continue;
         if (me.heard_nodes_.contains((*seen)->owner)) continue;
-        auto finding = me.journal_->find_firing(one->plan->name, one->partition, firing);
+        auto finding = me.node_.records->find_firing(one->plan->name, one->partition, firing);
         const auto row = co_await std::move(finding);
         if (row.has_error()) co_return;
         me.begun_firings_[one->key] = number(firing);
         // What the journal has let go of is no news, nor what ran before there was a journal.
-        const auto age = me.now() - wall_of(firing);
+        const auto age = me.node_.now() - wall_of(firing);
         if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1} ||
             me.positions_.is_before_all(one->plan->name, firing))
             continue;

@@ -35,11 +35,11 @@ run_start started_by(const wish& what, run_start start) {
 
 run_start dispatcher::start_of(const track& which, const std::optional<lease>& held) {
     const auto& wanted = which.decisions.wanted();
-    run_start start{wanted.kind == wish_kind::trigger ? wanted.id : ids_.next_uuid(),
+    run_start start{wanted.kind == wish_kind::trigger ? wanted.id : node_.ids.next_uuid(),
                     which.plan->name, which.key};
     start.partition = which.partition;
-    start.owner = me_.owner;
-    start.node = me_.name;
+    start.owner = node_.me.owner;
+    start.node = node_.me.name;
     if (held) start.token = held->token();
     start.mode = which.plan->mode();
     start.silence_max = runs::run_silence_max;
@@ -67,8 +67,8 @@ run_order dispatcher::order_of(const track& which, const run_start& start,
     order.firing = start.firing;
     order.attempt = begun.attempt;
     order.trigger = start.trigger;
-    order.owner = me_.owner;
-    order.node = me_.name;
+    order.owner = node_.me.owner;
+    order.node = node_.me.name;
     order.idempotency_key = runs::idempotency_key(start, begun);
     const auto asked = triggers_.find(start.id);
     if (start.answers_trigger && asked != triggers_.end())
@@ -80,7 +80,7 @@ run_order dispatcher::order_of(const track& which, const run_start& start,
 void dispatcher::announce(const std::shared_ptr<active_run>& run, const run_start& start,
                           const beginning& begun) {
     run->order = order_of(*run->where, start, begun);
-    if (journal_)
+    if (node_.records)
         run->order.save = [session = run->session](std::string text) {
             return runs::run_session::checkpoint(session, std::move(text));
         };
@@ -91,16 +91,17 @@ void dispatcher::announce(const std::shared_ptr<active_run>& run, const run_star
     if (start.answers_trigger && asked != triggers_.end() && !asked->second.what.by.empty())
         run->session->note("asked", asked->second.what.by);
     if (out_of_patience_) run->stop(stop_cause::shutdown);
-    if (watcher_) {
-        const auto late =
-            start.firing ? std::chrono::floor<millis>(now() - wall_of(*start.firing)) : millis{0};
-        watcher_->on_run_begun(start.job, std::max(late, millis{0}), start.token);
-        if (begun.outcome == begin_outcome::resumed) watcher_->on_orphan_taken(start.job);
+    if (node_.watcher) {
+        const auto late = start.firing
+                              ? std::chrono::floor<millis>(node_.now() - wall_of(*start.firing))
+                              : millis{0};
+        node_.watcher->on_run_begun(start.job, std::max(late, millis{0}), start.token);
+        if (begun.outcome == begin_outcome::resumed) node_.watcher->on_orphan_taken(start.job);
     }
-    log(log_level::info, "run " + begun.id + " of '" + start.key + "' begins, token " +
-                             std::to_string(number(start.token)) + ", attempt " +
-                             std::to_string(begun.attempt) +
-                             (with.empty() ? "" : ", arguments " + with));
+    node_.log(log_level::info, "run " + begun.id + " of '" + start.key + "' begins, token " +
+                                   std::to_string(number(start.token)) + ", attempt " +
+                                   std::to_string(begun.attempt) +
+                                   (with.empty() ? "" : ", arguments " + with));
 }
 
 // The attempts, under the deadline of the lease where there is one.
@@ -115,7 +116,7 @@ awaitable<run_end> dispatcher::carry_out(self_ptr self, std::shared_ptr<active_r
             });
         // That is told by way of the loop, and nothing may begin without its deadline.
         auto token = boost::asio::use_awaitable;
-        co_await boost::asio::post(me.loop_.get_executor(), token);
+        co_await boost::asio::post(me.node_.loop.get_executor(), token);
     }
     run_end how;
     {
@@ -144,31 +145,31 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
     auto run = std::make_shared<active_run>();
     run->where = which;
     run->plan = plan;
-    run->begun = me.loop_.now();
+    run->begun = me.node_.loop.now();
     std::weak_ptr<active_run> weak = run;
     runs::run_session::settings written;
-    written.where = me.journal_;
+    written.where = me.node_.records;
     written.who.on_told = [weak](stop_cause why) {
         if (const auto who = weak.lock()) who->stop(why);
     };
     written.output_limit = plan->output_limit;
     written.room = me.output_room_;
     written.says_that_it_lives = false;  // beat() does, for all of this node
-    run->session = runs::run_session::make(me.loop_, std::move(written));
+    run->session = runs::run_session::make(me.node_.loop, std::move(written));
     auto how_it_ended = ending::settled;
     auto start = me.start_of(*which, held);
     const bool triggered = wanted.kind == wish_kind::trigger;
     auto beginning_of = runs::run_session::begin(
-        run->session, start, triggered ? trigger_patience : me.patience_with_journal());
+        run->session, start, triggered ? trigger_patience : me.node_.patience_with_journal());
     const auto told = co_await std::move(beginning_of);
     const auto begun = told.value_or(beginning{begin_outcome::begun, start.id});
     // Only the journal knows whether a trigger has been answered. If not, it will offer it again.
-    const bool unanswered = triggered && me.journal_ && !told;
+    const bool unanswered = triggered && me.node_.records && !told;
     if (unanswered) {
         run_end how;
         how.status = run_status::skipped;
         how.reason = "the journal answered too late: ask for it again";
-        me.spawn(runs::run_session::take_back(run->session, std::move(how)));
+        me.node_.spawn(runs::run_session::take_back(run->session, std::move(how)));
     }
     const bool ours = !unanswered && runs::may_begin(begun);
     if (ours) {
@@ -183,9 +184,9 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         co_await std::move(releasing);
     }
     if (wanted.kind == wish_kind::trigger) me.triggers_.erase(wanted.id);
-    if (home && me.journal_ && ++home->ended % prune_every == 1)
-        me.spawn(runs::prune(me.journal_, plan->name, plan->keep_runs));
-    which->decisions.on_ended(how_it_ended, me.loop_.now());
+    if (home && me.node_.records && ++home->ended % prune_every == 1)
+        me.node_.spawn(runs::prune(me.node_.records, plan->name, plan->keep_runs));
+    which->decisions.on_ended(how_it_ended, me.node_.loop.now());
 }
 
 // From the beginning in the journal to the end there.
@@ -209,15 +210,15 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
         under.is_at_least_once = start.mode == delivery::at_least_once && start.firing.has_value();
         how = runs::judge(nothing, under);
     }
-    const auto took = std::chrono::floor<millis>(me.loop_.now() - run->begun - run->waited);
-    me.log(how.status == run_status::completed ? log_level::info : log_level::warn,
-           "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
-               (how.reason.empty() ? "" : ": " + how.reason));
-    if (me.watcher_ && how.status != run_status::skipped)
-        me.watcher_->on_run_ended(run->plan->name, how.status, took);
+    const auto took = std::chrono::floor<millis>(me.node_.loop.now() - run->begun - run->waited);
+    me.node_.log(how.status == run_status::completed ? log_level::info : log_level::warn,
+                 "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
+                     (how.reason.empty() ? "" : ": " + how.reason));
+    if (me.node_.watcher && how.status != run_status::skipped)
+        me.node_.watcher->on_run_ended(run->plan->name, how.status, took);
     const auto status = how.status;
     auto finishing =
-        runs::run_session::end(run->session, std::move(how), me.patience_with_journal());
+        runs::run_session::end(run->session, std::move(how), me.node_.patience_with_journal());
     const bool written = co_await std::move(finishing);
     me.active_.erase(begun.id);
     const auto settled = runs::settle(status, written);
@@ -247,15 +248,15 @@ void dispatcher::tell_of_retry(const active_run& run, const run_end& last, milli
                       (last.reason.empty() ? "" : ": " + last.reason) + "; the next begins in " +
                       base::format_duration(wait);
     run.session->note("note", line);
-    log(log_level::warn, "run " + run.order.run_id + " of '" + run.order.key + "': " + line);
+    node_.log(log_level::warn, "run " + run.order.run_id + " of '" + run.order.key + "': " + line);
 }
 
 // Who cancelled the run, and why, as its history tells.
 awaitable<std::string> dispatcher::reason_of_cancel(self_ptr self, std::string id) {
     auto& me = *self;
     std::string reason = "cancelled";
-    if (!me.journal_) co_return reason;
-    auto reading = me.journal_->history(std::move(id));
+    if (!me.node_.records) co_return reason;
+    auto reading = me.node_.records->history(std::move(id));
     const auto history = co_await std::move(reading);
     if (history.has_error()) co_return reason;
     for (const auto& event : *history)
@@ -284,14 +285,14 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
             how.status == run_status::failed ||
             (how.status == run_status::timed_out && run->cause == stop_cause::timed_out);
         if (!may_retry) co_return how;
-        const auto wait = wait_before_retry(run->plan->retry, tries, me.chance());
+        const auto wait = wait_before_retry(run->plan->retry, tries, me.node_.chance());
         if (!wait) co_return how;
         // Told once only, perhaps while it was being stopped for another reason.
         if (held != nullptr && held->stop_token().stop_requested()) {
             run->cause = stop_cause::lost;
             co_return me.judge(*run, what, held);
         }
-        if (me.stopping_) {
+        if (me.node_.stopping) {
             // The attempts that are left are another node's.
             run->cause = stop_cause::shutdown;
             co_return me.judge(*run, what, held);
@@ -300,12 +301,12 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
         const auto last = how;
         me.tell_of_retry(*run, last, *wait);
         run->cause.reset();
-        run->retry_timer = std::make_shared<net::timer>(me.loop_.get_executor());
+        run->retry_timer = std::make_shared<net::timer>(me.node_.loop.get_executor());
         auto timer = run->retry_timer;
-        const auto since = me.loop_.now();
+        const auto since = me.node_.loop.now();
         auto waiting = timer->wait_for(*wait);
         co_await std::move(waiting);
-        run->waited += me.loop_.now() - since;
+        run->waited += me.node_.loop.now() - since;
         run->retry_timer.reset();
         if (run->cause) {
             work_result nothing;
@@ -317,9 +318,9 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
         run->session->next_attempt(last);
         ++tries;
         ++run->order.attempt;
-        if (me.watcher_) me.watcher_->on_retry(run->plan->name);
-        if (me.journal_) {
-            auto finding = me.journal_->find_run(run->order.run_id);
+        if (me.node_.watcher) me.node_.watcher->on_retry(run->plan->name);
+        if (me.node_.records) {
+            auto finding = me.node_.records->find_run(run->order.run_id);
             const auto row = co_await std::move(finding);
             if (row.has_value() && *row) run->order.checkpoint = (*row)->checkpoint;
         }
@@ -334,7 +335,7 @@ awaitable<work_result> dispatcher::attempt_once(self_ptr self, std::shared_ptr<a
     if (run->cause) doing->stop(*run->cause);
     doing->extend(run->stop_at, run->kill_at);
     if (run->plan->timeout.count() > 0 || run->plan->soft_timeout.count() > 0)
-        me.spawn(watch_timeouts(self, run, run->order.attempt));
+        me.node_.spawn(watch_timeouts(self, run, run->order.attempt));
     auto order = run->order;
     auto running = doing->run(std::move(order));
     auto what = co_await std::move(running);
@@ -350,7 +351,7 @@ awaitable<void> dispatcher::watch_timeouts(self_ptr self, std::shared_ptr<active
     const auto still = [&] { return run->doing && run->order.attempt == attempt; };
     // What never began is over by now, and would be kept until its timeout.
     if (!still()) co_return;
-    auto timer = std::make_shared<net::timer>(me.loop_.get_executor());
+    auto timer = std::make_shared<net::timer>(me.node_.loop.get_executor());
     run->timeout_timer = timer;
     const auto soft = run->plan->soft_timeout;
     const auto hard = run->plan->timeout;
@@ -359,8 +360,8 @@ awaitable<void> dispatcher::watch_timeouts(self_ptr self, std::shared_ptr<active
         co_await std::move(waiting);
         if (!still()) co_return;
         run->session->note("note", "it has taken longer than its soft timeout");
-        me.log(log_level::warn, "run " + run->order.run_id + " of '" + run->order.key +
-                                    "' has taken longer than its soft timeout");
+        me.node_.log(log_level::warn, "run " + run->order.run_id + " of '" + run->order.key +
+                                          "' has taken longer than its soft timeout");
     }
     if (hard.count() == 0) co_return;
     auto waiting = timer->wait_for(hard - soft);
