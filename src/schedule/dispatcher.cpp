@@ -48,8 +48,8 @@ dispatcher::~dispatcher() = default;
 
 std::optional<wall_instant> dispatcher::next_firing(const std::string& name) const {
     const auto found = jobs_.find(name);
-    if (found == jobs_.end() || found->second->paused) return std::nullopt;
-    return timetable_.next_of(found->second->entry);
+    if (!found || found->paused) return std::nullopt;
+    return jobs_.times().next_of(found->entry);
 }
 
 // -- jobs
@@ -58,47 +58,40 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
     std::unordered_set<std::string> names;
     for (auto& plan : plans) {
         names.insert(plan->name);
-        auto& place = jobs_[plan->name];
-        if (!place) {
-            place = std::make_shared<job>();
-            place->entry = next_entry_++;
-            entries_[place->entry] = place;
-            const auto pause = pauses_.find(plan->name);
-            if (pause != pauses_.end()) place->paused = pause->second;
-        }
-        auto& which = *place;
-        if (which.plan == plan) continue;
-        const bool moves = !which.plan || !fire_alike(*which.plan, *plan);
-        const bool same_tracks = which.plan && which.plan->partitions == plan->partitions;
-        which.plan = std::move(plan);
-        if (same_tracks) {
-            for (auto& one : which.tracks) {
-                one->plan = which.plan;
-                one->decisions.follow(which.plan->lane);
-            }
-        } else {
-            for (auto& one : which.tracks) let_go(one);
-            which.tracks.clear();
-            which.shares.reset();
-            for (std::uint32_t i = 0; i < which.plan->partitions; ++i)
-                which.tracks.push_back(
-                    std::make_shared<track>(node_.loop.get_executor(), which.plan, place, i));
-        }
-        if (node_.ready && moves) schedule_job(which);
+        take_plan(std::move(plan));
     }
-    for (auto one = jobs_.begin(); one != jobs_.end();) {
-        auto& which = *one->second;
-        if (names.contains(one->first)) {
-            ++one;
-            continue;
-        }
-        retired_.push_back(one->first);
-        timetable_.remove(which.entry);
-        entries_.erase(which.entry);
-        for (auto& one_lane : which.tracks) let_go(one_lane);
-        one = jobs_.erase(one);
+    for (const auto& name : jobs_.names_beside(names)) {
+        retired_.push_back(name);
+        const auto which = jobs_.find(name);
+        jobs_.remove(name);
+        for (auto& one : which->tracks) let_go(one);
     }
     publish_timer_.cancel();
+}
+
+void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
+    const auto home = jobs_.find_or_add(plan->name);
+    auto& which = *home;
+    if (which.plan == plan) return;
+    if (const auto pause = pauses_.find(plan->name); !which.plan && pause != pauses_.end())
+        which.paused = pause->second;
+    const bool moves = !which.plan || !fire_alike(*which.plan, *plan);
+    const bool same_tracks = which.plan && which.plan->partitions == plan->partitions;
+    which.plan = std::move(plan);
+    if (same_tracks) {
+        for (auto& one : which.tracks) {
+            one->plan = which.plan;
+            one->decisions.follow(which.plan->lane);
+        }
+    } else {
+        for (auto& one : which.tracks) let_go(one);
+        which.tracks.clear();
+        which.shares.reset();
+        for (std::uint32_t i = 0; i < which.plan->partitions; ++i)
+            which.tracks.push_back(
+                std::make_shared<track>(node_.loop.get_executor(), which.plan, home, i));
+    }
+    if (node_.ready && moves) schedule_job(which);
 }
 
 // What runs goes on; what waits, perhaps for a long time, learns of it now.
@@ -108,11 +101,8 @@ void dispatcher::let_go(const std::shared_ptr<track>& which) {
     if (which->at_work) wake(which);
 }
 
-// A job that comes, or changes, while the node runs: what is past is past.
-void dispatcher::schedule_job(job& which) {
-    if (!which.plan->when || !which.plan->enabled) return timetable_.remove(which.entry);
-    timetable_.add(which.entry, *which.plan->when, node_.now(), node_.now());
-    node_.time_changed.cancel();
+void dispatcher::schedule_job(known_job& which) {
+    if (jobs_.schedule_from(node_.now(), which)) node_.time_changed.cancel();
 }
 
 // -- the node's day
@@ -165,7 +155,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
 awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     auto& me = *self;
     me.node_.call_off.request_stop();
-    for (auto& [name, which] : me.jobs_)
+    for (auto& [name, which] : me.jobs_.all())
         for (auto& one : which->tracks) {
             one->decisions.forget_firings();
             one->timer.cancel();
@@ -234,10 +224,10 @@ awaitable<void> dispatcher::keep_time(self_ptr self) {
             me.put_clock_back(me.node_.clock.corrected(local), found->last_right);
         }
         const auto wall = me.node_.clock.corrected(local);
-        const auto due = me.timetable_.advance(wall, due_at_once_max);
+        const auto due = me.jobs_.times().advance(wall, due_at_once_max);
         for (const auto& one : due) me.take_due(one, wall);
         auto pause = clock_look;
-        if (const auto next = me.timetable_.next_due()) {
+        if (const auto next = me.jobs_.times().next_due()) {
             const auto away = std::chrono::ceil<millis>(*next - me.node_.now());
             pause = std::clamp(away, millis{0}, clock_look);
         }
@@ -248,8 +238,8 @@ awaitable<void> dispatcher::keep_time(self_ptr self) {
 }
 
 void dispatcher::put_clock_back(wall_instant now, std::optional<wall_instant> last_right) {
-    timetable_.clock_put_back(now, last_right);
-    for (const auto& [name, which] : jobs_)
+    jobs_.times().clock_put_back(now, last_right);
+    for (const auto& [name, which] : jobs_.all())
         for (const auto& one : which->tracks) {
             if (one->decisions.is_idle()) continue;
             one->decisions.forget_ahead(occurrence_of(now));
@@ -281,8 +271,7 @@ std::vector<wall_instant> dispatcher::worth_offering(const job_plan& plan, const
 }
 
 void dispatcher::take_due(const due_firing& due, wall_instant now) {
-    const auto found = entries_.find(due.entry);
-    const auto which = found == entries_.end() ? nullptr : found->second.lock();
+    const auto which = jobs_.of(due.entry);
     if (!which || which->paused || !which->plan->enabled) return;
     const auto firings = worth_offering(*which->plan, due);
     if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, firings.size());

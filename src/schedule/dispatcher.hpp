@@ -10,6 +10,7 @@
 #include "runtime/core.hpp"
 #include "runtime/engine.hpp"
 #include "schedule/job_plan.hpp"
+#include "schedule/job_table.hpp"
 #include "schedule/node_parts.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
@@ -23,7 +24,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -93,8 +93,6 @@ public:
     std::optional<wall_instant> next_firing(const std::string& job) const;
 
 private:
-    struct track;       // a lane with its job and its timer
-    struct job;         // a plan with its tracks
     struct active_run;  // what runs
 
     // The parts of a node's day, each a coroutine for as long as the node lives.
@@ -131,7 +129,8 @@ private:
     static boost::asio::awaitable<void> close_done_orphan(self_ptr self, run_record one,
                                                           fence_token token, std::string owner);
     void take_pauses(std::vector<job_pause> pauses);
-    void schedule_job(job& which);
+    void take_plan(std::shared_ptr<const job_plan> plan);
+    void schedule_job(known_job& which);
     void let_go(const std::shared_ptr<track>& which);
 
     // One lane's work, for as long as it has any.
@@ -216,10 +215,7 @@ private:
     std::int64_t started_at_;
 
     // State
-    timetable timetable_;
-    std::map<std::string, std::shared_ptr<job>, std::less<>> jobs_;
-    std::unordered_map<entry_id, std::weak_ptr<job>> entries_;
-    entry_id next_entry_ = 0;
+    job_table jobs_;
     std::unordered_map<std::string, std::shared_ptr<active_run>> active_;
     struct asked_for {
         run_trigger what;

@@ -125,7 +125,7 @@ awaitable<void> dispatcher::publish_jobs(self_ptr self) {
     if (!me.node_.records) co_return;
     std::vector<std::shared_ptr<const job_plan>> all;
     all.reserve(me.jobs_.size());
-    for (const auto& [name, which] : me.jobs_) all.push_back(which->plan);
+    for (const auto& [name, which] : me.jobs_.all()) all.push_back(which->plan);
     for (std::size_t from = 0; from < all.size(); from += published_at_once_max) {
         std::vector<job_entry> entries;
         for (auto i = from; i < std::min(from + published_at_once_max, all.size()); ++i)
@@ -223,7 +223,7 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
     // What all keys begin with; those of a library's jobs begin with nothing in common.
     bool listed = false;
     std::vector<std::string> others;
-    for (const auto& [name, which] : me.jobs_) {
+    for (const auto& [name, which] : me.jobs_.all()) {
         if (which->plan->key_prefix == agent_prefix) listed = true;
         if (which->plan->key_prefix == agent_prefix || !which->plan->when) continue;
         for (const auto& one : which->tracks) others.push_back(one->key);
@@ -246,12 +246,12 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
     node.is_ready = me.node_.ready;
     node.knows_pauses = me.knows_pauses();
     me.positions_.on_store_read(node.store, now);
-    for (auto& [name, which] : me.jobs_) {
+    for (auto& [name, which] : me.jobs_.all()) {
         if (!which->plan->when || !which->plan->enabled) continue;
         positions::scheduled_job its{name};
         its.on_store_down = which->plan->on_store_down;
         its.mode = which->plan->lane.mode;
-        its.has_a_place = me.timetable_.next_of(which->entry).has_value();
+        its.has_a_place = me.jobs_.times().next_of(which->entry).has_value();
         for (const auto& one : which->tracks)
             if (const auto found = done.find(one->key); found != done.end())
                 its.has_run(occurrence{found->second});
@@ -259,7 +259,7 @@ awaitable<void> dispatcher::find_positions(self_ptr self) {
         if (!position) continue;
         // They come due anew, in their order, with those before them.
         for (const auto& one : which->tracks) one->decisions.forget_ahead(before_all_firings);
-        me.timetable_.add(which->entry, *which->plan->when, *position, now);
+        me.jobs_.times().add(which->entry, *which->plan->when, *position, now);
     }
     me.node_.time_changed.cancel();
 }
@@ -333,8 +333,8 @@ void dispatcher::take_pauses(std::vector<job_pause> pauses) {
     std::unordered_map<std::string, job_pause> now;
     for (const auto& one : pauses) {
         const auto found = jobs_.find(one.job);
-        if (found == jobs_.end()) continue;
-        auto& which = *found->second;
+        if (!found) continue;
+        auto& which = *found;
         if (!which.paused) {
             node_.log(log_level::info,
                       "job '" + one.job + "' is paused by " + one.by + ": " + one.reason);
@@ -345,11 +345,11 @@ void dispatcher::take_pauses(std::vector<job_pause> pauses) {
     for (auto& one : pauses) now.emplace(one.job, std::move(one));
     for (const auto& [name, pause] : pauses_) {
         const auto found = jobs_.find(name);
-        if (now.contains(name) || found == jobs_.end() || !found->second->paused) continue;
-        found->second->paused.reset();
+        if (now.contains(name) || !found || !found->paused) continue;
+        found->paused.reset();
         node_.log(log_level::info, "job '" + name + "' is resumed");
         // What was due meanwhile was not to run.
-        if (node_.ready) schedule_job(*found->second);
+        if (node_.ready) schedule_job(*found);
     }
     pauses_ = std::move(now);
 }
@@ -363,9 +363,9 @@ void dispatcher::take_board(board seen) {
     const auto at = node_.loop.now();
     for (auto& one : seen.triggers) {
         const auto found = jobs_.find(one.job);
-        if (found == jobs_.end() || !found->second->plan->enabled) continue;
-        if (one.partition >= found->second->tracks.size()) continue;
-        auto& where = found->second->tracks[one.partition];
+        if (!found || !found->plan->enabled) continue;
+        if (one.partition >= found->tracks.size()) continue;
+        auto& where = found->tracks[one.partition];
         const bool fresh = where->decisions.offer_trigger(one.id, at);
         triggers_[one.id] = asked_for{one, at};
         if (fresh) wake(where);
@@ -381,11 +381,11 @@ void dispatcher::take_board(board seen) {
 
 void dispatcher::offer_orphan(const run_record& one) {
     const auto found = jobs_.find(one.job);
-    if (found == jobs_.end() || !one.firing || found->second->paused) return;
+    if (!found || !one.firing || found->paused) return;
     // What `pawl exec` or a program has left is not for the job that is called the same.
-    if (one.trigger != "schedule" || !found->second->plan->enabled) return;
-    if (one.partition >= found->second->tracks.size()) return;
-    auto& where = found->second->tracks[one.partition];
+    if (one.trigger != "schedule" || !found->plan->enabled) return;
+    if (one.partition >= found->tracks.size()) return;
+    auto& where = found->tracks[one.partition];
     const auto at = node_.loop.now();
     const auto done = done_orphans_.find(one.id);
     if (done == done_orphans_.end()) {
@@ -592,7 +592,7 @@ awaitable<bool> dispatcher::write_lost(self_ptr self, run_start start, std::stri
 awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
     auto& me = *self;
     std::vector<std::shared_ptr<track>> tracks;
-    for (const auto& [name, which] : me.jobs_)
+    for (const auto& [name, which] : me.jobs_.all())
         if (which->plan->lane.mode == occurrence_mode::at_most_once && which->plan->when)
             for (const auto& one : which->tracks) tracks.push_back(one);
     // Where there are more than one look takes, the next look goes on behind this one.
