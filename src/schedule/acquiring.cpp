@@ -320,8 +320,8 @@ awaitable<void> dispatcher::settle_done(self_ptr self, std::shared_ptr<track> wh
     const auto seen = co_await std::move(looking);
     // Without its token nobody can write down what is known; the board offers it again.
     if (seen.has_value() && *seen)
-        me.done_orphans_.try_emplace(
-            wanted.id, done_orphan{me.node_.loop.now(), (*seen)->last_token, (*seen)->owner});
+        me.control_.on_orphan_done(wanted.id,
+                                   {me.node_.loop.now(), (*seen)->last_token, (*seen)->owner});
     lane_of.on_called_off();
 }
 

@@ -34,6 +34,7 @@ dispatcher::dispatcher(parts made_of)
     : runs_max_{made_of.runs_max},
       node_{std::move(made_of)},
       started_at_{number(occurrence_of(node_.loop.wall()))},
+      control_{node_.records ? control_state::board_of::journal : control_state::board_of::none},
       slots_{runs_max_},
       board_timer_{node_.loop.get_executor()},
       registry_timer_{node_.loop.get_executor()},
@@ -73,8 +74,8 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
     const auto home = jobs_.find_or_add(plan->name);
     auto& which = *home;
     if (which.plan == plan) return;
-    if (const auto pause = pauses_.find(plan->name); !which.plan && pause != pauses_.end())
-        which.paused = pause->second;
+    if (const auto* pause = control_.pause_of(plan->name); !which.plan && pause)
+        which.paused = *pause;
     const bool moves = !which.plan || !fire_alike(*which.plan, *plan);
     const bool same_tracks = which.plan && which.plan->partitions == plan->partitions;
     which.plan = std::move(plan);

@@ -9,6 +9,7 @@
 #include "runs/session.hpp"
 #include "runtime/core.hpp"
 #include "runtime/engine.hpp"
+#include "schedule/control_state.hpp"
 #include "schedule/job_plan.hpp"
 #include "schedule/job_table.hpp"
 #include "schedule/node_parts.hpp"
@@ -55,8 +56,6 @@ constexpr int journal_tries_max = 720;
 // What a node that was away for a moment asks for beside the latest firing of a job whose firings
 // are taken in their order.
 constexpr millis catch_up_max{60'000};
-// A trigger that has gone from the board is another node's, or begins here within that.
-constexpr millis trigger_memory{600'000};
 // Before SIGKILL has to have been carried out.
 constexpr millis kill_lead_max{20};
 
@@ -88,7 +87,7 @@ public:
     std::size_t running() const noexcept { return active_.size(); }
     bool is_ready() const noexcept { return node_.ready; }
     // Until then nobody knows which jobs are paused, and no schedule fires.
-    bool knows_pauses() const noexcept { return !node_.records || board_seen_; }
+    bool knows_pauses() const noexcept { return control_.knows_pauses(); }
     // The next firing of a job, for people and metrics.
     std::optional<wall_instant> next_firing(const std::string& job) const;
 
@@ -207,8 +206,6 @@ private:
     run_order order_of(const track& which, const run_start& start, const beginning& begun) const;
     run_end judge(const active_run& run, const work_result& what, const lease* held) const;
 
-    bool was_cut_off(instant now) const;
-
     // Constant after construction
     std::size_t runs_max_;
     node_state node_;
@@ -217,30 +214,14 @@ private:
     // State
     job_table jobs_;
     std::unordered_map<std::string, std::shared_ptr<active_run>> active_;
-    struct asked_for {
-        run_trigger what;
-        instant seen{};  // when it was last on the board
-    };
-    std::unordered_map<std::string, asked_for> triggers_;          // that lanes have been offered
-    std::unordered_map<std::string, job_pause> pauses_;            // by job, on the last board
+    control_state control_;
     std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
     positions positions_;
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
     bool unpublished_ = false;          // the journal did not take what the jobs are
     std::size_t keys_looked_at_ = 0;    // for lost beginnings, since the start
-    // By run: abandoned, by its row, and done, by the store. Whoever did it may still be about to
-    // tell the journal.
-    struct done_orphan {
-        instant seen{};
-        fence_token token{};  // of who had the key last
-        std::string owner;
-        bool closing = false;
-    };
-    std::unordered_map<std::string, done_orphan> done_orphans_;
     std::vector<std::string> live_nodes_;
     std::unordered_set<std::string> heard_nodes_;  // the draining ones too
-    std::optional<instant> board_seen_;
-    instant judge_from_{};  // before that, silence says nothing about a run
     // By run: since when it has been seen silent, and without its key.
     std::unordered_map<std::string, instant> unheld_since_;
     std::shared_ptr<runs::output_room> output_room_ = std::make_shared<runs::output_room>();

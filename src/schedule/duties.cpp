@@ -293,17 +293,14 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
     auto seen = co_await std::move(reading);
     if (seen.has_error()) co_return;
     // A node that has not published its jobs does not know since when they have been due.
-    if (!me.board_seen_ && (me.node_.ready || !me.positions_.knows_since())) {
+    if (!me.control_.was_read() && (me.node_.ready || !me.positions_.knows_since())) {
         auto learning = learn_what_is_due(self);
         const bool knows = co_await std::move(learning);
         if (!knows) co_return;
     }
-    // Whoever was cut off with this node is given the time to say that it lives, or how it ended.
-    const auto at = me.node_.loop.now();
-    if (me.board_seen_ && me.was_cut_off(at)) me.judge_from_ = at + runs::run_silence_max;
-    if (me.node_.ready && !me.board_seen_)
+    if (me.node_.ready && !me.control_.was_read())
         me.node_.log(log_level::info, "the board was read: what has waited for it fires now");
-    me.board_seen_ = at;
+    me.control_.on_read(me.node_.loop.now());
     me.take_board(std::move(*seen));
 }
 
@@ -324,13 +321,8 @@ awaitable<bool> dispatcher::learn_what_is_due(self_ptr self) {
     co_return true;
 }
 
-bool dispatcher::was_cut_off(instant now) const {
-    return board_seen_ && now - *board_seen_ > runs::run_silence_max / 2;
-}
-
 // Of a hundred thousand jobs only those are looked at that are paused, or were.
 void dispatcher::take_pauses(std::vector<job_pause> pauses) {
-    std::unordered_map<std::string, job_pause> now;
     for (const auto& one : pauses) {
         const auto found = jobs_.find(one.job);
         if (!found) continue;
@@ -342,16 +334,14 @@ void dispatcher::take_pauses(std::vector<job_pause> pauses) {
         }
         which.paused = one;
     }
-    for (auto& one : pauses) now.emplace(one.job, std::move(one));
-    for (const auto& [name, pause] : pauses_) {
+    for (const auto& [name, pause] : control_.replace_pauses(std::move(pauses))) {
         const auto found = jobs_.find(name);
-        if (now.contains(name) || !found || !found->paused) continue;
+        if (control_.pause_of(name) || !found || !found->paused) continue;
         found->paused.reset();
         node_.log(log_level::info, "job '" + name + "' is resumed");
         // What was due meanwhile was not to run.
         if (node_.ready) schedule_job(*found);
     }
-    pauses_ = std::move(now);
 }
 
 void dispatcher::take_board(board seen) {
@@ -367,15 +357,10 @@ void dispatcher::take_board(board seen) {
         if (one.partition >= found->tracks.size()) continue;
         auto& where = found->tracks[one.partition];
         const bool fresh = where->decisions.offer_trigger(one.id, at);
-        triggers_[one.id] = asked_for{one, at};
+        control_.on_trigger(one, at);
         if (fresh) wake(where);
     }
-    std::erase_if(triggers_,
-                  [&](const auto& known) { return at - known.second.seen > trigger_memory; });
-    std::erase_if(done_orphans_, [&](const auto& known) {
-        return std::ranges::none_of(seen.orphans,
-                                    [&](const run_record& one) { return one.id == known.first; });
-    });
+    control_.forget_old(at, seen.orphans);
     for (const auto& one : seen.orphans) offer_orphan(one);
 }
 
@@ -387,15 +372,14 @@ void dispatcher::offer_orphan(const run_record& one) {
     if (one.partition >= found->tracks.size()) return;
     auto& where = found->tracks[one.partition];
     const auto at = node_.loop.now();
-    const auto done = done_orphans_.find(one.id);
-    if (done == done_orphans_.end()) {
+    auto* known = control_.find_done(one.id);
+    if (!known) {
         if (where->decisions.offer_orphan(one.id, *one.firing, at)) wake(where);
         return;
     }
-    auto& known = done->second;
-    if (known.closing || at - known.seen < node_.recording_patience) return;
-    known.closing = true;
-    node_.spawn(close_done_orphan(shared_from_this(), one, known.token, known.owner));
+    if (known->closing || at - known->seen < node_.recording_patience) return;
+    known->closing = true;
+    node_.spawn(close_done_orphan(shared_from_this(), one, known->token, known->owner));
 }
 
 // Nobody will tell any more how it ended, and it must not run again.
@@ -413,8 +397,7 @@ awaitable<void> dispatcher::close_done_orphan(self_ptr self, run_record one, fen
     auto writing =
         write_lost(self, std::move(start), "it ended, and its node could not write down how");
     co_await std::move(writing);
-    const auto known = me.done_orphans_.find(one.id);
-    if (known != me.done_orphans_.end()) known->second.closing = false;
+    if (auto* known = me.control_.find_done(one.id)) known->closing = false;
 }
 
 // -- heartbeats
@@ -461,8 +444,7 @@ awaitable<void> dispatcher::reconcile(self_ptr self) {
         auto waiting = me.reconcile_timer_.wait_for(wait);
         co_await std::move(waiting);
         if (me.node_.stopping || !me.node_.records) continue;
-        if (const auto at = me.node_.loop.now(); at < me.judge_from_ || me.was_cut_off(at))
-            continue;
+        if (!me.control_.may_judge(me.node_.loop.now())) continue;
         // Never released: whoever has it keeps the others from looking again for a while.
         lease_options options;
         options.ttl = reconcile_interval * 2;

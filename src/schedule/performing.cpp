@@ -48,8 +48,7 @@ run_start dispatcher::start_of(const track& which, const std::optional<lease>& h
     if (wanted.kind == wish_kind::orphan) start.mode = delivery::at_least_once;
     if (wanted.kind == wish_kind::trigger) {
         start.answers_trigger = true;
-        const auto asked = triggers_.find(wanted.id);
-        if (asked != triggers_.end()) start.past = asked->second.what.past;
+        if (const auto* asked = control_.trigger(wanted.id)) start.past = asked->past;
     }
     return start;
 }
@@ -70,9 +69,8 @@ run_order dispatcher::order_of(const track& which, const run_start& start,
     order.owner = node_.me.owner;
     order.node = node_.me.name;
     order.idempotency_key = runs::idempotency_key(start, begun);
-    const auto asked = triggers_.find(start.id);
-    if (start.answers_trigger && asked != triggers_.end())
-        order.arguments = asked->second.what.arguments;
+    const auto* asked = control_.trigger(start.id);
+    if (start.answers_trigger && asked) order.arguments = asked->arguments;
     return order;
 }
 
@@ -87,9 +85,9 @@ void dispatcher::announce(const std::shared_ptr<active_run>& run, const run_star
     const auto with = base::quoted_words(run->order.arguments);
     if (!with.empty()) run->session->note("note", "arguments " + with);
     active_[begun.id] = run;
-    const auto asked = triggers_.find(begun.id);
-    if (start.answers_trigger && asked != triggers_.end() && !asked->second.what.by.empty())
-        run->session->note("asked", asked->second.what.by);
+    const auto* asked = control_.trigger(begun.id);
+    if (start.answers_trigger && asked && !asked->by.empty())
+        run->session->note("asked", asked->by);
     if (out_of_patience_) run->stop(stop_cause::shutdown);
     if (node_.watcher) {
         const auto late = start.firing
@@ -183,7 +181,7 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         auto releasing = held->async_release();
         co_await std::move(releasing);
     }
-    if (wanted.kind == wish_kind::trigger) me.triggers_.erase(wanted.id);
+    if (wanted.kind == wish_kind::trigger) me.control_.on_answered(wanted.id);
     if (home && me.node_.records && ++home->ended % prune_every == 1)
         me.node_.spawn(runs::prune(me.node_.records, plan->name, plan->keep_runs));
     which->decisions.on_ended(how_it_ended, me.node_.loop.now());
