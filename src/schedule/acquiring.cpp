@@ -3,7 +3,6 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "schedule/dispatcher.hpp"
-#include "schedule/dispatcher_parts.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
 
@@ -273,7 +272,7 @@ awaitable<void> dispatcher::claim(self_ptr self, std::shared_ptr<track> which, m
             if (me.node_.records)
                 me.node_.spawn(audit_fail_open(self, which->plan->name, answer.error().detail));
             lane_of.on_granted();
-            auto performing = perform(self, which, std::nullopt);
+            auto performing = me.runner_.perform(which, std::nullopt);
             co_await std::move(performing);
             co_return leave();
         }
@@ -346,7 +345,7 @@ awaitable<void> dispatcher::perform_unless_skipped(self_ptr self, std::shared_pt
         }
     }
     lane_of.on_granted();
-    auto performing = perform(self, which, std::move(held));
+    auto performing = me.runner_.perform(which, std::move(held));
     co_await std::move(performing);
 }
 

@@ -1,7 +1,6 @@
 #include "schedule/dispatcher.hpp"
 
 #include "base/duration.hpp"
-#include "schedule/dispatcher_parts.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/post.hpp>
@@ -35,11 +34,12 @@ dispatcher::dispatcher(parts made_of)
       node_{std::move(made_of)},
       started_at_{number(occurrence_of(node_.loop.wall()))},
       control_{node_.records ? control_state::board_of::journal : control_state::board_of::none},
+      runner_{node_, control_},
       slots_{runs_max_},
       board_timer_{node_.loop.get_executor()},
       registry_timer_{node_.loop.get_executor()},
       publish_timer_{node_.loop.get_executor()},
-      beat_timer_{node_.loop.get_executor()},
+
       reconcile_timer_{node_.loop.get_executor()} {
     live_nodes_.push_back(node_.me.owner);
     heard_nodes_.insert(node_.me.owner);
@@ -142,7 +142,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     me.node_.spawn(watch_board(self));
     me.node_.spawn(keep_registered(self));
     me.node_.spawn(keep_published(self));
-    me.node_.spawn(beat(self));
+    me.node_.spawn(me.runner_.beat());
     me.node_.spawn(reconcile(self));
     while (!me.node_.stopping) {
         auto waiting = stopped.wait_for(std::chrono::hours{24});
@@ -162,24 +162,19 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
             one->timer.cancel();
         }
     me.slots_.send_away();
-    // What waits for its next attempt has nothing to finish here.
-    for (auto& [id, run] : me.active_)
-        if (run->retry_timer) run->stop(stop_cause::shutdown);
+    me.runner_.stop_waiting();
     if (me.node_.records) {
         auto registering = register_node(self);
         co_await std::move(registering);
     }
-    auto longest_grace = millis{0};
-    for (const auto& [id, run] : me.active_)
-        longest_grace = std::max(longest_grace, run->plan->grace);
+    const auto longest_grace = me.runner_.longest_grace();
     const auto patience_ends = me.node_.loop.now() + grace;
     while (me.node_.work.goes_on() && !me.hurried_ && me.node_.loop.now() < patience_ends) {
         const auto left = std::chrono::ceil<millis>(patience_ends - me.node_.loop.now());
         auto waiting = me.node_.work.wait_for(left);
         co_await std::move(waiting);
     }
-    me.out_of_patience_ = true;
-    for (auto& [id, run] : me.active_) run->stop(stop_cause::shutdown);
+    me.runner_.stop_all();
     // Killed after its grace; then its last words have to be written and its lease released.
     const auto end = me.node_.loop.now() + longest_grace + runs::journal_patience * 2 +
                      me.node_.engine->settings().timeout * 2;
@@ -192,7 +187,7 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     auto settling =
         runtime::claimer::drain(me.node_.engine->claims(), me.node_.engine->settings().timeout * 2);
     co_await std::move(settling);
-    me.beat_timer_.cancel();
+    me.runner_.wake_up();
     if (me.node_.records) {
         auto leaving = me.node_.records->node_leave(me.node_.me.owner);
         const auto left = co_await std::move(leaving);

@@ -15,6 +15,7 @@
 #include "schedule/node_parts.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
+#include "schedule/runner.hpp"
 #include "schedule/slots.hpp"
 
 #include <pawl/lease.hpp>
@@ -27,7 +28,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -47,8 +47,6 @@ constexpr millis publish_interval{60'000};
 constexpr millis publish_retry{2'000};  // where the journal did not take it
 // How long others leave a partition to the node whose share it is.
 constexpr millis share_hold_back{2'000};
-// A run that is taken up again and again beyond its retries kills whoever runs it.
-constexpr int takeovers_max = 10;
 // What has to be written down and is not part of a run is written when the journal is back, if that
 // is within an hour.
 constexpr millis journal_retry{5'000};
@@ -56,8 +54,6 @@ constexpr int journal_tries_max = 720;
 // What a node that was away for a moment asks for beside the latest firing of a job whose firings
 // are taken in their order.
 constexpr millis catch_up_max{60'000};
-// Before SIGKILL has to have been carried out.
-constexpr millis kill_lead_max{20};
 
 // On the loop only.
 class dispatcher : public std::enable_shared_from_this<dispatcher> {
@@ -84,7 +80,7 @@ public:
     // Ends the patience with runs that have been left to finish.
     void hurry();
 
-    std::size_t running() const noexcept { return active_.size(); }
+    std::size_t running() const noexcept { return runner_.running(); }
     bool is_ready() const noexcept { return node_.ready; }
     // Until then nobody knows which jobs are paused, and no schedule fires.
     bool knows_pauses() const noexcept { return control_.knows_pauses(); }
@@ -92,15 +88,12 @@ public:
     std::optional<wall_instant> next_firing(const std::string& job) const;
 
 private:
-    struct active_run;  // what runs
-
     // The parts of a node's day, each a coroutine for as long as the node lives.
     static boost::asio::awaitable<void> keep_time(self_ptr self);
     static boost::asio::awaitable<void> watch_board(self_ptr self);
     static boost::asio::awaitable<void> keep_registered(self_ptr self);
     static boost::asio::awaitable<void> keep_published(self_ptr self);
-    static boost::asio::awaitable<void> beat(self_ptr self);
-    static boost::asio::awaitable<bool> beat_for(self_ptr self, std::span<const run_mark> marks);
+
     static boost::asio::awaitable<void> reconcile(self_ptr self);
 
     using done_firings = std::unordered_map<std::string, std::int64_t>;  // by key, the last
@@ -182,30 +175,6 @@ private:
     bool may_begin(const track& which) const;
     static boost::asio::awaitable<bool> take_slot(self_ptr self, std::shared_ptr<track> which);
 
-    // One run, from its grant to its release.
-    void announce(const std::shared_ptr<active_run>& run, const run_start& start,
-                  const beginning& begun);
-    static boost::asio::awaitable<run_end> carry_out(self_ptr self, std::shared_ptr<active_run> run,
-                                                     lease* held);
-    static boost::asio::awaitable<ending> do_work(self_ptr self, std::shared_ptr<active_run> run,
-                                                  const run_start& start, const beginning& begun,
-                                                  lease* held);
-    static boost::asio::awaitable<void> perform(self_ptr self, std::shared_ptr<track> which,
-                                                std::optional<lease> held);
-    static boost::asio::awaitable<run_end> attempt_until_over(self_ptr self,
-                                                              std::shared_ptr<active_run> run,
-                                                              lease* held);
-    void tell_of_retry(const active_run& run, const run_end& last, millis wait) const;
-    static boost::asio::awaitable<std::string> reason_of_cancel(self_ptr self, std::string id);
-    static boost::asio::awaitable<work_result> attempt_once(self_ptr self,
-                                                            std::shared_ptr<active_run> run);
-    static boost::asio::awaitable<void> watch_timeouts(self_ptr self,
-                                                       std::shared_ptr<active_run> run,
-                                                       int attempt);
-    run_start start_of(const track& which, const std::optional<lease>& held);
-    run_order order_of(const track& which, const run_start& start, const beginning& begun) const;
-    run_end judge(const active_run& run, const work_result& what, const lease* held) const;
-
     // Constant after construction
     std::size_t runs_max_;
     node_state node_;
@@ -213,8 +182,8 @@ private:
 
     // State
     job_table jobs_;
-    std::unordered_map<std::string, std::shared_ptr<active_run>> active_;
     control_state control_;
+    runner runner_;
     std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
     positions positions_;
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
@@ -224,15 +193,12 @@ private:
     std::unordered_set<std::string> heard_nodes_;  // the draining ones too
     // By run: since when it has been seen silent, and without its key.
     std::unordered_map<std::string, instant> unheld_since_;
-    std::shared_ptr<runs::output_room> output_room_ = std::make_shared<runs::output_room>();
     slots slots_;
     net::timer board_timer_;
     net::timer registry_timer_;
     net::timer publish_timer_;
-    net::timer beat_timer_;
     net::timer reconcile_timer_;
     bool hurried_ = false;
-    bool out_of_patience_ = false;  // what runs is told to end, and what begins as well
 };
 
 }  // namespace pawl::schedule

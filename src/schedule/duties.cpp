@@ -4,13 +4,11 @@
 #include "base/identity.hpp"
 #include "runs/silence.hpp"
 #include "schedule/dispatcher.hpp"
-#include "schedule/dispatcher_parts.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
 #include "time/zone.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <utility>
 
@@ -24,7 +22,6 @@ constexpr occurrence before_all_firings{std::numeric_limits<std::int64_t>::min()
 const std::string reconciler_key = "pawl/reconciler";
 constexpr std::size_t stale_at_once_max = 500;
 constexpr std::size_t stale_seen_max = 10'000;  // in one look
-constexpr std::size_t beats_at_once_max = 500;
 constexpr std::size_t published_at_once_max = 500;
 // How long a node that starts asks for what it should know, before it goes by what it has.
 constexpr millis knowledge_patience{5'000};
@@ -49,7 +46,7 @@ awaitable<void> dispatcher::register_node(self_ptr self) {
     entry.version = time::with_zones(me.node_.me.version, time::zone::database_version());
     entry.address = me.node_.me.address;
     entry.started_at = me.started_at_;
-    entry.running = static_cast<std::uint32_t>(me.active_.size());
+    entry.running = static_cast<std::uint32_t>(me.runner_.running());
     entry.running_max = static_cast<std::uint32_t>(me.runs_max_);
     entry.jobs = static_cast<std::uint32_t>(me.jobs_.size());
     entry.draining = me.node_.stopping;
@@ -346,10 +343,7 @@ void dispatcher::take_pauses(std::vector<job_pause> pauses) {
 
 void dispatcher::take_board(board seen) {
     take_pauses(std::move(seen.pauses));
-    for (const auto& id : seen.cancels) {
-        const auto found = active_.find(id);
-        if (found != active_.end()) found->second->stop(stop_cause::cancelled);
-    }
+    for (const auto& id : seen.cancels) runner_.stop(id, stop_cause::cancelled);
     const auto at = node_.loop.now();
     for (auto& one : seen.triggers) {
         const auto found = jobs_.find(one.job);
@@ -398,40 +392,6 @@ awaitable<void> dispatcher::close_done_orphan(self_ptr self, run_record one, fen
         write_lost(self, std::move(start), "it ended, and its node could not write down how");
     co_await std::move(writing);
     if (auto* known = me.control_.find_done(one.id)) known->closing = false;
-}
-
-// -- heartbeats
-
-awaitable<void> dispatcher::beat(self_ptr self) {
-    auto& me = *self;
-    // Until the last run has ended, however long the node has been stopping.
-    while (!me.node_.stopping || me.node_.work.goes_on()) {
-        auto waiting = me.beat_timer_.wait_for(runs::run_heartbeat_interval);
-        co_await std::move(waiting);
-        if (!me.node_.records) continue;
-        std::vector<run_mark> marks;
-        for (const auto& [id, run] : me.active_)
-            if (run->session->has_begun()) marks.push_back(run->session->mark());
-        for (std::size_t from = 0; from < marks.size(); from += beats_at_once_max) {
-            const auto many = std::min(beats_at_once_max, marks.size() - from);
-            auto beating = beat_for(self, std::span{marks}.subspan(from, many));
-            const bool told = co_await std::move(beating);
-            if (!told) break;
-        }
-    }
-}
-
-// False when the journal does not answer.
-awaitable<bool> dispatcher::beat_for(self_ptr self, std::span<const run_mark> marks) {
-    auto& me = *self;
-    auto beating = me.node_.records->heartbeat(marks);
-    const auto answers = co_await std::move(beating);
-    if (answers.has_error()) co_return false;
-    for (std::size_t i = 0; i < answers->size(); ++i) {
-        const auto found = me.active_.find(marks[i].id);
-        if (found != me.active_.end()) found->second->session->heed((*answers)[i]);
-    }
-    co_return true;
 }
 
 // -- those whose node is gone

@@ -1,11 +1,11 @@
-// From a grant to its release: attempts, and what is written down about them.
+#include "schedule/runner.hpp"
+
 #include "base/argument_rule.hpp"
 #include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "runtime/bodies.hpp"
-#include "schedule/dispatcher.hpp"
-#include "schedule/dispatcher_parts.hpp"
+#include "schedule/retry.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
 
@@ -22,6 +22,7 @@ using boost::asio::awaitable;
 
 // How many runs of a job end between two looks at whether there are too many of them.
 constexpr std::uint32_t prune_every = 16;
+constexpr std::size_t beats_at_once_max = 500;
 // How long a run that somebody asked for waits for the journal to say that nobody else has run it.
 constexpr millis trigger_patience{10'000};
 
@@ -31,9 +32,48 @@ run_start started_by(const wish& what, run_start start) {
     return start;
 }
 
+run_end judge(const active_run& run, const work_result& what, const lease* held) {
+    runs::circumstances under;
+    under.is_at_least_once =
+        run.plan->lane.mode == occurrence_mode::at_least_once && run.order.firing.has_value();
+    under.has_worked = run.worked;
+    under.cause = run.cause;
+    if (held != nullptr) {
+        under.trusted = held->trusted();
+        under.loss = held->lost();
+    }
+    return runs::judge(what, under);
+}
+
+void tell_of_retry(const node_state& node, const active_run& run, const run_end& last,
+                   millis wait) {
+    const auto line = "attempt " + std::to_string(last.attempt) + " " +
+                      std::string{name_of(last.status)} +
+                      (last.reason.empty() ? "" : ": " + last.reason) + "; the next begins in " +
+                      base::format_duration(wait);
+    run.session->note("note", line);
+    node.log(log_level::warn, "run " + run.order.run_id + " of '" + run.order.key + "': " + line);
+}
+
+// Who cancelled the run, and why, as its history tells.
+awaitable<std::string> reason_of_cancel(std::shared_ptr<journal> records, std::string id) {
+    std::string reason = "cancelled";
+    if (!records) co_return reason;
+    auto reading = records->history(std::move(id));
+    const auto history = co_await std::move(reading);
+    if (history.has_error()) co_return reason;
+    for (const auto& event : *history)
+        if (event.kind == "cancel_requested" && !event.text.empty())
+            reason = "cancelled by " + event.text;
+    co_return reason;
+}
+
 }  // namespace
 
-run_start dispatcher::start_of(const track& which, const std::optional<lease>& held) {
+runner::runner(node_state& node, control_state& control)
+    : node_{node}, control_{control}, beat_timer_{node.loop.get_executor()} {}
+
+run_start runner::start_of(const track& which, const std::optional<lease>& held) {
     const auto& wanted = which.decisions.wanted();
     run_start start{wanted.kind == wish_kind::trigger ? wanted.id : node_.ids.next_uuid(),
                     which.plan->name, which.key};
@@ -53,8 +93,8 @@ run_start dispatcher::start_of(const track& which, const std::optional<lease>& h
     return start;
 }
 
-run_order dispatcher::order_of(const track& which, const run_start& start,
-                               const beginning& begun) const {
+run_order runner::order_of(const track& which, const run_start& start,
+                           const beginning& begun) const {
     run_order order;
     order.run_id = begun.id;
     order.job = start.job;
@@ -75,8 +115,8 @@ run_order dispatcher::order_of(const track& which, const run_start& start,
 }
 
 // Tells the run's history, the node's own list and the log that it begins.
-void dispatcher::announce(const std::shared_ptr<active_run>& run, const run_start& start,
-                          const beginning& begun) {
+void runner::announce(const std::shared_ptr<active_run>& run, const run_start& start,
+                      const beginning& begun) {
     run->order = order_of(*run->where, start, begun);
     if (node_.records)
         run->order.save = [session = run->session](std::string text) {
@@ -88,7 +128,7 @@ void dispatcher::announce(const std::shared_ptr<active_run>& run, const run_star
     const auto* asked = control_.trigger(begun.id);
     if (start.answers_trigger && asked && !asked->by.empty())
         run->session->note("asked", asked->by);
-    if (out_of_patience_) run->stop(stop_cause::shutdown);
+    if (stops_all_) run->stop(stop_cause::shutdown);
     if (node_.watcher) {
         const auto late = start.firing
                               ? std::chrono::floor<millis>(node_.now() - wall_of(*start.firing))
@@ -103,9 +143,7 @@ void dispatcher::announce(const std::shared_ptr<active_run>& run, const run_star
 }
 
 // The attempts, under the deadline of the lease where there is one.
-awaitable<run_end> dispatcher::carry_out(self_ptr self, std::shared_ptr<active_run> run,
-                                         lease* held) {
-    auto& me = *self;
+awaitable<run_end> runner::carry_out(std::shared_ptr<active_run> run, lease* held) {
     std::weak_ptr<active_run> weak = run;
     if (held) {
         held->watch_deadline(
@@ -114,7 +152,7 @@ awaitable<run_end> dispatcher::carry_out(self_ptr self, std::shared_ptr<active_r
             });
         // That is told by way of the loop, and nothing may begin without its deadline.
         auto token = boost::asio::use_awaitable;
-        co_await boost::asio::post(me.node_.loop.get_executor(), token);
+        co_await boost::asio::post(node_.loop.get_executor(), token);
     }
     run_end how;
     {
@@ -123,55 +161,59 @@ awaitable<run_end> dispatcher::carry_out(self_ptr self, std::shared_ptr<active_r
         };
         std::optional<std::stop_callback<decltype(on_loss)>> watching;
         if (held) watching.emplace(held->stop_token(), on_loss);
-        auto attempts = attempt_until_over(self, run, held);
+        auto attempts = attempt_until_over(run, held);
         how = co_await std::move(attempts);
     }
     if (how.status == run_status::cancelled && run->cause == stop_cause::cancelled) {
-        auto asking = reason_of_cancel(self, run->order.run_id);
+        auto asking = reason_of_cancel(node_.records, run->order.run_id);
         how.reason = co_await std::move(asking);
     }
     if (held) held->watch_deadline({});
     co_return how;
 }
 
-awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
-                                    std::optional<lease> held) {
-    auto& me = *self;
-    const auto plan = which->plan;
-    const auto wanted = which->decisions.wanted();
-    const auto home = which->owner.lock();
+// So far it is not known whether it takes place.
+std::shared_ptr<active_run> runner::prepare(const std::shared_ptr<track>& which) {
     auto run = std::make_shared<active_run>();
     run->where = which;
-    run->plan = plan;
-    run->begun = me.node_.loop.now();
+    run->plan = which->plan;
+    run->begun = node_.loop.now();
     std::weak_ptr<active_run> weak = run;
     runs::run_session::settings written;
-    written.where = me.node_.records;
+    written.where = node_.records;
     written.who.on_told = [weak](stop_cause why) {
         if (const auto who = weak.lock()) who->stop(why);
     };
-    written.output_limit = plan->output_limit;
-    written.room = me.output_room_;
+    written.output_limit = run->plan->output_limit;
+    written.room = output_room_;
     written.says_that_it_lives = false;  // beat() does, for all of this node
-    run->session = runs::run_session::make(me.node_.loop, std::move(written));
+    run->session = runs::run_session::make(node_.loop, std::move(written));
+    return run;
+}
+
+awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<lease> held) {
+    const auto plan = which->plan;
+    const auto wanted = which->decisions.wanted();
+    const auto home = which->owner.lock();
+    auto run = prepare(which);
     auto how_it_ended = ending::settled;
-    auto start = me.start_of(*which, held);
+    auto start = start_of(*which, held);
     const bool triggered = wanted.kind == wish_kind::trigger;
     auto beginning_of = runs::run_session::begin(
-        run->session, start, triggered ? trigger_patience : me.node_.patience_with_journal());
+        run->session, start, triggered ? trigger_patience : node_.patience_with_journal());
     const auto told = co_await std::move(beginning_of);
     const auto begun = told.value_or(beginning{begin_outcome::begun, start.id});
     // Only the journal knows whether a trigger has been answered. If not, it will offer it again.
-    const bool unanswered = triggered && me.node_.records && !told;
+    const bool unanswered = triggered && node_.records && !told;
     if (unanswered) {
         run_end how;
         how.status = run_status::skipped;
         how.reason = "the journal answered too late: ask for it again";
-        me.node_.spawn(runs::run_session::take_back(run->session, std::move(how)));
+        node_.spawn(runs::run_session::take_back(run->session, std::move(how)));
     }
     const bool ours = !unanswered && runs::may_begin(begun);
     if (ours) {
-        auto working = do_work(self, run, start, begun, held ? &*held : nullptr);
+        auto working = do_work(run, start, begun, held ? &*held : nullptr);
         how_it_ended = co_await std::move(working);
     } else if (held && begun.outcome == begin_outcome::already_run && is_over(begun.status)) {
         // Whoever ran it was lost before it could tell the store.
@@ -181,16 +223,15 @@ awaitable<void> dispatcher::perform(self_ptr self, std::shared_ptr<track> which,
         auto releasing = held->async_release();
         co_await std::move(releasing);
     }
-    if (wanted.kind == wish_kind::trigger) me.control_.on_answered(wanted.id);
-    if (home && me.node_.records && ++home->ended % prune_every == 1)
-        me.node_.spawn(runs::prune(me.node_.records, plan->name, plan->keep_runs));
-    which->decisions.on_ended(how_it_ended, me.node_.loop.now());
+    if (wanted.kind == wish_kind::trigger) control_.on_answered(wanted.id);
+    if (home && node_.records && ++home->ended % prune_every == 1)
+        node_.spawn(runs::prune(node_.records, plan->name, plan->keep_runs));
+    which->decisions.on_ended(how_it_ended, node_.loop.now());
 }
 
 // From the beginning in the journal to the end there.
-awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run> run,
-                                      const run_start& start, const beginning& begun, lease* held) {
-    auto& me = *self;
+awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_start& start,
+                                  const beginning& begun, lease* held) {
     bool may_start = true;
     if (held != nullptr) {
         auto starting = runtime::async_may_start(*held, run->plan->lease.ttl);
@@ -198,8 +239,8 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
     }
     run_end how;
     if (may_start) {
-        me.announce(run, start, begun);
-        auto carrying = carry_out(self, run, held);
+        announce(run, start, begun);
+        auto carrying = carry_out(run, held);
         how = co_await std::move(carrying);
     } else {
         work_result nothing;
@@ -208,17 +249,17 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
         under.is_at_least_once = start.mode == delivery::at_least_once && start.firing.has_value();
         how = runs::judge(nothing, under);
     }
-    const auto took = std::chrono::floor<millis>(me.node_.loop.now() - run->begun - run->waited);
-    me.node_.log(how.status == run_status::completed ? log_level::info : log_level::warn,
-                 "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
-                     (how.reason.empty() ? "" : ": " + how.reason));
-    if (me.node_.watcher && how.status != run_status::skipped)
-        me.node_.watcher->on_run_ended(run->plan->name, how.status, took);
+    const auto took = std::chrono::floor<millis>(node_.loop.now() - run->begun - run->waited);
+    node_.log(how.status == run_status::completed ? log_level::info : log_level::warn,
+              "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
+                  (how.reason.empty() ? "" : ": " + how.reason));
+    if (node_.watcher && how.status != run_status::skipped)
+        node_.watcher->on_run_ended(run->plan->name, how.status, took);
     const auto status = how.status;
     auto finishing =
-        runs::run_session::end(run->session, std::move(how), me.node_.patience_with_journal());
+        runs::run_session::end(run->session, std::move(how), node_.patience_with_journal());
     const bool written = co_await std::move(finishing);
-    me.active_.erase(begun.id);
+    active_.erase(begun.id);
     const auto settled = runs::settle(status, written);
     if (held != nullptr) runs::tell(*held, settled);
     if (settled == runs::settlement::not_started) co_return ending::not_started;
@@ -227,45 +268,7 @@ awaitable<ending> dispatcher::do_work(self_ptr self, std::shared_ptr<active_run>
 
 // -- attempts
 
-run_end dispatcher::judge(const active_run& run, const work_result& what, const lease* held) const {
-    runs::circumstances under;
-    under.is_at_least_once =
-        run.plan->lane.mode == occurrence_mode::at_least_once && run.order.firing.has_value();
-    under.has_worked = run.worked;
-    under.cause = run.cause;
-    if (held != nullptr) {
-        under.trusted = held->trusted();
-        under.loss = held->lost();
-    }
-    return runs::judge(what, under);
-}
-
-void dispatcher::tell_of_retry(const active_run& run, const run_end& last, millis wait) const {
-    const auto line = "attempt " + std::to_string(last.attempt) + " " +
-                      std::string{name_of(last.status)} +
-                      (last.reason.empty() ? "" : ": " + last.reason) + "; the next begins in " +
-                      base::format_duration(wait);
-    run.session->note("note", line);
-    node_.log(log_level::warn, "run " + run.order.run_id + " of '" + run.order.key + "': " + line);
-}
-
-// Who cancelled the run, and why, as its history tells.
-awaitable<std::string> dispatcher::reason_of_cancel(self_ptr self, std::string id) {
-    auto& me = *self;
-    std::string reason = "cancelled";
-    if (!me.node_.records) co_return reason;
-    auto reading = me.node_.records->history(std::move(id));
-    const auto history = co_await std::move(reading);
-    if (history.has_error()) co_return reason;
-    for (const auto& event : *history)
-        if (event.kind == "cancel_requested" && !event.text.empty())
-            reason = "cancelled by " + event.text;
-    co_return reason;
-}
-
-awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr<active_run> run,
-                                                  lease* held) {
-    auto& me = *self;
+awaitable<run_end> runner::attempt_until_over(std::shared_ptr<active_run> run, lease* held) {
     const auto given_up = 1 + run->plan->retry.max + takeovers_max;
     if (run->order.attempt > given_up) {
         run_end how;
@@ -276,64 +279,72 @@ awaitable<run_end> dispatcher::attempt_until_over(self_ptr self, std::shared_ptr
     // Attempts of runners that are gone are not retries.
     int tries = 1;
     for (;;) {
-        auto attempting = attempt_once(self, run);
+        auto attempting = attempt_once(run);
         const auto what = co_await std::move(attempting);
-        auto how = me.judge(*run, what, held);
+        auto how = judge(*run, what, held);
         const bool may_retry =
             how.status == run_status::failed ||
             (how.status == run_status::timed_out && run->cause == stop_cause::timed_out);
         if (!may_retry) co_return how;
-        const auto wait = wait_before_retry(run->plan->retry, tries, me.node_.chance());
+        const auto wait = wait_before_retry(run->plan->retry, tries, node_.chance());
         if (!wait) co_return how;
         // Told once only, perhaps while it was being stopped for another reason.
         if (held != nullptr && held->stop_token().stop_requested()) {
             run->cause = stop_cause::lost;
-            co_return me.judge(*run, what, held);
+            co_return judge(*run, what, held);
         }
-        if (me.node_.stopping) {
+        if (node_.stopping) {
             // The attempts that are left are another node's.
             run->cause = stop_cause::shutdown;
-            co_return me.judge(*run, what, held);
+            co_return judge(*run, what, held);
         }
         how.attempt = run->order.attempt;
         const auto last = how;
-        me.tell_of_retry(*run, last, *wait);
+        tell_of_retry(node_, *run, last, *wait);
         run->cause.reset();
-        run->retry_timer = std::make_shared<net::timer>(me.node_.loop.get_executor());
-        auto timer = run->retry_timer;
-        const auto since = me.node_.loop.now();
-        auto waiting = timer->wait_for(*wait);
-        co_await std::move(waiting);
-        run->waited += me.node_.loop.now() - since;
-        run->retry_timer.reset();
+        auto pausing = pause(run, *wait);
+        co_await std::move(pausing);
         if (run->cause) {
             work_result nothing;
             nothing.exit_status = last.exit_status;
             nothing.reason = last.reason;
-            co_return me.judge(*run, nothing, held);
+            co_return judge(*run, nothing, held);
         }
-        // Only now, so that the wait is no part of the attempt.
-        run->session->next_attempt(last);
         ++tries;
-        ++run->order.attempt;
-        if (me.node_.watcher) me.node_.watcher->on_retry(run->plan->name);
-        if (me.node_.records) {
-            auto finding = me.node_.records->find_run(run->order.run_id);
-            const auto row = co_await std::move(finding);
-            if (row.has_value() && *row) run->order.checkpoint = (*row)->checkpoint;
-        }
+        auto beginning_again = begin_again(run, last);
+        co_await std::move(beginning_again);
     }
 }
 
-awaitable<work_result> dispatcher::attempt_once(self_ptr self, std::shared_ptr<active_run> run) {
-    auto& me = *self;
+awaitable<void> runner::pause(std::shared_ptr<active_run> run, millis wait) {
+    auto timer = std::make_shared<net::timer>(node_.loop.get_executor());
+    run->retry_timer = timer;
+    const auto since = node_.loop.now();
+    auto waiting = timer->wait_for(wait);
+    co_await std::move(waiting);
+    run->waited += node_.loop.now() - since;
+    run->retry_timer.reset();
+}
+
+awaitable<void> runner::begin_again(std::shared_ptr<active_run> run, run_end last) {
+    // Only now, so that the wait is no part of the attempt.
+    run->session->next_attempt(std::move(last));
+    ++run->order.attempt;
+    if (node_.watcher) node_.watcher->on_retry(run->plan->name);
+    if (!node_.records) co_return;
+    auto finding = node_.records->find_run(run->order.run_id);
+    const auto row = co_await std::move(finding);
+    if (row.has_value() && *row) run->order.checkpoint = (*row)->checkpoint;
+}
+
+awaitable<work_result> runner::attempt_once(std::shared_ptr<active_run> run) {
     auto sink = [session = run->session](std::string_view bytes) { session->output(bytes); };
     run->doing = run->plan->make(std::move(sink));
     auto doing = run->doing;
     if (run->cause) doing->stop(*run->cause);
     doing->extend(run->stop_at, run->kill_at);
     if (run->plan->timeout.count() > 0 || run->plan->soft_timeout.count() > 0)
-        me.node_.spawn(watch_timeouts(self, run, run->order.attempt));
+        node_.spawn(watch_timeouts(run, run->order.attempt));
     auto order = run->order;
     auto running = doing->run(std::move(order));
     auto what = co_await std::move(running);
@@ -343,13 +354,11 @@ awaitable<work_result> dispatcher::attempt_once(self_ptr self, std::shared_ptr<a
     co_return what;
 }
 
-awaitable<void> dispatcher::watch_timeouts(self_ptr self, std::shared_ptr<active_run> run,
-                                           int attempt) {
-    auto& me = *self;
+awaitable<void> runner::watch_timeouts(std::shared_ptr<active_run> run, int attempt) {
     const auto still = [&] { return run->doing && run->order.attempt == attempt; };
     // What never began is over by now, and would be kept until its timeout.
     if (!still()) co_return;
-    auto timer = std::make_shared<net::timer>(me.node_.loop.get_executor());
+    auto timer = std::make_shared<net::timer>(node_.loop.get_executor());
     run->timeout_timer = timer;
     const auto soft = run->plan->soft_timeout;
     const auto hard = run->plan->timeout;
@@ -358,13 +367,67 @@ awaitable<void> dispatcher::watch_timeouts(self_ptr self, std::shared_ptr<active
         co_await std::move(waiting);
         if (!still()) co_return;
         run->session->note("note", "it has taken longer than its soft timeout");
-        me.node_.log(log_level::warn, "run " + run->order.run_id + " of '" + run->order.key +
-                                          "' has taken longer than its soft timeout");
+        node_.log(log_level::warn, "run " + run->order.run_id + " of '" + run->order.key +
+                                       "' has taken longer than its soft timeout");
     }
     if (hard.count() == 0) co_return;
     auto waiting = timer->wait_for(hard - soft);
     co_await std::move(waiting);
     if (still()) run->stop(stop_cause::timed_out);
+}
+
+// -- heartbeats
+
+awaitable<void> runner::beat() {
+    // Until the last run has ended, however long the node has been stopping.
+    while (!node_.stopping || node_.work.goes_on()) {
+        auto waiting = beat_timer_.wait_for(runs::run_heartbeat_interval);
+        co_await std::move(waiting);
+        if (!node_.records) continue;
+        std::vector<run_mark> marks;
+        for (const auto& [id, run] : active_)
+            if (run->session->has_begun()) marks.push_back(run->session->mark());
+        for (std::size_t from = 0; from < marks.size(); from += beats_at_once_max) {
+            const auto many = std::min(beats_at_once_max, marks.size() - from);
+            auto beating = beat_for(std::span{marks}.subspan(from, many));
+            const bool told = co_await std::move(beating);
+            if (!told) break;
+        }
+    }
+}
+
+// False when the journal does not answer.
+awaitable<bool> runner::beat_for(std::span<const run_mark> marks) {
+    auto beating = node_.records->heartbeat(marks);
+    const auto answers = co_await std::move(beating);
+    if (answers.has_error()) co_return false;
+    for (std::size_t i = 0; i < answers->size(); ++i) {
+        const auto found = active_.find(marks[i].id);
+        if (found != active_.end()) found->second->session->heed((*answers)[i]);
+    }
+    co_return true;
+}
+
+// -- from outside
+
+millis runner::longest_grace() const {
+    auto longest = millis{0};
+    for (const auto& [id, run] : active_) longest = std::max(longest, run->plan->grace);
+    return longest;
+}
+
+void runner::stop(const std::string& run, stop_cause why) {
+    if (const auto found = active_.find(run); found != active_.end()) found->second->stop(why);
+}
+
+void runner::stop_waiting() {
+    for (auto& [id, run] : active_)
+        if (run->retry_timer) run->stop(stop_cause::shutdown);
+}
+
+void runner::stop_all() {
+    stops_all_ = true;
+    for (auto& [id, run] : active_) run->stop(stop_cause::shutdown);
 }
 
 }  // namespace pawl::schedule
