@@ -30,20 +30,13 @@ bool fire_alike(const job_plan& a, const job_plan& b) {
 }  // namespace
 
 dispatcher::dispatcher(parts made_of)
-    : runs_max_{made_of.runs_max},
-      node_{std::move(made_of)},
-      started_at_{number(occurrence_of(node_.loop.wall()))},
+    : slots_{made_of.runs_max},
+      node_{made_of},
       control_{node_.records ? control_state::board_of::journal : control_state::board_of::none},
       runner_{node_, control_},
-      slots_{runs_max_},
+      registrar_{node_, jobs_, positions_, runner_, made_of.runs_max},
       board_timer_{node_.loop.get_executor()},
-      registry_timer_{node_.loop.get_executor()},
-      publish_timer_{node_.loop.get_executor()},
-
-      reconcile_timer_{node_.loop.get_executor()} {
-    live_nodes_.push_back(node_.me.owner);
-    heard_nodes_.insert(node_.me.owner);
-}
+      reconcile_timer_{node_.loop.get_executor()} {}
 
 dispatcher::~dispatcher() = default;
 
@@ -62,12 +55,12 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
         take_plan(std::move(plan));
     }
     for (const auto& name : jobs_.names_beside(names)) {
-        retired_.push_back(name);
+        registrar_.retire(name);
         const auto which = jobs_.find(name);
         jobs_.remove(name);
         for (auto& one : which->tracks) let_go(one);
     }
-    publish_timer_.cancel();
+    registrar_.publish_soon();
 }
 
 void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
@@ -116,16 +109,17 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
         boost::asio::post(me.node_.loop.get_executor(), [&me, &stopped] {
             me.node_.stopping = true;
             stopped.cancel();
-            for (auto* timer : {&me.node_.time_changed, &me.board_timer_, &me.registry_timer_,
-                                &me.publish_timer_, &me.reconcile_timer_})
-                timer->cancel();
+            me.node_.time_changed.cancel();
+            me.board_timer_.cancel();
+            me.registrar_.wake_up();
+            me.reconcile_timer_.cancel();
         });
     };
     const std::stop_callback on_stop{stop, wake_up};
 
-    auto registering = register_node(self);
+    auto registering = me.registrar_.register_node();
     co_await std::move(registering);
-    auto publishing = publish_jobs(self);
+    auto publishing = me.registrar_.publish_jobs();
     co_await std::move(publishing);
     auto looking = look_at_board(self);
     co_await std::move(looking);
@@ -140,8 +134,8 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     if (!me.positions_.are_known()) me.node_.spawn(learn_positions(self));
     me.node_.spawn(keep_time(self));
     me.node_.spawn(watch_board(self));
-    me.node_.spawn(keep_registered(self));
-    me.node_.spawn(keep_published(self));
+    me.node_.spawn(me.registrar_.keep_registered());
+    me.node_.spawn(me.registrar_.keep_published());
     me.node_.spawn(me.runner_.beat());
     me.node_.spawn(reconcile(self));
     while (!me.node_.stopping) {
@@ -164,7 +158,7 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
     me.slots_.send_away();
     me.runner_.stop_waiting();
     if (me.node_.records) {
-        auto registering = register_node(self);
+        auto registering = me.registrar_.register_node();
         co_await std::move(registering);
     }
     const auto longest_grace = me.runner_.longest_grace();
@@ -281,9 +275,10 @@ void dispatcher::take_due(const due_firing& due, wall_instant now) {
     for (auto& one : which->tracks) {
         auto hold_back = std::chrono::floor<millis>(which->plan->jitter * node_.chance());
         if (which->plan->partitions > 1) {
-            if (!which->shares || which->shared_among != live_nodes_) {
-                which->shared_among = live_nodes_;
-                which->shares.emplace(which->plan->name, which->plan->partitions, live_nodes_);
+            if (!which->shares || which->shared_among != registrar_.live_nodes()) {
+                which->shared_among = registrar_.live_nodes();
+                which->shares.emplace(which->plan->name, which->plan->partitions,
+                                      registrar_.live_nodes());
             }
             const auto place = which->shares->place_in_line(one->partition, node_.me.owner);
             hold_back += share_hold_back * static_cast<long>(std::min<std::size_t>(place, 5));

@@ -10,11 +10,13 @@
 #include "runtime/core.hpp"
 #include "runtime/engine.hpp"
 #include "schedule/control_state.hpp"
+#include "schedule/intervals.hpp"
 #include "schedule/job_plan.hpp"
 #include "schedule/job_table.hpp"
 #include "schedule/node_parts.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
+#include "schedule/registrar.hpp"
 #include "schedule/runner.hpp"
 #include "schedule/slots.hpp"
 
@@ -37,14 +39,6 @@
 
 namespace pawl::schedule {
 
-// How often a node looks at the board: what people ask for is done within that.
-constexpr millis board_interval{1'000};
-constexpr millis registry_interval{3'000};
-// A node that has been silent for longer has no share of the partitions.
-constexpr millis node_silence_max{10'000};
-constexpr millis reconcile_interval{3'000};
-constexpr millis publish_interval{60'000};
-constexpr millis publish_retry{2'000};  // where the journal did not take it
 // How long others leave a partition to the node whose share it is.
 constexpr millis share_hold_back{2'000};
 // What has to be written down and is not part of a run is written when the journal is back, if that
@@ -91,8 +85,6 @@ private:
     // The parts of a node's day, each a coroutine for as long as the node lives.
     static boost::asio::awaitable<void> keep_time(self_ptr self);
     static boost::asio::awaitable<void> watch_board(self_ptr self);
-    static boost::asio::awaitable<void> keep_registered(self_ptr self);
-    static boost::asio::awaitable<void> keep_published(self_ptr self);
 
     static boost::asio::awaitable<void> reconcile(self_ptr self);
 
@@ -105,15 +97,12 @@ private:
                                                      done_firings& done);
     static boost::asio::awaitable<void> look_at_board(self_ptr self);
     static boost::asio::awaitable<bool> learn_what_is_due(self_ptr self);
-    static boost::asio::awaitable<void> register_node(self_ptr self);
-    static boost::asio::awaitable<void> publish_jobs(self_ptr self);
     static boost::asio::awaitable<void> judge_stale_runs(self_ptr self);
     static async<bool> judge_stale(self_ptr self, const run_record& one);
     static boost::asio::awaitable<void> find_lost_beginnings(self_ptr self);
     static boost::asio::awaitable<void> drain(self_ptr self, millis grace);
 
     void put_clock_back(wall_instant now, std::optional<wall_instant> last_right);
-    void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
     static std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing& due);
     void take_due(const due_firing& due, wall_instant now);
     void take_board(board seen);
@@ -175,28 +164,18 @@ private:
     bool may_begin(const track& which) const;
     static boost::asio::awaitable<bool> take_slot(self_ptr self, std::shared_ptr<track> which);
 
-    // Constant after construction
-    std::size_t runs_max_;
+    slots slots_;
     node_state node_;
-    std::int64_t started_at_;
-
-    // State
     job_table jobs_;
+    positions positions_;
     control_state control_;
     runner runner_;
+    registrar registrar_;
     std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
-    positions positions_;
-    std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
-    bool unpublished_ = false;          // the journal did not take what the jobs are
-    std::size_t keys_looked_at_ = 0;    // for lost beginnings, since the start
-    std::vector<std::string> live_nodes_;
-    std::unordered_set<std::string> heard_nodes_;  // the draining ones too
+    std::size_t keys_looked_at_ = 0;  // for lost beginnings, since the start
     // By run: since when it has been seen silent, and without its key.
     std::unordered_map<std::string, instant> unheld_since_;
-    slots slots_;
     net::timer board_timer_;
-    net::timer registry_timer_;
-    net::timer publish_timer_;
     net::timer reconcile_timer_;
     bool hurried_ = false;
 };

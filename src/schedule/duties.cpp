@@ -1,12 +1,11 @@
-// What a node does beside its own runs: it signs in, looks at the board, tells that its runs live,
-// and, one node at a time, looks after those whose node does not.
+// What a node does beside its own runs: it looks at the board, one node at a time, looks after
+// those whose node does not.
 #include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "runs/silence.hpp"
 #include "schedule/dispatcher.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
-#include "time/zone.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -22,7 +21,6 @@ constexpr occurrence before_all_firings{std::numeric_limits<std::int64_t>::min()
 const std::string reconciler_key = "pawl/reconciler";
 constexpr std::size_t stale_at_once_max = 500;
 constexpr std::size_t stale_seen_max = 10'000;  // in one look
-constexpr std::size_t published_at_once_max = 500;
 // How long a node that starts asks for what it should know, before it goes by what it has.
 constexpr millis knowledge_patience{5'000};
 constexpr millis knowledge_retry{500};
@@ -34,132 +32,6 @@ const std::string unknown_past = "what has run last is not known, as the store d
 constexpr std::size_t keys_checked_max = 1'000;
 
 }  // namespace
-
-// -- the registry
-
-awaitable<void> dispatcher::register_node(self_ptr self) {
-    auto& me = *self;
-    if (!me.node_.records) co_return;
-    node_entry entry;
-    entry.id = me.node_.me.owner;
-    entry.name = me.node_.me.name;
-    entry.version = time::with_zones(me.node_.me.version, time::zone::database_version());
-    entry.address = me.node_.me.address;
-    entry.started_at = me.started_at_;
-    entry.running = static_cast<std::uint32_t>(me.runner_.running());
-    entry.running_max = static_cast<std::uint32_t>(me.runs_max_);
-    entry.jobs = static_cast<std::uint32_t>(me.jobs_.size());
-    entry.draining = me.node_.stopping;
-    const auto sent = me.node_.loop.wall();
-    auto beating = me.node_.records->node_beat(std::move(entry));
-    const auto beaten = co_await std::move(beating);
-    const auto answered = me.node_.loop.wall();
-    if (beaten.has_error()) {
-        if (!std::exchange(me.node_.journal_down, true)) {
-            me.node_.log(log_level::warn, "the journal does not answer: " + beaten.error().detail);
-            if (me.node_.watcher) me.node_.watcher->on_journal(false);
-        }
-        co_return;
-    }
-    if (std::exchange(me.node_.journal_down, false)) {
-        me.node_.log(log_level::info, "the journal answers again");
-        if (me.node_.watcher) me.node_.watcher->on_journal(true);
-    }
-    auto listing = me.node_.records->list_nodes();
-    const auto nodes = co_await std::move(listing);
-    if (nodes.has_error()) co_return;
-    std::vector<std::string> live;
-    std::unordered_set<std::string> heard{me.node_.me.owner};
-    for (const auto& one : *nodes) {
-        if (one.id == me.node_.me.owner)
-            me.compare_clocks(one.last_seen, sent, answered);
-        else if (one.age > node_silence_max)
-            continue;
-        heard.insert(one.id);
-        if (!one.draining) live.push_back(one.id);
-    }
-    me.heard_nodes_ = std::move(heard);
-    std::sort(live.begin(), live.end());
-    if (live.empty()) live.push_back(me.node_.me.owner);
-    me.live_nodes_ = std::move(live);
-}
-
-// `seen` is the journal's clock at a moment between the two.
-void dispatcher::compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered) {
-    const auto found = node_.clock.compare(wall_instant{millis{seen}}, sent, answered);
-    switch (found.what) {
-        case node_clock::finding::nothing_new:
-            return;
-        case node_clock::finding::agrees_again:
-            node_.log(log_level::info, "this node's clock agrees with the journal's again");
-            break;
-        case node_clock::finding::ahead:
-        case node_clock::finding::behind:
-            node_.log(log_level::warn,
-                      "this node's clock is " + base::format_duration(found.by) +
-                          (found.what == node_clock::finding::ahead ? " ahead of" : " behind") +
-                          " the journal's: schedules go by the journal's");
-    }
-    // Whoever keeps the time knows since when it was wrong.
-    node_.time_changed.cancel();
-}
-
-awaitable<void> dispatcher::keep_registered(self_ptr self) {
-    auto& me = *self;
-    while (!me.node_.stopping) {
-        auto waiting = me.registry_timer_.wait_for(registry_interval);
-        co_await std::move(waiting);
-        if (me.node_.stopping) break;
-        auto registering = register_node(self);
-        co_await std::move(registering);
-    }
-}
-
-// -- what the jobs are, for everybody
-
-awaitable<void> dispatcher::publish_jobs(self_ptr self) {
-    auto& me = *self;
-    if (!me.node_.records) co_return;
-    std::vector<std::shared_ptr<const job_plan>> all;
-    all.reserve(me.jobs_.size());
-    for (const auto& [name, which] : me.jobs_.all()) all.push_back(which->plan);
-    for (std::size_t from = 0; from < all.size(); from += published_at_once_max) {
-        std::vector<job_entry> entries;
-        for (auto i = from; i < std::min(from + published_at_once_max, all.size()); ++i)
-            entries.push_back(all[i]->entry);
-        auto publishing = me.node_.records->publish(std::move(entries));
-        const auto told = co_await std::move(publishing);
-        if (told.has_error()) {
-            me.node_.log(std::exchange(me.unpublished_, true) ? log_level::debug : log_level::warn,
-                         "the jobs were not published: " + told.error().detail);
-            me.positions_.on_not_published(told.error());
-            co_return;
-        }
-        for (const auto& one : *told) me.positions_.on_published(one.name, one.since);
-    }
-    me.unpublished_ = false;
-    me.positions_.on_all_published();
-}
-
-awaitable<void> dispatcher::keep_published(self_ptr self) {
-    auto& me = *self;
-    while (!me.node_.stopping) {
-        // Nothing has changed, so many jobs are told again less often: a thousand of them a minute.
-        const auto seldom = publish_interval * static_cast<long>(1 + me.jobs_.size() / 1000);
-        auto waiting = me.publish_timer_.wait_for(me.unpublished_ ? publish_retry : seldom);
-        co_await std::move(waiting);
-        if (me.node_.stopping) break;
-        const std::vector<std::string> retired = std::exchange(me.retired_, {});
-        if (me.node_.records && !retired.empty()) {
-            auto retiring = me.node_.records->retire(retired, me.node_.me.name);
-            const auto told = co_await std::move(retiring);
-            if (told.has_error())
-                me.retired_.insert(me.retired_.end(), retired.begin(), retired.end());
-        }
-        auto publishing = publish_jobs(self);
-        co_await std::move(publishing);
-    }
-}
 
 // False when the store did not answer for so long that this node begins without knowing.
 awaitable<bool> dispatcher::list_done(self_ptr self, std::string prefix, done_firings& done) {
@@ -306,9 +178,9 @@ awaitable<void> dispatcher::look_at_board(self_ptr self) {
 awaitable<bool> dispatcher::learn_what_is_due(self_ptr self) {
     auto& me = *self;
     if (!me.node_.ready) co_return false;
-    auto registering = register_node(self);
+    auto registering = me.registrar_.register_node();
     co_await std::move(registering);
-    auto publishing = publish_jobs(self);
+    auto publishing = me.registrar_.publish_jobs();
     co_await std::move(publishing);
     if (!me.positions_.knows_since()) co_return false;
     const bool is_learning = !me.positions_.are_known();
@@ -484,7 +356,7 @@ awaitable<bool> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> whic
                                       occurrence firing, fence_token token, std::string owner) {
     auto& me = *self;
     // It asks for its claim again, or withdraws it, or writes down what has become of it.
-    if (me.heard_nodes_.contains(owner)) co_return false;
+    if (me.registrar_.hears(owner)) co_return false;
     auto finding = me.node_.records->find_firing(which->plan->name, which->partition, firing);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return false;
@@ -548,7 +420,7 @@ awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
         if (!*seen || !(*seen)->last_done || (*seen)->remaining.count() > 0) continue;
         const auto firing = *(*seen)->last_done;
         if (me.begun_firings_[one->key] == number(firing)) continue;
-        if (me.heard_nodes_.contains((*seen)->owner)) continue;
+        if (me.registrar_.hears((*seen)->owner)) continue;
         auto finding = me.node_.records->find_firing(one->plan->name, one->partition, firing);
         const auto row = co_await std::move(finding);
         if (row.has_error()) co_return;

@@ -1,0 +1,164 @@
+#include "schedule/registrar.hpp"
+
+#include "base/duration.hpp"
+#include "schedule/intervals.hpp"
+#include "time/clocks.hpp"
+#include "time/zone.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+constexpr std::size_t published_at_once_max = 500;
+constexpr millis publish_retry{2'000};  // where the journal did not take it
+
+}  // namespace
+
+registrar::registrar(node_state& node, const job_table& jobs, positions& where, const runner& runs,
+                     std::size_t runs_max)
+    : node_{node},
+      jobs_{jobs},
+      positions_{where},
+      runner_{runs},
+      runs_max_{runs_max},
+      started_at_{number(occurrence_of(node.loop.wall()))},
+      live_{node.me.owner},
+      heard_{node.me.owner},
+      registry_timer_{node.loop.get_executor()},
+      publish_timer_{node.loop.get_executor()} {}
+
+void registrar::wake_up() {
+    registry_timer_.cancel();
+    publish_timer_.cancel();
+}
+
+// -- the registry
+
+node_entry registrar::entry() const {
+    node_entry entry;
+    entry.id = node_.me.owner;
+    entry.name = node_.me.name;
+    entry.version = time::with_zones(node_.me.version, time::zone::database_version());
+    entry.address = node_.me.address;
+    entry.started_at = started_at_;
+    entry.running = static_cast<std::uint32_t>(runner_.running());
+    entry.running_max = static_cast<std::uint32_t>(runs_max_);
+    entry.jobs = static_cast<std::uint32_t>(jobs_.size());
+    entry.draining = node_.stopping;
+    return entry;
+}
+
+awaitable<void> registrar::register_node() {
+    if (!node_.records) co_return;
+    const auto sent = node_.loop.wall();
+    auto beating = node_.records->node_beat(entry());
+    const auto beaten = co_await std::move(beating);
+    const auto answered = node_.loop.wall();
+    on_answer(beaten);
+    if (beaten.has_error()) co_return;
+    auto listing = node_.records->list_nodes();
+    const auto nodes = co_await std::move(listing);
+    if (nodes.has_error()) co_return;
+    std::vector<std::string> live;
+    std::unordered_set<std::string> heard{node_.me.owner};
+    for (const auto& one : *nodes) {
+        if (one.id == node_.me.owner)
+            compare_clocks(one.last_seen, sent, answered);
+        else if (one.age > node_silence_max)
+            continue;
+        heard.insert(one.id);
+        if (!one.draining) live.push_back(one.id);
+    }
+    heard_ = std::move(heard);
+    std::sort(live.begin(), live.end());
+    if (live.empty()) live.push_back(node_.me.owner);
+    live_ = std::move(live);
+}
+
+void registrar::on_answer(const result<void>& told) {
+    if (std::exchange(node_.journal_down, told.has_error()) == told.has_error()) return;
+    if (told.has_error())
+        node_.log(log_level::warn, "the journal does not answer: " + told.error().detail);
+    else
+        node_.log(log_level::info, "the journal answers again");
+    if (node_.watcher) node_.watcher->on_journal(told.has_value());
+}
+
+// `seen` is the journal's clock at a moment between the two.
+void registrar::compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered) {
+    const auto found = node_.clock.compare(wall_instant{millis{seen}}, sent, answered);
+    switch (found.what) {
+        case node_clock::finding::nothing_new:
+            return;
+        case node_clock::finding::agrees_again:
+            node_.log(log_level::info, "this node's clock agrees with the journal's again");
+            break;
+        case node_clock::finding::ahead:
+        case node_clock::finding::behind:
+            node_.log(log_level::warn,
+                      "this node's clock is " + base::format_duration(found.by) +
+                          (found.what == node_clock::finding::ahead ? " ahead of" : " behind") +
+                          " the journal's: schedules go by the journal's");
+    }
+    // Whoever keeps the time knows since when it was wrong.
+    node_.time_changed.cancel();
+}
+
+awaitable<void> registrar::keep_registered() {
+    while (!node_.stopping) {
+        auto waiting = registry_timer_.wait_for(registry_interval);
+        co_await std::move(waiting);
+        if (node_.stopping) break;
+        auto registering = register_node();
+        co_await std::move(registering);
+    }
+}
+
+// -- what the jobs are, for everybody
+
+awaitable<void> registrar::publish_jobs() {
+    if (!node_.records) co_return;
+    std::vector<std::shared_ptr<const job_plan>> all;
+    all.reserve(jobs_.size());
+    for (const auto& [name, which] : jobs_.all()) all.push_back(which->plan);
+    for (std::size_t from = 0; from < all.size(); from += published_at_once_max) {
+        std::vector<job_entry> entries;
+        for (auto i = from; i < std::min(from + published_at_once_max, all.size()); ++i)
+            entries.push_back(all[i]->entry);
+        auto publishing = node_.records->publish(std::move(entries));
+        const auto told = co_await std::move(publishing);
+        if (told.has_error()) {
+            node_.log(std::exchange(unpublished_, true) ? log_level::debug : log_level::warn,
+                      "the jobs were not published: " + told.error().detail);
+            positions_.on_not_published(told.error());
+            co_return;
+        }
+        for (const auto& one : *told) positions_.on_published(one.name, one.since);
+    }
+    unpublished_ = false;
+    positions_.on_all_published();
+}
+
+awaitable<void> registrar::keep_published() {
+    while (!node_.stopping) {
+        // Nothing has changed, so many jobs are told again less often: a thousand of them a minute.
+        const auto seldom = publish_interval * static_cast<long>(1 + jobs_.size() / 1000);
+        auto waiting = publish_timer_.wait_for(unpublished_ ? publish_retry : seldom);
+        co_await std::move(waiting);
+        if (node_.stopping) break;
+        const std::vector<std::string> retired = std::exchange(retired_, {});
+        if (node_.records && !retired.empty()) {
+            auto retiring = node_.records->retire(retired, node_.me.name);
+            const auto told = co_await std::move(retiring);
+            if (told.has_error()) retired_.insert(retired_.end(), retired.begin(), retired.end());
+        }
+        auto publishing = publish_jobs();
+        co_await std::move(publishing);
+    }
+}
+
+}  // namespace pawl::schedule

@@ -1,0 +1,65 @@
+// Tells the journal that this node lives and what its jobs are, and learns from it which other
+// nodes do, since when there are these jobs, and how far this node's clock is off.
+//
+// A driver: what the clock is worth is node_clock's to say, and where a schedule stands positions'.
+#pragma once
+
+#include "net/timer.hpp"
+#include "schedule/job_table.hpp"
+#include "schedule/node_state.hpp"
+#include "schedule/positions.hpp"
+#include "schedule/runner.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace pawl::schedule {
+
+// On the loop only.
+class registrar {
+public:
+    registrar(node_state& node, const job_table& jobs, positions& where, const runner& runs,
+              std::size_t runs_max);
+
+    // Each for as long as the node lives.
+    boost::asio::awaitable<void> keep_registered();
+    boost::asio::awaitable<void> keep_published();
+
+    boost::asio::awaitable<void> register_node();
+    boost::asio::awaitable<void> publish_jobs();
+
+    // Off the list with the next publication.
+    void retire(std::string job) { retired_.push_back(std::move(job)); }
+    void publish_soon() { publish_timer_.cancel(); }
+    void wake_up();
+
+    // Those that take part in shares, sorted; never none.
+    const std::vector<std::string>& live_nodes() const noexcept { return live_; }
+    // Whether the node whose leases have this owner was heard of lately; draining ones too.
+    bool hears(const std::string& owner) const { return heard_.contains(owner); }
+
+private:
+    node_entry entry() const;
+    void on_answer(const result<void>& told);
+    void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
+
+    node_state& node_;
+    const job_table& jobs_;
+    positions& positions_;
+    const runner& runner_;
+    const std::size_t runs_max_;
+    const std::int64_t started_at_;
+    std::vector<std::string> live_;
+    std::unordered_set<std::string> heard_;
+    std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
+    bool unpublished_ = false;          // the journal did not take what the jobs are
+    net::timer registry_timer_;
+    net::timer publish_timer_;
+};
+
+}  // namespace pawl::schedule
