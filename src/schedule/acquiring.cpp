@@ -440,23 +440,8 @@ void dispatcher::look_for_the_dead(const std::shared_ptr<track>& which) {
     const auto seen = std::exchange(which->seen, std::nullopt);
     if (!seen || !seen->twice || !node_.records) return;
     if (which->plan->lane.mode != occurrence_mode::at_most_once) return;
-    node_.spawn(
-        keep_telling_lost(shared_from_this(), which, seen->firing, seen->holder, seen->owner));
-}
-
-// Nobody else looks at that firing any more: the store remembers a later one.
-awaitable<void> dispatcher::keep_telling_lost(self_ptr self, std::shared_ptr<track> which,
-                                              occurrence firing, fence_token token,
-                                              std::string owner) {
-    auto& me = *self;
-    net::timer timer{me.node_.loop.get_executor()};
-    for (int i = 0; i < journal_tries_max; ++i) {
-        auto telling = tell_lost(self, which, firing, token, owner);
-        const bool answered = co_await std::move(telling);
-        if (answered || me.node_.stopping) co_return;
-        auto waiting = timer.wait_for(journal_retry);
-        co_await std::move(waiting);
-    }
+    lost_beginning what{seen->firing, seen->holder, seen->owner};
+    node_.spawn(reconciler_.keep_telling_lost(which, std::move(what)));
 }
 
 // Beside the lane's work: no firing waits until others have been written down as skipped.

@@ -35,8 +35,8 @@ dispatcher::dispatcher(parts made_of)
       control_{node_.records ? control_state::board_of::journal : control_state::board_of::none},
       runner_{node_, control_},
       registrar_{node_, jobs_, positions_, runner_, made_of.runs_max},
-      board_timer_{node_.loop.get_executor()},
-      reconcile_timer_{node_.loop.get_executor()} {}
+      reconciler_{node_, jobs_, positions_, control_, registrar_},
+      board_timer_{node_.loop.get_executor()} {}
 
 dispatcher::~dispatcher() = default;
 
@@ -112,7 +112,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
             me.node_.time_changed.cancel();
             me.board_timer_.cancel();
             me.registrar_.wake_up();
-            me.reconcile_timer_.cancel();
+            me.reconciler_.wake_up();
         });
     };
     const std::stop_callback on_stop{stop, wake_up};
@@ -137,7 +137,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     me.node_.spawn(me.registrar_.keep_registered());
     me.node_.spawn(me.registrar_.keep_published());
     me.node_.spawn(me.runner_.beat());
-    me.node_.spawn(reconcile(self));
+    me.node_.spawn(me.reconciler_.reconcile());
     while (!me.node_.stopping) {
         auto waiting = stopped.wait_for(std::chrono::hours{24});
         co_await std::move(waiting);

@@ -16,6 +16,7 @@
 #include "schedule/node_parts.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
+#include "schedule/reconciler.hpp"
 #include "schedule/registrar.hpp"
 #include "schedule/runner.hpp"
 #include "schedule/slots.hpp"
@@ -41,10 +42,6 @@ namespace pawl::schedule {
 
 // How long others leave a partition to the node whose share it is.
 constexpr millis share_hold_back{2'000};
-// What has to be written down and is not part of a run is written when the journal is back, if that
-// is within an hour.
-constexpr millis journal_retry{5'000};
-constexpr int journal_tries_max = 720;
 // What a node that was away for a moment asks for beside the latest firing of a job whose firings
 // are taken in their order.
 constexpr millis catch_up_max{60'000};
@@ -86,8 +83,6 @@ private:
     static boost::asio::awaitable<void> keep_time(self_ptr self);
     static boost::asio::awaitable<void> watch_board(self_ptr self);
 
-    static boost::asio::awaitable<void> reconcile(self_ptr self);
-
     using done_firings = std::unordered_map<std::string, std::int64_t>;  // by key, the last
     static boost::asio::awaitable<void> find_positions(self_ptr self);
     static boost::asio::awaitable<void> learn_positions(self_ptr self);
@@ -97,9 +92,6 @@ private:
                                                      done_firings& done);
     static boost::asio::awaitable<void> look_at_board(self_ptr self);
     static boost::asio::awaitable<bool> learn_what_is_due(self_ptr self);
-    static boost::asio::awaitable<void> judge_stale_runs(self_ptr self);
-    static async<bool> judge_stale(self_ptr self, const run_record& one);
-    static boost::asio::awaitable<void> find_lost_beginnings(self_ptr self);
     static boost::asio::awaitable<void> drain(self_ptr self, millis grace);
 
     void put_clock_back(wall_instant now, std::optional<wall_instant> last_right);
@@ -134,15 +126,6 @@ private:
     static boost::asio::awaitable<std::string> name_holder(self_ptr self,
                                                            std::shared_ptr<track> which, busy other,
                                                            std::optional<record> lock);
-    static boost::asio::awaitable<bool> tell_lost(self_ptr self, std::shared_ptr<track> which,
-                                                  occurrence firing, fence_token token,
-                                                  std::string owner);
-    static boost::asio::awaitable<bool> write_lost(self_ptr self, run_start start,
-                                                   std::string reason);
-    static boost::asio::awaitable<void> keep_telling_lost(self_ptr self,
-                                                          std::shared_ptr<track> which,
-                                                          occurrence firing, fence_token token,
-                                                          std::string owner);
     // Until its row is written.
     struct unwritten_skip {
         skipped_firing what;
@@ -171,12 +154,8 @@ private:
     control_state control_;
     runner runner_;
     registrar registrar_;
-    std::unordered_map<std::string, std::int64_t> begun_firings_;  // by key: known to have a row
-    std::size_t keys_looked_at_ = 0;  // for lost beginnings, since the start
-    // By run: since when it has been seen silent, and without its key.
-    std::unordered_map<std::string, instant> unheld_since_;
+    reconciler reconciler_;
     net::timer board_timer_;
-    net::timer reconcile_timer_;
     bool hurried_ = false;
 };
 

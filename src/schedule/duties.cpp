@@ -2,10 +2,8 @@
 // those whose node does not.
 #include "base/duration.hpp"
 #include "base/identity.hpp"
-#include "runs/silence.hpp"
 #include "schedule/dispatcher.hpp"
 #include "time/clocks.hpp"
-#include "time/rfc3339.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -18,9 +16,6 @@ using boost::asio::awaitable;
 
 // Of a lane all firings lie ahead of it.
 constexpr occurrence before_all_firings{std::numeric_limits<std::int64_t>::min()};
-const std::string reconciler_key = "pawl/reconciler";
-constexpr std::size_t stale_at_once_max = 500;
-constexpr std::size_t stale_seen_max = 10'000;  // in one look
 // How long a node that starts asks for what it should know, before it goes by what it has.
 constexpr millis knowledge_patience{5'000};
 constexpr millis knowledge_retry{500};
@@ -28,8 +23,6 @@ const std::string agent_prefix = "job/";
 // More keys than this are read off the list of all keys.
 constexpr std::size_t keys_inspected_max = 200;
 const std::string unknown_past = "what has run last is not known, as the store does not answer: ";
-// Lost beginnings are looked for in so many keys at a time.
-constexpr std::size_t keys_checked_max = 1'000;
 
 }  // namespace
 
@@ -260,179 +253,10 @@ awaitable<void> dispatcher::close_done_orphan(self_ptr self, run_record one, fen
     start.token = std::max(token, fence_token{number(one.token) + 1});
     start.firing = one.firing;
     start.mode = delivery::at_least_once;
-    auto writing =
-        write_lost(self, std::move(start), "it ended, and its node could not write down how");
+    auto writing = me.reconciler_.write_lost(std::move(start),
+                                             "it ended, and its node could not write down how");
     co_await std::move(writing);
     if (auto* known = me.control_.find_done(one.id)) known->closing = false;
-}
-
-// -- those whose node is gone
-
-awaitable<void> dispatcher::reconcile(self_ptr self) {
-    auto& me = *self;
-    while (!me.node_.stopping) {
-        const auto wait =
-            std::chrono::floor<millis>(reconcile_interval * (0.75 + me.node_.chance() / 2));
-        auto waiting = me.reconcile_timer_.wait_for(wait);
-        co_await std::move(waiting);
-        if (me.node_.stopping || !me.node_.records) continue;
-        if (!me.control_.may_judge(me.node_.loop.now())) continue;
-        // Never released: whoever has it keeps the others from looking again for a while.
-        lease_options options;
-        options.ttl = reconcile_interval * 2;
-        options.hold = true;
-        options.renew = renewing::manual;
-        auto claiming = runtime::engine::claim_key(me.node_.engine, reconciler_key, options,
-                                                   patience{}, me.node_.call_off.get_token());
-        auto answer = co_await std::move(claiming);
-        if (answer.has_error()) continue;
-        auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer);
-        if (won == nullptr) continue;
-        std::optional<lease> held{lease{std::move(*won)}};
-        auto judging = judge_stale_runs(self);
-        co_await std::move(judging);
-        auto finding = find_lost_beginnings(self);
-        co_await std::move(finding);
-        auto releasing = held->async_release();
-        co_await std::move(releasing);
-    }
-}
-
-awaitable<void> dispatcher::judge_stale_runs(self_ptr self) {
-    auto& me = *self;
-    std::unordered_set<std::string> seen;
-    std::size_t left = 0;
-    // Those that are left stand in front of what has not been looked at. A page may be short.
-    while (seen.size() < stale_seen_max) {
-        auto asking = me.node_.records->stale_runs(stale_at_once_max, left);
-        const auto stale = co_await std::move(asking);
-        if (stale.has_error()) co_return;
-        const auto before = seen.size();
-        for (const auto& one : *stale) seen.insert(one.id);
-        if (me.node_.watcher) me.node_.watcher->on_stale_runs(seen.size());
-        if (seen.size() == before) break;
-        for (const auto& one : *stale) {
-            auto judging = judge_stale(self, one);
-            const auto judged = co_await std::move(judging);
-            if (judged.has_error()) co_return;
-            if (!*judged) ++left;
-        }
-    }
-    // One that stood where another was judged meanwhile may have been missed, this time.
-    const auto forgotten = me.node_.loop.now() - 2 * me.node_.recording_patience;
-    std::erase_if(me.unheld_since_, [&](const auto& one) {
-        return !seen.contains(one.first) &&
-               (seen.size() < stale_at_once_max || one.second < forgotten);
-    });
-}
-
-// True when it is over now.
-async<bool> dispatcher::judge_stale(self_ptr self, const run_record& one) {
-    auto& me = *self;
-    auto looking = me.node_.engine->store().inspect(one.key);
-    const auto seen = co_await std::move(looking);
-    if (seen.has_error()) co_return seen.error();
-    const auto verdict = runs::judge_silence(one, *seen);
-    if (verdict.what == runs::silence::alive) co_return false;
-    if (verdict.what == runs::silence::in_doubt) {
-        const auto since = me.unheld_since_.try_emplace(one.id, me.node_.loop.now());
-        if (me.node_.loop.now() - since.first->second < me.node_.recording_patience)
-            co_return false;
-    }
-    const auto& how = verdict.how;
-    run_mark who{one.id, one.token};
-    auto judging = me.node_.records->judge(std::move(who), how);
-    const auto judged = co_await std::move(judging);
-    if (!judged.has_value() || !*judged) co_return false;
-    me.node_.log(log_level::warn, "run " + one.id + " of '" + one.key + "' is " +
-                                      std::string{name_of(how.status)} + ": " + how.reason);
-    if (me.node_.watcher) me.node_.watcher->on_run_judged(one.job, how.status);
-    co_return true;
-}
-
-// Writes down what nobody else could any more. No more than a row is at stake: whoever began it has
-// lost its lease. False when the journal has not answered.
-awaitable<bool> dispatcher::tell_lost(self_ptr self, std::shared_ptr<track> which,
-                                      occurrence firing, fence_token token, std::string owner) {
-    auto& me = *self;
-    // It asks for its claim again, or withdraws it, or writes down what has become of it.
-    if (me.registrar_.hears(owner)) co_return false;
-    auto finding = me.node_.records->find_firing(which->plan->name, which->partition, firing);
-    const auto row = co_await std::move(finding);
-    if (row.has_error()) co_return false;
-    if (*row && (*row)->status != run_status::skipped) co_return true;
-    run_start start{me.node_.ids.next_uuid(), which->plan->name, which->key};
-    start.partition = which->partition;
-    start.owner = std::move(owner);
-    start.token = token;
-    start.firing = firing;
-    auto writing = write_lost(self, std::move(start),
-                              "its node was lost before it could write down that it began");
-    co_return co_await std::move(writing);
-}
-
-// Begins and ends the run of a firing in the place of who cannot. False when the journal has not
-// answered.
-awaitable<bool> dispatcher::write_lost(self_ptr self, run_start start, std::string reason) {
-    auto& me = *self;
-    start.node = "unknown";
-    start.trigger = "schedule";
-    start.silence_max = runs::run_silence_max;
-    const auto job = start.job;
-    const auto which =
-        "the firing of '" + start.key + "' for " + time::format_rfc3339(wall_of(*start.firing));
-    const auto token = start.token;
-    auto beginning_of = me.node_.records->begin(std::move(start));
-    const auto begun = co_await std::move(beginning_of);
-    if (begun.has_error()) co_return false;
-    // It is over, or goes on under a later token.
-    if (begun->outcome != begin_outcome::begun && begun->outcome != begin_outcome::resumed)
-        co_return true;
-    run_end how;
-    how.status = run_status::lost;
-    how.reason = std::move(reason);
-    const auto told = which + " is lost: " + how.reason;
-    run_mark who{begun->id, token};
-    auto finishing = me.node_.records->finish(std::move(who), std::move(how));
-    const auto finished = co_await std::move(finishing);
-    if (finished.has_error()) co_return false;
-    me.node_.log(log_level::warn, told);
-    if (me.node_.watcher) me.node_.watcher->on_run_judged(job, run_status::lost);
-    co_return true;
-}
-
-// A node that was lost between a grant and the first line about it has left nothing but the mark at
-// the store. At most once: that firing will not run, and somebody should say so.
-awaitable<void> dispatcher::find_lost_beginnings(self_ptr self) {
-    auto& me = *self;
-    std::vector<std::shared_ptr<track>> tracks;
-    for (const auto& [name, which] : me.jobs_.all())
-        if (which->plan->lane.mode == occurrence_mode::at_most_once && which->plan->when)
-            for (const auto& one : which->tracks) tracks.push_back(one);
-    // Where there are more than one look takes, the next look goes on behind this one.
-    const auto looked_at = std::min(tracks.size(), keys_checked_max);
-    for (std::size_t i = 0; i < looked_at; ++i) {
-        const auto& one = tracks[me.keys_looked_at_++ % tracks.size()];
-        if (me.node_.stopping) co_return;
-        auto looking = me.node_.engine->store().inspect(one->key);
-        const auto seen = co_await std::move(looking);
-        if (seen.has_error()) co_return;
-        if (!*seen || !(*seen)->last_done || (*seen)->remaining.count() > 0) continue;
-        const auto firing = *(*seen)->last_done;
-        if (me.begun_firings_[one->key] == number(firing)) continue;
-        if (me.registrar_.hears((*seen)->owner)) continue;
-        auto finding = me.node_.records->find_firing(one->plan->name, one->partition, firing);
-        const auto row = co_await std::move(finding);
-        if (row.has_error()) co_return;
-        me.begun_firings_[one->key] = number(firing);
-        // What the journal has let go of is no news, nor what ran before there was a journal.
-        const auto age = me.node_.now() - wall_of(firing);
-        if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1} ||
-            me.positions_.is_before_all(one->plan->name, firing))
-            continue;
-        auto telling = tell_lost(self, one, firing, (*seen)->last_token, (*seen)->owner);
-        co_await std::move(telling);
-    }
 }
 
 }  // namespace pawl::schedule

@@ -1,0 +1,218 @@
+#include "schedule/reconciler.hpp"
+
+#include "runs/silence.hpp"
+#include "runtime/engine.hpp"
+#include "schedule/intervals.hpp"
+#include "time/rfc3339.hpp"
+
+#include <pawl/lease.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+const std::string reconciler_key = "pawl/reconciler";
+constexpr std::size_t stale_at_once_max = 500;
+constexpr std::size_t stale_seen_max = 10'000;  // in one look
+// Lost beginnings are looked for in so many keys at a time.
+constexpr std::size_t keys_checked_max = 1'000;
+
+}  // namespace
+
+reconciler::reconciler(node_state& node, const job_table& jobs, const positions& where,
+                       const control_state& control, const registrar& nodes)
+    : node_{node},
+      jobs_{jobs},
+      positions_{where},
+      control_{control},
+      registrar_{nodes},
+      timer_{node.loop.get_executor()} {}
+
+awaitable<void> reconciler::reconcile() {
+    while (!node_.stopping) {
+        const auto wait =
+            std::chrono::floor<millis>(reconcile_interval * (0.75 + node_.chance() / 2));
+        auto waiting = timer_.wait_for(wait);
+        co_await std::move(waiting);
+        if (node_.stopping || !node_.records) continue;
+        if (!control_.may_judge(node_.loop.now())) continue;
+        // Never released: whoever has it keeps the others from looking again for a while.
+        lease_options options;
+        options.ttl = reconcile_interval * 2;
+        options.hold = true;
+        options.renew = renewing::manual;
+        auto claiming = runtime::engine::claim_key(node_.engine, reconciler_key, options,
+                                                   patience{}, node_.call_off.get_token());
+        auto answer = co_await std::move(claiming);
+        if (answer.has_error()) continue;
+        auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer);
+        if (won == nullptr) continue;
+        std::optional<lease> held{lease{std::move(*won)}};
+        auto judging = judge_stale_runs();
+        co_await std::move(judging);
+        auto finding = find_lost_beginnings();
+        co_await std::move(finding);
+        auto releasing = held->async_release();
+        co_await std::move(releasing);
+    }
+}
+
+awaitable<void> reconciler::judge_stale_runs() {
+    std::unordered_set<std::string> seen;
+    std::size_t left = 0;
+    // Those that are left stand in front of what has not been looked at. A page may be short.
+    while (seen.size() < stale_seen_max) {
+        auto asking = node_.records->stale_runs(stale_at_once_max, left);
+        const auto stale = co_await std::move(asking);
+        if (stale.has_error()) co_return;
+        const auto before = seen.size();
+        for (const auto& one : *stale) seen.insert(one.id);
+        if (node_.watcher) node_.watcher->on_stale_runs(seen.size());
+        if (seen.size() == before) break;
+        for (const auto& one : *stale) {
+            auto judging = judge_stale(one);
+            const auto judged = co_await std::move(judging);
+            if (judged.has_error()) co_return;
+            if (!*judged) ++left;
+        }
+    }
+    forget_judged(seen);
+}
+
+void reconciler::forget_judged(const std::unordered_set<std::string>& seen) {
+    // One that stood where another was judged meanwhile may have been missed, this time.
+    const auto forgotten = node_.loop.now() - 2 * node_.recording_patience;
+    std::erase_if(unheld_since_, [&](const auto& one) {
+        return !seen.contains(one.first) &&
+               (seen.size() < stale_at_once_max || one.second < forgotten);
+    });
+}
+
+// True when it is over now.
+async<bool> reconciler::judge_stale(const run_record& one) {
+    auto looking = node_.engine->store().inspect(one.key);
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return seen.error();
+    const auto verdict = runs::judge_silence(one, *seen);
+    if (verdict.what == runs::silence::alive) co_return false;
+    if (verdict.what == runs::silence::in_doubt) {
+        const auto since = unheld_since_.try_emplace(one.id, node_.loop.now());
+        if (node_.loop.now() - since.first->second < node_.recording_patience) co_return false;
+    }
+    const auto& how = verdict.how;
+    run_mark who{one.id, one.token};
+    auto judging = node_.records->judge(std::move(who), how);
+    const auto judged = co_await std::move(judging);
+    if (!judged.has_value() || !*judged) co_return false;
+    node_.log(log_level::warn, "run " + one.id + " of '" + one.key + "' is " +
+                                   std::string{name_of(how.status)} + ": " + how.reason);
+    if (node_.watcher) node_.watcher->on_run_judged(one.job, how.status);
+    co_return true;
+}
+
+// Writes down what nobody else could any more. No more than a row is at stake: whoever began it has
+// lost its lease. False when the journal has not answered.
+awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginning what) {
+    // It asks for its claim again, or withdraws it, or writes down what has become of it.
+    if (registrar_.hears(what.owner)) co_return false;
+    auto finding = node_.records->find_firing(which->plan->name, which->partition, what.which);
+    const auto row = co_await std::move(finding);
+    if (row.has_error()) co_return false;
+    if (*row && (*row)->status != run_status::skipped) co_return true;
+    run_start start{node_.ids.next_uuid(), which->plan->name, which->key};
+    start.partition = which->partition;
+    start.owner = std::move(what.owner);
+    start.token = what.token;
+    start.firing = what.which;
+    auto writing =
+        write_lost(std::move(start), "its node was lost before it could write down that it began");
+    co_return co_await std::move(writing);
+}
+
+awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
+    start.node = "unknown";
+    start.trigger = "schedule";
+    start.silence_max = runs::run_silence_max;
+    const auto job = start.job;
+    const auto which =
+        "the firing of '" + start.key + "' for " + time::format_rfc3339(wall_of(*start.firing));
+    const auto token = start.token;
+    auto beginning_of = node_.records->begin(std::move(start));
+    const auto begun = co_await std::move(beginning_of);
+    if (begun.has_error()) co_return false;
+    // It is over, or goes on under a later token.
+    if (begun->outcome != begin_outcome::begun && begun->outcome != begin_outcome::resumed)
+        co_return true;
+    run_end how;
+    how.status = run_status::lost;
+    how.reason = std::move(reason);
+    const auto told = which + " is lost: " + how.reason;
+    run_mark who{begun->id, token};
+    auto finishing = node_.records->finish(std::move(who), std::move(how));
+    const auto finished = co_await std::move(finishing);
+    if (finished.has_error()) co_return false;
+    node_.log(log_level::warn, told);
+    if (node_.watcher) node_.watcher->on_run_judged(job, run_status::lost);
+    co_return true;
+}
+
+// A node that was lost between a grant and the first line about it has left nothing but the mark at
+// the store. At most once: that firing will not run, and somebody should say so.
+awaitable<void> reconciler::find_lost_beginnings() {
+    std::vector<std::shared_ptr<track>> tracks;
+    for (const auto& [name, which] : jobs_.all())
+        if (which->plan->lane.mode == occurrence_mode::at_most_once && which->plan->when)
+            for (const auto& one : which->tracks) tracks.push_back(one);
+    // Where there are more than one look takes, the next look goes on behind this one.
+    const auto looked_at = std::min(tracks.size(), keys_checked_max);
+    for (std::size_t i = 0; i < looked_at; ++i) {
+        const auto& one = tracks[keys_looked_at_++ % tracks.size()];
+        if (node_.stopping) co_return;
+        auto finding = find_lost_beginning(one);
+        const auto found = co_await std::move(finding);
+        if (found.has_error()) co_return;
+    }
+}
+
+// Fails when the store or the journal has not answered.
+async<void> reconciler::find_lost_beginning(std::shared_ptr<track> one) {
+    auto looking = node_.engine->store().inspect(one->key);
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return seen.error();
+    if (!*seen || !(*seen)->last_done || (*seen)->remaining.count() > 0) co_return result<void>{};
+    const auto firing = *(*seen)->last_done;
+    if (begun_[one->key] == number(firing)) co_return result<void>{};
+    if (registrar_.hears((*seen)->owner)) co_return result<void>{};
+    auto finding = node_.records->find_firing(one->plan->name, one->partition, firing);
+    const auto row = co_await std::move(finding);
+    if (row.has_error()) co_return row.error();
+    begun_[one->key] = number(firing);
+    // What the journal has let go of is no news, nor what ran before there was a journal.
+    const auto age = node_.now() - wall_of(firing);
+    if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1} ||
+        positions_.is_before_all(one->plan->name, firing))
+        co_return result<void>{};
+    lost_beginning what{firing, (*seen)->last_token, (*seen)->owner};
+    auto telling = tell_lost(one, std::move(what));
+    co_await std::move(telling);
+    co_return result<void>{};
+}
+
+awaitable<void> reconciler::keep_telling_lost(std::shared_ptr<track> which, lost_beginning what) {
+    net::timer timer{node_.loop.get_executor()};
+    for (int i = 0; i < journal_tries_max; ++i) {
+        auto telling = tell_lost(which, what);
+        const bool answered = co_await std::move(telling);
+        if (answered || node_.stopping) co_return;
+        auto waiting = timer.wait_for(journal_retry);
+        co_await std::move(waiting);
+    }
+}
+
+}  // namespace pawl::schedule

@@ -1,0 +1,71 @@
+// Looks, one node at a time, after the runs of nodes that are gone: those that fell silent, and
+// those that were lost before a line was written about them.
+//
+// A driver: what silence means is runs::judge_silence()'s to say. Beside its rounds it writes down,
+// for other drivers, how an occurrence ended whose own node cannot any more.
+#pragma once
+
+#include "net/timer.hpp"
+#include "schedule/control_state.hpp"
+#include "schedule/job_table.hpp"
+#include "schedule/node_state.hpp"
+#include "schedule/positions.hpp"
+#include "schedule/registrar.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace pawl::schedule {
+
+// An occurrence that was granted to a node which may have died before it wrote a line about it.
+struct lost_beginning {
+    occurrence which{};
+    fence_token token{};
+    std::string owner;
+};
+
+// On the loop only.
+class reconciler {
+public:
+    reconciler(node_state& node, const job_table& jobs, const positions& where,
+               const control_state& control, const registrar& nodes);
+
+    // For as long as the node lives.
+    boost::asio::awaitable<void> reconcile();
+    void wake_up() { timer_.cancel(); }
+
+    // Until it is told: nobody else looks at that occurrence any more, as the store remembers a
+    // later one.
+    boost::asio::awaitable<void> keep_telling_lost(std::shared_ptr<track> which,
+                                                   lost_beginning what);
+    // Begins and ends the run of an occurrence in the place of who cannot. False when the journal
+    // has not answered.
+    boost::asio::awaitable<bool> write_lost(run_start start, std::string reason);
+
+private:
+    boost::asio::awaitable<void> judge_stale_runs();
+    async<bool> judge_stale(const run_record& one);
+    void forget_judged(const std::unordered_set<std::string>& seen);
+    boost::asio::awaitable<void> find_lost_beginnings();
+    async<void> find_lost_beginning(std::shared_ptr<track> one);
+    boost::asio::awaitable<bool> tell_lost(std::shared_ptr<track> which, lost_beginning what);
+
+    node_state& node_;
+    const job_table& jobs_;
+    const positions& positions_;
+    const control_state& control_;
+    const registrar& registrar_;
+    net::timer timer_;
+    // By run: since when it has been seen silent, and without its key.
+    std::unordered_map<std::string, instant> unheld_since_;
+    std::unordered_map<std::string, std::int64_t> begun_;  // by key: known to have a row
+    std::size_t keys_looked_at_ = 0;                       // for lost beginnings, since the start
+};
+
+}  // namespace pawl::schedule
