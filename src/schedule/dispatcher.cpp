@@ -36,6 +36,7 @@ dispatcher::dispatcher(parts made_of)
       runner_{node_, control_},
       registrar_{node_, jobs_, positions_, runner_, made_of.runs_max},
       reconciler_{node_, jobs_, positions_, control_, registrar_},
+      finder_{node_, jobs_, positions_, control_},
       board_timer_{node_.loop.get_executor()} {}
 
 dispatcher::~dispatcher() = default;
@@ -127,11 +128,11 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
         me.node_.log(log_level::warn,
                      "the board was not read: no schedule fires before it is known what is paused");
     // Last: a reload is told by `ready` whether a new job has a place in the timetable already.
-    auto finding = find_positions(self);
+    auto finding = me.finder_.find();
     co_await std::move(finding);
     me.node_.ready = true;
     if (me.node_.watcher) me.node_.watcher->on_ready();
-    if (!me.positions_.are_known()) me.node_.spawn(learn_positions(self));
+    if (!me.positions_.are_known()) me.node_.spawn(me.finder_.keep_finding());
     me.node_.spawn(keep_time(self));
     me.node_.spawn(watch_board(self));
     me.node_.spawn(me.registrar_.keep_registered());

@@ -15,6 +15,7 @@
 #include "schedule/job_table.hpp"
 #include "schedule/node_parts.hpp"
 #include "schedule/node_state.hpp"
+#include "schedule/position_finder.hpp"
 #include "schedule/positions.hpp"
 #include "schedule/reconciler.hpp"
 #include "schedule/registrar.hpp"
@@ -83,13 +84,6 @@ private:
     static boost::asio::awaitable<void> keep_time(self_ptr self);
     static boost::asio::awaitable<void> watch_board(self_ptr self);
 
-    using done_firings = std::unordered_map<std::string, std::int64_t>;  // by key, the last
-    static boost::asio::awaitable<void> find_positions(self_ptr self);
-    static boost::asio::awaitable<void> learn_positions(self_ptr self);
-    static boost::asio::awaitable<bool> list_done(self_ptr self, std::string prefix,
-                                                  done_firings& done);
-    static boost::asio::awaitable<bool> inspect_done(self_ptr self, std::vector<std::string> keys,
-                                                     done_firings& done);
     static boost::asio::awaitable<void> look_at_board(self_ptr self);
     static boost::asio::awaitable<bool> learn_what_is_due(self_ptr self);
     static boost::asio::awaitable<void> drain(self_ptr self, millis grace);
@@ -155,6 +149,7 @@ private:
     runner runner_;
     registrar registrar_;
     reconciler reconciler_;
+    position_finder finder_;
     net::timer board_timer_;
     bool hurried_ = false;
 };

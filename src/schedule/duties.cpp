@@ -6,7 +6,6 @@
 #include "time/clocks.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace pawl::schedule {
@@ -14,126 +13,7 @@ namespace {
 
 using boost::asio::awaitable;
 
-// Of a lane all firings lie ahead of it.
-constexpr occurrence before_all_firings{std::numeric_limits<std::int64_t>::min()};
-// How long a node that starts asks for what it should know, before it goes by what it has.
-constexpr millis knowledge_patience{5'000};
-constexpr millis knowledge_retry{500};
-const std::string agent_prefix = "job/";
-// More keys than this are read off the list of all keys.
-constexpr std::size_t keys_inspected_max = 200;
-const std::string unknown_past = "what has run last is not known, as the store does not answer: ";
-
 }  // namespace
-
-// False when the store did not answer for so long that this node begins without knowing.
-awaitable<bool> dispatcher::list_done(self_ptr self, std::string prefix, done_firings& done) {
-    auto& me = *self;
-    const auto end = me.node_.loop.now() + knowledge_patience;
-    std::string after;
-    for (;;) {
-        auto listing = me.node_.engine->store().list(prefix, after, page_limit_max);
-        const auto page = co_await std::move(listing);
-        if (page.has_error()) {
-            if (me.node_.loop.now() > end || me.node_.stopping) {
-                if (!std::exchange(me.node_.store_down, true))
-                    me.node_.log(log_level::warn, unknown_past + page.error().detail);
-                co_return false;
-            }
-            net::timer pause{me.node_.loop.get_executor()};
-            auto waiting = pause.wait_for(knowledge_retry);
-            co_await std::move(waiting);
-            continue;
-        }
-        for (const auto& one : page->records)
-            if (one.last_done) done[one.key] = number(*one.last_done);
-        after = page->next;
-        if (after.empty()) co_return true;
-    }
-}
-
-awaitable<bool> dispatcher::inspect_done(self_ptr self, std::vector<std::string> keys,
-                                         done_firings& done) {
-    auto& me = *self;
-    const auto end = me.node_.loop.now() + knowledge_patience;
-    for (std::size_t i = 0; i < keys.size();) {
-        auto looking = me.node_.engine->store().inspect(keys[i]);
-        const auto seen = co_await std::move(looking);
-        if (seen.has_error()) {
-            if (me.node_.loop.now() > end || me.node_.stopping) {
-                if (!std::exchange(me.node_.store_down, true))
-                    me.node_.log(log_level::warn, unknown_past + seen.error().detail);
-                co_return false;
-            }
-            net::timer pause{me.node_.loop.get_executor()};
-            auto waiting = pause.wait_for(knowledge_retry);
-            co_await std::move(waiting);
-            continue;
-        }
-        if (*seen && (*seen)->last_done) done[keys[i]] = number(*(*seen)->last_done);
-        ++i;
-    }
-    co_return true;
-}
-
-// Where each schedule stands: what has run last is known at the store, since when there is a
-// schedule at the journal. A node that knows neither begins now.
-awaitable<void> dispatcher::find_positions(self_ptr self) {
-    auto& me = *self;
-    done_firings done;
-    bool known = true;
-    // What all keys begin with; those of a library's jobs begin with nothing in common.
-    bool listed = false;
-    std::vector<std::string> others;
-    for (const auto& [name, which] : me.jobs_.all()) {
-        if (which->plan->key_prefix == agent_prefix) listed = true;
-        if (which->plan->key_prefix == agent_prefix || !which->plan->when) continue;
-        for (const auto& one : which->tracks) others.push_back(one->key);
-    }
-    if (others.size() > keys_inspected_max) {
-        auto listing = list_done(self, "", done);
-        known = co_await std::move(listing);
-    } else {
-        if (listed) {
-            auto listing = list_done(self, agent_prefix, done);
-            known = co_await std::move(listing);
-        }
-        auto inspecting = inspect_done(self, std::move(others), done);
-        const bool inspected = co_await std::move(inspecting);
-        known = known && inspected;
-    }
-    const auto now = me.node_.now();
-    positions::state_of_node node;
-    node.store = known ? positions::told::all : positions::told::in_part;
-    node.is_ready = me.node_.ready;
-    node.knows_pauses = me.knows_pauses();
-    me.positions_.on_store_read(node.store, now);
-    for (auto& [name, which] : me.jobs_.all()) {
-        if (!which->plan->when || !which->plan->enabled) continue;
-        positions::scheduled_job its{name};
-        its.on_store_down = which->plan->on_store_down;
-        its.mode = which->plan->lane.mode;
-        its.has_a_place = me.jobs_.times().next_of(which->entry).has_value();
-        for (const auto& one : which->tracks)
-            if (const auto found = done.find(one->key); found != done.end())
-                its.has_run(occurrence{found->second});
-        const auto position = me.positions_.begin_after(its, node, now);
-        if (!position) continue;
-        // They come due anew, in their order, with those before them.
-        for (const auto& one : which->tracks) one->decisions.forget_ahead(before_all_firings);
-        me.jobs_.times().add(which->entry, *which->plan->when, *position, now);
-    }
-    me.node_.time_changed.cancel();
-}
-
-// A node that starts while its store is away: what is due meanwhile is due when the store is back.
-awaitable<void> dispatcher::learn_positions(self_ptr self) {
-    auto& me = *self;
-    while (!me.positions_.are_known() && !me.node_.stopping) {
-        auto finding = find_positions(self);
-        co_await std::move(finding);
-    }
-}
 
 // -- the board
 
@@ -177,9 +57,9 @@ awaitable<bool> dispatcher::learn_what_is_due(self_ptr self) {
     co_await std::move(publishing);
     if (!me.positions_.knows_since()) co_return false;
     const bool is_learning = !me.positions_.are_known();
-    auto finding = find_positions(self);
+    auto finding = me.finder_.find();
     co_await std::move(finding);
-    if (!me.positions_.are_known() && !is_learning) me.node_.spawn(learn_positions(self));
+    if (!me.positions_.are_known() && !is_learning) me.node_.spawn(me.finder_.keep_finding());
     co_return true;
 }
 
