@@ -7,7 +7,6 @@
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 namespace pawl::schedule {
@@ -59,7 +58,7 @@ awaitable<void> dispatcher::work(self_ptr self, std::shared_ptr<track> which) {
     for (;;) {
         which->woken = false;
         const auto step = which->decisions.next(me.node_.loop.now());
-        me.tell(which);
+        me.skips_.record(which);
         if (me.must_withdraw(*which)) {
             auto withdrawing = withdraw_unresolved(self, which);
             const bool resolved = co_await std::move(withdrawing);
@@ -442,83 +441,6 @@ void dispatcher::look_for_the_dead(const std::shared_ptr<track>& which) {
     if (which->plan->lane.mode != occurrence_mode::at_most_once) return;
     lost_beginning what{seen->firing, seen->holder, seen->owner};
     node_.spawn(reconciler_.keep_telling_lost(which, std::move(what)));
-}
-
-// Beside the lane's work: no firing waits until others have been written down as skipped.
-void dispatcher::tell(const std::shared_ptr<track>& which) {
-    if (which->telling || !which->decisions.has_skipped()) return;
-    which->telling = true;
-    node_.work.begin();
-    node_.spawn(tell_skipped(shared_from_this(), which));
-}
-
-awaitable<void> dispatcher::tell_skipped(self_ptr self, std::shared_ptr<track> which) {
-    auto& me = *self;
-    std::deque<unwritten_skip> left;
-    net::timer timer{me.node_.loop.get_executor()};
-    for (int tries = 0; tries < journal_tries_max;) {
-        for (auto& one : which->decisions.take_skipped()) left.push_back({std::move(one), false});
-        while (left.size() > skips_kept_max) left.pop_front();
-        // Whoever has not read the board does not know what the others do: a row of its own might
-        // keep them from running what it has only not begun itself.
-        if (!me.node_.records || !me.knows_pauses()) {
-            me.tell_of_skipped(*which, left);
-            left.clear();
-        }
-        auto writing = write_skipped(self, which, left);
-        co_await std::move(writing);
-        if (left.empty() && which->decisions.has_skipped()) {
-            tries = 0;
-            continue;
-        }
-        if (left.empty() || me.node_.stopping) break;
-        ++tries;
-        // A node that ends does not wait for its journal to come back.
-        me.node_.work.end();
-        auto waiting = timer.wait_for(journal_retry);
-        co_await std::move(waiting);
-        me.node_.work.begin();
-    }
-    which->telling = false;
-    me.node_.work.end();
-}
-
-void dispatcher::tell_of_skipped(const track& which, std::deque<unwritten_skip>& skipped) {
-    for (auto& one : skipped) {
-        if (!std::exchange(one.told, true) && node_.watcher)
-            node_.watcher->on_skipped(which.plan->name, one.what.firing, one.what.why);
-    }
-}
-
-// A firing that has a row has run elsewhere, or somebody else has told that it was skipped. What
-// the journal does not take is left.
-awaitable<void> dispatcher::write_skipped(self_ptr self, std::shared_ptr<track> which,
-                                          std::deque<unwritten_skip>& left) {
-    auto& me = *self;
-    while (!left.empty()) {
-        const auto& one = left.front();
-        run_start start{me.node_.ids.next_uuid(), which->plan->name, which->key};
-        start.partition = which->partition;
-        start.owner = me.node_.me.owner;
-        start.node = me.node_.me.name;
-        start.firing = one.what.firing;
-        start.mode = which->plan->mode();
-        start.trigger = "schedule";
-        auto skipping = me.node_.records->skip(std::move(start), text_of(one.what));
-        const auto told = co_await std::move(skipping);
-        if (told.has_value()) {
-            if (*told && !one.told && me.node_.watcher)
-                me.node_.watcher->on_skipped(which->plan->name, one.what.firing, one.what.why);
-            left.pop_front();
-            continue;
-        }
-        if (!one.told)
-            me.node_.log(log_level::warn, std::to_string(left.size()) + " skipped firings of '" +
-                                              which->plan->name +
-                                              "' are not written down yet: " + told.error().detail);
-        me.tell_of_skipped(*which, left);
-        co_return;
-    }
 }
 
 }  // namespace pawl::schedule

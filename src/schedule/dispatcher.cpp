@@ -34,6 +34,7 @@ dispatcher::dispatcher(parts made_of)
       node_{made_of},
       control_{node_.records ? control_state::board_of::journal : control_state::board_of::none},
       runner_{node_, control_},
+      skips_{node_, control_},
       registrar_{node_, jobs_, positions_, runner_, made_of.runs_max},
       reconciler_{node_, jobs_, positions_, control_, registrar_},
       finder_{node_, jobs_, positions_, control_},
@@ -293,7 +294,7 @@ void dispatcher::take_due(const due_firing& due, wall_instant now) {
 }
 
 void dispatcher::wake(const std::shared_ptr<track>& which) {
-    tell(which);
+    skips_.record(which);
     if (which->at_work) {
         which->woken = true;
         which->timer.cancel();

@@ -20,6 +20,7 @@
 #include "schedule/reconciler.hpp"
 #include "schedule/registrar.hpp"
 #include "schedule/runner.hpp"
+#include "schedule/skip_recorder.hpp"
 #include "schedule/slots.hpp"
 
 #include <pawl/lease.hpp>
@@ -29,7 +30,6 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -120,16 +120,6 @@ private:
     static boost::asio::awaitable<std::string> name_holder(self_ptr self,
                                                            std::shared_ptr<track> which, busy other,
                                                            std::optional<record> lock);
-    // Until its row is written.
-    struct unwritten_skip {
-        skipped_firing what;
-        bool told = false;  // to the observer
-    };
-    static boost::asio::awaitable<void> tell_skipped(self_ptr self, std::shared_ptr<track> which);
-    static boost::asio::awaitable<void> write_skipped(self_ptr self, std::shared_ptr<track> which,
-                                                      std::deque<unwritten_skip>& left);
-    void tell_of_skipped(const track& which, std::deque<unwritten_skip>& skipped);
-    void tell(const std::shared_ptr<track>& which);
     bool fails_open(const track& which, const failure& why) const;
     bool must_withdraw(const track& which) const;
     static boost::asio::awaitable<bool> withdraw_unresolved(self_ptr self,
@@ -147,6 +137,7 @@ private:
     positions positions_;
     control_state control_;
     runner runner_;
+    skip_recorder skips_;
     registrar registrar_;
     reconciler reconciler_;
     position_finder finder_;

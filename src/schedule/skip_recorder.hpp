@@ -1,0 +1,42 @@
+// Writes down which occurrences of a key were let go of, and why.
+//
+// A driver, beside the work on the queue: no occurrence waits until others have been written down.
+#pragma once
+
+#include "schedule/control_state.hpp"
+#include "schedule/job_table.hpp"
+#include "schedule/lane.hpp"
+#include "schedule/node_state.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <deque>
+#include <memory>
+
+namespace pawl::schedule {
+
+// On the loop only.
+class skip_recorder {
+public:
+    skip_recorder(node_state& node, const control_state& control)
+        : node_{node}, control_{control} {}
+
+    // What the queue has let go of since the last time, and what it lets go of meanwhile.
+    void record(const std::shared_ptr<track>& which);
+
+private:
+    // Until its row is written.
+    struct unwritten_skip {
+        skipped_firing what;
+        bool told = false;  // to the observer
+    };
+    boost::asio::awaitable<void> keep_recording(std::shared_ptr<track> which);
+    boost::asio::awaitable<void> write(std::shared_ptr<track> which,
+                                       std::deque<unwritten_skip>& left);
+    void tell(const track& which, std::deque<unwritten_skip>& skipped);
+
+    node_state& node_;
+    const control_state& control_;
+};
+
+}  // namespace pawl::schedule
