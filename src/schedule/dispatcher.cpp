@@ -30,13 +30,13 @@ bool fire_alike(const job_plan& a, const job_plan& b) {
 }  // namespace
 
 dispatcher::dispatcher(parts made_of)
-    : slots_{made_of.runs_max},
-      node_{made_of},
+    : node_{made_of},
       control_{node_.records ? control_state::board_of::journal : control_state::board_of::none},
       runner_{node_, control_},
       skips_{node_, control_},
       registrar_{node_, jobs_, positions_, runner_, made_of.runs_max},
       reconciler_{node_, jobs_, positions_, control_, registrar_},
+      acquirer_{node_, {positions_, control_, runner_, skips_, reconciler_}, made_of.runs_max},
       finder_{node_, jobs_, positions_, control_},
       board_timer_{node_.loop.get_executor()} {}
 
@@ -60,7 +60,7 @@ void dispatcher::replace_jobs(std::vector<std::shared_ptr<const job_plan>> plans
         registrar_.retire(name);
         const auto which = jobs_.find(name);
         jobs_.remove(name);
-        for (auto& one : which->tracks) let_go(one);
+        for (auto& one : which->tracks) acquirer_.let_go(one);
     }
     registrar_.publish_soon();
 }
@@ -80,7 +80,7 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
             one->decisions.follow(which.plan->lane);
         }
     } else {
-        for (auto& one : which.tracks) let_go(one);
+        for (auto& one : which.tracks) acquirer_.let_go(one);
         which.tracks.clear();
         which.shares.reset();
         for (std::uint32_t i = 0; i < which.plan->partitions; ++i)
@@ -88,13 +88,6 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
                 std::make_shared<track>(node_.loop.get_executor(), which.plan, home, i));
     }
     if (node_.ready && moves) schedule_job(which);
-}
-
-// What runs goes on; what waits, perhaps for a long time, learns of it now.
-void dispatcher::let_go(const std::shared_ptr<track>& which) {
-    which->decisions.forget_firings();
-    which->replaced = true;
-    if (which->at_work) wake(which);
 }
 
 void dispatcher::schedule_job(known_job& which) {
@@ -157,7 +150,7 @@ awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
             one->decisions.forget_firings();
             one->timer.cancel();
         }
-    me.slots_.send_away();
+    me.acquirer_.send_away();
     me.runner_.stop_waiting();
     if (me.node_.records) {
         auto registering = me.registrar_.register_node();
@@ -235,7 +228,7 @@ void dispatcher::put_clock_back(wall_instant now, std::optional<wall_instant> la
         for (const auto& one : which->tracks) {
             if (one->decisions.is_idle()) continue;
             one->decisions.forget_ahead(occurrence_of(now));
-            wake(one);
+            acquirer_.wake(one);
         }
 }
 
@@ -289,20 +282,8 @@ void dispatcher::take_due(const due_firing& due, wall_instant now) {
             const auto late = std::max(std::chrono::floor<millis>(now - firing), millis{0});
             one->decisions.offer_firing(occurrence_of(firing), at, late, hold_back);
         }
-        wake(one);
+        acquirer_.wake(one);
     }
-}
-
-void dispatcher::wake(const std::shared_ptr<track>& which) {
-    skips_.record(which);
-    if (which->at_work) {
-        which->woken = true;
-        which->timer.cancel();
-        return;
-    }
-    which->at_work = true;
-    node_.work.begin();
-    node_.spawn(work(shared_from_this(), which));
 }
 
 }  // namespace pawl::schedule

@@ -9,6 +9,7 @@
 #include "runs/session.hpp"
 #include "runtime/core.hpp"
 #include "runtime/engine.hpp"
+#include "schedule/acquirer.hpp"
 #include "schedule/control_state.hpp"
 #include "schedule/intervals.hpp"
 #include "schedule/job_plan.hpp"
@@ -98,40 +99,7 @@ private:
     void take_pauses(std::vector<job_pause> pauses);
     void take_plan(std::shared_ptr<const job_plan> plan);
     void schedule_job(known_job& which);
-    void let_go(const std::shared_ptr<track>& which);
 
-    // One lane's work, for as long as it has any.
-    void wake(const std::shared_ptr<track>& which);
-    static boost::asio::awaitable<void> work(self_ptr self, std::shared_ptr<track> which);
-    static boost::asio::awaitable<void> claim(self_ptr self, std::shared_ptr<track> which,
-                                              millis patience);
-    bool may_fire(const track& which) const;
-    bool catches_up(const track& which) const;
-    static boost::asio::awaitable<bool> leave_skipped(self_ptr self, std::shared_ptr<track> which);
-    void look_for_the_dead(const std::shared_ptr<track>& which);
-    bool was_passed(const track& which, occurrence last) const;
-    static boost::asio::awaitable<void> settle_done(self_ptr self, std::shared_ptr<track> which,
-                                                    occurrence last);
-    static boost::asio::awaitable<void> settle_busy(self_ptr self, std::shared_ptr<track> which,
-                                                    busy other);
-    static boost::asio::awaitable<void> perform_unless_skipped(
-        self_ptr self, std::shared_ptr<track> which, std::shared_ptr<runtime::holding> won,
-        std::optional<occurrence> claimed);
-    static boost::asio::awaitable<std::string> name_holder(self_ptr self,
-                                                           std::shared_ptr<track> which, busy other,
-                                                           std::optional<record> lock);
-    bool fails_open(const track& which, const failure& why) const;
-    bool must_withdraw(const track& which) const;
-    static boost::asio::awaitable<bool> withdraw_unresolved(self_ptr self,
-                                                            std::shared_ptr<track> which);
-    std::shared_ptr<runtime::kept_claim> claim_of(const track& which, const lease_options& options);
-    static boost::asio::awaitable<void> audit_fail_open(self_ptr self, std::string job,
-                                                        std::string why);
-
-    bool may_begin(const track& which) const;
-    static boost::asio::awaitable<bool> take_slot(self_ptr self, std::shared_ptr<track> which);
-
-    slots slots_;
     node_state node_;
     job_table jobs_;
     positions positions_;
@@ -140,6 +108,7 @@ private:
     skip_recorder skips_;
     registrar registrar_;
     reconciler reconciler_;
+    acquirer acquirer_;
     position_finder finder_;
     net::timer board_timer_;
     bool hurried_ = false;

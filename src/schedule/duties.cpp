@@ -97,7 +97,7 @@ void dispatcher::take_board(board seen) {
         auto& where = found->tracks[one.partition];
         const bool fresh = where->decisions.offer_trigger(one.id, at);
         control_.on_trigger(one, at);
-        if (fresh) wake(where);
+        if (fresh) acquirer_.wake(where);
     }
     control_.forget_old(at, seen.orphans);
     for (const auto& one : seen.orphans) offer_orphan(one);
@@ -113,7 +113,7 @@ void dispatcher::offer_orphan(const run_record& one) {
     const auto at = node_.loop.now();
     auto* known = control_.find_done(one.id);
     if (!known) {
-        if (where->decisions.offer_orphan(one.id, *one.firing, at)) wake(where);
+        if (where->decisions.offer_orphan(one.id, *one.firing, at)) acquirer_.wake(where);
         return;
     }
     if (known->closing || at - known->seen < node_.recording_patience) return;

@@ -1,0 +1,479 @@
+#include "schedule/acquirer.hpp"
+
+#include "base/duration.hpp"
+#include "base/identity.hpp"
+#include "base/text.hpp"
+
+#include "time/clocks.hpp"
+#include "time/rfc3339.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+// Between two withdrawals of a claim that was not answered, while nothing else is wanted.
+constexpr millis withdraw_retry{1'000};
+// A good clock may be as far off, with the journal's own.
+constexpr millis premature_by_min{1'000};
+
+// To the second: rows are read, not computed with.
+std::string second_text(wall_instant at) {
+    return time::format_rfc3339(wall_instant{std::chrono::floor<std::chrono::seconds>(at)},
+                                std::chrono::seconds{0});
+}
+
+std::string length_text(millis how_long) {
+    const millis seconds = std::chrono::ceil<std::chrono::seconds>(how_long);
+    return base::format_duration(std::max(seconds, millis{1'000}));
+}
+
+// Where a busy key is waited for, what one node has skipped another may still have in mind.
+bool gives_way(const job_plan& plan) {
+    return plan.lane.mode == occurrence_mode::at_most_once &&
+           plan.lane.when_running == overlap::skip;
+}
+
+// A row that is older than its occurrence was written by a clock that was fast: what it says came
+// due had not.
+bool is_premature(const run_record& row, occurrence which) {
+    return row.started_at < number(which) - premature_by_min.count();
+}
+
+// The store does not know that an occurrence was skipped, so only its row keeps it from running.
+async<bool> has_been_skipped(std::shared_ptr<journal> records, std::string job,
+                             std::uint32_t partition, occurrence which) {
+    auto finding = records->find_firing(std::move(job), partition, which);
+    const auto row = co_await std::move(finding);
+    if (row.has_error()) co_return row.error();
+    co_return *row && (*row)->status == run_status::skipped && !is_premature(**row, which);
+}
+
+bool must_withdraw(const node_state& node, const track& which) {
+    return which.unresolved && (node.stopping || which.replaced ||
+                                !which.decisions.wants_firing(which.unresolved->firing));
+}
+
+// Whatever is claimed next would find the key held by the claim that was not answered. False when
+// that is still unknown, and worth asking again.
+awaitable<bool> withdraw_unresolved(node_state& node, std::shared_ptr<track> which) {
+    const auto what = *which->unresolved;
+    const auto until = node.engine->claims()->worth_withdrawing(what.claim->attempts, what.options);
+    withdrawal given_up{which->key, what.claim->id, what.firing};
+    if (node.stopping) {
+        which->unresolved.reset();
+        node.spawn(runtime::claimer::withdraw(node.engine->claims(), std::move(given_up), until));
+        co_return true;
+    }
+    auto withdrawing = node.engine->store().withdraw(std::move(given_up));
+    const auto gone = co_await std::move(withdrawing);
+    const bool asks_again =
+        gone.has_error() && may_pass(gone.error().code) && node.loop.now() < until;
+    if (!asks_again) which->unresolved.reset();
+    co_return !asks_again;
+}
+
+bool fails_open(const track& which, const failure& why) {
+    return which.plan->on_store_down == outage::run_without_lease && is_outage(why) &&
+           which.decisions.wanted().kind == wish_kind::firing;
+}
+
+awaitable<void> audit_fail_open(node_state& node, std::string job, std::string why) {
+    audit_draft what;
+    what.actor = node.me.name;
+    what.action = "job.fail_open";
+    what.target = job;
+    what.detail = why;
+    net::timer timer{node.loop.get_executor()};
+    for (int i = 0; i < journal_tries_max; ++i) {
+        auto auditing = node.records->append_audit(what);
+        const auto told = co_await std::move(auditing);
+        if (told.has_value() || node.stopping) co_return;
+        auto waiting = timer.wait_for(journal_retry);
+        co_await std::move(waiting);
+    }
+}
+
+bool may_begin(const node_state& node, const track& which) {
+    const auto home = which.owner.lock();
+    return home && !which.replaced && which.plan->enabled && !node.stopping &&
+           !(home->paused && which.decisions.wanted().kind == wish_kind::firing);
+}
+
+// Whether the store remembers a later firing than the one that is asked for. It cannot tell then
+// what has become of that one, and neither can a node without a journal.
+bool was_passed(const node_state& node, const track& which, occurrence last) {
+    const auto& wanted = which.decisions.wanted();
+    return node.records && wanted.kind == wish_kind::firing &&
+           number(last) > number(*wanted.firing);
+}
+
+// What is claimed of the store: with the occurrence, where that is to be remembered.
+lease_options options_of(const track& which) {
+    auto options = which.plan->lease;
+    const auto& wanted = which.decisions.wanted();
+    if (wanted.firing && !wanted.passed && which.plan->lane.mode != occurrence_mode::off) {
+        options.firing = wanted.firing;
+        options.mode = which.plan->mode();
+    }
+    return options;
+}
+
+// The id under which an occurrence is claimed: that of a claim of the same one whose outcome is
+// unknown. What is not an occurrence of the schedule has nothing that could be used up.
+std::shared_ptr<runtime::kept_claim> claim_of(node_state& node, const track& which,
+                                              const lease_options& options) {
+    if (!options.firing || which.decisions.wanted().kind != wish_kind::firing) return nullptr;
+    if (which.unresolved && which.unresolved->firing == *options.firing)
+        return which.unresolved->claim;
+    return node.engine->claims()->new_claim();
+}
+
+// For the row of a firing that gives way. Only an agent's owner is on the list of nodes: any other
+// holder is no run of a job. Empty where the lane's own words say it all.
+awaitable<std::string> name_holder(node_state& node, std::shared_ptr<track> which, busy other,
+                                   std::optional<record> lock) {
+    const auto until = node.now() + other.remaining;
+    const auto shown_key = "lock " + base::printable(which->key);
+    const auto left = "until " + second_text(until) + " (" + length_text(other.remaining) + ")";
+    if (other.reason == busy_reason::lingering) co_return shown_key + " was in cooldown " + left;
+    if (other.owner == node.me.owner) co_return std::string{};
+    auto listing = node.records->list_nodes();
+    const auto nodes = co_await std::move(listing);
+    std::string since;
+    if (lock && lock->holder == other.holder)
+        since = " since " + second_text(wall_of(occurrence{lock->acquired_at}));
+    const auto held = shown_key + " was held by " + base::printable(other.owner) + since +
+                      " (token " + std::to_string(number(other.holder)) + "), " + left +
+                      " unless renewed";
+    if (nodes.has_error()) co_return held;
+    const auto agent = std::find_if(nodes->begin(), nodes->end(),
+                                    [&](const node_entry& one) { return one.id == other.owner; });
+    if (agent == nodes->end()) co_return held + "; it is no run of this job";
+    co_return std::string{text_of(skip_reason::overlap)} + " on " + base::printable(agent->name) +
+        since;
+}
+
+}  // namespace
+
+void acquirer::wake(const std::shared_ptr<track>& which) {
+    others_.skips.record(which);
+    if (which->at_work) {
+        which->woken = true;
+        which->timer.cancel();
+        return;
+    }
+    which->at_work = true;
+    node_.work.begin();
+    node_.spawn(work(which));
+}
+
+void acquirer::let_go(const std::shared_ptr<track>& which) {
+    which->decisions.forget_firings();
+    which->replaced = true;
+    if (which->at_work) wake(which);
+}
+
+awaitable<void> acquirer::work(std::shared_ptr<track> which) {
+    for (;;) {
+        which->woken = false;
+        const auto step = which->decisions.next(node_.loop.now());
+        others_.skips.record(which);
+        if (must_withdraw(node_, *which)) {
+            auto resolving = resolve(which, step.what);
+            const bool resolved = co_await std::move(resolving);
+            if (!resolved) continue;
+        }
+        if (step.what == lane::act::nothing || node_.stopping) {
+            if (which->woken && !node_.stopping) continue;
+            break;
+        }
+        if (step.what == lane::act::pause) {
+            if (which->woken) continue;
+            const auto left = std::chrono::ceil<millis>(step.until - node_.loop.now());
+            auto waiting = which->timer.wait_for(std::max(left, millis{0}));
+            co_await std::move(waiting);
+            continue;
+        }
+        // As if the store did not answer: asked again, and given up for the same reasons.
+        if (!may_fire(*which) && which->decisions.wanted().kind == wish_kind::firing) {
+            which->decisions.on_failure(node_.loop.now(), node_.chance());
+            continue;
+        }
+        const bool waits_in_line = step.patience.count() > 0;
+        if (!waits_in_line && catches_up(*which)) {
+            auto asking = leave_skipped(which);
+            const bool settled = co_await std::move(asking);
+            if (settled) continue;
+        }
+        auto claiming = claim(which, step.patience);
+        co_await std::move(claiming);
+    }
+    which->at_work = false;
+    node_.work.end();
+}
+
+// False when it has to be asked again, after a while.
+awaitable<bool> acquirer::resolve(std::shared_ptr<track> which, lane::act next) {
+    auto withdrawing = withdraw_unresolved(node_, which);
+    const bool resolved = co_await std::move(withdrawing);
+    if (resolved) co_return true;
+    if (next == lane::act::claim) {
+        which->decisions.on_failure(node_.loop.now(), node_.chance());
+    } else if (!node_.stopping) {
+        auto waiting = which->timer.wait_for(withdraw_retry);
+        co_await std::move(waiting);
+    }
+    co_return false;
+}
+
+bool acquirer::may_fire(const track& which) const {
+    return others_.control.knows_pauses() && others_.where.may_run(which.plan->on_store_down);
+}
+
+// Whether others may have told what became of the firing.
+bool acquirer::catches_up(const track& which) const {
+    const auto& wanted = which.decisions.wanted();
+    // What was sent and not answered may be why others have skipped it, and what has begun here is
+    // this node's own.
+    const bool is_ours = which.unresolved || wanted.begun;
+    if (!node_.records || wanted.kind != wish_kind::firing || is_ours) return false;
+    return others_.where.catches_up(
+        wall_of(*wanted.firing), node_.now(),
+        gives_way(*which.plan) ? positions::when_busy::gives_way : positions::when_busy::waits);
+}
+
+// True when no claim is to be made.
+awaitable<bool> acquirer::leave_skipped(std::shared_ptr<track> which) {
+    auto& lane_of = which->decisions;
+    const auto firing = *lane_of.wanted().firing;
+    auto asking = has_been_skipped(node_.records, which->plan->name, which->partition, firing);
+    const auto skipped = co_await std::move(asking);
+    if (skipped.has_error()) {
+        // One that was here when it came due has not seen it skipped: no run waits for a journal.
+        if (!others_.where.was_due_before(wall_of(firing))) co_return false;
+        lane_of.on_failure(node_.loop.now(), node_.chance());
+        co_return true;
+    }
+    if (!*skipped) co_return false;
+    lane_of.on_done();
+    co_return true;
+}
+
+// A place among the runs of this node and, where it has a bound, of its job. False when there is
+// none, and the lane knows.
+awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
+    auto& lane_of = which->decisions;
+    const auto home = which->owner.lock();
+    const auto bound = which->plan->runs_max;
+    const auto job_is_full = [&] { return bound > 0 && home->running >= bound; };
+    const bool was_full = job_is_full();
+    if (!was_full && slots_.try_take()) co_return true;
+    const auto left = lane_of.wanted().give_up - node_.loop.now();
+    bool served = false;
+    if (was_full) {
+        auto waiting = which->timer.wait_for(millis{200});
+        co_await std::move(waiting);
+    } else {
+        auto waiting = slots_.take(std::max(left, lease_clock::duration{0}));
+        served = co_await std::move(waiting);
+    }
+    // It may have waited for hours.
+    const bool begins = served && may_begin(node_, *which);
+    if (begins && !job_is_full()) co_return true;
+    if (served) slots_.give_back();
+    if (served && !begins)
+        lane_of.on_called_off();
+    else
+        lane_of.on_no_room(node_.loop.now());
+    co_return false;
+}
+
+void acquirer::leave_slot(known_job& home) {
+    --home.running;
+    slots_.give_back();
+}
+
+// False where there is nothing to claim any more, or no room to do it, and the queue knows.
+awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) {
+    bool begins = may_begin(node_, *which);
+    // Whoever waits for another node's run needs no room here.
+    if (begins && wait.count() > 0) {
+        auto waiting =
+            runtime::claimer::await_change(node_.engine->claims(), which->key, which->busy_under,
+                                           wait, node_.call_off.get_token());
+        co_await std::move(waiting);
+        begins = may_begin(node_, *which);
+    }
+    if (!begins) {
+        which->decisions.on_called_off();
+        co_return false;
+    }
+    auto taking = take_slot(which);
+    co_return co_await std::move(taking);
+}
+
+awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
+    auto& lane_of = which->decisions;
+    const auto home = which->owner.lock();
+    auto waiting = await_turn(which, wait);
+    const bool is_its_turn = co_await std::move(waiting);
+    if (!is_its_turn) co_return;
+    // Counted from here: partitions of a job that come due together ask at the same time.
+    ++home->running;
+    const auto options = options_of(*which);
+    const patience none{};
+    auto key = which->key;
+    auto under = claim_of(node_, *which, options);
+    auto claiming = runtime::engine::claim_key(node_.engine, std::move(key), options, none,
+                                               node_.call_off.get_token(), under);
+    auto answer = co_await std::move(claiming);
+    const auto at = node_.loop.now();
+    which->unresolved.reset();
+    if (under && under->attempts.unanswered) {
+        which->unresolved = track::unresolved_claim{under, *options.firing, options};
+        lane_of.on_unanswered();
+    }
+    if (answer.has_error()) {
+        if (!std::exchange(node_.store_down, true))
+            node_.log(log_level::warn, "the store does not answer: " + answer.error().detail);
+        if (!fails_open(*which, answer.error())) {
+            leave_slot(*home);
+            co_return lane_of.on_failure(at, node_.chance());
+        }
+        auto running = run_without_lease(which, answer.error());
+        co_await std::move(running);
+        co_return leave_slot(*home);
+    }
+    if (std::exchange(node_.store_down, false))
+        node_.log(log_level::info, "the store answers again");
+    if (auto* won = std::get_if<won_lease>(&*answer)) {
+        look_for_the_dead(which);
+        auto performing =
+            perform_unless_skipped(which, std::move(*won), under ? options.firing : std::nullopt);
+        co_await std::move(performing);
+        co_return leave_slot(*home);
+    }
+    leave_slot(*home);
+    if (auto* other = std::get_if<busy>(&*answer)) {
+        auto settling = settle_busy(which, std::move(*other));
+        co_await std::move(settling);
+    } else if (const auto* done = std::get_if<already_done>(&*answer)) {
+        auto settling = settle_done(which, done->last);
+        co_await std::move(settling);
+    } else {
+        lane_of.on_called_off();
+    }
+}
+
+awaitable<void> acquirer::run_without_lease(std::shared_ptr<track> which, failure why) {
+    node_.log(log_level::warn, "job '" + which->plan->name +
+                                   "' runs without a lease, as on_store_down says; it may run "
+                                   "elsewhere too");
+    if (node_.watcher) node_.watcher->on_fail_open(which->plan->name);
+    if (node_.records) node_.spawn(audit_fail_open(node_, which->plan->name, why.detail));
+    which->decisions.on_granted();
+    auto performing = others_.runs.perform(which, std::nullopt);
+    co_await std::move(performing);
+}
+
+awaitable<void> acquirer::settle_done(std::shared_ptr<track> which, occurrence last) {
+    auto& lane_of = which->decisions;
+    const auto wanted = lane_of.wanted();
+    if (was_passed(node_, *which, last)) co_return lane_of.on_passed();
+    if (wanted.kind != wish_kind::orphan || last != *wanted.firing) co_return lane_of.on_done();
+    auto looking = node_.engine->store().inspect(which->key);
+    const auto seen = co_await std::move(looking);
+    // Without its token nobody can write down what is known; the board offers it again.
+    if (seen.has_value() && *seen)
+        others_.control.on_orphan_done(wanted.id,
+                                       {node_.loop.now(), (*seen)->last_token, (*seen)->owner});
+    lane_of.on_called_off();
+}
+
+// While a claim was not answered, others may have found the key busy and let the occurrence go:
+// then it is withdrawn, as their row tells what has become of it.
+awaitable<void> acquirer::perform_unless_skipped(std::shared_ptr<track> which,
+                                                 std::shared_ptr<runtime::holding> won,
+                                                 std::optional<occurrence> claimed) {
+    auto& lane_of = which->decisions;
+    const bool came_late = claimed && won->claim_repeated;
+    std::optional<lease> held{lease{std::move(won)}};
+    if (came_late && node_.records && gives_way(*which->plan)) {
+        auto asking =
+            has_been_skipped(node_.records, which->plan->name, which->partition, *claimed);
+        const auto skipped = co_await std::move(asking);
+        if (skipped.has_value() && *skipped) {
+            held->mark_not_started();
+            auto releasing = held->async_release();
+            co_await std::move(releasing);
+            co_return lane_of.on_called_off();
+        }
+    }
+    lane_of.on_granted();
+    auto performing = others_.runs.perform(which, std::move(held));
+    co_await std::move(performing);
+}
+
+// Busy says nothing of this firing: the holder may be running it, or the one before.
+awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) {
+    auto& lane_of = which->decisions;
+    const auto wanted = lane_of.wanted();
+    which->busy_under = other.holder;
+    bool marked = false, passed = false;
+    std::string holder;
+    if (wanted.firing && other.reason != busy_reason::early &&
+        other.reason != busy_reason::quarantined) {
+        auto looking = node_.engine->store().inspect(which->key);
+        const auto seen = co_await std::move(looking);
+        if (seen.has_error()) co_return lane_of.on_failure(node_.loop.now(), node_.chance());
+        marked =
+            *seen && (*seen)->last_done && number(*(*seen)->last_done) >= number(*wanted.firing);
+        passed = marked && was_passed(node_, *which, *(*seen)->last_done);
+        // Where the key is never free, the store has no other occasion to say so.
+        if (wanted.kind == wish_kind::orphan && !wanted.passed && marked &&
+            number(*(*seen)->last_done) > number(*wanted.firing))
+            co_return lane_of.on_done();
+        if (which->seen && which->seen->holder == other.holder)
+            which->seen->twice = which->seen->twice || !marked;
+        else if (*seen && (*seen)->last_done && other.reason == busy_reason::held) {
+            look_for_the_dead(which);
+            which->seen = track::sighting{*(*seen)->last_done, other.holder, other.owner, false};
+        }
+        if (!marked && node_.records && gives_way(*which->plan)) {
+            // Skipped for good only when nobody has begun it.
+            auto finding =
+                node_.records->find_firing(which->plan->name, which->partition, *wanted.firing);
+            const auto row = co_await std::move(finding);
+            marked = row.has_value() && *row && (*row)->status != run_status::skipped;
+        }
+        if (!marked && node_.records && wanted.kind == wish_kind::firing) {
+            auto naming = name_holder(node_, which, other, *seen);
+            holder = co_await std::move(naming);
+        }
+    }
+    if (other.reason == busy_reason::early && wanted.firing && !node_.records) {
+        // The store has told how far ahead of it our clock is.
+        const auto stores =
+            wall_of(*wanted.firing) - node_.engine->settings().max_skew - other.remaining;
+        node_.clock.follow_store(node_.loop.wall(), stores);
+        node_.time_changed.cancel();
+    }
+    if (passed && !wanted.passed) co_return lane_of.on_passed();
+    lane_of.on_busy(other, marked, node_.loop.now(), node_.chance(), std::move(holder));
+}
+
+// The key has passed on, to this node or to another one, from somebody who held it for longer than
+// it takes to run once. If that one died before it wrote a line, its firing has to be told.
+void acquirer::look_for_the_dead(const std::shared_ptr<track>& which) {
+    const auto seen = std::exchange(which->seen, std::nullopt);
+    if (!seen || !seen->twice || !node_.records) return;
+    if (which->plan->lane.mode != occurrence_mode::at_most_once) return;
+    lost_beginning what{seen->firing, seen->holder, seen->owner};
+    node_.spawn(others_.lost.keep_telling_lost(which, std::move(what)));
+}
+
+}  // namespace pawl::schedule
