@@ -1,6 +1,5 @@
 #include "schedule/dispatcher.hpp"
 
-#include "base/duration.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/post.hpp>
@@ -12,10 +11,6 @@ namespace pawl::schedule {
 namespace {
 
 using boost::asio::awaitable;
-
-// However far away the next firing is: the wall clock may be stepped at any moment.
-constexpr millis clock_look{1'000};
-constexpr std::size_t due_at_once_max = 1'000;
 
 // So that the place of the schedule stays as it is, with a firing that is due at this moment.
 bool fire_alike(const job_plan& a, const job_plan& b) {
@@ -37,6 +32,7 @@ dispatcher::dispatcher(parts made_of)
       registrar_{node_, jobs_, positions_, runner_, made_of.runs_max},
       reconciler_{node_, jobs_, positions_, control_, registrar_},
       acquirer_{node_, {positions_, control_, runner_, skips_, reconciler_}, made_of.runs_max},
+      timekeeper_{node_, jobs_, registrar_, acquirer_},
       finder_{node_, jobs_, positions_, control_},
       board_timer_{node_.loop.get_executor()} {}
 
@@ -87,11 +83,7 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
             which.tracks.push_back(
                 std::make_shared<track>(node_.loop.get_executor(), which.plan, home, i));
     }
-    if (node_.ready && moves) schedule_job(which);
-}
-
-void dispatcher::schedule_job(known_job& which) {
-    if (jobs_.schedule_from(node_.now(), which)) node_.time_changed.cancel();
+    if (node_.ready && moves) timekeeper_.schedule(which);
 }
 
 // -- the node's day
@@ -127,7 +119,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     me.node_.ready = true;
     if (me.node_.watcher) me.node_.watcher->on_ready();
     if (!me.positions_.are_known()) me.node_.spawn(me.finder_.keep_finding());
-    me.node_.spawn(keep_time(self));
+    me.node_.spawn(me.timekeeper_.keep_time());
     me.node_.spawn(watch_board(self));
     me.node_.spawn(me.registrar_.keep_registered());
     me.node_.spawn(me.registrar_.keep_published());
@@ -196,94 +188,6 @@ awaitable<void> dispatcher::outlast(self_ptr self) {
 void dispatcher::hurry() {
     hurried_ = true;
     node_.work.wake_up();
-}
-
-awaitable<void> dispatcher::keep_time(self_ptr self) {
-    auto& me = *self;
-    while (!me.node_.stopping) {
-        const auto local = me.node_.loop.wall();
-        if (const auto found = me.node_.clock.look(me.node_.loop.now(), local)) {
-            me.node_.log(log_level::warn,
-                         "the wall clock was put back by " +
-                             base::format_duration(std::chrono::floor<millis>(found->by)));
-            me.put_clock_back(me.node_.clock.corrected(local), found->last_right);
-        }
-        const auto wall = me.node_.clock.corrected(local);
-        const auto due = me.jobs_.times().advance(wall, due_at_once_max);
-        for (const auto& one : due) me.take_due(one, wall);
-        auto pause = clock_look;
-        if (const auto next = me.jobs_.times().next_due()) {
-            const auto away = std::chrono::ceil<millis>(*next - me.node_.now());
-            pause = std::clamp(away, millis{0}, clock_look);
-        }
-        // Even when more is due already, others have their turn.
-        auto waiting = me.node_.time_changed.wait_for(pause);
-        co_await std::move(waiting);
-    }
-}
-
-void dispatcher::put_clock_back(wall_instant now, std::optional<wall_instant> last_right) {
-    jobs_.times().clock_put_back(now, last_right);
-    for (const auto& [name, which] : jobs_.all())
-        for (const auto& one : which->tracks) {
-            if (one->decisions.is_idle()) continue;
-            one->decisions.forget_ahead(occurrence_of(now));
-            acquirer_.wake(one);
-        }
-}
-
-// One that was not there for a moment must not overtake those who were: they may still wait with an
-// earlier firing, which could not be granted any more. So where firings are taken in their order, a
-// node asks for all that came due a short while ago; those that have run are told as done.
-std::vector<wall_instant> dispatcher::worth_offering(const job_plan& plan, const due_firing& due) {
-    std::vector<wall_instant> all;
-    const bool in_order = plan.lane.when_running == overlap::queue ||
-                          plan.lane.mode == occurrence_mode::at_least_once;
-    if (in_order && due.missed > 0 && plan.when) {
-        const auto& rule = *plan.when;
-        const auto since = due.at - std::min<millis>(catch_up_max, rule.lateness_max);
-        auto next = rule.when.next(since, rule.where, rule.policy);
-        while (next && *next < due.at) {
-            all.push_back(*next);
-            next = rule.when.next(*next, rule.where, rule.policy);
-        }
-        const auto most = std::min<std::size_t>(due.missed, firings_queued_max - 1);
-        if (all.size() > most)
-            all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(most));
-    }
-    all.push_back(due.at);
-    return all;
-}
-
-void dispatcher::take_due(const due_firing& due, wall_instant now) {
-    const auto which = jobs_.of(due.entry);
-    if (!which || which->paused || !which->plan->enabled) return;
-    const auto firings = worth_offering(*which->plan, due);
-    if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, firings.size());
-        left_out > 0) {
-        node_.log(log_level::warn, "job '" + which->plan->name + "' has missed " +
-                                       std::to_string(left_out) +
-                                       " firings, which are not made up for");
-        if (node_.watcher) node_.watcher->on_missed(which->plan->name, firings.front(), left_out);
-    }
-    const auto at = node_.loop.now();
-    for (auto& one : which->tracks) {
-        auto hold_back = std::chrono::floor<millis>(which->plan->jitter * node_.chance());
-        if (which->plan->partitions > 1) {
-            if (!which->shares || which->shared_among != registrar_.live_nodes()) {
-                which->shared_among = registrar_.live_nodes();
-                which->shares.emplace(which->plan->name, which->plan->partitions,
-                                      registrar_.live_nodes());
-            }
-            const auto place = which->shares->place_in_line(one->partition, node_.me.owner);
-            hold_back += share_hold_back * static_cast<long>(std::min<std::size_t>(place, 5));
-        }
-        for (const auto& firing : firings) {
-            const auto late = std::max(std::chrono::floor<millis>(now - firing), millis{0});
-            one->decisions.offer_firing(occurrence_of(firing), at, late, hold_back);
-        }
-        acquirer_.wake(one);
-    }
 }
 
 }  // namespace pawl::schedule

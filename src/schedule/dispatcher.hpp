@@ -22,7 +22,7 @@
 #include "schedule/registrar.hpp"
 #include "schedule/runner.hpp"
 #include "schedule/skip_recorder.hpp"
-#include "schedule/slots.hpp"
+#include "schedule/timekeeper.hpp"
 
 #include <pawl/lease.hpp>
 #include <pawl/policies.hpp>
@@ -41,12 +41,6 @@
 #include <vector>
 
 namespace pawl::schedule {
-
-// How long others leave a partition to the node whose share it is.
-constexpr millis share_hold_back{2'000};
-// What a node that was away for a moment asks for beside the latest firing of a job whose firings
-// are taken in their order.
-constexpr millis catch_up_max{60'000};
 
 // On the loop only.
 class dispatcher : public std::enable_shared_from_this<dispatcher> {
@@ -82,23 +76,18 @@ public:
 
 private:
     // The parts of a node's day, each a coroutine for as long as the node lives.
-    static boost::asio::awaitable<void> keep_time(self_ptr self);
     static boost::asio::awaitable<void> watch_board(self_ptr self);
 
     static boost::asio::awaitable<void> look_at_board(self_ptr self);
     static boost::asio::awaitable<bool> learn_what_is_due(self_ptr self);
     static boost::asio::awaitable<void> drain(self_ptr self, millis grace);
 
-    void put_clock_back(wall_instant now, std::optional<wall_instant> last_right);
-    static std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing& due);
-    void take_due(const due_firing& due, wall_instant now);
     void take_board(board seen);
     void offer_orphan(const run_record& one);
     static boost::asio::awaitable<void> close_done_orphan(self_ptr self, run_record one,
                                                           fence_token token, std::string owner);
     void take_pauses(std::vector<job_pause> pauses);
     void take_plan(std::shared_ptr<const job_plan> plan);
-    void schedule_job(known_job& which);
 
     node_state node_;
     job_table jobs_;
@@ -109,6 +98,7 @@ private:
     registrar registrar_;
     reconciler reconciler_;
     acquirer acquirer_;
+    timekeeper timekeeper_;
     position_finder finder_;
     net::timer board_timer_;
     bool hurried_ = false;

@@ -82,7 +82,7 @@ void dispatcher::take_pauses(std::vector<job_pause> pauses) {
         found->paused.reset();
         node_.log(log_level::info, "job '" + name + "' is resumed");
         // What was due meanwhile was not to run.
-        if (node_.ready) schedule_job(*found);
+        if (node_.ready) timekeeper_.schedule(*found);
     }
 }
 

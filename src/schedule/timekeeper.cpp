@@ -1,0 +1,118 @@
+#include "schedule/timekeeper.hpp"
+
+#include "base/duration.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+// However far away the next firing is: the wall clock may be stepped at any moment.
+constexpr millis clock_look{1'000};
+constexpr std::size_t due_at_once_max = 1'000;
+// What a node that was away for a moment asks for beside the latest firing of a job whose firings
+// are taken in their order.
+constexpr millis catch_up_max{60'000};
+
+// One that was not there for a moment must not overtake those who were: they may still wait with an
+// earlier firing, which could not be granted any more. So where firings are taken in their order, a
+// node asks for all that came due a short while ago; those that have run are told as done.
+std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing& due) {
+    std::vector<wall_instant> all;
+    const bool in_order = plan.lane.when_running == overlap::queue ||
+                          plan.lane.mode == occurrence_mode::at_least_once;
+    if (in_order && due.missed > 0 && plan.when) {
+        const auto& rule = *plan.when;
+        const auto since = due.at - std::min<millis>(catch_up_max, rule.lateness_max);
+        auto next = rule.when.next(since, rule.where, rule.policy);
+        while (next && *next < due.at) {
+            all.push_back(*next);
+            next = rule.when.next(*next, rule.where, rule.policy);
+        }
+        const auto most = std::min<std::size_t>(due.missed, firings_queued_max - 1);
+        if (all.size() > most)
+            all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(most));
+    }
+    all.push_back(due.at);
+    return all;
+}
+
+}  // namespace
+
+awaitable<void> timekeeper::keep_time() {
+    while (!node_.stopping) {
+        const auto local = node_.loop.wall();
+        if (const auto found = node_.clock.look(node_.loop.now(), local)) {
+            node_.log(log_level::warn,
+                      "the wall clock was put back by " +
+                          base::format_duration(std::chrono::floor<millis>(found->by)));
+            put_clock_back(node_.clock.corrected(local), found->last_right);
+        }
+        const auto wall = node_.clock.corrected(local);
+        const auto due = jobs_.times().advance(wall, due_at_once_max);
+        for (const auto& one : due) take_due(one, wall);
+        auto pause = clock_look;
+        if (const auto next = jobs_.times().next_due()) {
+            const auto away = std::chrono::ceil<millis>(*next - node_.now());
+            pause = std::clamp(away, millis{0}, clock_look);
+        }
+        // Even when more is due already, others have their turn.
+        auto waiting = node_.time_changed.wait_for(pause);
+        co_await std::move(waiting);
+    }
+}
+
+void timekeeper::put_clock_back(wall_instant now, std::optional<wall_instant> last_right) {
+    jobs_.times().clock_put_back(now, last_right);
+    for (const auto& [name, which] : jobs_.all())
+        for (const auto& one : which->tracks) {
+            if (one->decisions.is_idle()) continue;
+            one->decisions.forget_ahead(occurrence_of(now));
+            acquirer_.wake(one);
+        }
+}
+
+void timekeeper::take_due(const due_firing& due, wall_instant now) {
+    const auto which = jobs_.of(due.entry);
+    if (!which || which->paused || !which->plan->enabled) return;
+    const auto firings = worth_offering(*which->plan, due);
+    if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, firings.size());
+        left_out > 0) {
+        node_.log(log_level::warn, "job '" + which->plan->name + "' has missed " +
+                                       std::to_string(left_out) +
+                                       " firings, which are not made up for");
+        if (node_.watcher) node_.watcher->on_missed(which->plan->name, firings.front(), left_out);
+    }
+    const auto at = node_.loop.now();
+    for (auto& one : which->tracks) {
+        const auto hold_back = hold_back_of(*which, *one);
+        for (const auto& firing : firings) {
+            const auto late = std::max(std::chrono::floor<millis>(now - firing), millis{0});
+            one->decisions.offer_firing(occurrence_of(firing), at, late, hold_back);
+        }
+        acquirer_.wake(one);
+    }
+}
+
+// How long this node leaves it to others.
+millis timekeeper::hold_back_of(known_job& which, const track& one) {
+    const auto spread = std::chrono::floor<millis>(which.plan->jitter * node_.chance());
+    if (which.plan->partitions <= 1) return spread;
+    const auto& nodes = registrar_.live_nodes();
+    if (!which.shares || which.shared_among != nodes) {
+        which.shared_among = nodes;
+        which.shares.emplace(which.plan->name, which.plan->partitions, nodes);
+    }
+    const auto place = which.shares->place_in_line(one.partition, node_.me.owner);
+    return spread + share_hold_back * static_cast<long>(std::min<std::size_t>(place, 5));
+}
+
+void timekeeper::schedule(known_job& which) {
+    if (jobs_.schedule_from(node_.now(), which)) node_.time_changed.cancel();
+}
+
+}  // namespace pawl::schedule
