@@ -1,10 +1,9 @@
 #include "schedule/dispatcher.hpp"
 
-#include "time/clocks.hpp"
-
 #include <boost/asio/post.hpp>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace pawl::schedule {
@@ -34,7 +33,9 @@ dispatcher::dispatcher(parts made_of)
       acquirer_{node_, {positions_, control_, runner_, skips_, reconciler_}, made_of.runs_max},
       timekeeper_{node_, jobs_, registrar_, acquirer_},
       finder_{node_, jobs_, positions_, control_},
-      board_timer_{node_.loop.get_executor()} {}
+      board_{node_,
+             {jobs_, positions_, control_, registrar_, finder_, reconciler_, runner_, acquirer_,
+              timekeeper_}} {}
 
 dispatcher::~dispatcher() = default;
 
@@ -97,7 +98,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
             me.node_.stopping = true;
             stopped.cancel();
             me.node_.time_changed.cancel();
-            me.board_timer_.cancel();
+            me.board_.wake_up();
             me.registrar_.wake_up();
             me.reconciler_.wake_up();
         });
@@ -108,7 +109,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     co_await std::move(registering);
     auto publishing = me.registrar_.publish_jobs();
     co_await std::move(publishing);
-    auto looking = look_at_board(self);
+    auto looking = me.board_.look();
     co_await std::move(looking);
     if (!me.knows_pauses())
         me.node_.log(log_level::warn,
@@ -120,7 +121,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     if (me.node_.watcher) me.node_.watcher->on_ready();
     if (!me.positions_.are_known()) me.node_.spawn(me.finder_.keep_finding());
     me.node_.spawn(me.timekeeper_.keep_time());
-    me.node_.spawn(watch_board(self));
+    me.node_.spawn(me.board_.watch());
     me.node_.spawn(me.registrar_.keep_registered());
     me.node_.spawn(me.registrar_.keep_published());
     me.node_.spawn(me.runner_.beat());
@@ -129,51 +130,49 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
         auto waiting = stopped.wait_for(std::chrono::hours{24});
         co_await std::move(waiting);
     }
-    auto draining = drain(self, shutdown_grace);
+    auto draining = me.drain(shutdown_grace);
     co_await std::move(draining);
 }
 
 // Rule of ending: claim nothing more, let finish, stop, release.
-awaitable<void> dispatcher::drain(self_ptr self, millis grace) {
-    auto& me = *self;
-    me.node_.call_off.request_stop();
-    for (auto& [name, which] : me.jobs_.all())
+awaitable<void> dispatcher::drain(millis grace) {
+    node_.call_off.request_stop();
+    for (auto& [name, which] : jobs_.all())
         for (auto& one : which->tracks) {
             one->decisions.forget_firings();
             one->timer.cancel();
         }
-    me.acquirer_.send_away();
-    me.runner_.stop_waiting();
-    if (me.node_.records) {
-        auto registering = me.registrar_.register_node();
+    acquirer_.send_away();
+    runner_.stop_waiting();
+    if (node_.records) {
+        auto registering = registrar_.register_node();
         co_await std::move(registering);
     }
-    const auto longest_grace = me.runner_.longest_grace();
-    const auto patience_ends = me.node_.loop.now() + grace;
-    while (me.node_.work.goes_on() && !me.hurried_ && me.node_.loop.now() < patience_ends) {
-        const auto left = std::chrono::ceil<millis>(patience_ends - me.node_.loop.now());
-        auto waiting = me.node_.work.wait_for(left);
+    const auto longest_grace = runner_.longest_grace();
+    const auto patience_ends = node_.loop.now() + grace;
+    while (node_.work.goes_on() && !hurried_ && node_.loop.now() < patience_ends) {
+        const auto left = std::chrono::ceil<millis>(patience_ends - node_.loop.now());
+        auto waiting = node_.work.wait_for(left);
         co_await std::move(waiting);
     }
-    me.runner_.stop_all();
+    runner_.stop_all();
     // Killed after its grace; then its last words have to be written and its lease released.
-    const auto end = me.node_.loop.now() + longest_grace + runs::journal_patience * 2 +
-                     me.node_.engine->settings().timeout * 2;
-    while (me.node_.work.goes_on() && me.node_.loop.now() < end) {
-        const auto left = std::chrono::ceil<millis>(end - me.node_.loop.now());
-        auto waiting = me.node_.work.wait_for(left);
+    const auto end = node_.loop.now() + longest_grace + runs::journal_patience * 2 +
+                     node_.engine->settings().timeout * 2;
+    while (node_.work.goes_on() && node_.loop.now() < end) {
+        const auto left = std::chrono::ceil<millis>(end - node_.loop.now());
+        auto waiting = node_.work.wait_for(left);
         co_await std::move(waiting);
     }
     // Claims that were not answered are given up, so that others can have what they claimed.
     auto settling =
-        runtime::claimer::drain(me.node_.engine->claims(), me.node_.engine->settings().timeout * 2);
+        runtime::claimer::drain(node_.engine->claims(), node_.engine->settings().timeout * 2);
     co_await std::move(settling);
-    me.runner_.wake_up();
-    if (me.node_.records) {
-        auto leaving = me.node_.records->node_leave(me.node_.me.owner);
+    runner_.wake_up();
+    if (node_.records) {
+        auto leaving = node_.records->node_leave(node_.me.owner);
         const auto left = co_await std::move(leaving);
-        if (left.has_error())
-            me.node_.log(log_level::debug, "not signed off: " + left.error().detail);
+        if (left.has_error()) node_.log(log_level::debug, "not signed off: " + left.error().detail);
     }
 }
 

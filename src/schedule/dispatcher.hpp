@@ -1,15 +1,14 @@
-// Turns firings into runs, on one node of many.
+// Turns the occurrences of schedules into runs, on one node of many.
 //
-// A driver: the timetable says what is due, a lane says what to do about it, the store says who
-// may, the journal writes down what was done. Whatever ends the node in the middle, another one
-// finds enough to go on from: the lease that runs out, the row that falls silent.
+// It composes the drivers of a node and says when its day begins and ends. The timekeeper offers
+// what is due to the queue of each key, the acquirer claims what a queue wants, the runner runs
+// what was granted; beside them the registrar, the control board and the reconciler keep in touch
+// with the other nodes. Whatever ends the node in the middle, another one finds enough to go on
+// from: the lease that expires, the row that falls silent.
 #pragma once
 
-#include "net/loop.hpp"
-#include "runs/session.hpp"
-#include "runtime/core.hpp"
-#include "runtime/engine.hpp"
 #include "schedule/acquirer.hpp"
+#include "schedule/control_board.hpp"
 #include "schedule/control_state.hpp"
 #include "schedule/intervals.hpp"
 #include "schedule/job_plan.hpp"
@@ -24,20 +23,13 @@
 #include "schedule/skip_recorder.hpp"
 #include "schedule/timekeeper.hpp"
 
-#include <pawl/lease.hpp>
-#include <pawl/policies.hpp>
-#include <pawl/spi/journal.hpp>
-
 #include <boost/asio/awaitable.hpp>
 
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace pawl::schedule {
@@ -75,24 +67,15 @@ public:
     std::optional<wall_instant> next_firing(const std::string& job) const;
 
 private:
-    // The parts of a node's day, each a coroutine for as long as the node lives.
-    static boost::asio::awaitable<void> watch_board(self_ptr self);
-
-    static boost::asio::awaitable<void> look_at_board(self_ptr self);
-    static boost::asio::awaitable<bool> learn_what_is_due(self_ptr self);
-    static boost::asio::awaitable<void> drain(self_ptr self, millis grace);
-
-    void take_board(board seen);
-    void offer_orphan(const run_record& one);
-    static boost::asio::awaitable<void> close_done_orphan(self_ptr self, run_record one,
-                                                          fence_token token, std::string owner);
-    void take_pauses(std::vector<job_pause> pauses);
     void take_plan(std::shared_ptr<const job_plan> plan);
+    boost::asio::awaitable<void> drain(millis grace);
 
+    // What is known
     node_state node_;
     job_table jobs_;
     positions positions_;
     control_state control_;
+    // What is done about it: each is handed those above that it needs
     runner runner_;
     skip_recorder skips_;
     registrar registrar_;
@@ -100,7 +83,7 @@ private:
     acquirer acquirer_;
     timekeeper timekeeper_;
     position_finder finder_;
-    net::timer board_timer_;
+    control_board board_;
     bool hurried_ = false;
 };
 
