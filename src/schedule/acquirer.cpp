@@ -54,7 +54,7 @@ async<bool> has_been_skipped(std::shared_ptr<journal> records, std::string job,
 
 bool must_withdraw(const node_state& node, const track& which) {
     return which.unresolved && (node.stopping || which.replaced ||
-                                !which.decisions.wants_firing(which.unresolved->firing));
+                                !which.decisions.queue().wants_firing(which.unresolved->firing));
 }
 
 // Whatever is claimed next would find the key held by the claim that was not answered. False when
@@ -172,7 +172,7 @@ void acquirer::wake(const std::shared_ptr<track>& which) {
 }
 
 void acquirer::let_go(const std::shared_ptr<track>& which) {
-    which->decisions.forget_firings();
+    which->decisions.queue().forget_firings();
     which->replaced = true;
     if (which->at_work) wake(which);
 }

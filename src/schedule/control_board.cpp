@@ -61,7 +61,7 @@ void control_board::follow_pauses(std::vector<job_pause> pauses) {
         if (!which.paused) {
             node_.log(log_level::info,
                       "job '" + one.job + "' is paused by " + one.by + ": " + one.reason);
-            for (auto& each : which.tracks) each->decisions.forget_firings();
+            for (auto& each : which.tracks) each->decisions.queue().forget_firings();
         }
         which.paused = one;
     }
@@ -89,7 +89,7 @@ void control_board::offer_trigger(const run_trigger& one, instant now) {
     if (!found || !found->plan->enabled) return;
     if (one.partition >= found->tracks.size()) return;
     auto& where = found->tracks[one.partition];
-    const bool fresh = where->decisions.offer_trigger(one.id, now);
+    const bool fresh = where->decisions.queue().offer_trigger(one.id, now);
     others_.control.on_trigger(one, now);
     if (fresh) others_.keys.wake(where);
 }
@@ -104,7 +104,8 @@ void control_board::offer_orphan(const run_record& one) {
     const auto at = node_.loop.now();
     auto* known = others_.control.find_done(one.id);
     if (!known) {
-        if (where->decisions.offer_orphan(one.id, *one.firing, at)) others_.keys.wake(where);
+        if (where->decisions.queue().offer_orphan(one.id, *one.firing, at))
+            others_.keys.wake(where);
         return;
     }
     if (known->closing || at - known->seen < node_.recording_patience) return;

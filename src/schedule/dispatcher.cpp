@@ -74,7 +74,7 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
     if (same_tracks) {
         for (auto& one : which.tracks) {
             one->plan = which.plan;
-            one->decisions.follow(which.plan->lane);
+            one->decisions.queue().follow(which.plan->lane);
         }
     } else {
         for (auto& one : which.tracks) acquirer_.let_go(one);
@@ -139,7 +139,7 @@ awaitable<void> dispatcher::drain(millis grace) {
     node_.call_off.request_stop();
     for (auto& [name, which] : jobs_.all())
         for (auto& one : which->tracks) {
-            one->decisions.forget_firings();
+            one->decisions.queue().forget_firings();
             one->timer.cancel();
         }
     acquirer_.send_away();

@@ -3,326 +3,170 @@
 #include "base/ensure.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl::schedule {
 namespace {
 
-// An orphan is offered by the board for as long as it is one.
-constexpr millis board_patience{60'000};
+using stage = key_queue::stage;
 
-bool is_firing(const wish& one) { return one.kind == wish_kind::firing; }
+// Only then a busy key is waited for; otherwise it answers the question.
+bool waits_in_line(const lane_rules& rules) noexcept {
+    return !rules.hold && rules.mode != occurrence_mode::off &&
+           (rules.when_running == overlap::queue || rules.mode == occurrence_mode::at_least_once);
+}
+
+// Between the half and the whole of it.
+lease_clock::duration spread(millis longest, double chance) {
+    return std::chrono::duration_cast<lease_clock::duration>(
+        std::chrono::duration<double, std::milli>(static_cast<double>(longest.count()) *
+                                                  (0.5 + 0.5 * chance)));
+}
 
 }  // namespace
 
-std::string_view text_of(skip_reason why) noexcept {
-    switch (why) {
-        case skip_reason::overlap:
-            return "the previous run was still going on";
-        case skip_reason::too_late:
-            return "it could not begin within the misfire window";
-        case skip_reason::superseded:
-            return "a later firing came due before it could begin";
-        case skip_reason::too_many:
-            return "too many firings were waiting";
-        case skip_reason::answer_lost:
-            return "the store did not answer in time, and granted the key to another run meanwhile";
-    }
-    return "";
+bool lane::is_claiming() const noexcept {
+    return queue_.current() && queue_.current()->at == stage::claiming;
 }
 
-bool lane::wants_firing(occurrence firing) const {
-    const auto same = [&](const wish& one) { return is_firing(one) && one.firing == firing; };
-    return (current_ && same(*current_)) || std::any_of(queue_.begin(), queue_.end(), same);
-}
-
-std::string text_of(const skipped_firing& one) {
-    if (one.holder.empty()) return std::string{text_of(one.why)};
-    if (one.why == skip_reason::overlap) return one.holder;
-    return std::string{text_of(one.why)} + ": " + one.holder;
-}
-
-bool lane::wants(wish_kind kind, std::string_view id) const {
-    const auto same = [&](const wish& one) { return one.kind == kind && one.id == id; };
-    return (current_ && same(*current_)) || std::any_of(queue_.begin(), queue_.end(), same);
-}
-
-void lane::skip(const wish& which, skip_reason why) {
-    if (!which.firing) return;
-    if (skipped_.size() == skips_kept_max) skipped_.pop_front();
-    skipped_.push_back({*which.firing, why, {}});
-}
-
-void lane::skip_current(skip_reason why) {
-    skip(*current_, why);
-    if (current_->firing) skipped_.back().holder = std::move(holder_);
-    holder_.clear();
-}
-
-// Only then a busy key is waited for; otherwise it answers the question.
-bool lane::waits_in_line() const noexcept {
-    return !rules_.hold && rules_.mode != occurrence_mode::off &&
-           (rules_.when_running == overlap::queue || rules_.mode == occurrence_mode::at_least_once);
-}
-
-void lane::offer_firing(occurrence firing, instant now, millis late, millis hold_back) {
-    wish made;
-    made.firing = firing;
-    made.not_before = now + hold_back;
-    // Whoever is to be left to others first is not late because of that.
-    made.give_up = now + std::max(rules_.lateness_max - late, millis{0}) + hold_back;
-    const auto known = [&](const wish& one) { return one.firing == firing; };
-    // It has come due again, after a clock that was put back: it does not lie ahead any more.
-    if (current_ && known(*current_)) ahead_ = false;
-    if ((current_ && known(*current_)) || std::any_of(queue_.begin(), queue_.end(), known)) return;
-
-    if (rules_.when_running == overlap::skip) {
-        // What may still be lost is not given up for what comes later.
-        const bool unresolved = rules_.mode == occurrence_mode::at_least_once &&
-                                (current_ || std::any_of(queue_.begin(), queue_.end(), is_firing));
-        if (is_running() || unresolved) return skip(made, skip_reason::overlap);
-        // One that waits for the store, or for a place on this node, makes way for its successor:
-        // after an outage the latest runs. One that came too early by this node's clock stays.
-        for (const auto& older : queue_)
-            if (is_firing(older)) skip(older, skip_reason::superseded);
-        std::erase_if(queue_, is_firing);
-        if (current_ && state_ == state::waiting && is_firing(*current_) && failures_ > 0) {
-            skip_current(skip_reason::superseded);
-            current_.reset();
-        }
-    }
-    const auto last = std::find_if(queue_.begin(), queue_.end(),
-                                   [](const wish& one) { return one.kind == wish_kind::trigger; });
-    queue_.insert(last, std::move(made));
-    if (std::count_if(queue_.begin(), queue_.end(), is_firing) >
-        static_cast<std::ptrdiff_t>(firings_queued_max)) {
-        const auto oldest = std::find_if(queue_.begin(), queue_.end(), is_firing);
-        skip(*oldest, skip_reason::too_many);
-        queue_.erase(oldest);
-    }
-}
-
-bool lane::offer_trigger(std::string id, instant now) {
-    if (wants(wish_kind::trigger, id)) return false;
-    const auto waiting = std::count_if(queue_.begin(), queue_.end(), [](const wish& one) {
-        return one.kind == wish_kind::trigger;
-    });
-    if (waiting >= static_cast<std::ptrdiff_t>(triggers_queued_max)) return false;
-    wish made;
-    made.kind = wish_kind::trigger;
-    made.id = std::move(id);
-    made.not_before = now;
-    made.give_up = now + board_patience;
-    queue_.push_back(std::move(made));
-    return true;
-}
-
-bool lane::offer_orphan(std::string id, occurrence firing, instant now) {
-    if (wants(wish_kind::orphan, id)) return false;
-    // Its own firing may be waiting here; then that one takes it up.
-    const auto same = [&](const wish& one) { return one.firing == firing; };
-    if ((current_ && same(*current_)) || std::any_of(queue_.begin(), queue_.end(), same))
-        return false;
-    wish made;
-    made.kind = wish_kind::orphan;
-    made.firing = firing;
-    made.id = std::move(id);
-    made.not_before = now;
-    made.give_up = now + board_patience;
-    const auto place = std::find_if(queue_.begin(), queue_.end(), [&](const wish& one) {
-        return !one.firing || number(*one.firing) > number(firing);
-    });
-    queue_.insert(place, std::move(made));
-    return true;
-}
-
-void lane::forget_firings() { std::erase_if(queue_, is_firing); }
-
-void lane::forget_ahead(occurrence now) {
-    const auto is_ahead = [&](const wish& one) {
-        return is_firing(one) && number(*one.firing) > number(now);
-    };
-    std::erase_if(queue_, is_ahead);
-    if (!current_ || !is_ahead(*current_)) return;
-    if (state_ == state::waiting) resolved();
-    if (state_ == state::claiming) ahead_ = true;
-}
-
-void lane::drop_late(instant now) {
-    for (const auto& one : queue_)
-        if (is_firing(one) && one.give_up < now) skip(one, skip_reason::too_late);
-    std::erase_if(queue_, [&](const wish& one) { return one.give_up < now; });
-}
-
-// Came due while the claim of their predecessor was under way, which has been granted since.
-void lane::drop_overlapped() {
-    if (rules_.when_running != overlap::skip) return;
-    for (const auto& one : queue_)
-        if (is_firing(one)) skip(one, skip_reason::overlap);
-    std::erase_if(queue_, is_firing);
-}
-
-// What was begun first is finished first. Not before a claim whose outcome is unknown: it may hold
-// the key.
-void lane::make_way() {
-    if (!current_ || !is_firing(*current_) || current_->begun || in_doubt_ == current_->firing)
-        return;
-    if (queue_.empty() || queue_.front().kind != wish_kind::orphan) return;
-    if (number(*queue_.front().firing) > number(*current_->firing)) return;
-    const auto place = std::find_if(queue_.begin(), queue_.end(),
-                                    [](const wish& one) { return one.kind != wish_kind::orphan; });
-    queue_.insert(place, std::move(*current_));
-    current_.reset();
+// Not before a claim whose outcome is unknown: it may hold the key.
+bool lane::may_make_way() const noexcept {
+    const auto* asked = queue_.current();
+    return asked && is_firing(asked->what) && !asked->what.begun && in_doubt_ != asked->what.firing;
 }
 
 lane::step lane::next(instant now) {
-    if (state_ != state::waiting) return {act::await, {}, {}};
-    make_way();
-    if (!current_) {
-        drop_late(now);
-        if (queue_.empty()) return {};
-        current_ = std::move(queue_.front());
-        queue_.pop_front();
-        listening_ = false;
-        failures_ = 0;
-        holder_.clear();
-    }
-    if (current_->give_up < now) {
-        if (is_firing(*current_)) skip_current(skip_reason::too_late);
-        current_.reset();
+    const auto* before = queue_.current();
+    if (before && before->at != stage::waiting) return {act::await, {}, {}};
+    if (may_make_way()) queue_.make_way();
+    if (!queue_.current() && !queue_.take_next(now)) return {};
+    auto& asked = *queue_.current();
+    if (asked.what.give_up < now) {
+        if (is_firing(asked.what))
+            queue_.skip_current(skip_reason::too_late, std::move(asked.holder));
+        queue_.let_go_of_current();
         return next(now);
     }
-    if (current_->not_before > now) {
+    if (asked.what.not_before > now) {
         // At give_up itself it may still be tried: a pause until then would never end.
-        const auto too_late = current_->give_up + lease_clock::duration{1};
-        return {act::pause, std::min(current_->not_before, too_late), {}};
+        const auto too_late = asked.what.give_up + lease_clock::duration{1};
+        return {act::pause, std::min(asked.what.not_before, too_late), {}};
     }
-    state_ = state::claiming;
+    asked.at = stage::claiming;
     millis patience{0};
-    if (listening_)
-        patience = std::min(std::chrono::ceil<millis>(current_->give_up - now), busy_for_);
+    if (asked.listening)
+        patience = std::min(std::chrono::ceil<millis>(asked.what.give_up - now), asked.busy_for);
     return {act::claim, {}, patience};
 }
 
-std::vector<skipped_firing> lane::take_skipped() {
-    std::vector<skipped_firing> all{skipped_.begin(), skipped_.end()};
-    skipped_.clear();
-    return all;
-}
-
 void lane::again(instant when) {
-    if (ahead_) return resolved();
-    state_ = state::waiting;
-    current_->not_before = when;
-}
-
-void lane::resolved() {
-    state_ = state::waiting;
-    ahead_ = false;
-    current_.reset();
+    auto& asked = *queue_.current();
+    if (asked.ahead) return queue_.let_go_of_current();
+    asked.at = stage::waiting;
+    asked.what.not_before = when;
 }
 
 void lane::on_granted() {
-    base::ensure(state_ == state::claiming);
-    state_ = state::running;
-    ahead_ = false;
-    current_->begun = true;
+    base::ensure(is_claiming());
+    auto& asked = *queue_.current();
+    asked.at = stage::running;
+    asked.ahead = false;
+    asked.what.begun = true;
     in_doubt_.reset();
-    drop_overlapped();
+    queue_.drop_overlapped();
 }
 
 void lane::on_busy(const busy& why, bool marked, instant now, double chance, std::string holder) {
-    base::ensure(state_ == state::claiming);
-    failures_ = 0;
-    holder_ = std::move(holder);
+    base::ensure(is_claiming());
+    auto& asked = *queue_.current();
+    const auto& rules = queue_.rules();
+    asked.failures = 0;
+    asked.holder = std::move(holder);
     // The board offers it again. One that was begun before stands in line, or those that come
     // after it would have the key each time that it is free.
-    const bool stands = current_->kind == wish_kind::orphan && waits_in_line() &&
-                        why.reason == busy_reason::held && (!marked || current_->passed);
-    if (!is_firing(*current_) && !stands) return resolved();
-    const auto full = [&](millis longest) {
-        return now + std::chrono::duration_cast<lease_clock::duration>(
-                         std::chrono::duration<double, std::milli>(
-                             static_cast<double>(longest.count()) * (0.5 + 0.5 * chance)));
-    };
+    const bool stands = asked.what.kind == wish_kind::orphan && waits_in_line(rules) &&
+                        why.reason == busy_reason::held && (!marked || asked.what.passed);
+    if (!is_firing(asked.what) && !stands) return queue_.let_go_of_current();
+    const auto told = std::clamp(why.remaining, millis{1}, busy_retry_longest);
     if (why.reason == busy_reason::early || why.reason == busy_reason::quarantined)
-        return again(now + std::clamp(why.remaining, millis{1}, busy_retry_longest));
-    if (marked && tell_outrun()) return resolved();
-    if ((marked && !stands) || rules_.mode == occurrence_mode::off || rules_.hold)
-        return resolved();
-    if (why.reason == busy_reason::lingering)
-        return again(now + std::clamp(why.remaining, millis{1}, busy_retry_longest));
-    if (!waits_in_line()) {
-        skip_current(skip_reason::overlap);
-        return resolved();
+        return again(now + told);
+    if (marked && tell_outrun()) return queue_.let_go_of_current();
+    if ((marked && !stands) || rules.mode == occurrence_mode::off || rules.hold)
+        return queue_.let_go_of_current();
+    if (why.reason == busy_reason::lingering) return again(now + told);
+    if (!waits_in_line(rules)) {
+        queue_.skip_current(skip_reason::overlap, std::move(asked.holder));
+        return queue_.let_go_of_current();
     }
     // The first time it was not waited for; afterwards the store's push, or the end of patience,
     // has ended the wait, and a short pause keeps many nodes from asking at once.
-    busy_for_ = std::clamp(why.remaining, millis{1}, busy_retry_longest);
-    const bool first = !std::exchange(listening_, true);
-    again(first ? now : full(store_retry_first));
+    asked.busy_for = told;
+    const bool first = !std::exchange(asked.listening, true);
+    again(first ? now : now + spread(store_retry_first, chance));
 }
 
 void lane::on_done() {
-    base::ensure(state_ == state::claiming);
-    if (tell_outrun()) return resolved();
+    base::ensure(is_claiming());
+    if (tell_outrun()) return queue_.let_go_of_current();
+    auto& asked = *queue_.current();
     // Abandoned, by its row, and done, by the store: a later one has run, and this one never will
     // unless it is asked for by its row alone.
-    const bool was_passed = current_->kind == wish_kind::orphan && !current_->passed;
-    if (!was_passed) return resolved();
-    current_->passed = true;
-    state_ = state::waiting;
+    const bool was_passed = asked.what.kind == wish_kind::orphan && !asked.what.passed;
+    if (!was_passed) return queue_.let_go_of_current();
+    asked.what.passed = true;
+    asked.at = stage::waiting;
 }
 
 void lane::on_passed() {
-    if (!is_firing(*current_)) return on_done();
-    base::ensure(state_ == state::claiming);
-    if (!tell_outrun()) skip(*current_, skip_reason::superseded);
-    resolved();
+    if (!is_firing(wanted())) return on_done();
+    base::ensure(is_claiming());
+    if (!tell_outrun()) queue_.skip_current(skip_reason::superseded);
+    queue_.let_go_of_current();
 }
 
 void lane::on_unanswered() {
-    base::ensure(state_ == state::claiming);
-    if (is_firing(*current_)) in_doubt_ = current_->firing;
+    base::ensure(is_claiming());
+    if (is_firing(wanted())) in_doubt_ = wanted().firing;
 }
 
 // False when each claim of it was answered: then what has marked it was no claim of this node.
 bool lane::tell_outrun() {
-    if (!is_firing(*current_) || !in_doubt_ || current_->firing != in_doubt_) return false;
-    skip(*current_, skip_reason::answer_lost);
+    if (!is_firing(wanted()) || !in_doubt_ || wanted().firing != in_doubt_) return false;
+    queue_.skip_current(skip_reason::answer_lost);
     return true;
 }
 
 void lane::on_failure(instant now, double chance) {
-    base::ensure(state_ == state::claiming);
-    holder_.clear();
-    if (current_->kind != wish_kind::firing) return resolved();
-    const auto doubled = store_retry_first * (1LL << std::min(failures_++, 10));
-    const auto longest = std::min<millis>(doubled, store_retry_longest);
-    const auto wait = std::chrono::duration<double, std::milli>(
-        static_cast<double>(longest.count()) * (0.5 + 0.5 * chance));
-    again(now + std::chrono::duration_cast<lease_clock::duration>(wait));
+    base::ensure(is_claiming());
+    auto& asked = *queue_.current();
+    asked.holder.clear();
+    if (!is_firing(asked.what)) return queue_.let_go_of_current();
+    const auto doubled = store_retry_first * (1LL << std::min(asked.failures++, 10));
+    again(now + spread(std::min<millis>(doubled, store_retry_longest), chance));
 }
 
 void lane::on_no_room(instant now) {
-    base::ensure(state_ == state::claiming);
+    base::ensure(is_claiming());
     again(now);
 }
 
 void lane::on_called_off() {
-    base::ensure(state_ == state::claiming);
-    resolved();
+    base::ensure(is_claiming());
+    queue_.let_go_of_current();
 }
 
 void lane::on_ended(ending how, instant now) {
-    base::ensure(state_ == state::running);
+    base::ensure(is_running());
+    auto& asked = *queue_.current();
+    const auto& rules = queue_.rules();
     const bool asks_again =
         how == ending::not_started ||
-        (how == ending::unfinished && rules_.mode == occurrence_mode::at_least_once);
-    if (!asks_again || !is_firing(*current_)) return resolved();
+        (how == ending::unfinished && rules.mode == occurrence_mode::at_least_once);
+    if (!asks_again || !is_firing(asked.what)) return queue_.let_go_of_current();
     // It began in time; that it has to begin again is not its lateness.
     if (how == ending::unfinished)
-        current_->give_up = std::max(current_->give_up, now + rules_.lateness_max);
-    listening_ = false;
+        asked.what.give_up = std::max(asked.what.give_up, now + rules.lateness_max);
+    asked.listening = false;
     again(now + store_retry_first);
 }
 

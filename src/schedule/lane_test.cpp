@@ -21,7 +21,7 @@ lane lane_of(occurrence_mode mode, overlap when_running = overlap::skip) {
 }
 
 void begin_run(lane& one, occurrence firing, instant now) {
-    one.offer_firing(firing, now, 0ms, 0ms);
+    one.queue().offer_firing(firing, now, 0ms, 0ms);
     ASSERT_EQ(one.next(now).what, act::claim);
     ASSERT_EQ(one.wanted().firing, firing);
     one.on_granted();
@@ -62,7 +62,7 @@ TEST(Lane, AsksAgainForAFiringThatWasNotStartedWithinItsWindow) {
         one.on_granted();
         one.on_ended(ending::not_started, start + 2h);
         EXPECT_EQ(one.next(start + 2h).what, act::nothing);
-        const auto skipped = one.take_skipped();
+        const auto skipped = one.queue().take_skipped();
         ASSERT_EQ(skipped.size(), 1u);
         EXPECT_EQ(skipped[0].why, skip_reason::too_late);
     }
@@ -72,10 +72,10 @@ TEST(Lane, AsksAgainForAFiringThatWasNotStartedWithinItsWindow) {
 // claim of it is under way; it comes due again before the claim fails.
 TEST(Lane, AFiringThatIsDueAgainWhileItsClaimIsUnderWayStays) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(second, start, 0ms, 0ms);
+    one.queue().offer_firing(second, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
-    one.forget_ahead(first);
-    one.offer_firing(second, start + 1s, 0ms, 0ms);
+    one.queue().forget_ahead(first);
+    one.queue().offer_firing(second, start + 1s, 0ms, 0ms);
     one.on_failure(start + 1s, even);
     ASSERT_EQ(one.next(start + 10s).what, act::claim);
     EXPECT_EQ(one.wanted().firing, second);
@@ -84,19 +84,19 @@ TEST(Lane, AFiringThatIsDueAgainWhileItsClaimIsUnderWayStays) {
 // The store remembers a later one than was asked for, so this one will never be granted.
 TEST(Lane, AFiringThatALaterOneHasPassedIsToldAsSuperseded) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_passed();
-    const auto skipped = one.take_skipped();
+    const auto skipped = one.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(skipped[0].firing, first);
     EXPECT_EQ(skipped[0].why, skip_reason::superseded);
     EXPECT_EQ(one.next(start).what, act::nothing);
     // Of an orphan there is a row already.
-    one.offer_orphan("run", first, start);
+    one.queue().offer_orphan("run", first, start);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_passed();
-    EXPECT_TRUE(one.take_skipped().empty());
+    EXPECT_TRUE(one.queue().take_skipped().empty());
     ASSERT_EQ(one.next(start).what, act::claim);
     EXPECT_TRUE(one.wanted().passed);
 }
@@ -105,14 +105,14 @@ TEST(Lane, AFiringThatALaterOneHasPassedIsToldAsSuperseded) {
 TEST(Lane, AFiringAheadOfTheClockMakesWayWhenTheClockIsPutBack) {
     for (const auto mode : {occurrence_mode::at_most_once, occurrence_mode::at_least_once}) {
         auto one = lane_of(mode);
-        one.offer_firing(second, start, 0ms, 0ms);
+        one.queue().offer_firing(second, start, 0ms, 0ms);
         ASSERT_EQ(one.next(start).what, act::claim);
         one.on_busy({{}, {}, 30s, busy_reason::early}, false, start, even);
-        one.forget_ahead(first);
-        one.offer_firing(first, start, 0ms, 0ms);
+        one.queue().forget_ahead(first);
+        one.queue().offer_firing(first, start, 0ms, 0ms);
         ASSERT_EQ(one.next(start).what, act::claim);
         EXPECT_EQ(one.wanted().firing, first);
-        EXPECT_TRUE(one.take_skipped().empty());
+        EXPECT_TRUE(one.queue().take_skipped().empty());
     }
 }
 
@@ -120,18 +120,18 @@ TEST(Lane, AFiringAheadOfTheClockMakesWayWhenTheClockIsPutBack) {
 TEST(Lane, WhatWasClaimedWithoutAnAnswerIsToldWhenItIsFoundDone) {
     const auto claimed_in_vain = [] {
         auto one = lane_of(occurrence_mode::at_most_once);
-        one.offer_firing(first, start, 0ms, 0ms);
+        one.queue().offer_firing(first, start, 0ms, 0ms);
         EXPECT_EQ(one.next(start).what, act::claim);
         one.on_unanswered();
         one.on_failure(start, even);
         return one;
     };
     const auto expect_told = [](lane& one) {
-        const auto skipped = one.take_skipped();
+        const auto skipped = one.queue().take_skipped();
         ASSERT_EQ(skipped.size(), 1u);
         EXPECT_EQ(skipped.front().firing, first);
         EXPECT_EQ(skipped.front().why, skip_reason::answer_lost);
-        EXPECT_TRUE(one.is_idle());
+        EXPECT_TRUE(one.queue().is_idle());
     };
     const auto later = start + 10s;
     auto done = claimed_in_vain();
@@ -144,9 +144,9 @@ TEST(Lane, WhatWasClaimedWithoutAnAnswerIsToldWhenItIsFoundDone) {
     expect_told(marked);
     // The clock is put back in between, and the claim withdrawn: it is the same occurrence still.
     auto put_back = claimed_in_vain();
-    put_back.forget_ahead(occurrence{number(first) - 1});
-    ASSERT_TRUE(put_back.is_idle());
-    put_back.offer_firing(first, later, 0ms, 0ms);
+    put_back.queue().forget_ahead(occurrence{number(first) - 1});
+    ASSERT_TRUE(put_back.queue().is_idle());
+    put_back.queue().offer_firing(first, later, 0ms, 0ms);
     ASSERT_EQ(put_back.next(later).what, act::claim);
     put_back.on_done();
     expect_told(put_back);
@@ -155,26 +155,26 @@ TEST(Lane, WhatWasClaimedWithoutAnAnswerIsToldWhenItIsFoundDone) {
 // Others have run it, and their row is there: a doubt about one occurrence is none about the next.
 TEST(Lane, WhatOthersHaveDoneIsNotTold) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_unanswered();
     one.on_failure(start, even);
     ASSERT_EQ(one.next(start + 10s).what, act::claim);
     one.on_granted();
     one.on_ended(ending::settled, start + 20s);
-    one.offer_firing(second, start + 60s, 0ms, 0ms);
+    one.queue().offer_firing(second, start + 60s, 0ms, 0ms);
     ASSERT_EQ(one.next(start + 60s).what, act::claim);
     one.on_done();
-    EXPECT_TRUE(one.take_skipped().empty());
+    EXPECT_TRUE(one.queue().take_skipped().empty());
 }
 
 TEST(Lane, AClaimUnderWayForAFiringAheadIsItsLast) {
     auto one = lane_of(occurrence_mode::at_least_once);
-    one.offer_firing(second, start, 0ms, 0ms);
+    one.queue().offer_firing(second, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
-    one.forget_ahead(first);
+    one.queue().forget_ahead(first);
     one.on_busy({{}, {}, 30s, busy_reason::early}, false, start, even);
-    EXPECT_TRUE(one.is_idle());
+    EXPECT_TRUE(one.queue().is_idle());
     EXPECT_EQ(one.next(start).what, act::nothing);
 }
 
@@ -182,13 +182,13 @@ TEST(Lane, AClaimUnderWayForAFiringAheadIsItsLast) {
 // overlaps are skipped, and is waited for since they queue up.
 TEST(Lane, FollowsTheRulesOfItsJobWhenTheyChange) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     lane_rules rules;
     rules.when_running = overlap::queue;
-    one.follow(rules);
+    one.queue().follow(rules);
     one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
-    EXPECT_TRUE(one.take_skipped().empty());
+    EXPECT_TRUE(one.queue().take_skipped().empty());
     const auto step = one.next(start);
     ASSERT_EQ(step.what, act::claim);
     EXPECT_GT(step.patience, 0ms);
@@ -197,7 +197,7 @@ TEST(Lane, FollowsTheRulesOfItsJobWhenTheyChange) {
 // The store refuses what later firings have passed; its row on the board does not.
 TEST(Lane, AnOrphanThatOthersHavePassedIsAskedForByItsRow) {
     auto one = lane_of(occurrence_mode::at_least_once);
-    ASSERT_TRUE(one.offer_orphan("run", first, start));
+    ASSERT_TRUE(one.queue().offer_orphan("run", first, start));
     ASSERT_EQ(one.next(start).what, act::claim);
     EXPECT_FALSE(one.wanted().passed);
     one.on_done();
@@ -215,14 +215,14 @@ TEST(Lane, RemembersTheLatestSkipsOfARunThatDoesNotEnd) {
     occurrence latest = first;
     for (std::size_t i = 0; i < skips_kept_max + 10; ++i) {
         latest = occurrence{number(latest) + 1'000};
-        one.offer_firing(latest, start, 0ms, 0ms);
+        one.queue().offer_firing(latest, start, 0ms, 0ms);
     }
-    EXPECT_TRUE(one.has_skipped());
-    const auto skipped = one.take_skipped();
+    EXPECT_TRUE(one.queue().has_skipped());
+    const auto skipped = one.queue().take_skipped();
     ASSERT_EQ(skipped.size(), skips_kept_max);
     EXPECT_EQ(skipped.back().firing, latest);
     EXPECT_EQ(skipped.back().why, skip_reason::overlap);
-    EXPECT_FALSE(one.has_skipped());
+    EXPECT_FALSE(one.queue().has_skipped());
 }
 
 // -- what comes due while something is going on
@@ -230,30 +230,30 @@ TEST(Lane, RemembersTheLatestSkipsOfARunThatDoesNotEnd) {
 TEST(Lane, SkipsWhatComesDueWhileItsPredecessorRuns) {
     auto one = lane_of(occurrence_mode::at_most_once);
     begin_run(one, first, start);
-    one.offer_firing(second, start, 0ms, 0ms);
-    const auto skipped = one.take_skipped();
+    one.queue().offer_firing(second, start, 0ms, 0ms);
+    const auto skipped = one.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(skipped[0].firing, second);
     EXPECT_EQ(skipped[0].why, skip_reason::overlap);
     one.on_ended(ending::settled, start);
-    EXPECT_TRUE(one.is_idle());
+    EXPECT_TRUE(one.queue().is_idle());
 }
 
 TEST(Lane, SkipsWhatCameDueWhileTheClaimThatIsGrantedWasUnderWay) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
-    one.offer_firing(second, start, 0ms, 0ms);
-    EXPECT_FALSE(one.has_skipped());
+    one.queue().offer_firing(second, start, 0ms, 0ms);
+    EXPECT_FALSE(one.queue().has_skipped());
     one.on_granted();
-    ASSERT_EQ(one.take_skipped().size(), 1u);
-    EXPECT_EQ(one.waiting(), 0u);
+    ASSERT_EQ(one.queue().take_skipped().size(), 1u);
+    EXPECT_EQ(one.queue().waiting(), 0u);
 }
 
 TEST(Lane, QueuesWhatComesDueAndRunsItInOrder) {
     auto one = lane_of(occurrence_mode::at_most_once, overlap::queue);
     begin_run(one, first, start);
-    one.offer_firing(second, start, 0ms, 0ms);
+    one.queue().offer_firing(second, start, 0ms, 0ms);
     EXPECT_EQ(one.next(start).what, act::await);
     one.on_ended(ending::settled, start);
     ASSERT_EQ(one.next(start).what, act::claim);
@@ -264,9 +264,10 @@ TEST(Lane, KeepsNoMoreThanItsBoundInTheQueueAndLetsTheOldestGo) {
     auto one = lane_of(occurrence_mode::at_most_once, overlap::queue);
     begin_run(one, first, start);
     for (std::size_t i = 1; i <= firings_queued_max + 1; ++i)
-        one.offer_firing(occurrence{number(first) + static_cast<std::int64_t>(i)}, start, 0ms, 0ms);
-    EXPECT_EQ(one.waiting(), firings_queued_max);
-    const auto skipped = one.take_skipped();
+        one.queue().offer_firing(occurrence{number(first) + static_cast<std::int64_t>(i)}, start,
+                                 0ms, 0ms);
+    EXPECT_EQ(one.queue().waiting(), firings_queued_max);
+    const auto skipped = one.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(number(skipped[0].firing), number(first) + 1);
     EXPECT_EQ(skipped[0].why, skip_reason::too_many);
@@ -274,22 +275,22 @@ TEST(Lane, KeepsNoMoreThanItsBoundInTheQueueAndLetsTheOldestGo) {
 
 TEST(Lane, AFiringIsWantedOnceHoweverOftenItIsOffered) {
     auto one = lane_of(occurrence_mode::at_most_once, overlap::queue);
-    one.offer_firing(first, start, 0ms, 0ms);
-    one.offer_firing(first, start, 0ms, 0ms);
-    EXPECT_EQ(one.waiting(), 1u);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
+    EXPECT_EQ(one.queue().waiting(), 1u);
     ASSERT_EQ(one.next(start).what, act::claim);
-    one.offer_firing(first, start, 0ms, 0ms);
-    EXPECT_EQ(one.waiting(), 0u);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
+    EXPECT_EQ(one.queue().waiting(), 0u);
 }
 
 // After an outage the latest runs, and only that.
 TEST(Lane, AnAtMostOnceFiringThatTheStoreFailedMakesWayForItsSuccessor) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_failure(start, even);
-    one.offer_firing(second, start, 0ms, 0ms);
-    const auto skipped = one.take_skipped();
+    one.queue().offer_firing(second, start, 0ms, 0ms);
+    const auto skipped = one.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(skipped[0].firing, first);
     EXPECT_EQ(skipped[0].why, skip_reason::superseded);
@@ -300,11 +301,11 @@ TEST(Lane, AnAtMostOnceFiringThatTheStoreFailedMakesWayForItsSuccessor) {
 // What may still be lost is not given up for what comes later.
 TEST(Lane, AnAtLeastOnceFiringThatTheStoreFailedStays) {
     auto one = lane_of(occurrence_mode::at_least_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_failure(start, even);
-    one.offer_firing(second, start, 0ms, 0ms);
-    const auto skipped = one.take_skipped();
+    one.queue().offer_firing(second, start, 0ms, 0ms);
+    const auto skipped = one.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(skipped[0].firing, second);
     const auto step = one.next(start);
@@ -318,12 +319,12 @@ TEST(Lane, AnAtLeastOnceFiringThatTheStoreFailedStays) {
 TEST(Lane, ABusyKeyAnswersTheQuestionWhereOverlapsAreSkipped) {
     for (const bool marked : {true, false}) {
         auto one = lane_of(occurrence_mode::at_most_once);
-        one.offer_firing(first, start, 0ms, 0ms);
+        one.queue().offer_firing(first, start, 0ms, 0ms);
         ASSERT_EQ(one.next(start).what, act::claim);
         one.on_busy({{}, {}, 30s, busy_reason::held}, marked, start, even);
-        EXPECT_TRUE(one.is_idle());
+        EXPECT_TRUE(one.queue().is_idle());
         // Marked: somebody runs this very firing, and nothing is skipped.
-        EXPECT_EQ(one.take_skipped().size(), marked ? 0u : 1u);
+        EXPECT_EQ(one.queue().take_skipped().size(), marked ? 0u : 1u);
     }
 }
 
@@ -331,32 +332,32 @@ TEST(Lane, ABusyKeyAnswersTheQuestionWhereOverlapsAreSkipped) {
 // Method: each way in which a firing that found its key busy is let go of.
 TEST(Lane, WhatGivesWayToAHolderNamesIt) {
     auto overlapped = lane_of(occurrence_mode::at_most_once);
-    overlapped.offer_firing(first, start, 0ms, 0ms);
+    overlapped.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(overlapped.next(start).what, act::claim);
     overlapped.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even, "held by loader-7");
-    auto skipped = overlapped.take_skipped();
+    auto skipped = overlapped.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(skipped[0].why, skip_reason::overlap);
     EXPECT_EQ(text_of(skipped[0]), "held by loader-7");
 
     auto waited = lane_of(occurrence_mode::at_least_once);
-    waited.offer_firing(first, start, 0ms, 0ms);
+    waited.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(waited.next(start).what, act::claim);
     waited.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even, "held by loader-7");
     waited.next(start + 2h);
-    skipped = waited.take_skipped();
+    skipped = waited.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(text_of(skipped[0]),
               "it could not begin within the misfire window: held by loader-7");
 
     // The one that comes after has found nobody yet.
     auto later = lane_of(occurrence_mode::at_most_once);
-    later.offer_firing(first, start, 0ms, 0ms);
+    later.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(later.next(start).what, act::claim);
     later.on_busy({{}, {}, 30s, busy_reason::held}, true, start, even, "held by loader-7");
-    later.offer_firing(occurrence{number(first) + 1}, start, 0ms, 0ms);
+    later.queue().offer_firing(occurrence{number(first) + 1}, start, 0ms, 0ms);
     later.next(start + 2h);
-    skipped = later.take_skipped();
+    skipped = later.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(text_of(skipped[0]), text_of(skip_reason::too_late));
 }
@@ -367,11 +368,11 @@ TEST(Lane, ABusyKeyIsNothingToWaitForWhereNothingIsRememberedOrItIsHeld) {
         rules.mode = hold ? occurrence_mode::at_least_once : occurrence_mode::off;
         rules.hold = hold;
         lane one{rules};
-        one.offer_firing(first, start, 0ms, 0ms);
+        one.queue().offer_firing(first, start, 0ms, 0ms);
         ASSERT_EQ(one.next(start).what, act::claim);
         one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
-        EXPECT_TRUE(one.is_idle());
-        EXPECT_FALSE(one.has_skipped());
+        EXPECT_TRUE(one.queue().is_idle());
+        EXPECT_FALSE(one.queue().has_skipped());
     }
 }
 
@@ -380,7 +381,7 @@ TEST(Lane, WaitsInLineNoLongerThanItsWindowAndLooksNowAndThen) {
     rules.mode = occurrence_mode::at_least_once;
     rules.lateness_max = 90s;
     lane one{rules};
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     auto now = start;
     one.on_busy({{}, {}, 5min, busy_reason::held}, false, now, even);
@@ -398,14 +399,14 @@ TEST(Lane, WaitsInLineNoLongerThanItsWindowAndLooksNowAndThen) {
     now = start + 91s;
     one.on_busy({{}, {}, 5min, busy_reason::held}, false, now, even);
     EXPECT_EQ(one.next(now + 1s).what, act::nothing);
-    const auto skipped = one.take_skipped();
+    const auto skipped = one.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(skipped[0].why, skip_reason::too_late);
 }
 
 TEST(Lane, AsksAgainWhenALingeringKeyIsFree) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_busy({{}, {}, 30s, busy_reason::lingering}, false, start, even);
     const auto step = one.next(start);
@@ -416,7 +417,7 @@ TEST(Lane, AsksAgainWhenALingeringKeyIsFree) {
 
 TEST(Lane, PausesBetweenFailuresGrowUpToTheirBound) {
     auto one = lane_of(occurrence_mode::at_least_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     auto now = start;
     instant::duration before{0};
     for (int i = 0; i < 12; ++i) {
@@ -433,22 +434,22 @@ TEST(Lane, PausesBetweenFailuresGrowUpToTheirBound) {
 
 TEST(Lane, WithoutRoomItIsTriedAgainForAsLongAsThereIsTime) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_no_room(start);
     EXPECT_EQ(one.next(start).what, act::claim);
     one.on_no_room(start + 2h);
     EXPECT_EQ(one.next(start + 2h).what, act::nothing);
-    ASSERT_EQ(one.take_skipped().size(), 1u);
+    ASSERT_EQ(one.queue().take_skipped().size(), 1u);
 }
 
 TEST(Lane, ACalledOffClaimLeavesTheLaneFree) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(first, start, 0ms, 0ms);
+    one.queue().offer_firing(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_called_off();
-    EXPECT_TRUE(one.is_idle());
-    one.offer_firing(second, start, 0ms, 0ms);
+    EXPECT_TRUE(one.queue().is_idle());
+    one.queue().offer_firing(second, start, 0ms, 0ms);
     EXPECT_EQ(one.next(start).what, act::claim);
 }
 
@@ -456,11 +457,11 @@ TEST(Lane, ACalledOffClaimLeavesTheLaneFree) {
 // to let go of it.
 TEST(Lane, WhatWaitsForItsTimeIsNotIdle) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(second, start, 0ms, 20s);
+    one.queue().offer_firing(second, start, 0ms, 20s);
     ASSERT_EQ(one.next(start).what, act::pause);
-    EXPECT_FALSE(one.is_idle());
-    one.forget_ahead(first);
-    EXPECT_TRUE(one.is_idle());
+    EXPECT_FALSE(one.queue().is_idle());
+    one.queue().forget_ahead(first);
+    EXPECT_TRUE(one.queue().is_idle());
 }
 
 // -- what was begun before
@@ -469,10 +470,10 @@ TEST(Lane, WhatWaitsForItsTimeIsNotIdle) {
 // that stand in line for it would pass what was begun before them each time.
 TEST(Lane, WhatWasBegunBeforeGoesFirstAndStandsInLine) {
     auto one = lane_of(occurrence_mode::at_least_once);
-    one.offer_firing(second, start, 0ms, 0ms);
+    one.queue().offer_firing(second, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
-    ASSERT_TRUE(one.offer_orphan("run", first, start));
+    ASSERT_TRUE(one.queue().offer_orphan("run", first, start));
     ASSERT_EQ(one.next(start).what, act::claim);
     EXPECT_EQ(one.wanted().kind, wish_kind::orphan);
     one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
@@ -482,7 +483,7 @@ TEST(Lane, WhatWasBegunBeforeGoesFirstAndStandsInLine) {
     EXPECT_EQ(step.patience, 30s);
     one.on_granted();
     // As for each that comes due while another runs.
-    const auto told = one.take_skipped();
+    const auto told = one.queue().take_skipped();
     ASSERT_EQ(told.size(), 1u);
     EXPECT_EQ(told.front().firing, second);
     EXPECT_EQ(told.front().why, skip_reason::overlap);
@@ -491,7 +492,7 @@ TEST(Lane, WhatWasBegunBeforeGoesFirstAndStandsInLine) {
 // Later ones have run since, and one of them still does.
 TEST(Lane, WhatWasPassedStandsInLineToo) {
     auto one = lane_of(occurrence_mode::at_least_once);
-    ASSERT_TRUE(one.offer_orphan("run", first, start));
+    ASSERT_TRUE(one.queue().offer_orphan("run", first, start));
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_done();
     ASSERT_EQ(one.next(start).what, act::claim);
@@ -504,11 +505,11 @@ TEST(Lane, WhatWasPassedStandsInLineToo) {
 // Its own claim may hold the key.
 TEST(Lane, AClaimInDoubtIsSettledBeforeWhatWasBegunBefore) {
     auto one = lane_of(occurrence_mode::at_least_once);
-    one.offer_firing(second, start, 0ms, 0ms);
+    one.queue().offer_firing(second, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_unanswered();
     one.on_failure(start, even);
-    ASSERT_TRUE(one.offer_orphan("run", first, start));
+    ASSERT_TRUE(one.queue().offer_orphan("run", first, start));
     ASSERT_EQ(one.next(start + 1min).what, act::claim);
     EXPECT_EQ(one.wanted().kind, wish_kind::firing);
 }
@@ -517,24 +518,24 @@ TEST(Lane, AClaimInDoubtIsSettledBeforeWhatWasBegunBefore) {
 
 TEST(Lane, WhatIsOnTheBoardIsNewOnceUntilItsAnswer) {
     auto one = lane_of(occurrence_mode::at_least_once);
-    EXPECT_TRUE(one.offer_trigger("t", start));
-    EXPECT_FALSE(one.offer_trigger("t", start));
+    EXPECT_TRUE(one.queue().offer_trigger("t", start));
+    EXPECT_FALSE(one.queue().offer_trigger("t", start));
     ASSERT_EQ(one.next(start).what, act::claim);
-    EXPECT_FALSE(one.offer_trigger("t", start));
+    EXPECT_FALSE(one.queue().offer_trigger("t", start));
     one.on_busy({{}, {}, 30s, busy_reason::held}, false, start, even);
-    EXPECT_TRUE(one.offer_trigger("t", start));
+    EXPECT_TRUE(one.queue().offer_trigger("t", start));
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_failure(start, even);
-    EXPECT_TRUE(one.is_idle());
-    EXPECT_TRUE(one.offer_orphan("o", first, start));
-    EXPECT_FALSE(one.offer_orphan("o", first, start));
+    EXPECT_TRUE(one.queue().is_idle());
+    EXPECT_TRUE(one.queue().offer_orphan("o", first, start));
+    EXPECT_FALSE(one.queue().offer_orphan("o", first, start));
 }
 
 TEST(Lane, OrphansComeBeforeLaterFiringsAndTriggersLast) {
     auto one = lane_of(occurrence_mode::at_least_once, overlap::queue);
-    EXPECT_TRUE(one.offer_trigger("t", start));
-    one.offer_firing(second, start, 0ms, 0ms);
-    EXPECT_TRUE(one.offer_orphan("o", first, start));
+    EXPECT_TRUE(one.queue().offer_trigger("t", start));
+    one.queue().offer_firing(second, start, 0ms, 0ms);
+    EXPECT_TRUE(one.queue().offer_orphan("o", first, start));
     std::vector<wish_kind> order;
     while (one.next(start).what == act::claim) {
         order.push_back(one.wanted().kind);
@@ -546,24 +547,24 @@ TEST(Lane, OrphansComeBeforeLaterFiringsAndTriggersLast) {
 
 TEST(Lane, AnOrphanWhoseFiringWaitsHereIsTakenUpByThat) {
     auto one = lane_of(occurrence_mode::at_least_once);
-    one.offer_firing(first, start, 0ms, 0ms);
-    EXPECT_FALSE(one.offer_orphan("o", first, start));
+    one.queue().offer_firing(first, start, 0ms, 0ms);
+    EXPECT_FALSE(one.queue().offer_orphan("o", first, start));
     ASSERT_EQ(one.next(start).what, act::claim);
-    EXPECT_FALSE(one.offer_orphan("o", first, start));
+    EXPECT_FALSE(one.queue().offer_orphan("o", first, start));
 }
 
 TEST(Lane, TakesNoMoreTriggersThanItsBound) {
     auto one = lane_of(occurrence_mode::at_most_once);
     for (std::size_t i = 0; i < triggers_queued_max; ++i)
-        EXPECT_TRUE(one.offer_trigger("t" + std::to_string(i), start));
-    EXPECT_FALSE(one.offer_trigger("one more", start));
+        EXPECT_TRUE(one.queue().offer_trigger("t" + std::to_string(i), start));
+    EXPECT_FALSE(one.queue().offer_trigger("one more", start));
 }
 
 TEST(Lane, APausedJobKeepsItsTriggers) {
     auto one = lane_of(occurrence_mode::at_most_once, overlap::queue);
-    one.offer_firing(first, start, 0ms, 0ms);
-    EXPECT_TRUE(one.offer_trigger("t", start));
-    one.forget_firings();
+    one.queue().offer_firing(first, start, 0ms, 0ms);
+    EXPECT_TRUE(one.queue().offer_trigger("t", start));
+    one.queue().forget_firings();
     ASSERT_EQ(one.next(start).what, act::claim);
     EXPECT_EQ(one.wanted().kind, wish_kind::trigger);
 }
@@ -573,7 +574,7 @@ TEST(Lane, WhatIsHeldBackBeginsLaterAndHasAsMuchTimeAsTheOthers) {
     lane_rules rules;
     rules.lateness_max = 1s;
     lane one{rules};
-    one.offer_firing(first, start, 0ms, 10s);
+    one.queue().offer_firing(first, start, 0ms, 10s);
     const auto step = one.next(start);
     ASSERT_EQ(step.what, act::pause);
     EXPECT_EQ(step.until, start + 10s);
@@ -583,12 +584,12 @@ TEST(Lane, WhatIsHeldBackBeginsLaterAndHasAsMuchTimeAsTheOthers) {
 // Every pause ends at an instant at which something else is to be done.
 TEST(Lane, NoPauseEndsWhereAnotherLikeItBegins) {
     auto one = lane_of(occurrence_mode::at_most_once);
-    one.offer_firing(first, start, 59min + 59s, 0ms);
+    one.queue().offer_firing(first, start, 59min + 59s, 0ms);
     auto now = start;
     for (int rounds = 0; rounds < 20; ++rounds) {
         const auto step = one.next(now);
         if (step.what == act::nothing) {
-            ASSERT_EQ(one.take_skipped().size(), 1U);
+            ASSERT_EQ(one.queue().take_skipped().size(), 1U);
             return;
         }
         if (step.what == act::claim) one.on_failure(now, even);

@@ -131,7 +131,8 @@ void position_finder::place(const done_occurrences& done, positions::told how_mu
         const auto position = positions_.begin_after(its, node, now);
         if (!position) continue;
         // They come due anew, in their order, with those before them.
-        for (const auto& one : which->tracks) one->decisions.forget_ahead(before_all_firings);
+        for (const auto& one : which->tracks)
+            one->decisions.queue().forget_ahead(before_all_firings);
         jobs_.times().add(which->entry, *which->plan->when, *position, now);
     }
     node_.time_changed.cancel();

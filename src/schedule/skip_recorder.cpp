@@ -10,7 +10,7 @@ namespace pawl::schedule {
 using boost::asio::awaitable;
 
 void skip_recorder::record(const std::shared_ptr<track>& which) {
-    if (which->telling || !which->decisions.has_skipped()) return;
+    if (which->telling || !which->decisions.queue().has_skipped()) return;
     which->telling = true;
     node_.work.begin();
     node_.spawn(keep_recording(which));
@@ -20,7 +20,8 @@ awaitable<void> skip_recorder::keep_recording(std::shared_ptr<track> which) {
     std::deque<unwritten_skip> left;
     net::timer timer{node_.loop.get_executor()};
     for (int tries = 0; tries < journal_tries_max;) {
-        for (auto& one : which->decisions.take_skipped()) left.push_back({std::move(one), false});
+        for (auto& one : which->decisions.queue().take_skipped())
+            left.push_back({std::move(one), false});
         while (left.size() > skips_kept_max) left.pop_front();
         // Whoever has not read the board does not know what the others do: a row of its own might
         // keep them from running what it has only not begun itself.
@@ -30,7 +31,7 @@ awaitable<void> skip_recorder::keep_recording(std::shared_ptr<track> which) {
         }
         auto writing = write(which, left);
         co_await std::move(writing);
-        if (left.empty() && which->decisions.has_skipped()) {
+        if (left.empty() && which->decisions.queue().has_skipped()) {
             tries = 0;
             continue;
         }

@@ -70,8 +70,8 @@ void timekeeper::put_clock_back(wall_instant now, std::optional<wall_instant> la
     jobs_.times().clock_put_back(now, last_right);
     for (const auto& [name, which] : jobs_.all())
         for (const auto& one : which->tracks) {
-            if (one->decisions.is_idle()) continue;
-            one->decisions.forget_ahead(occurrence_of(now));
+            if (one->decisions.queue().is_idle()) continue;
+            one->decisions.queue().forget_ahead(occurrence_of(now));
             acquirer_.wake(one);
         }
 }
@@ -92,7 +92,7 @@ void timekeeper::take_due(const due_firing& due, wall_instant now) {
         const auto hold_back = hold_back_of(*which, *one);
         for (const auto& firing : firings) {
             const auto late = std::max(std::chrono::floor<millis>(now - firing), millis{0});
-            one->decisions.offer_firing(occurrence_of(firing), at, late, hold_back);
+            one->decisions.queue().offer_firing(occurrence_of(firing), at, late, hold_back);
         }
         acquirer_.wake(one);
     }

@@ -1,0 +1,131 @@
+// What is wanted of one key on this node: what waits, in its order, and the one that is asked for.
+//
+// A machine without I/O: it is handed instants. What is let go of before it was asked for is let go
+// of here, and told; what becomes of the one that is asked for is a lane's to say.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/policies.hpp>
+#include <pawl/types.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::schedule {
+
+constexpr std::size_t firings_queued_max = 100;
+constexpr std::size_t triggers_queued_max = 100;
+// Skips that nobody has asked about yet; of those beyond, the oldest are forgotten.
+constexpr std::size_t skips_kept_max = 1'000;
+
+struct lane_rules {
+    overlap when_running = overlap::skip;
+    occurrence_mode mode = occurrence_mode::at_most_once;
+    millis lateness_max{3'600'000};  // how late a firing may begin
+    bool hold = false;  // leases are kept until they expire: a busy key is nothing to wait for
+};
+
+enum class wish_kind {
+    firing,   // the schedule wants it
+    trigger,  // somebody asked for it
+    orphan    // a firing that somebody else began and left
+};
+
+struct wish {
+    wish_kind kind = wish_kind::firing;
+    std::optional<occurrence> firing{};  // of a firing and of an orphan
+    std::string id{};                    // of a trigger; of an orphan's run
+    instant not_before{};
+    instant give_up{};    // no attempt is made after this
+    bool passed = false;  // of an orphan: later firings have run since, so that the store would
+                          // refuse it; it is claimed without its occurrence, and its row decides
+    bool begun = false;   // it has been granted here before, and was not brought to its end
+};
+
+enum class skip_reason {
+    overlap,     // the previous one was still running
+    too_late,    // it could not begin within the misfire window
+    superseded,  // a later one came due before it could begin
+    too_many,    // more are waiting than a lane keeps
+    answer_lost  // its claim was not answered, and the key was granted to another meanwhile
+};
+std::string_view text_of(skip_reason why) noexcept;
+
+struct skipped_firing {
+    occurrence firing{};
+    skip_reason why = skip_reason::overlap;
+    std::string holder{};  // who was in its way, in one line; empty where that is not known
+};
+// What its row says: an overlap is its holder, where that is known.
+std::string text_of(const skipped_firing& one);
+
+inline bool is_firing(const wish& one) noexcept { return one.kind == wish_kind::firing; }
+
+// Used by one thread at a time.
+class key_queue {
+public:
+    explicit key_queue(const lane_rules& rules) : rules_{rules} {}
+
+    // The job has changed: what waits goes by the new rules, and what runs has begun by the old.
+    void follow(const lane_rules& rules) { rules_ = rules; }
+    const lane_rules& rules() const noexcept { return rules_; }
+
+    // A firing has come due. `late` is how long ago; `hold_back` is how long to leave it to others.
+    void offer_firing(occurrence firing, instant now, millis late, millis hold_back);
+    // What is on the board is offered again and again, until it is gone from there. True if it is
+    // new.
+    bool offer_trigger(std::string id, instant now);
+    bool offer_orphan(std::string id, occurrence firing, instant now);
+    // Lets go of all firings that wait, as the job is paused or gone. Triggers stay.
+    void forget_firings();
+    // The wall clock was put back to `now`: lets go of firings that lie ahead of it, which would
+    // keep others waiting until then. The timetable hands them out again in their time.
+    void forget_ahead(occurrence now);
+
+    // Firings that were let go of since the last call.
+    std::vector<skipped_firing> take_skipped();
+    bool has_skipped() const noexcept { return !skipped_.empty(); }
+    // Whether this occurrence is asked for, or will be.
+    bool wants_firing(occurrence firing) const;
+    bool is_idle() const noexcept { return !current_ && queue_.empty(); }
+    std::size_t waiting() const noexcept { return queue_.size(); }
+
+    enum class stage { waiting, claiming, running };
+    struct asked_for {
+        wish what{};
+        stage at = stage::waiting;
+        bool ahead = false;      // it is let go of once its claim is answered
+        bool listening = false;  // it was found busy: wait for the store's push
+        millis busy_for{0};      // by what the store told then
+        std::string holder{};    // who was in its way when it was last found busy
+        int failures = 0;        // of the store, in a row
+    };
+    // Null while nothing is asked for.
+    asked_for* current() noexcept { return current_ ? &*current_ : nullptr; }
+    const asked_for* current() const noexcept { return current_ ? &*current_ : nullptr; }
+    // The next in line is asked for from now on. False when nothing waits. REQUIRES: nothing is.
+    bool take_next(instant now);
+    // What was begun first is finished first: the one that is asked for goes back into the line
+    // where an orphan is older.
+    void make_way();
+    void let_go_of_current() { current_.reset(); }
+    void skip_current(skip_reason why, std::string holder = {});
+    // Came due while the claim of their predecessor was under way, which has been granted since.
+    void drop_overlapped();
+
+private:
+    bool wants(wish_kind kind, std::string_view id) const;
+    bool knows(occurrence firing) const;
+    void skip(const wish& which, skip_reason why, std::string holder = {});
+
+    lane_rules rules_;
+    std::deque<wish> queue_;  // orphans first, then firings in their order, then triggers
+    std::optional<asked_for> current_;
+    std::deque<skipped_firing> skipped_;
+};
+
+}  // namespace pawl::schedule
