@@ -1,6 +1,6 @@
 #include "testing/simulation/schedule/remote.hpp"
 
-#include "net/timer.hpp"
+#include "testing/simulation/line.hpp"
 #include "testing/simulation/schedule/node.hpp"
 
 #include <concepts>
@@ -16,7 +16,6 @@ using schedule::skip_reason;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr nanos timeout = seconds{2};
 constexpr double slow_way = 0.01;
 constexpr double repeated_request = 0.01;
 
@@ -27,175 +26,118 @@ nanos draw_way(dice& random) {
     return random.between(milliseconds{1}, milliseconds{20});
 }
 
-// What this life of a node and one server say to each other.
-class line {
+// Between this life of a node and one server.
+class node_wire final : public wire {
 public:
-    line(node& home, side which) : home_{&home}, life_{home.life()}, side_{which} {}
+    node_wire(node& home, side which) : home_{home}, life_{home.life()}, side_{which} {}
 
-    // Asks the server to do `work` at the instant at which the request arrives. A request that may
-    // be `repeated` sometimes is.
-    template <class T>
-    async<T> ask(std::function<result<T>()> work, bool repeated) {
-        struct waiting {
-            explicit waiting(const boost::asio::any_io_executor& executor) : heard{executor} {}
-            net::timer heard;
-            std::optional<result<T>> answer{};
-        };
-        auto& all = home_->home();
-        const auto mine = std::make_shared<waiting>(home_->executor());
-        const auto answered = [node = home_, life = life_,
-                               weak = std::weak_ptr{mine}](result<T> what) {
-            node->tell(life, [weak, what = std::move(what)] {
-                const auto who = weak.lock();
-                if (!who || who->answer) return;
-                who->answer = what;
-                who->heard.cancel();
-            });
-        };
-        const auto arrive = [node = home_, which = side_, work, answered] {
-            auto& where = node->home();
-            if (!node->reaches(which)) {
-                // Nobody is there: a host that stands says so at once.
-                if (!where.is_up(which) && where.random.happens(0.5))
-                    answered(failure{errc::unreachable, "connection refused"});
-                return;
-            }
-            auto what = work();
-            where.time.after(draw_way(where.random), [node, which, answered, what] {
-                if (node->hears(which)) answered(what);
-            });
-        };
-        all.time.after(draw_way(all.random), arrive);
-        if (repeated && all.random.happens(repeated_request))
-            all.time.after(draw_way(all.random), arrive);
-        auto hearing = mine->heard.wait_for(timeout);
-        co_await std::move(hearing);
-        if (!mine->answer) co_return failure{errc::outcome_unknown, "no answer in time"};
-        co_return std::move(*mine->answer);
+    boost::asio::any_io_executor executor() const override { return home_.executor(); }
+    nanos timeout() const override { return seconds{2}; }
+    void on_timeout() override {}
+    bool is_open() const override { return home_.reaches(side_); }
+    void on_lost(std::weak_ptr<std::function<void()>> who) override {
+        home_.on_lost_connection(side_, std::move(who));
+    }
+    void tell(std::function<void()> what) override { home_.tell(life_, std::move(what)); }
+
+    void carry_there(std::function<void()> deliver, copies how_many) override {
+        auto& all = home();
+        all.time.after(draw_way(all.random), deliver);
+        if (how_many == copies::perhaps_more && all.random.happens(repeated_request))
+            all.time.after(draw_way(all.random), deliver);
+    }
+    void carry_back(std::function<void()> deliver) override {
+        auto& all = home();
+        all.time.after(draw_way(all.random),
+                       [&node = home_, which = side_, deliver = std::move(deliver)] {
+                           if (node.hears(which)) deliver();
+                       });
+    }
+    reception arrive() override {
+        if (home_.reaches(side_)) return reception::served;
+        // Nothing is there: a host that stands says so at once.
+        const bool says_so = !home().is_up(side_) && home().random.happens(0.5);
+        return says_so ? reception::refused : reception::unheard;
     }
 
-    // Ends when the server says something, when it can be reached no longer, or when Asio cancels.
-    async<void> listen(std::function<async<void>()> work) {
-        auto& all = home_->home();
-        struct waiting {
-            explicit waiting(const boost::asio::any_io_executor& executor) : heard{executor} {}
-            net::timer heard;
-            bool lost = false;
-            std::shared_ptr<std::function<void()>> on_lost{};
-        };
-        const auto mine = std::make_shared<waiting>(home_->executor());
-        if (!home_->reaches(side_)) co_return failure{errc::unreachable, "cut off"};
-        mine->on_lost = std::make_shared<std::function<void()>>([weak = std::weak_ptr{mine}] {
-            if (const auto who = weak.lock()) {
-                who->lost = true;
-                who->heard.cancel();
-            }
-        });
-        home_->on_lost_connection(side_, mine->on_lost);
-        const auto told = [node = home_, life = life_, which = side_, weak = std::weak_ptr{mine}] {
-            auto& where = node->home();
-            where.time.after(draw_way(where.random), [node, life, which, weak] {
-                if (!node->hears(which)) return;
-                node->tell(life, [weak] {
-                    if (const auto who = weak.lock()) who->heard.cancel();
-                });
-            });
-        };
-        all.time.after(draw_way(all.random), [node = home_, which = side_, work, told] {
-            if (node->reaches(which)) node->home().serve_long(work(), told);
-        });
-        auto hearing = mine->heard.wait_until(instant::max());
-        co_await std::move(hearing);
-        if (mine->lost) co_return failure{errc::unreachable, "connection lost"};
-        co_return result<void>{};
-    }
-
-    world& home() const { return home_->home(); }
-    node& here() const { return *home_; }
-    bool lives() const { return home_->lives(life_); }
+    world& home() const { return home_.home(); }
+    node& here() const { return home_; }
+    bool lives() const { return home_.lives(life_); }
 
 private:
-    node* home_;
-    std::uint64_t life_;
-    side side_;
+    node& home_;
+    const std::uint64_t life_;
+    const side side_;
 };
 
 class remote_store final : public lease_store {
 public:
-    explicit remote_store(node& home) : line_{home, side::store} {}
+    explicit remote_store(node& home)
+        : wire_{std::make_shared<node_wire>(home, side::store)}, line_{wire_} {}
 
-    store_traits traits() const noexcept override { return line_.home().store->traits(); }
+    store_traits traits() const noexcept override { return wire_->home().store->traits(); }
 
     async<verdict> acquire(claim wanted) override {
         const auto asked_for = wanted.firing;
-        const auto bug = line_.home().plan.bug;
+        const auto bug = wire_->home().plan.bug;
         if (bug == plant::occurrence_unsent) wanted.firing.reset();
         if (bug == plant::used_up_by_grant) wanted.mode = delivery::at_most_once;
         return line_.ask<verdict>(
-            [where = line_, wanted, asked_for] { return grant_or_not(where, wanted, asked_for); },
-            true);
+            [where = wire_, wanted, asked_for] { return grant_or_not(*where, wanted, asked_for); });
     }
 
     async<bool> withdraw(withdrawal given_up) override {
-        return line_.ask<bool>(
-            [&all = line_.home(), given_up] {
-                return freed(all, given_up.key, all.serve(all.store->withdraw(given_up)));
-            },
-            true);
+        return line_.ask<bool>([&all = wire_->home(), given_up] {
+            return freed(all, given_up.key, all.serve(all.store->withdraw(given_up)));
+        });
     }
 
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
         return line_.ask<std::vector<renewal>>(
-            [&all = line_.home(), asked = std::vector<held>(leases.begin(), leases.end())] {
+            [&all = wire_->home(), asked = std::vector<held>(leases.begin(), leases.end())] {
                 return all.serve(all.store->renew(asked));
-            },
-            true);
+            });
     }
 
     async<bool> release(std::string key, fence_token token, farewell how) override {
-        return line_.ask<bool>(
-            [&all = line_.home(), key, token, how] {
-                auto answer = freed(all, key, all.serve(all.store->release(key, token, how)));
-                remember(all, key);
-                return answer;
-            },
-            true);
+        return line_.ask<bool>([&all = wire_->home(), key, token, how] {
+            auto answer = freed(all, key, all.serve(all.store->release(key, token, how)));
+            remember(all, key);
+            return answer;
+        });
     }
 
     async<bool> evict(std::string key, fence_token token, millis delay) override {
-        return line_.ask<bool>(
-            [&all = line_.home(), key, token, delay] {
-                return freed(all, key, all.serve(all.store->evict(key, token, delay)));
-            },
-            true);
+        return line_.ask<bool>([&all = wire_->home(), key, token, delay] {
+            return freed(all, key, all.serve(all.store->evict(key, token, delay)));
+        });
     }
 
     async<std::optional<record>> inspect(std::string key) override {
         return line_.ask<std::optional<record>>(
-            [&all = line_.home(), key] { return all.serve(all.store->inspect(key)); }, true);
+            [&all = wire_->home(), key] { return all.serve(all.store->inspect(key)); });
     }
 
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
-        return line_.ask<page>([&all = line_.home(), prefix, after,
-                                limit] { return all.serve(all.store->list(prefix, after, limit)); },
-                               true);
+        return line_.ask<page>([&all = wire_->home(), prefix, after, limit] {
+            return all.serve(all.store->list(prefix, after, limit));
+        });
     }
 
     async<void> wait_change(std::string key, fence_token seen) override {
-        return line_.listen(
-            [&all = line_.home(), key, seen] { return all.store->wait_change(key, seen); });
+        return line_.listen([&all = wire_->home(), key, seen](std::function<void()> told) {
+            all.serve_long(all.store->wait_change(key, seen), std::move(told));
+        });
     }
 
     async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override {
-        return line_.ask<fence_verdict>(
-            [&all = line_.home(), resource, token, rule] {
-                return all.serve(all.store->fence(resource, token, rule));
-            },
-            true);
+        return line_.ask<fence_verdict>([&all = wire_->home(), resource, token, rule] {
+            return all.serve(all.store->fence(resource, token, rule));
+        });
     }
 
 private:
-    static result<verdict> grant_or_not(const line& where, const claim& wanted,
+    static result<verdict> grant_or_not(const node_wire& where, const claim& wanted,
                                         std::optional<occurrence> asked_for) {
         auto& all = where.home();
         const auto before = all.leases().inspect(wanted.key);
@@ -235,13 +177,15 @@ private:
         if (seen && seen->last_done) all.judge.on_remembered(key, *seen->last_done);
     }
 
+    const std::shared_ptr<node_wire> wire_;
     line line_;
 };
 
 // Of the journal a schedule uses all but what people ask for.
 class remote_journal final : public journal {
 public:
-    explicit remote_journal(node& home) : line_{home, side::journal} {}
+    explicit remote_journal(node& home)
+        : wire_{std::make_shared<node_wire>(home, side::journal)}, line_{wire_} {}
 
     async<beginning> begin(run_start start) override {
         return ask<beginning>([=](journal& at) { return at.begin(start); });
@@ -249,8 +193,7 @@ public:
     async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) override {
         const std::vector<run_mark> all(runs.begin(), runs.end());
         return line_.ask<std::vector<beat>>(
-            [&where = line_.home(), all] { return where.serve(where.records->heartbeat(all)); },
-            true);
+            [&where = wire_->home(), all] { return where.serve(where.records->heartbeat(all)); });
     }
     async<bool> checkpoint(run_mark who, std::string text) override {
         return ask<bool>([=](journal& at) { return at.checkpoint(who, text); });
@@ -269,17 +212,15 @@ public:
         return ask<bool>([=](journal& at) { return at.finish(who, how); });
     }
     async<bool> skip(run_start what, std::string reason) override {
-        return line_.ask<bool>(
-            [&where = line_.home(), what, reason]() -> result<bool> {
-                if (where.plan.bug == plant::skips_untold) return true;
-                auto answer = where.serve(where.records->skip(what, reason));
-                const auto row = where.row_of(what.job, what.partition, *what.firing);
-                if (row && row->status == run_status::skipped)
-                    where.judge.note("row of ", what.key, " skipped: ", reason),
-                        where.judge.on_skip(what.key, *what.firing, reason_of(reason));
-                return answer;
-            },
-            true);
+        return line_.ask<bool>([&where = wire_->home(), what, reason]() -> result<bool> {
+            if (where.plan.bug == plant::skips_untold) return true;
+            auto answer = where.serve(where.records->skip(what, reason));
+            const auto row = where.row_of(what.job, what.partition, *what.firing);
+            if (row && row->status == run_status::skipped)
+                where.judge.note("row of ", what.key, " skipped: ", reason),
+                    where.judge.on_skip(what.key, *what.firing, reason_of(reason));
+            return answer;
+        });
     }
 
     async<std::optional<run_record>> find_run(std::string id) override {
@@ -317,15 +258,13 @@ public:
     }
 
     async<board> read_board() override {
-        return line_.ask<board>(
-            [&where = line_.home()]() -> result<board> {
-                auto seen = where.serve(where.records->read_board());
-                if (seen.has_error()) return seen;
-                if (where.plan.bug == plant::pause_unheard) seen->pauses.clear();
-                if (where.plan.bug == plant::orphans_left) seen->orphans.clear();
-                return seen;
-            },
-            true);
+        return line_.ask<board>([&where = wire_->home()]() -> result<board> {
+            auto seen = where.serve(where.records->read_board());
+            if (seen.has_error()) return seen;
+            if (where.plan.bug == plant::pause_unheard) seen->pauses.clear();
+            if (where.plan.bug == plant::orphans_left) seen->orphans.clear();
+            return seen;
+        });
     }
     async<bool> add_trigger(run_trigger what) override {
         return ask<bool>([=](journal& at) { return at.add_trigger(what); });
@@ -374,7 +313,7 @@ private:
     template <class T, class Verb>
     async<T> ask(Verb verb) {
         return line_.ask<T>(
-            [&where = line_.home(), verb] { return where.serve(verb(*where.records)); }, true);
+            [&where = wire_->home(), verb] { return where.serve(verb(*where.records)); });
     }
 
     static skip_reason reason_of(std::string_view words) {
@@ -384,6 +323,7 @@ private:
         return skip_reason::overlap;
     }
 
+    const std::shared_ptr<node_wire> wire_;
     line line_;
 };
 
