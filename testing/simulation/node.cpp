@@ -1,144 +1,235 @@
 #include "testing/simulation/node.hpp"
 
-#include "testing/simulation/worker.hpp"
+#include "runtime/link.hpp"
+#include "testing/simulation/remote.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
 
 #include <algorithm>
-#include <utility>
+#include <cmath>
 
 namespace pawl::simulation {
 namespace {
 
-constexpr nanos quickest = std::chrono::microseconds{100};
-constexpr nanos usual = std::chrono::milliseconds{3};
+using std::chrono::hours;
+
+// Where clocks begin.
+constexpr nanos booted = hours{1};
+
+nanos part(nanos whole, double factor) {
+    return nanos{static_cast<std::int64_t>(static_cast<double>(whole.count()) * factor)};
+}
 
 }  // namespace
 
-void world::carry(std::size_t node, const std::function<void()>& deliver) {
-    const auto& faults = plan.faults;
-    if (!healthy && (time.now() < cut_until[node] || random.happens(faults.lost))) return;
-    const bool slow = !healthy && random.happens(faults.slow);
-    time.after(random.between(quickest, slow ? faults.slowest : usual), deliver);
-    if (!healthy && random.happens(faults.repeated))
-        time.after(random.between(quickest, faults.slowest), deliver);
+// -- work
+
+node::work::work(node& where, lease& under)
+    : where_{where},
+      under_{under},
+      on_stop_{under.stop_token(), wake{changed_}},
+      deadline_{std::make_shared<instant>(under.trusted_until())} {
+    under_.watch_deadline(
+        [told = deadline_](instant /*stop_at*/, instant trust_end) { *told = trust_end; });
+    where_.works_.push_back(this);
+    where_.look_at_works();
 }
 
-void world::audit(const std::string& key) {
-    std::size_t trusting = 0;
-    for (const auto& each : nodes) {
-        for (const auto token : each->trusted(key)) {
-            ++trusting;
-            if (!store.backs(key, token))
-                judge.broken(law::trust_is_backed, each->name() + " trusts " +
-                                                       std::to_string(number(token)) + " of " +
-                                                       key + ", which the store does not hold");
+node::work::~work() { std::erase(where_.works_, this); }
+
+bool node::trusts(const work& what) const {
+    if (home_.plan.bug == plant::unguarded && paused()) return true;
+    return what.under_.trusted();
+}
+
+void node::look_at_works() {
+    for (auto* each : works_) {
+        const auto& under = each->under_;
+        if (!under.trusted()) {
+            each->ended_ = true;
+            continue;
         }
+        if (each->ended_)
+            home_.judge.broken(law::trust_stays_ended,
+                               name() + " trusts its lease of " + under.key() + " again");
+        const auto trust_end = under.trusted_until();
+        if (std::exchange(each->trust_end_, trust_end) != trust_end) home_.audit(under.key());
     }
-    if (trusting > 1)
-        judge.broken(law::one_holder, std::to_string(trusting) + " trust their lease of " + key);
 }
 
-world::~world() = default;
+void node::on_lost(std::string_view key, fence_token token) {
+    home_.judge.happened(fact::lost_leases);
+    home_.judge.note(name(), " has lost ", key);
+    for (auto* each : works_)
+        if (each->under_.key() == key && each->under_.token() == token) each->changed_.notify_all();
+}
 
-node::node(world& home, std::size_t index)
+// -- its clocks
+
+node::node(world& home, std::size_t index, program what)
     : home_{home},
       index_{index},
+      program_{std::move(what)},
       rate_{1.0 + home.plan.drift * (2.0 * home.random.fraction() - 1.0)},
       skew_{home.random.between(-home.plan.skew_most, home.plan.skew_most)} {}
 
-node::~node() = default;
+// Crashed or not, what dies now is nothing to anybody.
+node::~node() { process_.reset(); }
 
-void node::start() {
-    for (const auto& key : home_.plan.keys) {
-        workers_.push_back(std::make_unique<worker>(*this, key));
-        workers_.back()->rest();
-    }
-}
-
-instant node::clock() const {
+instant node::now() const {
     const bool stopped = home_.plan.bug == plant::clock_stops && paused();
     const auto until = stopped ? paused_since_ : home_.time.now();
-    const auto counted = static_cast<double>((until - asleep_).count()) * rate_;
-    return instant{std::chrono::hours{1} + nanos{static_cast<std::int64_t>(counted)}};
+    return instant{booted + part(until - asleep_, rate_)};
 }
 
-nanos node::wall() const { return home_.time.now() + wall_at_start + skew_; }
-
-void node::enter(std::function<void()> what) {
-    if (paused())
-        waiting_.emplace_back(life_, std::move(what));
-    else
-        what();
+nanos node::world_time(instant at) const {
+    if (at == instant::max()) return nanos::max();
+    const auto since = at.time_since_epoch() - booted;
+    return std::max(asleep_ + part(since, 1.0 / rate_) + nanos{2}, home_.time.now());
 }
 
-std::function<void()> node::bound(std::function<void()> what) {
-    return [this, life = life_, what = std::move(what)] {
-        if (life == life_) enter(what);
-    };
+time::wall_instant node::wall() const {
+    return time::wall_instant{
+        std::chrono::floor<std::chrono::microseconds>(home_.time.now() + wall_at_start + skew_)};
 }
 
-void node::after(nanos delay, std::function<void()> what) {
-    home_.time.after(delay, bound(std::move(what)));
-}
+std::uint64_t node::random() { return home_.random.below(std::size_t{1} << 62); }
 
-void node::at(instant when, std::function<void()> what) {
-    const auto left = std::max(nanos{0}, when - clock());
-    after(nanos{static_cast<std::int64_t>(static_cast<double>(left.count()) / rate_) + 1},
-          std::move(what));
-}
-
-void node::tell(std::function<void(simulated_store&)> serve) {
-    home_.carry(index_, [this, serve = std::move(serve)] { serve(home_.store); });
-}
+// -- the machine
 
 void node::pause(nanos duration) {
     if (paused()) return;
-    paused_until_ = home_.time.now() + duration;
+    const auto for_ever = duration >= nanos::max() - home_.time.now();
+    paused_until_ = for_ever ? nanos::max() : home_.time.now() + duration;
     home_.judge.happened(fact::pauses);
     home_.judge.note(name(), " pauses");
     paused_since_ = home_.time.now();
-    home_.time.at(paused_until_, [this] { resume(); });
+    if (!for_ever)
+        home_.time.at(paused_until_, [this, until = paused_until_] {
+            if (paused_until_ == until) resume();
+        });
 }
 
+// What came meanwhile is found in any order, before the timers that are due or after.
 void node::resume() {
-    if (paused()) return;
     home_.judge.note(name(), " goes on");
+    paused_until_ = home_.time.now();
     if (home_.plan.bug == plant::clock_stops) asleep_ += home_.time.now() - paused_since_;
-    auto backlog = std::exchange(waiting_, {});
+    busy_ = true;
+    if (home_.random.happens(0.5)) fire();
+    auto backlog = std::exchange(backlog_, {});
     while (!backlog.empty()) {
         const auto next = home_.random.below(backlog.size());
         std::swap(backlog[next], backlog.back());
-        const auto [life, what] = std::move(backlog.back());
+        tell(life_, std::move(backlog.back()));
         backlog.pop_back();
-        if (life == life_) what();
     }
 }
 
-void node::crash() {
+void node::crash(nanos down) {
+    if (!process_) return;
     ++life_;
     home_.judge.happened(fact::crashes);
     home_.judge.note(name(), " crashes");
-    for (const auto& each : workers_)
-        if (each->trusts())
-            orphans_.push_back({each->key(), each->holding()->token, each->holding()->beat});
-    workers_.clear();
-    waiting_.clear();
-    const auto back = home_.random.between(std::chrono::milliseconds{1}, std::chrono::seconds{3});
-    after(back, [this] { start(); });
+    std::erase_if(orphans_, [this](const orphan& each) { return each.deadline <= now(); });
+    for (const auto* each : works_)
+        if (each->under_.trusted() && home_.plan.guards)
+            orphans_.push_back({each->under_.key(), each->under_.token(), *each->deadline_});
+    process_.reset();
+    backlog_.clear();
+    connected_.clear();
+    busy_ = false;
+    if (down > nanos{0}) home_.time.after(down, [this] { start(); });
 }
 
-std::vector<fence_token> node::trusted(const std::string& key) const {
-    std::vector<fence_token> tokens;
-    for (const auto& each : orphans_)
-        if (each.key == key && each.beat.trusted(clock())) tokens.push_back(each.token);
-    for (const auto& each : workers_)
-        if (each->key() == key && each->trusts()) tokens.push_back(each->holding()->token);
-    return tokens;
+// -- the process
+
+node::process::~process() {
+    // Nothing that a destructor says is heard: the handles of leases are let go of in silence.
+    if (link) link->cut();
 }
 
-void node::check_progress() const {
-    for (const auto& each : workers_)
-        if (each->stuck())
-            home_.judge.broken(law::progress, name() + " waits for ever for " + each->key());
+// Hears what the engine tells.
+class node::listener : public observer {
+public:
+    explicit listener(node& home) : home_{home} {}
+    void on_lost(std::string_view key, fence_token token, loss_reason /*why*/) override {
+        home_.on_lost(key, token);
+    }
+
+private:
+    node& home_;
+};
+
+void node::start() {
+    if (process_) return;
+    home_.judge.note(name(), " starts");
+    process_ = std::make_unique<process>(*this);
+    auto& mine = *process_;
+    runtime::engine::parts made_of{};
+    made_of.loop = &mine.loop;
+    made_of.store = make_remote_store(*this);
+    made_of.settings = home_.plan.settings;
+    made_of.owner = name() + ":" + std::to_string(life_);
+    made_of.watcher = std::make_shared<listener>(*this);
+    mine.engine = std::make_shared<runtime::engine>(std::move(made_of));
+    mine.link = std::make_shared<runtime::link>(mine.loop, mine.engine);
+    mine.engine->connect(mine.link);
+    mine.engine->start();
+    busy_ = true;
+    program_(*this);
+}
+
+void node::spawn(boost::asio::awaitable<void> work) {
+    busy_ = true;
+    boost::asio::co_spawn(process_->loop.context(), std::move(work),
+                          [](const std::exception_ptr& raised) {
+                              if (raised) std::rethrow_exception(raised);
+                          });
+}
+
+void node::tell(std::uint64_t life, std::function<void()> what) {
+    if (!process_ || life != life_) return;
+    if (paused()) {
+        backlog_.push_back(std::move(what));
+        return;
+    }
+    busy_ = true;
+    boost::asio::post(process_->loop.context(), std::move(what));
+}
+
+void node::after(nanos delay, std::function<void()> what) {
+    home_.time.after(delay, [this, life = life_, what = std::move(what)] { tell(life, what); });
+}
+
+void node::on_lost_connection(std::weak_ptr<std::function<void()>> who) {
+    std::erase_if(connected_, [](const auto& one) { return one.expired(); });
+    connected_.push_back(std::move(who));
+}
+
+void node::lose_connections() {
+    for (const auto& one : std::exchange(connected_, {}))
+        if (const auto who = one.lock()) tell(life_, [who] { (*who)(); });
+}
+
+void node::turn() {
+    if (!process_ || paused() || !std::exchange(busy_, false)) return;
+    look_at_works();
+    process_->loop.turn();
+    look_at_works();
+}
+
+nanos node::next_event() const {
+    if (!process_) return nanos::max();
+    const auto next = world_time(process_->loop.clocks().next());
+    return paused() ? std::max(next, paused_until_) : next;
+}
+
+void node::fire() {
+    if (!process_ || paused() || process_->loop.clocks().next() > now()) return;
+    busy_ = true;
+    process_->loop.clocks().fire();
 }
 
 }  // namespace pawl::simulation

@@ -63,16 +63,10 @@ fault_plan draw_faults(dice& random) {
 
 std::string_view name_of(plant bug) {
     constexpr std::array names{"none",
-                               "trust_from_answer",
-                               "no_margin",
                                "clock_stops",
-                               "late_answer_revives",
-                               "lifetime_ignored",
-                               "lifetime_unadjusted",
-                               "lifetime_restarts",
                                "unguarded",
                                "claim_id_reused",
-                               "push_only",
+                               "callers_clock",
                                "repeat_mints",
                                "renew_revives",
                                "release_any",
@@ -85,7 +79,6 @@ std::string_view name_of(plant bug) {
                                "birth_without_skew",
                                "no_quarantine",
                                "plain_counter",
-                               "callers_clock",
                                "unchecked"};
     return names[static_cast<std::size_t>(bug)];
 }

@@ -16,17 +16,11 @@ namespace pawl::simulation {
 // A rule that is broken on purpose: the simulation must find out.
 enum class plant {
     none,
-    // At the node
-    trust_from_answer,    // rule 8: trust is counted from when the answer came
-    no_margin,            // rule 8: a lease is trusted for all of its TTL
-    clock_stops,          // rule 8: the clock does not count the time asleep
-    late_answer_revives,  // rule 9: a late `renewed` brings a lost lease back
-    lifetime_ignored,     // rule 9: a hung job is renewed for ever
-    lifetime_unadjusted,  // rules 8 and 9: a slow clock ends the lifetime after the store does
-    lifetime_restarts,    // rules 2 and 9: counted anew by the answer to a repeated claim
-    unguarded,            // rule 10: a command lives on while its node is paused
-    claim_id_reused,      // rule 2: a node has one claim id for ever
-    push_only,            // rule 12: no timer behind the push
+    // At the node, and on the way from it
+    clock_stops,      // rule 8: the clock does not count the time asleep
+    unguarded,        // rule 10: a command lives on while its node is paused
+    claim_id_reused,  // rule 2: a node has one claim id for ever
+    callers_clock,    // rule 14: the wall clock of the caller ends leases
     // At the store
     repeat_mints,         // rule 2: a repeated claim gets a new token
     renew_revives,        // rule 3: a renewal takes the key back from whoever has it
@@ -40,7 +34,6 @@ enum class plant {
     birth_without_skew,   // rule 6: a loss of data forgets what has run early
     no_quarantine,        // rule 7: a store that lost its data grants at once
     plain_counter,        // rule 1: tokens start again after a loss of data
-    callers_clock,        // rule 14: the wall clock of the caller ends leases
     // At the guarded resource
     unchecked  // rule 15: writes of any token are accepted
 };
@@ -72,10 +65,11 @@ struct world_plan {
     std::vector<key_plan> keys;
     fault_plan faults;
     store_settings settings;
-    double drift = 0;   // how far the rates of clocks are apart
-    nanos skew_most{};  // of wall clocks
-    nanos faulty{};     // for how long there are faults
-    nanos healthy{};    // and then none: within this time everybody who waits is served
+    double drift = 0;    // how far the rates of clocks are apart
+    nanos skew_most{};   // of wall clocks
+    nanos faulty{};      // for how long there are faults
+    nanos healthy{};     // and then none: within this time everybody who waits is served
+    bool guards = true;  // a command outlives its process, until its guard ends it
     plant bug = plant::none;
 };
 

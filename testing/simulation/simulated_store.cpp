@@ -131,17 +131,43 @@ bool simulated_store::release(const std::string& key, fence_token token, const f
     return effect.was_holder;
 }
 
-// The lock delay is all that is left of the lease: then no answer that is lost can make two
-// holders.
-void simulated_store::evict(const std::string& key) {
-    auto& state = keys_[key];
-    const auto token = state.holder;
-    const auto delay = plan_.bug == plant::eviction_at_once ? millis{0} : ttl_max;
-    if (!rules::evict(state, token, delay, now())) return;
+bool simulated_store::evict(const std::string& key, fence_token token, millis delay) {
+    if (plan_.bug == plant::eviction_at_once) delay = millis{0};
+    if (!rules::evict(keys_[key], token, delay, now())) return false;
     judge_.happened(fact::evictions);
     excused_.emplace(key, token);
     judge_.note("operator evicts ", number(token), " from ", key);
     changed(key);
+    return true;
+}
+
+// The lock delay is all that is left of the lease: then no answer that is lost can make two
+// holders.
+void simulated_store::evict(const std::string& key) { evict(key, keys_[key].holder, ttl_max); }
+
+std::optional<record> simulated_store::inspect(const std::string& key) const {
+    const auto found = keys_.find(key);
+    if (found == keys_.end()) return std::nullopt;
+    return rules::describe(key, found->second, now());
+}
+
+page simulated_store::list(const std::string& prefix, const std::string& after,
+                           std::size_t limit) const {
+    page found;
+    auto place = after < prefix ? keys_.lower_bound(prefix) : keys_.upper_bound(after);
+    for (; place != keys_.end() && place->first.starts_with(prefix); ++place) {
+        if (found.records.size() == limit) {
+            found.next = found.records.back().key;
+            break;
+        }
+        found.records.push_back(rules::describe(place->first, place->second, now()));
+    }
+    return found;
+}
+
+fence_verdict simulated_store::fence(const std::string& resource, fence_token token,
+                                     fence_rule rule) {
+    return rules::check_fence(guarded_[resource], token, rule);
 }
 
 void simulated_store::listen(const std::string& key, fence_token seen, std::function<void()> wake) {

@@ -33,8 +33,12 @@ public:
     bool withdraw(const withdrawal& given_up);
     renewal renew(const held& lease);
     bool release(const std::string& key, fence_token token, const farewell& how);
-    // The operator evicts whoever holds the key.
+    bool evict(const std::string& key, fence_token token, millis delay);
+    // The operator evicts the holder of the key.
     void evict(const std::string& key);
+    std::optional<record> inspect(const std::string& key) const;
+    page list(const std::string& prefix, const std::string& after, std::size_t limit) const;
+    fence_verdict fence(const std::string& resource, fence_token token, fence_rule rule);
     void listen(const std::string& key, fence_token seen, std::function<void()> wake);
     void write(const std::string& key, fence_token token);
 

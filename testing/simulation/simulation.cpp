@@ -1,8 +1,10 @@
 #include "testing/simulation/simulation.hpp"
 
+#include "testing/simulation/job.hpp"
 #include "testing/simulation/node.hpp"
 
 #include <memory>
+#include <vector>
 
 namespace pawl::simulation {
 namespace {
@@ -24,16 +26,16 @@ void strike(world& all) {
     if (chance < 0.35) {
         victim.pause(draw_outage(all));
     } else if (chance < 0.55) {
-        victim.crash();
+        victim.crash(all.random.between(milliseconds{1}, seconds{3}));
     } else if (chance < 0.7) {
         all.cut_until[victim.index()] = all.time.now() + draw_outage(all);
         all.judge.note(victim.name(), " is cut off");
     } else if (chance < 0.8) {
-        all.store.restart(draw_outage(all));
+        all.restart_store(draw_outage(all));
     } else if (chance < 0.9 && all.plan.faults.evicts) {
         all.store.evict(all.plan.keys[all.random.below(all.plan.keys.size())].key);
     } else if (chance >= 0.9 && all.plan.faults.loses_data) {
-        all.store.lose_data(draw_outage(all) / 4);
+        all.lose_data(draw_outage(all) / 4);
     }
 }
 
@@ -47,8 +49,10 @@ void plan_faults(world& all) {
 }
 
 // Once faults have stopped, every key was granted again, and what had to be completed was.
-void check_progress(world& all, nanos healed) {
-    for (const auto& each : all.nodes) each->check_progress();
+void check_progress(world& all, const std::vector<std::weak_ptr<job>>& jobs, nanos healed) {
+    for (const auto& weak : jobs)
+        if (const auto each = weak.lock(); each && each->is_stuck())
+            all.judge.broken(law::progress, each->key() + " is waited for without end");
     const auto since = std::chrono::floor<millis>(wall_at_start + healed).count();
     for (const auto& plan : all.plan.keys) {
         if (!plan.has_firings) {
@@ -65,19 +69,26 @@ void check_progress(world& all, nanos healed) {
 }  // namespace
 
 findings simulate(std::uint64_t seed, plant bug, tracing trace) {
-    world all{seed, bug};
+    std::vector<std::weak_ptr<job>> jobs;
+    world all{seed, [bug](dice& random) { return draw_plan(random, bug); }};
     if (trace == tracing::on) all.judge.trace_lines(trace_lines);
-    all.cut_until.resize(all.plan.nodes);
+    const auto work = [&all, &jobs](node& home) {
+        for (const auto& key : all.plan.keys) {
+            auto each = std::make_shared<job>(home, key);
+            jobs.push_back(each);
+            home.spawn(job::run(std::move(each)));
+        }
+    };
     for (std::size_t i = 0; i < all.plan.nodes; ++i)
-        all.nodes.push_back(std::make_unique<node>(all, i));
+        all.nodes.push_back(std::make_unique<node>(all, i, work));
     for (const auto& each : all.nodes) each->start();
     plan_faults(all);
-    all.time.run_until(all.plan.faulty);
+    all.run_until(all.plan.faulty);
     all.healthy = true;
     all.judge.note("faults stop");
     const auto healed = all.time.now();
-    all.time.run_until(healed + all.plan.healthy);
-    check_progress(all, healed);
+    all.run_until(healed + all.plan.healthy);
+    check_progress(all, jobs, healed);
 
     findings found;
     found.breach = all.judge.verdict();

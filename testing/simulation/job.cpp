@@ -1,0 +1,135 @@
+#include "testing/simulation/job.hpp"
+
+#include "net/timer.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace pawl::simulation {
+namespace {
+
+using boost::asio::awaitable;
+using runtime::engine;
+using runtime::holding;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr nanos patience_most = seconds{20};
+constexpr nanos never = std::chrono::hours{1000};
+// How often a claim is called off, and a lease is given back before anything is done under it.
+constexpr double fickle = 0.05;
+
+}  // namespace
+
+awaitable<void> job::run(std::shared_ptr<job> self) {
+    for (;;) {
+        const auto rest = self->all_.random.between(milliseconds{1}, seconds{2});
+        auto resting = net::sleep_for(rest);
+        co_await std::move(resting);
+        auto attempting = self->attempt();
+        co_await std::move(attempting);
+    }
+}
+
+// Mostly the firing that is due, at times the one before (a misfire) or the one to come.
+std::optional<occurrence> job::choose_firing() {
+    if (!plan_.has_firings) return std::nullopt;
+    auto due = home_.wall().time_since_epoch() / plan_.period;
+    const auto chance = all_.random.fraction();
+    if (chance < 0.15) --due;
+    if (chance > 0.9) ++due;
+    return occurrence{std::chrono::floor<millis>(due * plan_.period).count()};
+}
+
+patience job::draw_patience() {
+    auto& random = all_.random;
+    patience how_long;
+    if (random.happens(0.6))
+        how_long.wait = std::chrono::floor<millis>(random.between(milliseconds{10}, patience_most));
+    if (random.happens(0.2)) how_long.retries = 2;
+    return how_long;
+}
+
+void job::call_off_later(std::stop_source stop) {
+    if (all_.random.happens(fickle))
+        home_.after(all_.random.between(nanos{0}, seconds{5}),
+                    [stop]() mutable { stop.request_stop(); });
+}
+
+awaitable<void> job::attempt() {
+    auto options = plan_.options;
+    options.firing = choose_firing();
+    const auto how_long = draw_patience();
+    // It goes on asking a little after an answer was lost.
+    expect_within(how_long.wait + all_.plan.settings.timeout * 4);
+    std::stop_source stop;
+    call_off_later(stop);
+    auto asking = engine::claim_key(home_.engine(), plan_.key, options, how_long, stop.get_token());
+    auto answer = co_await std::move(asking);
+    answer_by_ = never;
+    if (answer.has_error()) co_return;
+    auto* won = std::get_if<std::shared_ptr<holding>>(&*answer);
+    if (won == nullptr) co_return;
+    lease held{std::move(*won)};
+    if (held.trusted() && !all_.random.happens(fickle)) {
+        auto working = work_under(held, options.firing);
+        co_await std::move(working);
+    } else {
+        held.mark_not_started();
+    }
+    auto ending = end(std::move(held));
+    co_await std::move(ending);
+}
+
+awaitable<void> job::work_under(lease& held, std::optional<occurrence> firing) {
+    auto& random = all_.random;
+    all_.judge.note(home_.name(), " holds ", plan_.key, " under ", number(held.token()));
+    if (firing) all_.judge.on_run(plan_.key, *firing, plan_.options.mode);
+    node::work doing{home_, held};
+    const bool hangs = !all_.healthy && random.happens(plan_.hangs);
+    auto until =
+        hangs ? instant::max() : home_.now() + random.between(plan_.job_least, plan_.job_most);
+    auto write_at = home_.now();
+    bool told = false;
+    while (held.trusted() && home_.now() < until) {
+        if (!std::exchange(told, held.stop_token().stop_requested()) && told && !hangs)
+            until = std::min(until, home_.now() + random.between(nanos{0}, plan_.options.grace));
+        if (home_.now() >= write_at) {
+            if (plan_.options.renew == renewing::manual && random.happens(0.5)) {
+                auto renewing = held.async_renew();
+                co_await std::move(renewing);
+            }
+            if (held.trusted()) write_soon(held.token());
+            write_at = home_.now() + random.between(plan_.options.ttl / 10, plan_.options.ttl / 2);
+            continue;
+        }
+        auto waiting = doing.wait_until(std::min({until, write_at, held.trusted_until()}));
+        co_await std::move(waiting);
+    }
+    if (!held.trusted() || !firing) co_return;
+    held.mark_done();
+    all_.judge.on_completion(plan_.key, *firing);
+}
+
+// A job checks that it still holds the key, and writes a moment later: rule 15 is for that moment.
+void job::write_soon(fence_token token) {
+    const auto write = [&all = all_, key = plan_.key, token] {
+        all.store.write(key, token);
+        all.audit(key);
+    };
+    home_.after(all_.random.between(nanos{0}, plan_.options.ttl / 10),
+                [&all = all_, index = home_.index(), write] { all.carry(index, write); });
+}
+
+awaitable<void> job::end(lease held) {
+    // Otherwise in the background, by the handle that goes.
+    if (all_.random.happens(0.5)) {
+        expect_within(all_.plan.settings.timeout * 4);
+        auto releasing = held.async_release();
+        co_await std::move(releasing);
+        answer_by_ = never;
+    }
+}
+
+}  // namespace pawl::simulation
