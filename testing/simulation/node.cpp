@@ -111,7 +111,7 @@ void node::pause(nanos duration) {
         });
 }
 
-// What came meanwhile is found in any order, before the timers that are due or after.
+// What came meanwhile is found in any order, and looked at before the timers that are due or after.
 void node::resume() {
     home_.judge.note(name(), " goes on");
     paused_until_ = home_.time.now();
@@ -125,6 +125,7 @@ void node::resume() {
         tell(life_, std::move(backlog.back()));
         backlog.pop_back();
     }
+    turn();
 }
 
 void node::crash(nanos down) {

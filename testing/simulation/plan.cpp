@@ -44,6 +44,7 @@ key_plan draw_key(dice& random, double drift, std::size_t index) {
     plan.job_most = plan.options.ttl * 3 / 2;
     // Only a bound on the lifetime saves a key from a job that hangs (rule 9).
     if (plan.options.max_lifetime.count() > 0) plan.hangs = 0.1;
+    if (random.happens(0.2)) plan.rivals = 2;
     return plan;
 }
 

@@ -48,6 +48,7 @@ struct key_plan {
     nanos job_least{};  // how long a job takes
     nanos job_most{};
     double hangs = 0;  // how often a job never ends
+    int rivals = 1;    // jobs in one process that want it
 };
 
 struct fault_plan {

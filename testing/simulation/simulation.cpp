@@ -74,9 +74,11 @@ findings simulate(std::uint64_t seed, plant bug, tracing trace) {
     if (trace == tracing::on) all.judge.trace_lines(trace_lines);
     const auto work = [&all, &jobs](node& home) {
         for (const auto& key : all.plan.keys) {
-            auto each = std::make_shared<job>(home, key);
-            jobs.push_back(each);
-            home.spawn(job::run(std::move(each)));
+            for (int i = 0; i < key.rivals; ++i) {
+                auto each = std::make_shared<job>(home, key);
+                jobs.push_back(each);
+                home.spawn(job::run(std::move(each)));
+            }
         }
     };
     for (std::size_t i = 0; i < all.plan.nodes; ++i)
@@ -97,6 +99,8 @@ findings simulate(std::uint64_t seed, plant bug, tracing trace) {
     found.events = all.time.happened();
     all.judge.mix(all.time.happened());
     found.fingerprint = all.judge.fingerprint();
+    const std::chrono::duration<double, std::ratio<3600>> lived = all.time.now();
+    found.node_hours = lived.count() * static_cast<double>(all.plan.nodes);
     found.trace = all.judge.trace();
     return found;
 }

@@ -1,5 +1,5 @@
-// A seeded simulation of many nodes that compete for leases, on virtual time: the machines of
-// src/lease and the rules of src/stores/rules are the real ones; clocks, network and crashes are
+// A seeded simulation of many nodes that compete for leases, on virtual time: the engines of
+// src/runtime and the rules of src/stores/rules are the real ones; clocks, network and crashes are
 // not.
 //
 // A seed says everything that happens, so that a failure is repeated exactly.
@@ -21,7 +21,8 @@ struct findings {
     tally counts{};
     std::uint64_t events = 0;
     std::uint64_t fingerprint = 0;  // differs as soon as anything of note differs
-    std::string trace;              // of the end, up to the breach; empty unless asked for
+    double node_hours = 0;
+    std::string trace;  // of the end, up to the breach; empty unless asked for
 
     bool broke(law which) const { return broken[static_cast<std::size_t>(which)]; }
 };

@@ -1,68 +1,9 @@
-// Looks for a seed that breaks a law, for as many seeds or for as long as it is told.
-//
-//     simulate_schedules FIRST STEP COUNT SECONDS [LAW]
-//
-// Tries FIRST, FIRST + STEP, … until COUNT of them hold, or SECONDS are over; either may be 0 for
-// no bound. With LAW only that one counts. Prints one line, and ends with 1 when a law was broken.
-#include "base/number.hpp"
+// Looks for a seed that breaks a law of schedules.
 #include "testing/simulation/schedule/simulation.hpp"
-
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <optional>
-#include <string>
-#include <vector>
-
-namespace {
-
-using namespace pawl::simulation::schedules;
-using clock_type = std::chrono::steady_clock;
-
-std::optional<law> law_named(const std::string& name) {
-    for (std::size_t i = 0; i < laws; ++i)
-        if (name_of(static_cast<law>(i)) == name) return static_cast<law>(i);
-    return std::nullopt;
-}
-
-int refuse(const char* why) {
-    std::fprintf(stderr, "simulate_schedules: %s\n", why);
-    return 64;
-}
-
-}  // namespace
+#include "testing/simulation/search.hpp"
 
 int main(int count, char** words) {
-    const std::vector<std::string> given(words + 1, words + count);
-    if (given.size() < 4 || given.size() > 5)
-        return refuse("give FIRST STEP COUNT SECONDS, and perhaps a LAW");
-    std::uint64_t numbers[4]{};
-    for (std::size_t i = 0; i < 4; ++i) {
-        const auto number = pawl::base::parse_number<std::uint64_t>(given[i]);
-        if (!number) return refuse("FIRST, STEP, COUNT and SECONDS are whole numbers");
-        numbers[i] = *number;
-    }
-    const auto [first, step, seeds_max, seconds_max] = numbers;
-    std::optional<law> wanted;
-    if (given.size() == 5 && !(wanted = law_named(given[4]))) return refuse("there is no such law");
-
-    const auto began = clock_type::now();
-    const auto passed = [&] { return std::chrono::duration<double>(clock_type::now() - began); };
-    std::uint64_t seeds = 0;
-    double node_hours = 0;
-    const auto is_over = [&] {
-        return (seeds_max > 0 && seeds == seeds_max) ||
-               (seconds_max > 0 && passed().count() >= static_cast<double>(seconds_max));
-    };
-    for (auto seed = first; !is_over(); seed += std::max<std::uint64_t>(step, 1), ++seeds) {
-        const auto found = simulate(seed);
-        node_hours += found.node_hours;
-        if (!(wanted ? found.broke(*wanted) : found.breach.has_value())) continue;
-        std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed),
-                    found.breach.value_or("").c_str());
-        return 1;
-    }
-    std::printf("%llu seeds hold: %.0f node-hours in %.0f s\n",
-                static_cast<unsigned long long>(seeds), node_hours, passed().count());
-    return 0;
+    using namespace pawl::simulation::schedules;
+    return pawl::simulation::search<law>(count, words, laws,
+                                         [](std::uint64_t seed) { return simulate(seed); });
 }
