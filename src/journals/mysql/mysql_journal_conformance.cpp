@@ -1,33 +1,12 @@
 #include "journals/mysql/mysql_journal.hpp"
 
+#include "testing/conformance/engines/mysql_servers.hpp"
 #include "testing/conformance/journal/journal_laws.hpp"
-#include "testing/servers/mysql_server.hpp"
 
 namespace pawl::conformance {
 namespace {
 
-using testing_servers::mysql_server;
-
-class mysql_engine {
-public:
-    static std::string_view name() { return "mysql"; }
-    static constexpr store_reach reach() { return store_reach::many_processes; }
-    std::string address() const { return std::to_string(server_.port()); }
-    static std::shared_ptr<journal> open_at(net::loop& where, const std::string& address,
-                                            store_settings settings) {
-        mysql::mysql_settings to;
-        to.common = std::move(settings);
-        to.port = static_cast<std::uint16_t>(std::stoi(address));
-        to.user = mysql_server::user;
-        to.password = mysql_server::password;
-        to.database = mysql_server::database;
-        return mysql::make_mysql_journal(where, std::move(to));
-    }
-    void restart() { server_.restart(); }
-
-private:
-    mysql_server server_;
-};
+using mysql_engine = engine_on<mysql_running, mysql::make_mysql_journal>;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(mysql, JournalLaws, mysql_engine);
 

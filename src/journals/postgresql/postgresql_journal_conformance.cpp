@@ -1,30 +1,12 @@
 #include "journals/postgresql/postgresql_journal.hpp"
 
+#include "testing/conformance/engines/postgresql_servers.hpp"
 #include "testing/conformance/journal/journal_laws.hpp"
-#include "testing/servers/postgresql_server.hpp"
 
 namespace pawl::conformance {
 namespace {
 
-class postgresql_engine {
-public:
-    static std::string_view name() { return "postgresql"; }
-    static constexpr store_reach reach() { return store_reach::many_processes; }
-    std::string address() const { return std::to_string(server_.port()); }
-    static std::shared_ptr<journal> open_at(net::loop& where, const std::string& address,
-                                            store_settings settings) {
-        postgresql::postgresql_settings to;
-        to.common = std::move(settings);
-        to.servers.servers.push_back({"127.0.0.1", "", address});
-        to.servers.keywords.push_back({"user", "postgres"});
-        to.servers.keywords.push_back({"dbname", "postgres"});
-        return postgresql::make_postgresql_journal(where, std::move(to));
-    }
-    void restart() { server_.restart(); }
-
-private:
-    testing_servers::postgresql_server server_;
-};
+using postgresql_engine = engine_on<postgresql_running, postgresql::make_postgresql_journal>;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(postgresql, JournalLaws, postgresql_engine);
 

@@ -1,29 +1,23 @@
 #include "stores/etcd/etcd_store.hpp"
 
+#include "testing/conformance/engines/engine_on.hpp"
 #include "testing/conformance/store_laws.hpp"
 #include "testing/servers/etcd_server.hpp"
 
 namespace pawl::conformance {
 namespace {
 
-class etcd_engine {
+class etcd_running : public running_on_port<testing_servers::etcd_server> {
 public:
     static std::string_view name() { return "etcd"; }
-    static constexpr store_reach reach() { return store_reach::many_processes; }
-    std::string address() const { return std::to_string(server_.port()); }
-    static std::shared_ptr<lease_store> open_at(net::loop& where, const std::string& address,
-                                                store_settings settings) {
+    static etcd::etcd_settings settings_at(const std::string& address, store_settings common) {
         etcd::etcd_settings to;
-        to.common = std::move(settings);
+        to.common = std::move(common);
         to.endpoints = {{"127.0.0.1", static_cast<std::uint16_t>(std::stoi(address))}};
-        return etcd::make_etcd_store(where, std::move(to));
+        return to;
     }
-    void restart() { server_.restart(); }
-    void lose_data() { server_.lose_data(); }
-
-private:
-    testing_servers::etcd_server server_;
 };
+using etcd_engine = engine_on<etcd_running, etcd::make_etcd_store>;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(etcd, StoreLaws, etcd_engine);
 

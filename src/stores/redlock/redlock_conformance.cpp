@@ -1,5 +1,6 @@
 #include "stores/redlock/redlock_store.hpp"
 
+#include "testing/conformance/engines/engine_on.hpp"
 #include "testing/conformance/store_laws.hpp"
 #include "testing/servers/redlock_servers.hpp"
 
@@ -8,30 +9,25 @@
 namespace pawl::conformance {
 namespace {
 
-class redlock_engine {
+class redlock_running : public running<testing_servers::redlock_servers> {
 public:
     static std::string_view name() { return "redlock"; }
-    static constexpr store_reach reach() { return store_reach::many_processes; }
     // The ports of the nodes, each behind a space.
     std::string address() const {
         std::string ports;
-        for (const auto port : servers_.ports()) ports += " " + std::to_string(port);
+        for (const auto port : server_.ports()) ports += " " + std::to_string(port);
         return ports;
     }
-    static std::shared_ptr<lease_store> open_at(net::loop& where, const std::string& address,
-                                                store_settings settings) {
+    static redlock::redlock_settings settings_at(const std::string& address,
+                                                 store_settings common) {
         redlock::redlock_settings to;
-        to.common = std::move(settings);
+        to.common = std::move(common);
         std::istringstream ports{address};
         for (std::uint16_t port = 0; ports >> port;) to.nodes.emplace_back().port = port;
-        return redlock::make_redlock_store(where, std::move(to));
+        return to;
     }
-    void restart() { servers_.restart(); }
-    void lose_data() { servers_.lose_data(); }
-
-private:
-    testing_servers::redlock_servers servers_;
 };
+using redlock_engine = engine_on<redlock_running, redlock::make_redlock_store>;
 
 INSTANTIATE_TYPED_TEST_SUITE_P(redlock, StoreLaws, redlock_engine);
 
