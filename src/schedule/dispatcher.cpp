@@ -68,7 +68,8 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
     if (which.plan == plan) return;
     if (const auto* pause = control_.pause_of(plan->name); !which.plan && pause)
         which.paused = *pause;
-    const bool moves = !which.plan || !fire_alike(*which.plan, *plan);
+    const bool is_new = !which.plan;
+    const bool moves = is_new || !fire_alike(*which.plan, *plan);
     const bool same_tracks = which.plan && which.plan->partitions == plan->partitions;
     which.plan = std::move(plan);
     if (same_tracks) {
@@ -84,6 +85,7 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
             which.tracks.push_back(
                 std::make_shared<track>(node_.loop.get_executor(), which.plan, home, i));
     }
+    if (!is_new && (moves || !same_tracks)) positions_.on_changed(which.plan->name, node_.now());
     if (node_.ready && moves) timekeeper_.schedule(which);
 }
 
@@ -105,7 +107,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     };
     const std::stop_callback on_stop{stop, wake_up};
 
-    auto registering = me.registrar_.register_node();
+    auto registering = me.registrar_.register_first();
     co_await std::move(registering);
     auto publishing = me.registrar_.publish_jobs();
     co_await std::move(publishing);

@@ -8,6 +8,7 @@ node_clock::comparison node_clock::compare(wall_instant journals, wall_instant s
                                            wall_instant answered) {
     const auto doubt = (answered - sent) / 2;
     if (doubt < microseconds{0} || doubt > clock_offset_tolerated) return {};
+    is_compared_ = true;
     const auto offset = std::chrono::floor<microseconds>(sent + doubt - journals);
     // Lower once it matters, so that a clock at the edge does not go back and forth.
     const auto tolerated = offset_ ? clock_offset_tolerated / 2 : clock_offset_tolerated;

@@ -42,6 +42,8 @@ public:
     };
     // The journal's clock has shown `journals` at a moment between two of this one's.
     comparison compare(wall_instant journals, wall_instant sent, wall_instant answered);
+    // Whether the journal has ever told what this clock is worth.
+    bool is_compared() const noexcept { return is_compared_; }
     // The store has told what time it is, as it found an occurrence to lie too far ahead.
     void follow_store(wall_instant local, wall_instant stores);
 
@@ -66,6 +68,7 @@ private:
     };
 
     compared_with whom_;
+    bool is_compared_ = false;
     std::optional<std::chrono::microseconds> offset_;  // how far this clock is ahead
     std::optional<sight> last_;
     std::optional<step_forward> put_forward_;

@@ -177,5 +177,18 @@ TEST(Positions, KnowWhatIsOlderThanTheJob) {
     EXPECT_FALSE(at.is_before_all(job, occurrence{1'000}));
 }
 
+// What came due under another schedule, or over other partitions, is not for the new ones.
+TEST(Positions, AJobThatIsChangedBeginsThen) {
+    positions at;
+    at.on_published(job, number(occurrence_of(now - 1h)));
+    at.on_changed(job, now - 1s);
+    positions::scheduled_job which{job};
+    which.has_run(occurrence_of(now - 30min));
+    EXPECT_EQ(at.begin_after(which, starts, now), now - 1s);
+    EXPECT_TRUE(at.is_before_all(job, occurrence_of(now - 1min)));
+    at.on_published(job, number(occurrence_of(now - 500ms)));
+    EXPECT_EQ(at.begin_after(which, starts, now), now - 500ms);
+}
+
 }  // namespace
 }  // namespace pawl::schedule

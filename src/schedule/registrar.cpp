@@ -13,12 +13,14 @@ namespace {
 
 using boost::asio::awaitable;
 
+// An answer that was slow says too little of the clock.
+constexpr int comparisons_max = 3;
 constexpr std::size_t published_at_once_max = 500;
 constexpr millis publish_retry{2'000};  // where the journal did not take it
 
 }  // namespace
 
-registrar::registrar(node_state& node, const job_table& jobs, positions& where, const runner& runs,
+registrar::registrar(node_state& node, job_table& jobs, positions& where, const runner& runs,
                      std::size_t runs_max)
     : node_{node},
       jobs_{jobs},
@@ -50,6 +52,15 @@ node_entry registrar::entry() const {
     entry.jobs = static_cast<std::uint32_t>(jobs_.size());
     entry.draining = node_.stopping;
     return entry;
+}
+
+// What comes due goes by this node's clock, so it is compared before anything does.
+awaitable<void> registrar::register_first() {
+    for (int i = 0; i < comparisons_max; ++i) {
+        auto registering = register_node();
+        co_await std::move(registering);
+        if (node_.journal_down || node_.clock.is_compared()) co_return;
+    }
 }
 
 awaitable<void> registrar::register_node() {
@@ -137,10 +148,21 @@ awaitable<void> registrar::publish_jobs() {
             positions_.on_not_published(told.error());
             co_return;
         }
-        for (const auto& one : *told) positions_.on_published(one.name, one.since);
+        for (const auto& one : *told) take_since(one);
     }
     unpublished_ = false;
     positions_.on_all_published();
+}
+
+void registrar::take_since(const job_entry& told) {
+    const auto which = jobs_.find(told.name);
+    if (!which) return;
+    // A reload may have changed the job since it was sent.
+    const auto& now = which->plan->entry;
+    if (told.schedule != now.schedule || told.zone != now.zone || told.partitions != now.partitions)
+        return;
+    positions_.on_published(told.name, told.since);
+    jobs_.times().not_before(which->entry, wall_of(occurrence{told.since}));
 }
 
 awaitable<void> registrar::keep_published() {

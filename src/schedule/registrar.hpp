@@ -23,13 +23,14 @@ namespace pawl::schedule {
 // On the loop only.
 class registrar {
 public:
-    registrar(node_state& node, const job_table& jobs, positions& where, const runner& runs,
+    registrar(node_state& node, job_table& jobs, positions& where, const runner& runs,
               std::size_t runs_max);
 
     // Each for as long as the node lives.
     boost::asio::awaitable<void> keep_registered();
     boost::asio::awaitable<void> keep_published();
 
+    boost::asio::awaitable<void> register_first();
     boost::asio::awaitable<void> register_node();
     boost::asio::awaitable<void> publish_jobs();
 
@@ -46,10 +47,11 @@ public:
 private:
     node_entry entry() const;
     void on_answer(const result<void>& told);
+    void take_since(const job_entry& told);
     void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
 
     node_state& node_;
-    const job_table& jobs_;
+    job_table& jobs_;
     positions& positions_;
     const runner& runner_;
     const std::size_t runs_max_;

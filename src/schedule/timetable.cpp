@@ -104,6 +104,7 @@ void timetable::add(entry_id entry, firing_rule rule, wall_instant position, wal
         release(*state.rule);
     state.rule = &shared;
     state.position = std::min(position, now);
+    state.not_before = position;
     state.uncounted = 0;
     wait_for(*found, firing_after(shared, state.position));
 }
@@ -126,6 +127,12 @@ std::vector<due_firing> timetable::advance(wall_instant now, std::size_t limit) 
         if (heap_.empty() || heap_.front().at > now) break;
         const auto [first, entry] = heap_.front();
         auto& state = entry->second;
+        // The clock was behind it, and is right now.
+        if (state.position < state.not_before && state.not_before <= now) {
+            state.position = state.not_before;
+            wait_for(*entry, firing_after(*state.rule, state.position));
+            continue;
+        }
         const auto found = settle(*state.rule, state.position, first, now);
         auto missed = state.uncounted + found.between;
         if (now - found.latest <= state.rule->first.lateness_max) {
@@ -157,9 +164,16 @@ void timetable::clock_put_back(wall_instant now, std::optional<wall_instant> las
     for (auto& entry : entries_) {
         auto& state = entry.second;
         if (state.position <= now) continue;
-        state.position = from;
-        wait_for(entry, firing_after(*state.rule, from));
+        // One that was added by a clock that was ahead knows nothing of the time before.
+        state.position = state.not_before <= now ? std::max(from, state.not_before) : from;
+        wait_for(entry, firing_after(*state.rule, state.position));
     }
+}
+
+void timetable::not_before(entry_id entry, wall_instant when) {
+    const auto found = entries_.find(entry);
+    if (found == entries_.end()) return;
+    found->second.not_before = std::max(found->second.not_before, when);
 }
 
 bool timetable::before(const waiting& a, const waiting& b) noexcept {

@@ -65,8 +65,11 @@ public:
 
     // Fires from the first firing strictly after `position`: the last firing that is known to have
     // run, or when the schedule came into being; never from the future: a position after `now`
-    // counts as now. Replaces an entry with the same id, and forgets what that one has missed.
+    // counts as now, and what came due until then is left out once it lies in the past. Replaces an
+    // entry with the same id, and forgets what that one has missed.
     void add(entry_id entry, firing_rule rule, wall_instant position, wall_instant now);
+    // It is known by now that the schedule came into being then.
+    void not_before(entry_id entry, wall_instant when);
     void remove(entry_id entry);
     std::size_t size() const noexcept { return entries_.size(); }
 
@@ -82,7 +85,8 @@ public:
     // The wall clock was put back to `now`: whatever waits for a time that had come by the wrong
     // clock is due again by the right one. What has run already is known at the store.
     // `last_right` is when the clock was last known to be right, where that is known: what came due
-    // since then, while the clock was ahead, is due as well.
+    // since then, while the clock was ahead, is due as well. What lies before the position that an
+    // entry was added with stays past, also when the clock is put forward again.
     void clock_put_back(wall_instant now, std::optional<wall_instant> last_right = std::nullopt);
 
 private:
@@ -110,6 +114,7 @@ private:
     struct entry_state {
         shared_rule* rule = nullptr;
         wall_instant position{};      // firings up to here have been handed out, or counted
+        wall_instant not_before{};    // what came due until then is not its own
         std::uint32_t place = 0;      // in the heap; nowhere: it never fires again
         std::uint32_t uncounted = 0;  // missed, and not told yet
     };

@@ -212,6 +212,46 @@ TEST(Timetable, AStepBackRepeatsNothingThatLiesBeforeIt) {
     EXPECT_EQ(table.next_due(), noon + 24h);
 }
 
+// Goal: what lies before an entry was added is past for good, wherever the clock has been
+// meanwhile. Method: it stands a year back for a moment; and an hour forward while an entry is
+// added.
+TEST(Timetable, AStepBackAndForthRepeatsNothingFromBeforeTheEntryWasAdded) {
+    timetable table;
+    table.add(one, rule_of("0 * * * *"), noon + 10min, noon + 10min);
+    table.clock_put_back(noon - 24h * 365);
+    EXPECT_TRUE(table.advance(noon - 24h * 365, all).empty());
+    EXPECT_TRUE(table.advance(noon + 30min, all).empty());
+    EXPECT_EQ(table.next_due(), noon + 1h);
+    EXPECT_EQ(table.advance(noon + 1h, all).size(), 1U);
+
+    timetable another;
+    another.add(one, rule_of("*/10 * * * *"), noon + 1h, noon + 1h);
+    another.clock_put_back(noon + 5min, noon);
+    // By the right clock it is as new as that.
+    EXPECT_EQ(another.advance(noon + 10min, all).size(), 1U);
+    EXPECT_EQ(another.next_due(), noon + 20min);
+}
+
+// Goal: nothing from before a schedule was there is handed out. Method: the clock of a node that
+// starts is ten minutes behind, then right; and since when there is a schedule is known late.
+TEST(Timetable, WhatCameDueBeforeThereWasAScheduleIsNotItsOwn) {
+    timetable table;
+    table.add(one, rule_of("* * * * *"), noon, noon - 10min);
+    EXPECT_TRUE(table.advance(noon, all).empty());
+    EXPECT_EQ(table.next_due(), noon + 1min);
+
+    table.add(2, rule_of("* * * * *"), noon - 10min, noon - 10min);
+    table.not_before(2, noon - 1s);
+    EXPECT_EQ(table.advance(noon - 9min, all).size(), 1U) << "by a clock that is behind it is due";
+    const auto due = table.advance(noon, all);
+    ASSERT_EQ(due.size(), 1U);
+    EXPECT_EQ(due[0].at, noon);
+    EXPECT_EQ(due[0].missed, 0U);
+    table.not_before(2, noon - 5min);
+    table.not_before(3, noon);
+    EXPECT_EQ(table.next_due(), noon + 1min);
+}
+
 TEST(Timetable, AScheduleThatHasRunOutByAWrongClockLivesAgain) {
     timetable table;
     table.add(one, rule_of("0 * * * *"), noon, noon);
