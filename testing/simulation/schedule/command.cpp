@@ -20,7 +20,10 @@ void command::end(state how) {
         return;
     }
     state_ = how;
-    if (firing_) world_.judge.on_end(key_, *firing_, how == state::completed);
+    if (firing_)
+        world_.judge.on_end(key_, *firing_, how == state::completed);
+    else
+        world_.judge.on_manual_end(key_);
     home_.tell(life_, [weak = weak_from_this()] {
         if (const auto who = weak.lock()) who->over_.cancel();
     });
@@ -48,8 +51,10 @@ boost::asio::awaitable<schedule::work_result> command::run(schedule::run_order o
     firing_ = order.firing;
     state_ = state::running;
     if (firing_)
-        world_.judge.on_begin(key_, *firing_, job_, home_.index(), order.token,
-                              home_.reaches(side::journal));
+        world_.judge.on_begin({key_, *firing_, job_, home_.edition_number(job_), home_.index(),
+                               order.token, home_.reaches(side::journal)});
+    else
+        world_.judge.on_manual_begin(key_, order.run_id, order.token);
     end_at(world_.time.now() + world_.random.between(plan.run_least, plan.run_most),
            state::completed);
     while (state_ == state::running) {

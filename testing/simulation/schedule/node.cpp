@@ -35,16 +35,18 @@ public:
     void on_skipped(const std::string& job, occurrence firing, schedule::skip_reason why) override {
         if (plan().bug == plant::skips_untold) return;
         const auto& all = plan().jobs;
-        for (const auto& each : all)
-            if (each.name == job)
-                for (std::uint32_t i = 0; i < each.partitions; ++i)
-                    tell_skip(key_of(each, i), firing, why);
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (all[i].name != job) continue;
+            const auto partitions = home_.edition_of(i).partitions;
+            for (std::uint32_t which = 0; which < partitions; ++which)
+                tell_skip(key_of(all[i], partitions, which), firing, why);
+        }
     }
     void on_missed(const std::string& job, wall_instant before, std::size_t count) override {
         if (plan().bug == plant::misses_untold) return;
         const auto& all = plan().jobs;
         for (std::size_t i = 0; i < all.size(); ++i)
-            if (all[i].name == job) judge().on_missed(i, before, count);
+            if (all[i].name == job) judge().on_missed(i, home_.edition_of(i).when, before, count);
     }
 
 private:
@@ -65,6 +67,7 @@ node::node(world& home, std::size_t index) : home_{home}, index_{index} {
     const auto& plan = home.plan;
     error_ = home.random.between(-plan.skew_most, plan.skew_most);
     drift_ = plan.drift_most * (2 * home.random.fraction() - 1);
+    editions_.resize(plan.jobs.size());
 }
 
 node::~node() = default;
@@ -195,27 +198,38 @@ void node::deploy() {
     process_->stop.request_stop();
 }
 
+void node::reload() {
+    tell(life_, [this] {
+        if (draining_) return;
+        home_.judge.note(name(), " reloads");
+        process_->dispatcher->replace_jobs(jobs());
+    });
+}
+
 // -- the process
 
 std::vector<std::shared_ptr<const schedule::job_plan>> node::jobs() {
     std::vector<std::shared_ptr<const schedule::job_plan>> all;
     for (std::size_t i = 0; i < home_.plan.jobs.size(); ++i) {
         const auto& wanted = home_.plan.jobs[i];
+        editions_[i] = home_.edition_of(i);
+        home_.judge.on_edition(index_, i, editions_[i]);
+        const auto& now = edition_of(i);
         auto plan = std::make_shared<schedule::job_plan>();
         plan->name = wanted.name;
-        plan->when = wanted.when;
+        plan->when = now.when;
         plan->lane = wanted.rules;
         plan->lease.ttl = wanted.ttl;
         plan->lease.mode = plan->mode();
         plan->jitter = wanted.jitter;
-        plan->partitions = wanted.partitions;
+        plan->partitions = now.partitions;
         plan->make = [this, i](const schedule::output_sink&) {
             return std::make_shared<command>(*this, i);
         };
         plan->entry.name = wanted.name;
-        plan->entry.schedule = wanted.when.when.text();
-        plan->entry.zone = wanted.when.where.name();
-        plan->entry.partitions = wanted.partitions;
+        plan->entry.schedule = now.when.when.text();
+        plan->entry.zone = now.when.where.name();
+        plan->entry.partitions = now.partitions;
         plan->entry.definition = "{}";
         plan->entry.node = name();
         all.push_back(std::move(plan));
@@ -233,6 +247,7 @@ void node::start() {
     made_of.loop = &mine.loop;
     made_of.store = make_remote_store(*this);
     made_of.settings.max_skew = max_skew;
+    made_of.settings.quarantine = home_.plan.quarantine();
     made_of.owner = owner;
     mine.engine = std::make_shared<runtime::engine>(std::move(made_of));
     mine.engine->connect(std::make_shared<runtime::link>(mine.loop, mine.engine));

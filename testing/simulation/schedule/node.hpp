@@ -40,6 +40,8 @@ public:
     void cut(nanos how_long, direction which, far_end what);
     // Runs end, or are told to; then the next version starts.
     void deploy();
+    // Reads its configuration anew.
+    void reload();
     void step_clock(nanos by);
     // The server is gone, and what waited for it to say something hears of it.
     void lose_connections(side which);
@@ -63,6 +65,10 @@ public:
     void tell(std::uint64_t life, std::function<void()> what);
     // Called when the connection to this server is lost, as long as `who` is there.
     void on_lost_connection(side which, std::weak_ptr<std::function<void()>> who);
+    const edition& edition_of(std::size_t job) const {
+        return home_.plan.jobs[job].editions[editions_[job]];
+    }
+    std::size_t edition_number(std::size_t job) const { return editions_[job]; }
     std::string name() const { return "node-" + std::to_string(index_); }
 
     // Its clocks
@@ -83,6 +89,7 @@ private:
         std::stop_source stop{};
     };
 
+    // With the editions that there are now.
     std::vector<std::shared_ptr<const schedule::job_plan>> jobs();
     void end_process();
     bool is_frozen() const { return home_.time.now() < frozen_until_; }
@@ -103,6 +110,7 @@ private:
     std::unique_ptr<process> process_;
     bool ready_ = false;
     bool draining_ = false;
+    std::vector<std::size_t> editions_;  // of each job
     std::vector<std::pair<side, std::weak_ptr<std::function<void()>>>> connected_;
 };
 

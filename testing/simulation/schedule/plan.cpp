@@ -33,6 +33,8 @@ constexpr const char* often[] = {"*/5 * * * *",  "*/15 * * * *", "*/2 1-3 * * *"
                                  "7 * * * *",    "@every 7m",    "*/30 * * * *",
                                  "30 1,2 * * *", "@every 1m",    "0 */2 * * * *"};
 
+constexpr std::size_t editions_most = 3;
+
 template <class Choices>
 const auto& pick(dice& random, const Choices& choices) {
     return choices[random.below(std::size(choices))];
@@ -46,16 +48,29 @@ schedule::lane_rules draw_rules(dice& random) {
     return rules;
 }
 
+// What a deploy makes of it: another time, another place, another number of partitions.
+edition draw_next(dice& random, edition last) {
+    if (random.happens(0.6)) last.when.when = *time::cron::parse(pick(random, often));
+    if (random.happens(0.2)) last.when.where = *time::zone::find(pick(random, odd_times).zone);
+    if (random.happens(0.4)) last.partitions = 1 + static_cast<std::uint32_t>(random.below(4));
+    return last;
+}
+
 job_plan draw_job(dice& random, const time::zone& where, std::size_t index) {
     const auto when = time::cron::parse(pick(random, often));
     const auto window = random.happens(0.5) ? millis{hours{1}} : millis{minutes{10}};
-    job_plan job{"job-" + std::to_string(index), {*when, where, {}, window}};
-    if (random.happens(0.3)) job.when.policy.repeat = repeated_time::twice;
-    if (random.happens(0.3)) job.when.policy.gap = gap_time::skip;
+    edition first{{*when, where, {}, window}};
+    if (random.happens(0.3)) first.when.policy.repeat = repeated_time::twice;
+    if (random.happens(0.3)) first.when.policy.gap = gap_time::skip;
+    job_plan job;
+    job.name = "job-" + std::to_string(index);
     job.rules = draw_rules(random);
-    job.rules.lateness_max = job.when.lateness_max;
+    job.rules.lateness_max = window;
     if (random.happens(0.3)) job.jitter = seconds{20};
-    if (random.happens(0.2)) job.partitions = 2 + static_cast<std::uint32_t>(random.below(3));
+    if (random.happens(0.2)) first.partitions = 2 + static_cast<std::uint32_t>(random.below(3));
+    job.editions.push_back(first);
+    while (job.editions.size() < editions_most && random.happens(0.4))
+        job.editions.push_back(draw_next(random, job.editions.back()));
     job.run_least = seconds{1};
     // Queued firings that take longer than the time between them would wait for ever.
     const bool queues = job.rules.when_running == overlap::queue;
@@ -78,6 +93,14 @@ bool gives_way(const schedule::lane_rules& rules) {
 }
 
 nanos world_plan::clock_tolerated() const { return has_journal ? seconds{2} : seconds{30}; }
+
+// As long as any lease that may have been granted.
+std::optional<millis> world_plan::quarantine() const {
+    if (!loses_data) return std::nullopt;
+    millis longest{0};
+    for (const auto& each : jobs) longest = std::max(longest, each.ttl);
+    return longest;
+}
 
 nanos world_plan::patience(const job_plan& job) const {
     return 3 * look + job.jitter + clock_tolerated() + seconds{60};
@@ -103,6 +126,7 @@ world_plan draw_plan(dice& random, plant bug) {
     // are, by the store's.
     plan.skew_most = plan.has_journal ? nanos{minutes{10}} : nanos{seconds{25}};
     plan.drift_most = 1e-5;
+    plan.loses_data = random.happens(0.3);
     return plan;
 }
 

@@ -6,6 +6,8 @@
 #include "schedule/timetable.hpp"
 #include "testing/simulation/dice.hpp"
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,18 +37,22 @@ std::string_view name_of(plant bug);
 // Does not wait in line for a busy key: what one node has skipped is skipped for all.
 bool gives_way(const schedule::lane_rules& rules);
 
-struct job_plan {
-    job_plan(std::string name, schedule::firing_rule when)
-        : name{std::move(name)}, when{std::move(when)} {}
-
-    std::string name;
+// When a job runs and over how many partitions, until a reload says otherwise.
+struct edition {
     schedule::firing_rule when;
+    std::uint32_t partitions = 1;
+};
+
+struct job_plan {
+    std::string name;
+    std::vector<edition> editions;  // each reload takes the next one
     schedule::lane_rules rules;
     millis ttl{30'000};
     millis jitter{0};
     nanos run_least{};
     nanos run_most{};
-    std::uint32_t partitions = 1;
+
+    millis lateness_max() const { return editions.front().when.lateness_max; }
 };
 
 struct world_plan {
@@ -58,10 +64,12 @@ struct world_plan {
     nanos faults_every{};
     nanos look{};  // how often a node looks at the board and the registry, at least
     bool has_journal = true;
-    nanos skew_most{};  // of wall clocks
+    bool loses_data = false;  // the store does, and has a quarantine for that
+    nanos skew_most{};        // of wall clocks
     double drift_most = 0;
     plant bug = plant::none;
 
+    std::optional<millis> quarantine() const;
     nanos end() const { return faulty + healthy; }
     // How far a clock may be off while its node counts as healthy.
     nanos clock_tolerated() const;

@@ -32,22 +32,24 @@ std::string text_of(occurrence firing) {
 
 std::string_view name_of(law which) {
     constexpr std::array<std::string_view, laws> names{
-        "runs_once", "one_at_a_time", "none_forgotten", "on_time",     "completed",
-        "not_early", "paused_rests",  "skipped_rests",  "tokens_rise", "no_spin"};
+        "runs_once",  "one_at_a_time", "none_forgotten",  "on_time",     "completed",
+        "not_early",  "paused_rests",  "skipped_rests",   "tokens_rise", "no_spin",
+        "asked_once", "cancel_heard",  "since_published", "settles"};
     return names[static_cast<std::size_t>(which)];
 }
 
 std::string_view name_of(fact which) {
     constexpr std::array<std::string_view, facts> names{
-        "grants",     "runs",    "completions", "taken_up",      "killed",  "overlap", "late",
-        "superseded", "missed",  "early",       "already_done",  "crashes", "freezes", "cuts",
-        "outages",    "deploys", "steps_back",  "steps_forward", "pauses",  "checked"};
+        "grants",  "runs",       "completions", "taken_up", "killed",       "overlap",
+        "late",    "superseded", "missed",      "early",    "already_done", "crashes",
+        "freezes", "cuts",       "outages",     "deploys",  "steps_back",   "steps_forward",
+        "pauses",  "losses",     "reloads",     "asked",    "cancelled",    "checked"};
     return names[static_cast<std::size_t>(which)];
 }
 
-std::string key_of(const job_plan& job, std::uint32_t partition) {
-    return job.partitions == 1 ? "job/" + job.name
-                               : "job/" + job.name + "/" + std::to_string(partition);
+std::string key_of(const job_plan& job, std::uint32_t partitions, std::uint32_t partition) {
+    return partitions == 1 ? "job/" + job.name
+                           : "job/" + job.name + "/" + std::to_string(partition);
 }
 
 referee::referee(const world_plan& plan, const timeline& time)
@@ -58,7 +60,9 @@ referee::referee(const world_plan& plan, const timeline& time)
       paused_(plan.jobs.size()),
       born_(plan.nodes),
       work_(plan.nodes),
-      published_(plan.jobs.size()) {}
+      published_(plan.jobs.size()),
+      reloaded_(plan.jobs.size(), std::vector{nanos{0}}),
+      taken_(plan.nodes, std::vector<std::vector<taken_edition>>(plan.jobs.size())) {}
 
 void referee::broken(law which, const std::string& what) {
     const auto text = std::string{name_of(which)} + ": " + what;
@@ -124,13 +128,30 @@ void referee::on_remembered(const std::string& key, occurrence firing) {
     if (!first || number(firing) < number(*first)) first = firing;
 }
 
-void referee::on_begin(const std::string& key, occurrence firing, std::size_t job, std::size_t node,
-                       fence_token token, bool is_written) {
+// Whether this key was there when it came due, or has been since: what was due before a job had as
+// many partitions was run by those that it had then.
+bool referee::is_known(const begun_run& what) const {
+    const auto at = due(what.firing);
+    const auto& plan = plan_.jobs[what.job];
+    for (std::size_t i = 0; i <= what.edition; ++i) {
+        if (reloaded_[what.job][i] > at) break;
+        const auto partitions = plan.editions[i].partitions;
+        for (std::uint32_t which = 0; which < partitions; ++which)
+            if (key_of(plan, partitions, which) == what.key) return true;
+    }
+    return false;
+}
+
+void referee::on_begin(const begun_run& what) {
+    const auto& [key, firing, job, edition, node, token, is_written] = what;
     happened(fact::runs);
     note("begin ", key, " ", text_of(firing), " on node ", node);
     auto& seen = keys_[key];
     auto& history = seen.firings[number(firing)];
     history.node = node;
+    history.open = true;
+    if (plan_.has_journal && !is_known(what))
+        broken(law::since_published, key + " began " + text_of(firing) + ", older than the key");
     history.unwritten = !is_written;
     if (++history.begins > 1) happened(fact::taken_up);
     const bool was_skipped = history.begins == 1 && history.skipped &&
@@ -160,6 +181,8 @@ void referee::on_end(const std::string& key, occurrence firing, bool completed) 
     happened(completed ? fact::completions : fact::killed);
     note(completed ? "completed " : "broken off ", key, " ", text_of(firing));
     auto& history = seen.firings[number(firing)];
+    history.open = false;
+    if (history.cancelled && !completed) happened(fact::cancelled);
     if (completed)
         history.completed = time_.now();
     else
@@ -180,10 +203,10 @@ void referee::on_skip(const std::string& key, occurrence firing, schedule::skip_
 }
 
 // The firings before `latest` by the calendar.
-void referee::on_missed(std::size_t job, wall_instant latest, std::uint64_t count) {
+void referee::on_missed(std::size_t job, const schedule::firing_rule& when, wall_instant latest,
+                        std::uint64_t count) {
     happened(fact::missed);
     note("job ", job, " has missed ", count, " before ", time::format_rfc3339(latest));
-    const auto& when = plan_.jobs[job].when;
     auto step = std::chrono::hours{1};
     std::vector<wall_instant> before;
     // Far enough back to see all of them.
@@ -218,6 +241,118 @@ void referee::on_pause(std::size_t job, bool paused) {
     } else {
         paused_[job].back().to = time_.now();
     }
+}
+
+// -- by hand
+
+void referee::on_trigger(const std::string& id, std::size_t job, std::uint32_t partition) {
+    happened(fact::asked);
+    note("run ", id, " of job ", job, "/", partition, " is asked for");
+    asked_[id] = {job, partition, time_.now(), 0};
+}
+
+void referee::on_manual_begin(const std::string& key, const std::string& id, fence_token token) {
+    note("begin ", key, " by hand: ", id);
+    auto& seen = keys_[key];
+    if (++asked_[id].begins > 1)
+        broken(law::asked_once, "run " + id + " of " + key + " began again");
+    if (token < seen.begun) broken(law::tokens_rise, key + " began under an older token");
+    seen.begun = std::max(seen.begun, token);
+    if (++seen.running > 1) broken(law::one_at_a_time, key + " runs twice");
+}
+
+// Whether the key was free at a stretch for so long.
+bool referee::was_free(const key_history& seen, nanos from, nanos how_long) const {
+    auto since = from;
+    for (const auto& one : seen.holdings) {
+        if (one.to <= since) continue;
+        if (one.from >= since + how_long) return true;
+        since = one.to;
+        if (since == for_ever) return false;
+    }
+    return plan_.end() >= since + how_long;
+}
+
+// What the schedule has in line goes before it: a job that is never done leaves it no room.
+void referee::check_asked() {
+    for (const auto& [id, one] : asked_) {
+        const auto& plan = plan_.jobs[one.job];
+        const auto& last = plan.editions[reloaded_[one.job].size() - 1];
+        const bool gone = one.partition >= last.partitions;
+        if (gone || one.begins > 0 || one.at > plan_.end() - plan_.healthy / 2) continue;
+        const auto key = key_of(plan, last.partitions, one.partition);
+        if (!was_free(keys_[key], one.at, 4 * plan_.look)) continue;
+        if (runs_ && runs_(id).empty())
+            broken(law::asked_once, "run " + id + " of " + plan.name + " was asked for, never ran");
+    }
+}
+
+void referee::on_cancel(const std::string& key, occurrence firing) {
+    note(key, " ", text_of(firing), " is to be cancelled");
+    auto& history = keys_[key].firings[number(firing)];
+    history.cancelled = true;
+    history.cancelled_at = time_.now();
+}
+
+nanos referee::cancel_patience() const { return 3 * plan_.look + seconds{15}; }
+
+void referee::check_cancelled(const std::string& key, occurrence firing) {
+    const auto& history = keys_[key].firings[number(firing)];
+    if (!history.open) return;
+    const auto& all = healthy_[history.node];
+    const bool heard =
+        !all.empty() && all.back().to == for_ever && all.back().from <= history.cancelled_at;
+    if (heard)
+        broken(law::cancel_heard,
+               key + " goes on with " + text_of(firing) + ", which is cancelled");
+}
+
+void referee::on_loss() {
+    note("the store loses its data");
+    happened(fact::losses);
+    losses_.push_back(time_.now());
+    for (auto& [key, seen] : keys_) {
+        on_free(key);
+        seen.remembered.reset();
+    }
+}
+
+bool referee::lost_to_store(std::size_t job, nanos at) const {
+    const auto& plan = plan_.jobs[job];
+    const auto patience = plan_.patience(plan);
+    return std::ranges::any_of(losses_, [&](nanos when) {
+        return at <= when + max_skew + plan_.quarantine().value_or(millis{0}) + patience &&
+               at >= when - plan.lateness_max() - patience;
+    });
+}
+
+void referee::on_reload(std::size_t job) {
+    note("job ", job, " is configured anew");
+    happened(fact::reloads);
+    reloaded_[job].push_back(time_.now());
+}
+
+void referee::on_edition(std::size_t node, std::size_t job, std::size_t edition) {
+    taken_[node][job].push_back({time_.now(), edition});
+}
+
+nanos referee::replaced_at(std::size_t job, std::size_t edition) const {
+    return edition + 1 < reloaded_[job].size() ? reloaded_[job][edition + 1] : for_ever;
+}
+
+std::vector<referee::interval> referee::healthy_with(std::size_t node, std::size_t job,
+                                                     std::size_t edition) const {
+    std::vector<interval> all;
+    const auto& taken = taken_[node][job];
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+        if (taken[i].edition != edition) continue;
+        const auto until = i + 1 < taken.size() ? taken[i + 1].from : for_ever;
+        for (const auto& one : healthy_[node]) {
+            const interval both{std::max(one.from, taken[i].from), std::min(one.to, until)};
+            if (both.from < both.to) all.push_back(both);
+        }
+    }
+    return all;
 }
 
 bool referee::on_work(std::size_t node, std::size_t handlers) {
@@ -293,10 +428,10 @@ bool referee::was_away(std::size_t node, nanos from) const {
     });
 }
 
-void referee::check_firing(std::size_t job, std::uint32_t partition, occurrence firing,
-                           bool tells) {
+void referee::check_firing(std::size_t job, std::size_t edition, std::uint32_t partition,
+                           occurrence firing, bool tells) {
     const auto& plan = plan_.jobs[job];
-    const auto key = key_of(plan, partition);
+    const auto key = key_of(plan, plan.editions[edition].partitions, partition);
     const auto row = rows_ ? " (" + rows_(plan.name, partition, firing) + ")" : std::string{};
     const auto patience = plan_.patience(plan);
     const auto at = due(firing);
@@ -314,11 +449,14 @@ void referee::check_firing(std::size_t job, std::uint32_t partition, occurrence 
     // With a journal it is taken up again. Without one a node that starts knows only what is due
     // now, and says what it has missed.
     const bool missed = missed_[job].contains(number(firing));
-    const bool let_go = !plan_.has_journal &&
-                        (missed || history.late || !known || !tells || overtaken(seen, firing));
+    const bool forgotten = lost_to_store(job, at);
+    const bool let_go = !plan_.has_journal && (missed || history.late || !known || !tells ||
+                                               forgotten || overtaken(seen, firing));
     // Others may have skipped what began where its journal could not be reached, and died there;
     // and what has killed all that took it up is not taken up for ever.
-    const bool is_told = row.starts_with(" (skipped: ") || row.starts_with(" (failed: given up") ||
+    const bool is_told = (history.cancelled && row.starts_with(" (cancelled: ")) ||
+                         (forgotten && row.starts_with(" (lost: ")) ||
+                         row.starts_with(" (skipped: ") || row.starts_with(" (failed: given up") ||
                          (row == " (no row)" && history.unwritten);
     if (plan.rules.mode == occurrence_mode::at_least_once && history.begins > 0 &&
         !history.completed && !let_go && !is_told)
@@ -329,14 +467,13 @@ void referee::check_firing(std::size_t job, std::uint32_t partition, occurrence 
                                 was_away(history.granted_to, history.first_grant);
     bool needed = false;
     bool prompt = false;
-    for (std::size_t node = 0; node < healthy_.size() && known; ++node) {
-        for (const auto& one : healthy_[node]) {
+    for (std::size_t node = 0; node < healthy_.size() && known && !forgotten; ++node) {
+        for (const auto& one : healthy_with(node, job, edition)) {
             const auto from = std::max(at, one.from);
-            if (one.to < from + patience || from + patience > at + plan.rules.lateness_max)
-                continue;
+            if (one.to < from + patience || from + patience > at + plan.lateness_max()) continue;
             // One that waited its turn is let go of by a pause.
             if (paused_within(job, node, std::min(at, one.from) - patience,
-                              at + plan.rules.lateness_max))
+                              at + plan.lateness_max()))
                 continue;
             needed = true;
             if (one.from <= at - patience && !open_at(seen, firing, at) &&
@@ -353,25 +490,37 @@ void referee::check_firing(std::size_t job, std::uint32_t partition, occurrence 
 }
 
 void referee::check() {
+    for (std::size_t job = 0; job < plan_.jobs.size(); ++job)
+        for (std::size_t which = 0; which < reloaded_[job].size(); ++which)
+            check_edition(job, which);
+    check_asked();
+}
+
+void referee::check_edition(std::size_t job, std::size_t which) {
     const auto at = [&](nanos when) {
         return plan_.start + floor<std::chrono::microseconds>(when);
     };
-    const auto last = at(plan_.end() - plan_.healthy / 2);
-    for (std::size_t job = 0; job < plan_.jobs.size(); ++job) {
-        const auto& plan = plan_.jobs[job];
-        const auto after = [&](wall_instant when) {
-            return plan.when.when.next(when, plan.when.where, plan.when.policy);
-        };
-        // What was missed is told with the firing after it.
-        const auto teller = after(at(plan_.faulty) + std::chrono::minutes{10});
-        const bool tells = teller && *teller < last;
-        if (plan_.has_journal && !published_[job]) continue;
-        for (auto next = after(published_[job].value_or(plan_.start)); next && *next < last;
-             next = after(*next))
-            for (std::uint32_t i = 0; i < plan.partitions; ++i)
-                check_firing(job, i, occurrence{floor<millis>(next->time_since_epoch()).count()},
-                             tells);
-    }
+    const auto& plan = plan_.jobs[job];
+    const auto& now = plan.editions[which];
+    const auto after = [&](wall_instant when) {
+        return now.when.when.next(when, now.when.where, now.when.policy);
+    };
+    const auto since = published_[job].find(which);
+    if (plan_.has_journal && since == published_[job].end()) return;
+    auto begin = at(reloaded_[job][which]);
+    if (since != published_[job].end()) begin = std::max(begin, since->second);
+    const auto replaced = replaced_at(job, which);
+    const bool is_last = replaced == for_ever;
+    // What has not come to its end by then may be let go of by the reload.
+    const auto last = is_last ? at(plan_.end() - plan_.healthy / 2)
+                              : at(replaced - plan.lateness_max() - plan_.patience(plan));
+    // What was missed is told with the firing after it.
+    const auto teller = after(at(plan_.faulty) + std::chrono::minutes{10});
+    const bool tells = is_last && teller && *teller < last;
+    for (auto next = after(begin); next && *next < last; next = after(*next))
+        for (std::uint32_t i = 0; i < now.partitions; ++i)
+            check_firing(job, which, i, occurrence{floor<millis>(next->time_since_epoch()).count()},
+                         tells);
 }
 
 void referee::write_line(const std::string& what) {

@@ -20,18 +20,22 @@
 namespace pawl::simulation::schedules {
 
 enum class law {
-    runs_once,       // an at-most-once firing begins once at most
-    one_at_a_time,   // no two runs of a key at any moment
-    none_forgotten,  // a firing that somebody healthy could run in time was begun, or is told of
-    on_time,         // and begins soon, if somebody is healthy throughout and the key is free
-    completed,       // an at-least-once firing that began is completed in the end, or told of
-    not_early,       // nothing is granted long before it is due
-    paused_rests,    // a paused job begins nothing
-    skipped_rests,   // a firing that was told as skipped long ago does not begin
-    tokens_rise,     // no run of a key begins under a token below one that has begun
-    no_spin          // nobody is busy without end
+    runs_once,        // an at-most-once firing begins once at most
+    one_at_a_time,    // no two runs of a key at any moment
+    none_forgotten,   // a firing that somebody healthy could run in time was begun, or is told of
+    on_time,          // and begins soon, if somebody is healthy throughout and the key is free
+    completed,        // an at-least-once firing that began is completed in the end, or told of
+    not_early,        // nothing is granted long before it is due
+    paused_rests,     // a paused job begins nothing
+    skipped_rests,    // a firing that was told as skipped long ago does not begin
+    tokens_rise,      // no run of a key begins under a token below one that has begun
+    no_spin,          // nobody is busy without end
+    asked_once,       // what is asked for by hand begins once at most, and does or its row says why
+    cancel_heard,     // a run that is cancelled ends soon, and does not begin again
+    since_published,  // what came due before a job had its partitions does not begin in them
+    settles           // no row of a run that is over says for ever that it goes on
 };
-constexpr std::size_t laws = 10;
+constexpr std::size_t laws = 14;
 std::string_view name_of(law which);
 
 // What must have happened in some seed, or it has not been tested.
@@ -55,11 +59,25 @@ enum class fact {
     steps_back,
     steps_forward,
     pauses,
-    checked  // firings that had to happen
+    losses,
+    reloads,
+    asked,      // for by hand
+    cancelled,  // by hand, and ended by that
+    checked     // firings that had to happen
 };
-constexpr std::size_t facts = 20;
+constexpr std::size_t facts = 24;
 std::string_view name_of(fact which);
 using tally = std::array<std::uint64_t, facts>;
+
+struct begun_run {
+    const std::string& key;
+    occurrence firing;
+    std::size_t job;
+    std::size_t edition;  // that its node has
+    std::size_t node;
+    fence_token token;
+    bool is_written;  // the journal could be reached
+};
 
 // Used by one thread.
 class referee {
@@ -81,25 +99,43 @@ public:
     void on_free(const std::string& key);
     // By the store, as done: this is the last one.
     void on_remembered(const std::string& key, occurrence firing);
-    void on_begin(const std::string& key, occurrence firing, std::size_t job, std::size_t node,
-                  fence_token token, bool is_written);
+    void on_begin(const begun_run& what);
     void on_end(const std::string& key, occurrence firing, bool completed);
     void on_skip(const std::string& key, occurrence firing, schedule::skip_reason why);
     // A node has let go of it, and is to write that down: what dies with it, nobody can.
     void on_let_go(const std::string& key, occurrence firing, std::size_t node);
-    void on_missed(std::size_t job, wall_instant latest, std::uint64_t count);
+    void on_missed(std::size_t job, const schedule::firing_rule& when, wall_instant latest,
+                   std::uint64_t count);
     void on_health(std::size_t node, bool healthy);
     void on_pause(std::size_t job, bool paused);
     // A wall clock that is wrong makes what is late look as if it were on time.
     void on_clock_step() { stepped_at_ = time_.now(); }
+    // By hand.
+    void on_trigger(const std::string& id, std::size_t job, std::uint32_t partition);
+    void on_manual_begin(const std::string& key, const std::string& id, fence_token token);
+    void on_manual_end(const std::string& key) { --keys_[key].running; }
+    void on_cancel(const std::string& key, occurrence firing);
+    nanos cancel_patience() const;
+    // So long after it was asked for.
+    void check_cancelled(const std::string& key, occurrence firing);
+    // The store has lost its data.
+    void on_loss();
+    // Nodes are given the next edition of a job from now on; this one has it.
+    void on_reload(std::size_t job);
+    void on_edition(std::size_t node, std::size_t job, std::size_t edition);
     // A node has done so many things at this instant. False: that goes on without end.
     bool on_work(std::size_t node, std::size_t handlers);
     // What the journal has to say about a firing, in one line; at the end.
     using row_teller =
         std::function<std::string(const std::string& job, std::uint32_t partition, occurrence)>;
     void read_rows(row_teller rows) { rows_ = std::move(rows); }
-    // What came due before a job was first published is nobody's business.
-    void on_published(std::size_t job, wall_instant when) { published_[job] = when; }
+    // The same by the id of a run; empty where there is no row.
+    using run_teller = std::function<std::string(const std::string& id)>;
+    void read_runs(run_teller runs) { runs_ = std::move(runs); }
+    // What came due before an edition of a job was first published is nobody's business.
+    void on_published(std::size_t job, std::size_t edition, wall_instant when) {
+        published_[job][edition] = when;
+    }
     // At the end: everything that the calendar says has happened.
     void check();
 
@@ -137,6 +173,9 @@ private:
         bool unheard = false;    // the first grant's answer was lost
         bool unwritten = false;  // it began without its journal, the last time
         bool lost = false;       // granted to a node that died, or lost the lease, before it began
+        bool open = false;       // it goes on
+        bool cancelled = false;  // somebody has asked for that
+        nanos cancelled_at{};
     };
     struct holding {
         nanos from;
@@ -150,6 +189,17 @@ private:
         fence_token begun{};                     // the newest
         std::optional<occurrence> remembered{};  // the first one that was
     };
+    // A run that somebody has asked for.
+    struct asked_run {
+        std::size_t job = 0;
+        std::uint32_t partition = 0;
+        nanos at{};
+        int begins = 0;
+    };
+    struct taken_edition {
+        nanos from;
+        std::size_t edition;
+    };
     struct work {
         nanos since{};
         std::size_t handlers = 0;
@@ -157,7 +207,19 @@ private:
 
     void write_line(const std::string& what);
     nanos due(occurrence firing) const;
-    void check_firing(std::size_t job, std::uint32_t partition, occurrence firing, bool tells);
+    void check_edition(std::size_t job, std::size_t which);
+    void check_firing(std::size_t job, std::size_t edition, std::uint32_t partition,
+                      occurrence firing, bool tells);
+    void check_asked();
+    bool was_free(const key_history& seen, nanos from, nanos how_long) const;
+    // Of an edition of this job; without end for the one that nodes have at the end.
+    nanos replaced_at(std::size_t job, std::size_t edition) const;
+    // When a node was healthy and had this edition.
+    std::vector<interval> healthy_with(std::size_t node, std::size_t job,
+                                       std::size_t edition) const;
+    bool is_known(const begun_run& what) const;
+    // Whether a store that lost its data takes it for done.
+    bool lost_to_store(std::size_t job, nanos at) const;
     bool was_away(std::size_t node, nanos from) const;
     bool paused_within(std::size_t job, std::size_t node, nanos from, nanos to) const;
     bool overtaken(const key_history& seen, occurrence firing) const;
@@ -174,8 +236,13 @@ private:
     std::vector<std::vector<interval>> paused_;         // for each job
     std::vector<nanos> born_;                           // each node, or its last death
     std::vector<work> work_;
-    std::vector<std::optional<wall_instant>> published_;  // for each job
+    std::vector<std::map<std::size_t, wall_instant>> published_;  // for each job its editions
+    std::vector<std::vector<nanos>> reloaded_;                    // for each job, from 0 on
+    std::vector<std::vector<std::vector<taken_edition>>> taken_;  // by node and job
+    std::map<std::string, asked_run> asked_;                      // by id
+    std::vector<nanos> losses_;
     row_teller rows_;
+    run_teller runs_;
     nanos stepped_at_{};
     std::array<std::optional<std::string>, laws> first_{};
     std::optional<std::string> verdict_;
@@ -185,6 +252,6 @@ private:
     tally counts_{};
 };
 
-std::string key_of(const job_plan& job, std::uint32_t partition);
+std::string key_of(const job_plan& job, std::uint32_t partitions, std::uint32_t partition);
 
 }  // namespace pawl::simulation::schedules

@@ -188,7 +188,8 @@ public:
         : wire_{std::make_shared<node_wire>(home, side::journal)}, line_{wire_} {}
 
     async<beginning> begin(run_start start) override {
-        return ask<beginning>([=](journal& at) { return at.begin(start); });
+        return line_.ask<beginning>(
+            [&where = wire_->home(), start] { return begin_or_not(where, start); });
     }
     async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) override {
         const std::vector<run_mark> all(runs.begin(), runs.end());
@@ -314,6 +315,17 @@ private:
     async<T> ask(Verb verb) {
         return line_.ask<T>(
             [&where = wire_->home(), verb] { return where.serve(verb(*where.records)); });
+    }
+
+    static result<beginning> begin_or_not(world& where, const run_start& start) {
+        const auto before =
+            start.firing ? where.row_of(start.job, start.partition, *start.firing) : std::nullopt;
+        auto answer = where.serve(where.records->begin(start));
+        const bool begins = answer.has_value() && (answer->outcome == begin_outcome::begun ||
+                                                   answer->outcome == begin_outcome::resumed);
+        if (begins && before && before->status == run_status::cancelled)
+            where.judge.broken(law::cancel_heard, start.key + " begins again, though cancelled");
+        return answer;
     }
 
     static skip_reason reason_of(std::string_view words) {

@@ -7,10 +7,13 @@
 namespace pawl::simulation::schedules {
 namespace {
 
+using std::chrono::floor;
 using std::chrono::hours;
+using std::chrono::microseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+constexpr millis silent_for_ever = minutes{15};
 constexpr std::size_t trace_lines = 1'000'000;
 
 // Most faults are short, some outlast every lease and some misfire windows.
@@ -45,6 +48,7 @@ void disturb_clock(world& all, node& victim) {
 void strike(world& all) {
     const auto chance = all.random.fraction();
     auto& victim = *all.nodes[all.random.below(all.nodes.size())];
+    const auto job = all.random.below(all.plan.jobs.size());
     if (chance < 0.2) {
         victim.crash(draw_outage(all));
     } else if (chance < 0.35) {
@@ -57,10 +61,18 @@ void strike(world& all) {
         all.take_down(side::store, draw_outage(all));
     } else if (chance < 0.7) {
         all.take_down(side::journal, draw_outage(all));
-    } else if (chance < 0.8) {
+    } else if (chance < 0.78) {
         disturb_clock(all, victim);
-    } else if (chance < 0.9) {
-        all.pause_job(all.random.below(all.plan.jobs.size()), draw_outage(all));
+    } else if (chance < 0.84) {
+        all.pause_job(job, draw_outage(all));
+    } else if (chance < 0.88) {
+        all.trigger_job(job);
+    } else if (chance < 0.91) {
+        all.cancel_run(job);
+    } else if (chance < 0.94) {
+        all.reload_job(job);
+    } else if (chance < 0.96) {
+        all.lose_data(draw_outage(all));
     } else {
         // One after the other, as a rolling deploy does.
         for (std::size_t i = 0; i < all.nodes.size(); ++i)
@@ -68,42 +80,59 @@ void strike(world& all) {
     }
 }
 
-void plan_faults(world& all) {
+void plan_faults(world& all, std::size_t most, std::size_t& done) {
     const auto gap = all.random.between(nanos{0}, all.plan.faults_every * 2);
-    all.time.after(gap, [&all] {
-        if (!all.faulty) return;
+    all.time.after(gap, [&all, most, &done] {
+        if (!all.faulty || done == most) return;
+        ++done;
         strike(all);
-        plan_faults(all);
+        plan_faults(all, most, done);
     });
+}
+
+// No row tells of a run that it goes on, when nothing has been heard of it for so long.
+void check_rows(world& all) {
+    const auto now =
+        floor<millis>((all.plan.start + floor<microseconds>(all.time.now())).time_since_epoch())
+            .count();
+    const auto open = *all.serve(
+        all.records->list_runs({std::nullopt, run_status::started, std::nullopt}, {}, 500));
+    for (const auto& row : open.records)
+        if (now - row.last_heartbeat > silent_for_ever.count())
+            all.judge.broken(law::settles, row.key + ": its row says for ever that it runs");
 }
 
 }  // namespace
 
-findings simulate(std::uint64_t seed, plant bug, tracing trace) {
+findings simulate(std::uint64_t seed, plant bug, tracing trace, std::size_t faults_most) {
     world all{seed, bug};
     if (trace == tracing::on) all.judge.trace_lines(trace_lines);
     for (std::size_t i = 0; i < all.plan.nodes; ++i)
         all.nodes.push_back(std::make_unique<node>(all, i));
     for (const auto& each : all.nodes)
         all.time.after(all.random.between(seconds{1}, seconds{30}), [&each] { each->start(); });
-    plan_faults(all);
+    findings found;
+    plan_faults(all, faults_most, found.faults);
     all.run_until(all.plan.faulty);
     all.faulty = false;
     all.judge.note("faults stop");
     all.run_until(all.plan.end());
-    for (std::size_t i = 0; i < all.plan.jobs.size(); ++i)
-        if (const auto known = *all.serve(all.records->find_job(all.plan.jobs[i].name)))
-            all.judge.on_published(i, wall_instant{millis{known->since}});
-    if (all.plan.has_journal)
+    for (std::size_t i = 0; i < all.plan.jobs.size(); ++i) all.note_published(i);
+    if (all.plan.has_journal) {
         all.judge.read_rows([&all](const std::string& job, std::uint32_t partition,
                                    occurrence firing) -> std::string {
             const auto row = all.row_of(job, partition, firing);
             if (!row) return "no row";
             return std::string{pawl::name_of(row->status)} + ": " + row->reason;
         });
+        all.judge.read_runs([&all](const std::string& id) -> std::string {
+            const auto row = *all.serve(all.records->find_run(id));
+            return row ? std::string{pawl::name_of(row->status)} : std::string{};
+        });
+        check_rows(all);
+    }
     all.judge.check();
 
-    findings found;
     found.breach = all.judge.verdict();
     for (std::size_t i = 0; i < laws; ++i) found.broken[i] = all.judge.broke(static_cast<law>(i));
     found.counts = all.judge.counts();
@@ -115,6 +144,12 @@ findings simulate(std::uint64_t seed, plant bug, tracing trace) {
                        static_cast<double>(all.plan.nodes);
     found.trace = all.judge.trace();
     return found;
+}
+
+std::size_t faults_needed(std::uint64_t seed, const findings& whole) {
+    for (std::size_t most = 0; most < whole.faults; ++most)
+        if (simulate(seed, plant::none, tracing::off, most).breach) return most;
+    return whole.faults;
 }
 
 }  // namespace pawl::simulation::schedules

@@ -12,10 +12,15 @@ namespace {
 
 using std::chrono::floor;
 
+using std::chrono::seconds;
+
+constexpr nanos between_reloads = seconds{5};
+
 store_settings settings_of(const world_plan& plan) {
     store_settings settings;
     constexpr millis no_bound = std::chrono::hours{24 * 3650};
     settings.max_skew = plan.bug == plant::no_early_guard ? no_bound : max_skew;
+    settings.quarantine = plan.quarantine();
     return settings;
 }
 
@@ -27,17 +32,22 @@ world::world(std::uint64_t seed, plant bug)
       judge{plan, time},
       server_{plan, time, seed},
       loop_{server_},
-      leases_{std::make_shared<memory::data_set>([this] {
-          return rules::store_time{floor<rules::micros>(server_.now().time_since_epoch()),
-                                   floor<rules::micros>(server_.wall().time_since_epoch())};
-      })},
-      paused_(plan.jobs.size()) {
-    store = memory::make_memory_store(loop_, settings_of(plan), leases_);
+      paused_(plan.jobs.size()),
+      editions_(plan.jobs.size()) {
+    make_store();
     records = journals::checked(memory::make_memory_journal(std::make_shared<memory::journal_data>(
         [this] { return floor<millis>(server_.wall().time_since_epoch()).count(); })));
 }
 
 world::~world() { nodes.clear(); }
+
+void world::make_store() {
+    leases_ = std::make_shared<memory::data_set>([this] {
+        return rules::store_time{floor<rules::micros>(server_.now().time_since_epoch()),
+                                 floor<rules::micros>(server_.wall().time_since_epoch())};
+    });
+    store = memory::make_memory_store(loop_, settings_of(plan), leases_);
+}
 
 void world::settle() {
     for (bool busy = true; busy;) {
@@ -93,6 +103,65 @@ void world::pause_job(std::size_t job, nanos how_long) {
         paused_[job] = false;
         serve(records->unpause(name));
         judge.on_pause(job, false);
+    });
+}
+
+void world::lose_data(nanos how_long) {
+    if (!plan.loses_data || !store_up_) return;
+    take_down(side::store, how_long);
+    judge.on_loss();
+    lost_.push_back(store);
+    make_store();
+}
+
+void world::reload_job(std::size_t job) {
+    if (editions_[job] + 1 == plan.jobs[job].editions.size()) return;
+    note_published(job);
+    ++editions_[job];
+    judge.on_reload(job);
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+        time.after(between_reloads * i, [this, i] { nodes[i]->reload(); });
+}
+
+void world::note_published(std::size_t job) {
+    const auto& wanted = plan.jobs[job];
+    const auto& now = wanted.editions[editions_[job]];
+    const auto known = *serve(records->find_job(wanted.name));
+    if (known && known->schedule == now.when.when.text() && known->zone == now.when.where.name() &&
+        known->partitions == now.partitions)
+        judge.on_published(job, editions_[job], wall_instant{millis{known->since}});
+}
+
+std::string world::fresh_id() {
+    std::string id = "00000000-0000-4000-8000-000000000000";
+    for (auto& each : id)
+        if (each == '0') each = "0123456789abcdef"[random.below(16)];
+    return id;
+}
+
+void world::trigger_job(std::size_t job) {
+    if (!plan.has_journal || !journal_up_) return;
+    const auto& wanted = plan.jobs[job];
+    const auto partitions = wanted.editions[editions_[job]].partitions;
+    run_trigger what;
+    what.id = fresh_id();
+    what.job = wanted.name;
+    what.partition = static_cast<std::uint32_t>(random.below(partitions));
+    what.by = "the simulation";
+    if (serve(records->add_trigger(what)).has_value())
+        judge.on_trigger(what.id, job, what.partition);
+}
+
+void world::cancel_run(std::size_t job) {
+    if (!plan.has_journal || !journal_up_) return;
+    const auto running =
+        serve(records->list_runs({plan.jobs[job].name, run_status::started, std::nullopt}, {}, 10));
+    if (running.has_error() || running->records.empty()) return;
+    const auto& chosen = running->records[random.below(running->records.size())];
+    if (!chosen.firing || !*serve(records->request_cancel(chosen.id, "the simulation"))) return;
+    judge.on_cancel(chosen.key, *chosen.firing);
+    time.after(judge.cancel_patience(), [this, key = chosen.key, firing = *chosen.firing] {
+        judge.check_cancelled(key, firing);
     });
 }
 

@@ -60,6 +60,18 @@ public:
     void take_down(side which, nanos how_long);
     bool is_up(side which) const { return which == side::store ? store_up_ : journal_up_; }
     void pause_job(std::size_t job, nanos how_long);
+    // The store comes back with nothing in it, where its plan has a quarantine for that.
+    void lose_data(nanos how_long);
+    // All nodes are given the next edition of the job, one after the other.
+    void reload_job(std::size_t job);
+    // Somebody asks for a run, or wants one that goes on to end.
+    void trigger_job(std::size_t job);
+    void cancel_run(std::size_t job);
+
+    // Tells the referee since when the edition that there is now has been known, if it is.
+    void note_published(std::size_t job);
+    // The edition of the job that a node finds when it starts.
+    std::size_t edition_of(std::size_t job) const { return editions_[job]; }
 
     // The data of the servers, as somebody beside them sees it.
     memory::data_set& leases() { return *leases_; }
@@ -107,13 +119,17 @@ private:
     void settle();
     nanos next_event() const;
     void report_health();
+    void make_store();
+    std::string fresh_id();
 
     server server_;
     net::loop loop_;
     std::shared_ptr<memory::data_set> leases_;
+    std::vector<std::shared_ptr<lease_store>> lost_;  // with whoever waits at them
     bool store_up_ = true;
     bool journal_up_ = true;
     std::vector<bool> paused_;
+    std::vector<std::size_t> editions_;
 };
 
 }  // namespace pawl::simulation::schedules
