@@ -9,6 +9,13 @@ namespace {
 // An orphan is offered by the board for as long as it is one.
 constexpr millis board_patience{60'000};
 
+void skip(std::deque<skipped_firing>& all, const wish& which, skip_reason why,
+          std::string holder = {}) {
+    if (!which.firing) return;
+    if (all.size() == skips_kept_max) all.pop_front();
+    all.push_back({*which.firing, why, std::move(holder)});
+}
+
 }  // namespace
 
 std::string_view text_of(skip_reason why) noexcept {
@@ -41,20 +48,21 @@ void key_queue::offer_firing(occurrence firing, instant now, millis late, millis
     made.not_before = now + hold_back;
     // Whoever is to be left to others first is not late because of that.
     made.give_up = now + std::max(rules_.lateness_max - late, millis{0}) + hold_back;
+    const auto names = [&](const wish& one) { return one.firing == firing; };
     // It has come due again, after a clock that was put back: it does not lie ahead any more.
-    if (current_ && current_->what.firing == firing) current_->ahead = false;
-    if (knows(firing)) return;
+    if (current_ && names(current_->what)) current_->ahead = false;
+    if (wants_any(names)) return;
 
     if (rules_.when_running == overlap::skip) {
         // What may still be lost is not given up for what comes later.
         const bool unresolved = rules_.mode == occurrence_mode::at_least_once &&
                                 (current_ || std::any_of(queue_.begin(), queue_.end(), is_firing));
         const bool runs = current_ && current_->at == stage::running;
-        if (runs || unresolved) return skip(made, skip_reason::overlap);
+        if (runs || unresolved) return skip(skipped_, made, skip_reason::overlap);
         // One that waits for the store, or for a place on this node, makes way for its successor:
         // after an outage the latest runs. One that came too early by this node's clock stays.
         for (const auto& older : queue_)
-            if (is_firing(older)) skip(older, skip_reason::superseded);
+            if (is_firing(older)) skip(skipped_, older, skip_reason::superseded);
         std::erase_if(queue_, is_firing);
         if (current_ && current_->at == stage::waiting && is_firing(current_->what) &&
             current_->failures > 0) {
@@ -68,16 +76,15 @@ void key_queue::offer_firing(occurrence firing, instant now, millis late, millis
     if (std::count_if(queue_.begin(), queue_.end(), is_firing) >
         static_cast<std::ptrdiff_t>(firings_queued_max)) {
         const auto oldest = std::find_if(queue_.begin(), queue_.end(), is_firing);
-        skip(*oldest, skip_reason::too_many);
+        skip(skipped_, *oldest, skip_reason::too_many);
         queue_.erase(oldest);
     }
 }
 
 bool key_queue::offer_trigger(std::string id, instant now) {
-    if (wants(wish_kind::trigger, id)) return false;
-    const auto waiting = std::count_if(queue_.begin(), queue_.end(), [](const wish& one) {
-        return one.kind == wish_kind::trigger;
-    });
+    const auto is_trigger = [](const wish& one) { return one.kind == wish_kind::trigger; };
+    if (wants_any([&](const wish& one) { return is_trigger(one) && one.id == id; })) return false;
+    const auto waiting = std::count_if(queue_.begin(), queue_.end(), is_trigger);
     if (waiting >= static_cast<std::ptrdiff_t>(triggers_queued_max)) return false;
     wish made;
     made.kind = wish_kind::trigger;
@@ -89,9 +96,11 @@ bool key_queue::offer_trigger(std::string id, instant now) {
 }
 
 bool key_queue::offer_orphan(std::string id, occurrence firing, instant now) {
-    if (wants(wish_kind::orphan, id)) return false;
     // Its own firing may be waiting here; then that one takes it up.
-    if (knows(firing)) return false;
+    if (wants_any([&](const wish& one) {
+            return one.firing == firing || (one.kind == wish_kind::orphan && one.id == id);
+        }))
+        return false;
     wish made;
     made.kind = wish_kind::orphan;
     made.firing = firing;
@@ -124,18 +133,12 @@ void key_queue::forget_ahead(occurrence now) {
 void key_queue::drop_overlapped() {
     if (rules_.when_running != overlap::skip) return;
     for (const auto& one : queue_)
-        if (is_firing(one)) skip(one, skip_reason::overlap);
+        if (is_firing(one)) skip(skipped_, one, skip_reason::overlap);
     std::erase_if(queue_, is_firing);
 }
 
-void key_queue::skip(const wish& which, skip_reason why, std::string holder) {
-    if (!which.firing) return;
-    if (skipped_.size() == skips_kept_max) skipped_.pop_front();
-    skipped_.push_back({*which.firing, why, std::move(holder)});
-}
-
 void key_queue::skip_current(skip_reason why, std::string holder) {
-    skip(current_->what, why, std::move(holder));
+    skip(skipped_, current_->what, why, std::move(holder));
 }
 
 std::vector<skipped_firing> key_queue::take_skipped() {
@@ -146,25 +149,9 @@ std::vector<skipped_firing> key_queue::take_skipped() {
 
 // -- what is asked for
 
-bool key_queue::wants_firing(occurrence firing) const {
-    const auto same = [&](const wish& one) { return is_firing(one) && one.firing == firing; };
-    return (current_ && same(current_->what)) || std::any_of(queue_.begin(), queue_.end(), same);
-}
-
-bool key_queue::wants(wish_kind kind, std::string_view id) const {
-    const auto same = [&](const wish& one) { return one.kind == kind && one.id == id; };
-    return (current_ && same(current_->what)) || std::any_of(queue_.begin(), queue_.end(), same);
-}
-
-// As a firing or as an orphan.
-bool key_queue::knows(occurrence firing) const {
-    const auto same = [&](const wish& one) { return one.firing == firing; };
-    return (current_ && same(current_->what)) || std::any_of(queue_.begin(), queue_.end(), same);
-}
-
 bool key_queue::take_next(instant now) {
     for (const auto& one : queue_)
-        if (is_firing(one) && one.give_up < now) skip(one, skip_reason::too_late);
+        if (is_firing(one) && one.give_up < now) skip(skipped_, one, skip_reason::too_late);
     std::erase_if(queue_, [&](const wish& one) { return one.give_up < now; });
     if (queue_.empty()) return false;
     current_.emplace();

@@ -8,6 +8,7 @@
 #include <pawl/policies.hpp>
 #include <pawl/types.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -90,7 +91,9 @@ public:
     std::vector<skipped_firing> take_skipped();
     bool has_skipped() const noexcept { return !skipped_.empty(); }
     // Whether this occurrence is asked for, or will be.
-    bool wants_firing(occurrence firing) const;
+    bool wants_firing(occurrence firing) const {
+        return wants_any([&](const wish& one) { return is_firing(one) && one.firing == firing; });
+    }
     bool is_idle() const noexcept { return !current_ && queue_.empty(); }
     std::size_t waiting() const noexcept { return queue_.size(); }
 
@@ -118,9 +121,11 @@ public:
     void drop_overlapped();
 
 private:
-    bool wants(wish_kind kind, std::string_view id) const;
-    bool knows(occurrence firing) const;
-    void skip(const wish& which, skip_reason why, std::string holder = {});
+    template <class Test>
+    bool wants_any(Test is_it) const {
+        return (current_ && is_it(current_->what)) ||
+               std::any_of(queue_.begin(), queue_.end(), is_it);
+    }
 
     lane_rules rules_;
     std::deque<wish> queue_;  // orphans first, then firings in their order, then triggers

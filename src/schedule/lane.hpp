@@ -1,5 +1,5 @@
-// What becomes of the firings of one key: the order in which a node asks for them, when it asks
-// again, and when it lets go of one and why.
+// What becomes of the first in the queue of a key: when it is claimed, when it is asked for again,
+// and when it is let go of and why.
 //
 // A machine without I/O: it is handed instants and the store's answers, and says what to do next. A
 // job has one lane for each of its partitions. Lanes of different nodes know nothing of each other;
