@@ -32,6 +32,48 @@ run_start started_by(const wish& what, run_start start) {
     return start;
 }
 
+run_start start_of(node_state& node, const control_state& control, const track& which,
+                   const std::optional<lease>& held) {
+    const auto& wanted = which.decisions.wanted();
+    run_start start{wanted.kind == wish_kind::trigger ? wanted.id : node.ids.next_uuid(),
+                    which.plan->name, which.key};
+    start.partition = which.partition;
+    start.owner = node.me.owner;
+    start.node = node.me.name;
+    if (held) start.token = held->token();
+    start.mode = which.plan->mode();
+    start.silence_max = runs::run_silence_max;
+    start = started_by(wanted, std::move(start));
+    // Its row says how it was to be run, whatever the job has become since.
+    if (wanted.kind == wish_kind::orphan) start.mode = delivery::at_least_once;
+    if (wanted.kind == wish_kind::trigger) {
+        start.answers_trigger = true;
+        if (const auto* asked = control.trigger(wanted.id)) start.past = asked->past;
+    }
+    return start;
+}
+
+run_order order_of(const node_state& node, const control_state& control, const track& which,
+                   const run_start& start, const beginning& begun) {
+    run_order order;
+    order.run_id = begun.id;
+    order.job = start.job;
+    order.key = start.key;
+    order.checkpoint = begun.checkpoint;
+    order.partition = which.partition;
+    order.partition_count = which.plan->partitions;
+    order.token = start.token;
+    order.firing = start.firing;
+    order.attempt = begun.attempt;
+    order.trigger = start.trigger;
+    order.owner = node.me.owner;
+    order.node = node.me.name;
+    order.idempotency_key = runs::idempotency_key(start, begun);
+    const auto* asked = control.trigger(start.id);
+    if (start.answers_trigger && asked) order.arguments = asked->arguments;
+    return order;
+}
+
 run_end judge(const active_run& run, const work_result& what, const lease* held) {
     runs::circumstances under;
     under.is_at_least_once =
@@ -73,51 +115,10 @@ awaitable<std::string> reason_of_cancel(std::shared_ptr<journal> records, std::s
 runner::runner(node_state& node, control_state& control)
     : node_{node}, control_{control}, beat_timer_{node.loop.get_executor()} {}
 
-run_start runner::start_of(const track& which, const std::optional<lease>& held) {
-    const auto& wanted = which.decisions.wanted();
-    run_start start{wanted.kind == wish_kind::trigger ? wanted.id : node_.ids.next_uuid(),
-                    which.plan->name, which.key};
-    start.partition = which.partition;
-    start.owner = node_.me.owner;
-    start.node = node_.me.name;
-    if (held) start.token = held->token();
-    start.mode = which.plan->mode();
-    start.silence_max = runs::run_silence_max;
-    start = started_by(wanted, std::move(start));
-    // Its row says how it was to be run, whatever the job has become since.
-    if (wanted.kind == wish_kind::orphan) start.mode = delivery::at_least_once;
-    if (wanted.kind == wish_kind::trigger) {
-        start.answers_trigger = true;
-        if (const auto* asked = control_.trigger(wanted.id)) start.past = asked->past;
-    }
-    return start;
-}
-
-run_order runner::order_of(const track& which, const run_start& start,
-                           const beginning& begun) const {
-    run_order order;
-    order.run_id = begun.id;
-    order.job = start.job;
-    order.key = start.key;
-    order.checkpoint = begun.checkpoint;
-    order.partition = which.partition;
-    order.partition_count = which.plan->partitions;
-    order.token = start.token;
-    order.firing = start.firing;
-    order.attempt = begun.attempt;
-    order.trigger = start.trigger;
-    order.owner = node_.me.owner;
-    order.node = node_.me.name;
-    order.idempotency_key = runs::idempotency_key(start, begun);
-    const auto* asked = control_.trigger(start.id);
-    if (start.answers_trigger && asked) order.arguments = asked->arguments;
-    return order;
-}
-
 // Tells the run's history, the node's own list and the log that it begins.
 void runner::announce(const std::shared_ptr<active_run>& run, const run_start& start,
                       const beginning& begun) {
-    run->order = order_of(*run->where, start, begun);
+    run->order = order_of(node_, control_, *run->where, start, begun);
     if (node_.records)
         run->order.save = [session = run->session](std::string text) {
             return runs::run_session::checkpoint(session, std::move(text));
@@ -197,7 +198,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     const auto home = which->owner.lock();
     auto run = prepare(which);
     auto how_it_ended = ending::settled;
-    auto start = start_of(*which, held);
+    auto start = start_of(node_, control_, *which, held);
     const bool triggered = wanted.kind == wish_kind::trigger;
     auto beginning_of = runs::run_session::begin(
         run->session, start, triggered ? trigger_patience : node_.patience_with_journal());

@@ -86,11 +86,11 @@ public:
 
 private:
     boost::asio::awaitable<bool> beat_for(std::span<const run_mark> marks);
-    run_start start_of(const track& which, const std::optional<lease>& held);
+
     std::shared_ptr<active_run> prepare(const std::shared_ptr<track>& which);
     void announce(const std::shared_ptr<active_run>& run, const run_start& start,
                   const beginning& begun);
-    run_order order_of(const track& which, const run_start& start, const beginning& begun) const;
+
     boost::asio::awaitable<ending> do_work(std::shared_ptr<active_run> run, const run_start& start,
                                            const beginning& begun, lease* held);
     boost::asio::awaitable<run_end> carry_out(std::shared_ptr<active_run> run, lease* held);
