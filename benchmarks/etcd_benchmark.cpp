@@ -118,25 +118,12 @@ void one_caller(std::uint16_t port, locks& store) {
     bare_etcd bare{open_channel(port)};
     const auto lease = bare.grant(60);
     bare.make_record("one/bare");
-    const auto blocking = compare(
-        2000, [&] { bare.pair("one/bare", lease); },
-        [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
-    print_row(
+    compare_one_caller(
+        store, 2000,
         "etcd, acquire + release, one caller that blocks; bare: the same transactions by gRPC's "
         "blocking calls",
-        micros_text(blocking.bare), micros_text(blocking.ours), blocking.ours / blocking.bare,
-        "≤ 1.15", blocking.ours / blocking.bare <= 1.15);
-
-    std::vector<double> bare_samples, our_samples;
-    for (int round = 0; round < 20; ++round) {
-        for (int i = 0; i < 100; ++i)
-            bare_samples.push_back(micros_of([&] { bare.pair("one/bare", lease); }));
-        time_async_pairs(store, "one/async", 100, our_samples);
-    }
-    const double bare_median = median(std::move(bare_samples)),
-                 our_median = median(std::move(our_samples));
-    print_row("the same, one coroutine", micros_text(bare_median), micros_text(our_median),
-              our_median / bare_median, "≤ 1.15", our_median / bare_median <= 1.15);
+        [&] { bare.pair("one/bare", lease); });
+    compare_one_coroutine(store, 20, 100, [&] { bare.pair("one/bare", lease); });
 }
 
 // ---- Many callers
@@ -244,13 +231,11 @@ void many_callers(std::uint16_t port, locks& store) {
     const double best = std::max({median(std::move(by_threads)), median(std::move(by_channels)),
                                   median(std::move(by_callbacks))});
     const double rate = median(std::move(ours));
-    const auto text = [](double value) {
-        return std::to_string(static_cast<long>(value)) + " pairs/s";
-    };
     print_row(
         "etcd, 64 concurrent callers; bare: the best of 64 threads on 1 and on 8 connections and "
         "of gRPC's callbacks",
-        text(best), text(rate), rate / best, "≥ 0.8", rate / best >= 0.8);
+        rate_text(best, "pairs"), rate_text(rate, "pairs"), rate / best, "≥ 0.8",
+        rate / best >= 0.8);
 }
 
 // ---- Renewal

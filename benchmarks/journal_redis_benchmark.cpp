@@ -174,11 +174,9 @@ void many_callers(std::uint16_t port, int& next) {
     }
     const double bare_median = median(std::move(bare_rates)),
                  our_median = median(std::move(our_rates));
-    const auto text = [](double value) {
-        return std::to_string(static_cast<long>(value)) + " runs/s";
-    };
-    print_row("the same, 64 concurrent runs; bare: hiredis, pipelined 64 deep", text(bare_median),
-              text(our_median), our_median / bare_median, "≥ 0.7", our_median / bare_median >= 0.7);
+    print_row("the same, 64 concurrent runs; bare: hiredis, pipelined 64 deep",
+              rate_text(bare_median, "runs"), rate_text(our_median, "runs"),
+              our_median / bare_median, "≥ 0.7", our_median / bare_median >= 0.7);
 }
 
 // Of what is written for each run, beside the text of its row.

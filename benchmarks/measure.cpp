@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
+#include <thread>
 
 namespace pawl::benchmarks {
 namespace {
@@ -14,6 +16,19 @@ namespace {
 std::vector<benchmark>& registry() {
     static std::vector<benchmark> all;
     return all;
+}
+
+// What so many threads get done in a second together.
+double rate_of_threads(std::size_t count, int times, const std::function<void(std::size_t)>& work) {
+    const int each = times / static_cast<int>(count);
+    const auto micros = micros_of([&] {
+        std::vector<std::jthread> threads;
+        for (std::size_t i = 0; i < count; ++i)
+            threads.emplace_back([&, i] {
+                for (int j = 0; j < each; ++j) work(i);
+            });
+    });
+    return static_cast<double>(count) * each / micros * 1e6;
 }
 
 }  // namespace
@@ -56,6 +71,26 @@ pair_result compare(int rounds, const std::function<void()>& bare,
     return {median(std::move(bare_samples)), median(std::move(our_samples))};
 }
 
+crowd_result compare_crowds(const std::vector<std::size_t>& connections, int times,
+                            const std::function<void(std::size_t)>& bare,
+                            const std::function<double()>& our_rate) {
+    std::map<std::size_t, std::vector<double>> bare_rates;
+    std::vector<double> our_rates;
+    for (int round = 0; round < 5; ++round) {
+        for (const auto count : connections)
+            bare_rates[count].push_back(rate_of_threads(count, times, bare));
+        our_rates.push_back(our_rate());
+    }
+    crowd_result found;
+    for (const auto& [count, rates] : bare_rates)
+        if (const double rate = median(rates); rate > found.bare) {
+            found.bare = rate;
+            found.connections = count;
+        }
+    found.ours = median(std::move(our_rates));
+    return found;
+}
+
 nanos cpu_time_of(pid_t process) {
     std::ifstream file{"/proc/" + std::to_string(process) + "/stat"};
     const std::string text{std::istreambuf_iterator<char>{file}, {}};
@@ -83,6 +118,10 @@ std::string micros_text(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.1f µs", value);
     return text;
+}
+
+std::string rate_text(double value, const std::string& of_what) {
+    return std::to_string(static_cast<long>(value)) + " " + of_what + "/s";
 }
 
 }  // namespace pawl::benchmarks

@@ -34,6 +34,26 @@ void time_async_pairs(locks& store, const std::string& key, int count,
         .get();
 }
 
+void compare_one_caller(locks& store, int rounds, const std::string& what,
+                        const std::function<void()>& bare_pair) {
+    const auto times = compare(rounds, bare_pair,
+                               [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
+    print_row(what, micros_text(times.bare), micros_text(times.ours), times.ours / times.bare,
+              "≤ 1.15", times.ours / times.bare <= 1.15);
+}
+
+void compare_one_coroutine(locks& store, int turns, int pairs_a_turn,
+                           const std::function<void()>& bare_pair) {
+    std::vector<double> bare_samples, our_samples;
+    for (int turn = 0; turn < turns; ++turn) {
+        for (int i = 0; i < pairs_a_turn; ++i) bare_samples.push_back(micros_of(bare_pair));
+        time_async_pairs(store, "one/async", pairs_a_turn, our_samples);
+    }
+    const double bare = median(std::move(bare_samples)), ours = median(std::move(our_samples));
+    print_row("the same, one coroutine", micros_text(bare), micros_text(ours), ours / bare,
+              "≤ 1.15", ours / bare <= 1.15);
+}
+
 double pairs_per_second(locks& store, int callers, int pairs_each) {
     const auto micros = micros_of([&] {
         std::vector<std::future<bool>> all;

@@ -1,22 +1,21 @@
 // Acquire, release and renewal on PostgreSQL, beside bare libpq with the same statements on the
 // same server.
+#include "benchmarks/bare_postgresql.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
 #include "net/loop.hpp"
 #include "stores/postgresql/postgresql_store.hpp"
 #include "stores/postgresql/statements.hpp"
 #include "testing/servers/postgresql_server.hpp"
+#include "testing/servers/postgresql_settings.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <stdexcept>
-#include <thread>
 
 namespace pawl::benchmarks {
 namespace {
 
-using postgresql::rows;
 using postgresql::statement;
 using postgresql::statement_text;
 using postgresql::statements;
@@ -34,27 +33,11 @@ statement call(const statement_text& text) {
     return made;
 }
 
-// libpq as it comes: one blocking connection, and statements that it has prepared.
-class bare_postgresql {
+class bare_pairs : public bare_postgresql {
 public:
-    explicit bare_postgresql(std::uint16_t port)
-        : session_{PQconnectdb(
-                       ("host=127.0.0.1 user=postgres dbname=postgres port=" + std::to_string(port))
-                           .c_str()),
-                   PQfinish} {
-        if (PQstatus(session_.get()) != CONNECTION_OK)
-            throw std::runtime_error{PQerrorMessage(session_.get())};
+    explicit bare_pairs(std::uint16_t port) : bare_postgresql{port} {
         prepare(acquire_call("key"));
         prepare(release_call("key", 1));
-    }
-
-    void prepare(const statement& what) {
-        what.send_prepare(session_.get());
-        finish();
-    }
-    rows ask(const statement& what) {
-        what.send_prepared(session_.get());
-        return finish();
     }
 
     void pair(const std::string& key) {
@@ -77,92 +60,36 @@ private:
         made.add_bytes(key).add(token).add(std::int64_t{0}).add_or_null(std::nullopt);
         return made;
     }
-
-    rows finish() {
-        rows last;
-        while (auto* got = PQgetResult(session_.get())) {
-            last = rows{got};
-            const auto status = PQresultStatus(got);
-            if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
-                throw std::runtime_error{PQresultErrorMessage(got)};
-        }
-        return last;
-    }
-
-    std::unique_ptr<PGconn, void (*)(PGconn*)> session_;
 };
 
 void one_caller(std::uint16_t port, locks& store) {
-    bare_postgresql bare{port};
-    const auto blocking = compare(
-        3000, [&] { bare.pair("one/bare"); },
-        [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
-    print_row(
+    bare_pairs bare{port};
+    compare_one_caller(
+        store, 3000,
         "PostgreSQL, acquire + release, one caller that blocks; bare: the same statements through "
         "libpq",
-        micros_text(blocking.bare), micros_text(blocking.ours), blocking.ours / blocking.bare,
-        "≤ 1.15", blocking.ours / blocking.bare <= 1.15);
-
-    std::vector<double> bare_samples, our_samples;
-    for (int round = 0; round < 40; ++round) {
-        for (int i = 0; i < 75; ++i)
-            bare_samples.push_back(micros_of([&] { bare.pair("one/bare"); }));
-        time_async_pairs(store, "one/async", 75, our_samples);
-    }
-    const double bare_median = median(std::move(bare_samples)),
-                 our_median = median(std::move(our_samples));
-    print_row("the same, one coroutine", micros_text(bare_median), micros_text(our_median),
-              our_median / bare_median, "≤ 1.15", our_median / bare_median <= 1.15);
-}
-
-// So many connections, each with a thread that blocks.
-double bare_rate(std::uint16_t port, int connections, int pairs_each) {
-    std::vector<std::unique_ptr<bare_postgresql>> all;
-    for (int i = 0; i < connections; ++i) all.push_back(std::make_unique<bare_postgresql>(port));
-    const auto micros = micros_of([&] {
-        std::vector<std::jthread> threads;
-        for (int i = 0; i < connections; ++i)
-            threads.emplace_back([&, i] {
-                for (int j = 0; j < pairs_each; ++j)
-                    all[static_cast<std::size_t>(i)]->pair("many/bare/" + std::to_string(i));
-            });
-    });
-    return connections * pairs_each / micros * 1e6;
+        [&] { bare.pair("one/bare"); });
+    compare_one_coroutine(store, 40, 75, [&] { bare.pair("one/bare"); });
 }
 
 void many_callers(std::uint16_t port, locks& store) {
-    constexpr std::array connections{4, 8, 16, 64};
     constexpr int pairs = 6'400;
-    std::array<std::vector<double>, connections.size()> bare_rates;
-    std::vector<double> our_rates;
-    for (int round = 0; round < 5; ++round) {
-        for (std::size_t i = 0; i < connections.size(); ++i)
-            bare_rates[i].push_back(bare_rate(port, connections[i], pairs / connections[i]));
-        our_rates.push_back(pairs_per_second(store, 64, pairs / 64));
-    }
-    double best = 0;
-    int best_with = 0;
-    for (std::size_t i = 0; i < connections.size(); ++i)
-        if (const double rate = median(std::move(bare_rates[i])); rate > best) {
-            best = rate;
-            best_with = connections[i];
-        }
-    const double rate = median(std::move(our_rates));
-    const auto text = [](double value) {
-        return std::to_string(static_cast<long>(value)) + " pairs/s";
-    };
+    std::vector<std::unique_ptr<bare_pairs>> connections;
+    for (int i = 0; i < 64; ++i) connections.push_back(std::make_unique<bare_pairs>(port));
+    const auto rates = compare_crowds(
+        {4, 8, 16, 64}, pairs,
+        [&](std::size_t i) { connections[i]->pair("many/bare/" + std::to_string(i)); },
+        [&] { return pairs_per_second(store, 64, pairs / 64); });
     print_row("PostgreSQL, 64 concurrent callers; bare: libpq at its best, with " +
-                  std::to_string(best_with) + " connections and threads",
-              text(best), text(rate), rate / best, "≥ 0.8", rate / best >= 0.8);
+                  std::to_string(rates.connections) + " connections and threads",
+              rate_text(rates.bare, "pairs"), rate_text(rates.ours, "pairs"),
+              rates.ours / rates.bare, "≥ 0.8", rates.ours / rates.bare >= 0.8);
 }
 
 void renew_many(std::uint16_t port) {
     constexpr std::size_t leases = 10'000, batch = 1024;
     net::loop where;
-    postgresql::postgresql_settings settings;
-    settings.common.timeout = millis{30'000};
-    settings.servers.servers.push_back({"127.0.0.1", "", std::to_string(port)});
-    settings.servers.keywords = {{"user", "postgres"}, {"dbname", "postgres"}};
+    const auto settings = postgresql::on_port(port, millis{30'000});
     const auto store = postgresql::make_postgresql_store(where, settings);
     std::vector<held> held_ones;
     for (std::size_t i = 0; i < leases; ++i) {
@@ -175,7 +102,7 @@ void renew_many(std::uint16_t port) {
         one.token = std::get<grant>(got.value()).token;
         one.ttl = millis{600'000};
     }
-    bare_postgresql bare{port};
+    bare_pairs bare{port};
     std::vector<statement> batches;
     for (std::size_t from = 0; from < leases; from += batch) {
         std::vector<std::string_view> keys;

@@ -9,24 +9,11 @@ namespace {
 
 void one_caller(std::uint16_t port, locks& store) {
     bare_redis bare{port};
-    const auto blocking = compare(
-        4000, [&] { bare.fenced_pair("one/bare"); },
-        [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
-    print_row(
+    compare_one_caller(
+        store, 4000,
         "Redis, acquire + release, one caller that blocks; bare: the same scripts through hiredis",
-        micros_text(blocking.bare), micros_text(blocking.ours), blocking.ours / blocking.bare,
-        "≤ 1.15", blocking.ours / blocking.bare <= 1.15);
-
-    std::vector<double> bare_samples, our_samples;
-    for (int round = 0; round < 40; ++round) {
-        for (int i = 0; i < 100; ++i)
-            bare_samples.push_back(micros_of([&] { bare.fenced_pair("one/bare"); }));
-        time_async_pairs(store, "one/async", 100, our_samples);
-    }
-    const double bare_median = median(std::move(bare_samples)),
-                 our_median = median(std::move(our_samples));
-    print_row("the same, one coroutine", micros_text(bare_median), micros_text(our_median),
-              our_median / bare_median, "≤ 1.15", our_median / bare_median <= 1.15);
+        [&] { bare.fenced_pair("one/bare"); });
+    compare_one_coroutine(store, 40, 100, [&] { bare.fenced_pair("one/bare"); });
 
     const auto fence = compare(
         4000, [&] { bare.unfenced_pair("one/plain"); }, [&] { bare.fenced_pair("one/bare"); });
@@ -62,11 +49,9 @@ void many_callers(std::uint16_t port, locks& store) {
         our_rates.push_back(pairs_per_second(store, 256, 64));
     }
     const double bare_rate = median(std::move(bare_rates)), rate = median(std::move(our_rates));
-    const auto text = [](double value) {
-        return std::to_string(static_cast<long>(value)) + " pairs/s";
-    };
-    print_row("Redis, 256 concurrent callers; bare: hiredis, pipelined 16 deep", text(bare_rate),
-              text(rate), rate / bare_rate, "≥ 0.7", rate / bare_rate >= 0.7);
+    print_row("Redis, 256 concurrent callers; bare: hiredis, pipelined 16 deep",
+              rate_text(bare_rate, "pairs"), rate_text(rate, "pairs"), rate / bare_rate, "≥ 0.7",
+              rate / bare_rate >= 0.7);
 }
 
 void benchmark_redis() {

@@ -68,23 +68,12 @@ private:
 };
 
 void one_caller(bare_cluster& bare, locks& store) {
-    const auto blocking = compare(
-        4000, [&] { bare.pair("one/bare"); },
-        [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
-    print_row(
+    compare_one_caller(
+        store, 4000,
         "Redis Cluster of 3, acquire + release, one caller that blocks; bare: the same scripts "
         "through hiredis, sent to the right node",
-        micros_text(blocking.bare), micros_text(blocking.ours), blocking.ours / blocking.bare,
-        "≤ 1.15", blocking.ours / blocking.bare <= 1.15);
-    std::vector<double> bare_samples, our_samples;
-    for (int round = 0; round < 40; ++round) {
-        for (int i = 0; i < 100; ++i)
-            bare_samples.push_back(micros_of([&] { bare.pair("one/bare"); }));
-        time_async_pairs(store, "one/async", 100, our_samples);
-    }
-    const double theirs = median(std::move(bare_samples)), ours = median(std::move(our_samples));
-    print_row("the same, one coroutine", micros_text(theirs), micros_text(ours), ours / theirs,
-              "≤ 1.15", ours / theirs <= 1.15);
+        [&] { bare.pair("one/bare"); });
+    compare_one_coroutine(store, 40, 100, [&] { bare.pair("one/bare"); });
 }
 
 // So many keys in flight at once, over one connection to each node.

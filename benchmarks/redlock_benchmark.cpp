@@ -111,25 +111,12 @@ private:
 };
 
 void one_caller(bare_redlock& bare, locks& store) {
-    const auto blocking = compare(
-        3000, [&] { bare.fenced_pairs("one/bare", 1); },
-        [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
-    print_row(
+    compare_one_caller(
+        store, 3000,
         "Redlock over 3 Redis, acquire + release, one caller that blocks; bare: the same "
         "scripts through hiredis, to all nodes before any answer is read",
-        micros_text(blocking.bare), micros_text(blocking.ours), blocking.ours / blocking.bare,
-        "≤ 1.15", blocking.ours / blocking.bare <= 1.15);
-
-    std::vector<double> bare_samples, our_samples;
-    for (int round = 0; round < 30; ++round) {
-        for (int i = 0; i < 100; ++i)
-            bare_samples.push_back(micros_of([&] { bare.fenced_pairs("one/bare", 1); }));
-        time_async_pairs(store, "one/async", 100, our_samples);
-    }
-    const double bare_median = median(std::move(bare_samples)),
-                 our_median = median(std::move(our_samples));
-    print_row("the same, one coroutine", micros_text(bare_median), micros_text(our_median),
-              our_median / bare_median, "≤ 1.15", our_median / bare_median <= 1.15);
+        [&] { bare.fenced_pairs("one/bare", 1); });
+    compare_one_coroutine(store, 30, 100, [&] { bare.fenced_pairs("one/bare", 1); });
 
     const auto fence = compare(
         3000, [&] { bare.plain_pair("one/plain"); }, [&] { bare.fenced_pairs("one/bare", 1); });
@@ -151,13 +138,11 @@ void many_callers(bare_redlock& bare, locks& store) {
         our_rates.push_back(pairs_per_second(store, callers, 40));
     }
     const double bare_rate = median(std::move(bare_rates)), rate = median(std::move(our_rates));
-    const auto text = [](double value) {
-        return std::to_string(static_cast<long>(value)) + " pairs/s";
-    };
     print_row(
         "Redlock over 3 Redis, 64 concurrent callers; bare: hiredis, pipelined 64 deep to "
         "each node",
-        text(bare_rate), text(rate), rate / bare_rate, "≥ 0.8", rate / bare_rate >= 0.8);
+        rate_text(bare_rate, "pairs"), rate_text(rate, "pairs"), rate / bare_rate, "≥ 0.8",
+        rate / bare_rate >= 0.8);
 }
 
 void many_leases(bare_redlock& bare, const testing_servers::redlock_servers& servers) {

@@ -173,23 +173,12 @@ std::string rate_text(double value) {
 void one_caller(bare_zookeeper& bare, locks& store) {
     bare.create("/bare/locks/1A/one%2Fbare");
     bare_zookeeper::key key{"/bare/locks/1A/one%2Fbare"};
-    const auto blocking = compare(
-        2000, [&] { bare.pair(key); },
-        [&] { store.try_acquire("one/ours", half_a_minute)->release(); });
-    print_row(
+    compare_one_caller(
+        store, 2000,
         "ZooKeeper, acquire + release, one caller that blocks; bare: the same transactions through "
         "the C client",
-        micros_text(blocking.bare), micros_text(blocking.ours), blocking.ours / blocking.bare,
-        "≤ 1.15", blocking.ours / blocking.bare <= 1.15);
-    std::vector<double> bare_samples, our_samples;
-    for (int round = 0; round < 20; ++round) {
-        for (int i = 0; i < 100; ++i) bare_samples.push_back(micros_of([&] { bare.pair(key); }));
-        time_async_pairs(store, "one/async", 100, our_samples);
-    }
-    const double bare_median = median(std::move(bare_samples)),
-                 our_median = median(std::move(our_samples));
-    print_row("the same, one coroutine", micros_text(bare_median), micros_text(our_median),
-              our_median / bare_median, "≤ 1.15", our_median / bare_median <= 1.15);
+        [&] { bare.pair(key); });
+    compare_one_coroutine(store, 20, 100, [&] { bare.pair(key); });
 }
 
 void many_callers(bare_zookeeper& bare, locks& store) {
