@@ -1,46 +1,23 @@
 // What every answer of the API carries, whoever gives it.
-#include "admin/api.hpp"
-
-#include "stores/memory/memory_store.hpp"
+#include "admin/bare_api_test.hpp"
 
 #include <boost/json.hpp>
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <utility>
 
 namespace pawl::admin {
 namespace {
 
-class Api : public testing::Test {
+class Api : public BareApi {
 protected:
-    Api() {
-        around_->core = &core_;
-        around_->instruments =
-            std::make_shared<metrics::instruments>(metrics::build_facts{"1", "", ""});
-        gatekeeper::parts gate;
-        gate.loop = &core_.loop();
-        api::parts parts;
-        parts.around = around_;
-        parts.gate = std::make_shared<gatekeeper>(std::move(gate));
-        api_ = std::make_shared<api>(std::move(parts));
-    }
-
     static std::string field_of(const http::response& from, std::string_view name) {
         for (const auto& one : from.fields)
             if (one.name == name) return one.value;
         return {};
     }
-
-    runtime::core core_{
-        [](net::loop& where) { return pawl::memory::make_memory_store(where, store_settings{}); },
-        store_settings{},
-        open_options{},
-        {}};
-    std::shared_ptr<surroundings> around_ = std::make_shared<surroundings>();
-    std::shared_ptr<api> api_;
 };
 
 // docs/http.md: after 503 a program asks again, and is told when.

@@ -1,8 +1,7 @@
 // The API's document against the API: what one has, the other has.
-#include "admin/api.hpp"
+#include "admin/bare_api_test.hpp"
 #include "journals/memory/memory_journal.hpp"
 #include "openapi_json.hpp"
-#include "stores/memory/memory_store.hpp"
 
 #include <boost/json.hpp>
 
@@ -19,20 +18,12 @@ namespace {
 
 namespace json = boost::json;
 
-class Document : public testing::Test {
+class Document : public BareApi {
 protected:
-    Document() {
-        around_->core = &core_;
-        around_->records = core_.records();
-        around_->instruments =
-            std::make_shared<metrics::instruments>(metrics::build_facts{"1", "", ""});
-        gatekeeper::parts gate;
-        gate.loop = &core_.loop();
-        api::parts parts;
-        parts.around = around_;
-        parts.gate = std::make_shared<gatekeeper>(std::move(gate));
-        api_ = std::make_shared<api>(std::move(parts));
-    }
+    Document()
+        : BareApi{[](net::loop& where) {
+              return pawl::memory::make_memory_journal(where, "pawl", store_settings{});
+          }} {}
 
     static std::string upper(std::string_view text) {
         std::string made{text};
@@ -62,14 +53,6 @@ protected:
         return all;
     }
 
-    runtime::core core_{
-        [](net::loop& where) { return pawl::memory::make_memory_store(where, store_settings{}); },
-        store_settings{}, open_options{},
-        [](net::loop& where) {
-            return pawl::memory::make_memory_journal(where, "pawl", store_settings{});
-        }};
-    std::shared_ptr<surroundings> around_ = std::make_shared<surroundings>();
-    std::shared_ptr<api> api_;
     json::object document_ = json::parse(embedded::openapi_json).as_object();
 };
 

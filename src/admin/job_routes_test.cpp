@@ -61,13 +61,6 @@ struct job_world : api_world {
     board seen() {
         return journal([](pawl::journal& records) { return records.read_board(); });
     }
-    std::vector<std::string> audited() {
-        std::vector<std::string> all;
-        for (const auto& one :
-             journal([](pawl::journal& records) { return records.list_audit(0, 100); }))
-            all.push_back(one.actor + " " + one.action + " " + one.target + " " + one.detail);
-        return all;
-    }
     std::uint64_t hold(const std::string& key) {
         auto got = others.try_acquire(key, {.ttl = 60s});
         held.push_back(std::move(*got));
@@ -100,15 +93,7 @@ std::string detail_of(const http::response& from) { return text_in(from, "detail
 TEST(JobRoutes, JobsAreListedByPagesToTheEnd) {
     job_world world;
     for (const auto* name : {"c", "a", "e", "b", "d"}) world.publish(name);
-    std::vector<std::string> all;
-    std::string after;
-    do {
-        const auto page = world.ask({"GET", "/api/v1/jobs?limit=2&after=" + after});
-        ASSERT_EQ(page.status, 200u) << page.body;
-        for (const auto& name : names_in(page)) all.push_back(name);
-        after = text_in(page, "next");
-    } while (!after.empty());
-    EXPECT_THAT(all, ElementsAre("a", "b", "c", "d", "e"));
+    EXPECT_THAT(world.on_all_pages("/api/v1/jobs", names_in), ElementsAre("a", "b", "c", "d", "e"));
 }
 
 TEST(JobRoutes, AListThatHasNotChangedIsNotSentAgain) {

@@ -18,6 +18,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -137,6 +138,28 @@ public:
     template <class Verb>
     auto journal(const Verb& verb) {
         return core_.loop().wait_for(verb(*around_->records)).value();
+    }
+
+    // Each entry of the audit, the newest first: who did what to which, and why.
+    std::vector<std::string> audited() {
+        std::vector<std::string> all;
+        for (const auto& one :
+             journal([](pawl::journal& records) { return records.list_audit(0, 100); }))
+            all.push_back(one.actor + " " + one.action + " " + one.target + " " + one.detail);
+        return all;
+    }
+    // What `read` finds on the pages of a list, from the first to the last, two to a page.
+    template <class Read>
+    std::vector<std::string> on_all_pages(const std::string& list, const Read& read) {
+        std::vector<std::string> all;
+        std::string after;
+        do {
+            const auto page = ask({"GET", list + "?limit=2&after=" + after});
+            if (page.status != 200) throw std::runtime_error{list + ": " + page.body};
+            for (const auto& one : read(page)) all.push_back(one);
+            after = text_in(page, "next");
+        } while (!after.empty());
+        return all;
     }
 
     testing_faults::hooks& hooks() { return *hooks_; }
