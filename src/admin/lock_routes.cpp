@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <variant>
 
 namespace pawl::admin {
 namespace {
@@ -278,6 +279,19 @@ std::optional<http::response> reason_fault(std::string_view reason) {
     return std::nullopt;
 }
 
+// Or why it cannot be released.
+awaitable<std::variant<record, http::response>> lock_to_release(shared_surroundings around,
+                                                                std::string key,
+                                                                std::string reason) {
+    if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
+    if (auto bad = reason_fault(reason)) co_return std::move(*bad);
+    auto looking = store_of(*around).inspect(key);
+    auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return problem_of(seen.error());
+    if (!*seen) co_return no_such_lock(key);
+    co_return std::move(**seen);
+}
+
 awaitable<http::response> release_lock(shared_surroundings around, shared_call asked) {
     body_reader body{*asked->request, {"key", "fence_token", "reason", "now"}};
     const auto key = body.required_text("key");
@@ -287,13 +301,10 @@ awaitable<http::response> release_lock(shared_surroundings around, shared_call a
     what.reason = body.required_text("reason");
     if (body.boolean("now").value_or(false)) what.how = delaying::none;
     if (body.fault()) co_return *body.fault();
-    if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
-    if (auto bad = reason_fault(what.reason)) co_return *bad;
-    auto looking = store_of(*around).inspect(key);
-    const auto seen = co_await std::move(looking);
-    if (seen.has_error()) co_return problem_of(seen.error());
-    if (!*seen) co_return no_such_lock(key);
-    what.lock = **seen;
+    auto looking = lock_to_release(around, key, what.reason);
+    auto seen = co_await std::move(looking);
+    if (auto* refused = std::get_if<http::response>(&seen)) co_return std::move(*refused);
+    what.lock = std::get<record>(std::move(seen));
     if (documents::evictable(what.lock) != token) {
         auto telling = passed_on(around, what.lock, token);
         co_return co_await std::move(telling);
@@ -312,13 +323,10 @@ awaitable<http::response> release_of_seed(shared_surroundings around, shared_cal
     eviction what;
     what.reason = body.text("reason").value_or(std::string{reason_of_seed});
     if (body.fault()) co_return *body.fault();
-    if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
-    if (auto bad = reason_fault(what.reason)) co_return *bad;
-    auto looking = store_of(*around).inspect(key);
-    const auto seen = co_await std::move(looking);
-    if (seen.has_error()) co_return problem_of(seen.error());
-    if (!*seen) co_return no_such_lock(key);
-    what.lock = **seen;
+    auto looking = lock_to_release(around, key, what.reason);
+    auto seen = co_await std::move(looking);
+    if (auto* refused = std::get_if<http::response>(&seen)) co_return std::move(*refused);
+    what.lock = std::get<record>(std::move(seen));
     if (number(what.lock.holder) == 0)
         co_return problem(409, "nobody holds " + shown(key) + ": there is nothing to release");
     auto doing = carry_out(around, asked, std::move(what));

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 namespace pawl::admin {
 namespace {
@@ -97,21 +98,28 @@ awaitable<http::response> no_such_run(shared_surroundings around, std::string id
                       std::move(more));
 }
 
+// Or why there is none to be told of.
+awaitable<std::variant<run_record, http::response>> found_run(shared_surroundings around,
+                                                              std::string id) {
+    auto finding = around->records->find_run(id);
+    auto run = co_await std::move(finding);
+    if (run.has_error()) co_return problem_of(run.error());
+    if (*run) co_return std::move(**run);
+    auto refusing = no_such_run(around, std::move(id));
+    co_return co_await std::move(refusing);
+}
+
 awaitable<http::response> show(shared_surroundings around, shared_call asked) {
     if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
     const auto id = asked->path.at("id");
-    auto finding = around->records->find_run(id);
-    const auto run = co_await std::move(finding);
-    if (run.has_error()) co_return problem_of(run.error());
-    if (!*run) {
-        auto refusing = no_such_run(around, id);
-        auto refused = co_await std::move(refusing);
-        co_return refused;
-    }
+    auto finding = found_run(around, id);
+    auto found = co_await std::move(finding);
+    if (auto* refused = std::get_if<http::response>(&found)) co_return std::move(*refused);
+    const auto& run = std::get<run_record>(found);
     auto reading = around->records->history(id);
     const auto history = co_await std::move(reading);
     if (history.has_error()) co_return problem_of(history.error());
-    auto document = documents::json_of(**run, *history);
+    auto document = documents::json_of(run, *history);
     document["as_of"] = now_text();
     co_return tagged_response(*asked, document, {"as_of"});
 }
@@ -236,14 +244,10 @@ awaitable<http::response> cancel(shared_surroundings around, shared_call asked) 
             co_return cancelled(id, job, true);
         }
     }
-    auto finding = around->records->find_run(id);
-    const auto run = co_await std::move(finding);
-    if (run.has_error()) co_return problem_of(run.error());
-    if (!*run) {
-        auto refusing = no_such_run(around, id);
-        auto refused = co_await std::move(refusing);
-        co_return refused;
-    }
+    auto finding = found_run(around, id);
+    auto found = co_await std::move(finding);
+    if (auto* refused = std::get_if<http::response>(&found)) co_return std::move(*refused);
+    const auto& run = std::get<run_record>(found);
     auto words = documents::cancel_words(asked->who.name, reason);
     auto requesting = around->records->request_cancel(id, std::move(words));
     const auto told = co_await std::move(requesting);
@@ -252,17 +256,17 @@ awaitable<http::response> cancel(shared_surroundings around, shared_call asked) 
         // It may have ended since it was found.
         auto again = around->records->find_run(id);
         const auto ended = co_await std::move(again);
-        const auto& row = ended.has_value() && *ended ? **ended : **run;
+        const auto& row = ended.has_value() && *ended ? **ended : run;
         json::object more;
         more["run_status"] = name_of(row.status);
         co_return problem(
             409, "run " + quoted(id) + " is over already: " + std::string{name_of(row.status)},
             std::move(more));
     }
-    auto telling = audit(around, asked->who.name, "run.cancel", id,
-                         documents::cancel_words((*run)->job, reason));
+    auto telling =
+        audit(around, asked->who.name, "run.cancel", id, documents::cancel_words(run.job, reason));
     co_await std::move(telling);
-    co_return cancelled(id, (*run)->job, false);
+    co_return cancelled(id, run.job, false);
 }
 
 }  // namespace
