@@ -1,5 +1,7 @@
 #include "testing/faults/faulty_journal.hpp"
 
+#include "testing/faults/take_one.hpp"
+
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -8,13 +10,6 @@
 
 namespace pawl::testing_faults {
 namespace {
-
-bool take_one(std::atomic<int>& count) {
-    auto left = count.load();
-    while (left > 0 && !count.compare_exchange_weak(left, left - 1)) {
-    }
-    return left > 0;
-}
 
 class faulty_journal final : public journal {
 public:

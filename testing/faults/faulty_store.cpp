@@ -1,5 +1,7 @@
 #include "testing/faults/faulty_store.hpp"
 
+#include "testing/faults/take_one.hpp"
+
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -9,13 +11,6 @@
 
 namespace pawl::testing_faults {
 namespace {
-
-bool take_one(std::atomic<int>& count) {
-    auto left = count.load();
-    while (left > 0 && !count.compare_exchange_weak(left, left - 1)) {
-    }
-    return left > 0;
-}
 
 class faulty_store final : public lease_store {
 public:
