@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from agents import TIME, AgentCase
-from harness import PAWL, Redis, environment, free_port, pawl, start, until
+from harness import PAWL, OnRedis, Redis, environment, free_port, pawl, start, until
 
 SILENCE = 8.5  # s, after which a run of pawl exec counts as dead; it says 8
 
@@ -288,18 +288,8 @@ class Tampering(Audited):
                 self.assertEqual(self.pawl("audit", "ls").status, 0)
 
 
-class ExecOnRedis(Exec):
+class ExecOnRedis(OnRedis, Exec):
     """Every law of exec above, on a real Redis."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Redis()
-        cls.addClassCleanup(cls.server.stop)
-
-    def setUp(self):
-        super().setUp()
-        self.server.ask("FLUSHALL")
-        self.store = self.server.url
 
     def written(self, space, run):
         return self.server.ask("HGET", f"{space}:journal:run:{run}", "status"), self.server.ask("HGET", f"{space}:journal:run:{run}", "reason")

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import time
 
-from harness import Case, Redis, environment, pawl, until
+from harness import Case, OnRedis, Redis, environment, pawl, until
 
 
 class Exec(Case):
@@ -143,18 +143,8 @@ class Exec(Case):
         self.assertIn("without a lease", opened.err)
 
 
-class ExecOnRedis(Exec):
+class ExecOnRedis(OnRedis, Exec):
     """Every law above, on a real Redis."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.server = Redis()
-        cls.addClassCleanup(cls.server.stop)
-
-    def setUp(self):
-        super().setUp()
-        self.server.ask("FLUSHALL")
-        self.store = self.server.url
 
     def test_the_store_it_sees_is_the_same_from_another_folder(self):
         seen = self.pawl("exec", "k", "--", "sh", "-c", 'cd / && "$0" fence check r "$PAWL_FENCE_TOKEN"', os.environ["PAWL_BINARY"])

@@ -484,3 +484,18 @@ class Case(unittest.TestCase):
         self.assertEqual(outcome.status, status, outcome.err)
         self.assertEqual(outcome.err.count("\n"), 1, outcome.err)
         self.assertIn(says, outcome.err)
+
+
+class OnRedis:
+    """Put before a Case: its tests have a real Redis for a store, and each finds it empty."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = Redis()
+        cls.addClassCleanup(cls.server.stop)
+
+    def setUp(self):
+        super().setUp()
+        self.server.ask("FLUSHALL")
+        self.store = self.server.url

@@ -20,6 +20,8 @@ import unittest
 
 import yaml
 
+from machine import until
+
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 PAWL = str(pathlib.Path(sys.argv[2]).resolve())
 DEPLOY = SOURCE / "deploy"
@@ -30,15 +32,6 @@ RESTRICTED = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}
 CONFINED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
 KINDS = {"ServiceAccount": "v1", "ConfigMap": "v1", "Service": "v1", "Deployment": "apps/v1", "CronJob": "batch/v1",
          "PodDisruptionBudget": "policy/v1", "NetworkPolicy": "networking.k8s.io/v1", "ServiceMonitor": "monitoring.coreos.com/v1"}
-
-
-def until(condition, bound=30.0):
-    deadline = time.monotonic() + bound
-    while not (found := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError("what was waited for did not happen")
-        time.sleep(0.01)
-    return found
 
 
 def free_port():
