@@ -85,8 +85,8 @@ TEST(Claiming, AfterALostAnswerTheSameClaimIsSentAgain) {
     EXPECT_EQ(outcome.first_sent, start);
 }
 
-TEST(Claiming, GivingUpWithAnUnknownOutcomeWithdrawsTheClaim) {
-    claiming machine{plan_with(), start};
+// Each request fails so, and takes a second, until the machine gives up.
+void fail_until_withdrawn(claiming& machine, errc why) {
     auto now = start;
     while (machine.next(now).what != act::withdraw) {
         ASSERT_LT(now, start + 10s);
@@ -94,9 +94,14 @@ TEST(Claiming, GivingUpWithAnUnknownOutcomeWithdrawsTheClaim) {
             now = machine.next(now).until;
             machine.woken(now);
         }
-        exchange(machine, now, failed(errc::outcome_unknown));
+        exchange(machine, now, failed(why));
         now += 1s;
     }
+}
+
+TEST(Claiming, GivingUpWithAnUnknownOutcomeWithdrawsTheClaim) {
+    claiming machine{plan_with(), start};
+    fail_until_withdrawn(machine, errc::outcome_unknown);
     machine.withdrawn();
     ASSERT_TRUE(ended_as<failure>(machine));
     EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::outcome_unknown);
@@ -106,16 +111,7 @@ TEST(Claiming, GivingUpWithAnUnknownOutcomeWithdrawsTheClaim) {
 TEST(Claiming, AStoreThatGoesAwayAfterALostAnswerLeavesTheOutcomeUnknown) {
     claiming machine{plan_with(), start};
     exchange(machine, start, failed(errc::outcome_unknown));
-    auto now = start;
-    while (machine.next(now).what != act::withdraw) {
-        ASSERT_LT(now, start + 10s);
-        if (machine.next(now).what == act::pause) {
-            now = machine.next(now).until;
-            machine.woken(now);
-        }
-        exchange(machine, now, failed(errc::unreachable));
-        now += 1s;
-    }
+    fail_until_withdrawn(machine, errc::unreachable);
     machine.withdrawn();
     EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::outcome_unknown);
 }

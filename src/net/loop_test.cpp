@@ -90,22 +90,24 @@ TEST(Loop, BlockingWorkOfABlockedCallerRunsOnItsThread) {
     EXPECT_GT(here, 50);
 }
 
+// Blocking work that ends once the loop has done something else meanwhile.
+awaitable<int> block_until_ticked(loop& on) {
+    auto ticked = std::make_shared<std::atomic<bool>>(false);
+    boost::asio::post(on.get_executor(), [ticked] {
+        *ticked = true;
+        ticked->notify_one();
+    });
+    auto job = [ticked] {
+        ticked->wait(false);
+        return 1;
+    };
+    co_return co_await on.run_blocking(job);
+}
+
 // The loop goes on while blocking work runs, wherever that is.
 TEST(Loop, GoesOnWhileABlockingJobRuns) {
     loop where;
-    auto ask = [](loop& on) -> awaitable<int> {
-        auto ticked = std::make_shared<std::atomic<bool>>(false);
-        boost::asio::post(on.get_executor(), [ticked] {
-            *ticked = true;
-            ticked->notify_one();
-        });
-        auto job = [ticked] {
-            ticked->wait(false);
-            return 1;
-        };
-        co_return co_await on.run_blocking(job);
-    };
-    EXPECT_EQ(where.wait_for(ask(where)), 1);
+    EXPECT_EQ(where.wait_for(block_until_ticked(where)), 1);
 }
 
 // A long errand of a blocked caller must not leave the loop's own thread spinning or asleep.
@@ -114,18 +116,7 @@ TEST(Loop, AttentionIsPaidWhileACallerIsOnAnErrand) {
     const loop::attention waiting{where};
     auto ask = [](loop& on) -> awaitable<int> {
         int ticks = 0;
-        for (int i = 0; i < 20; ++i) {
-            auto ticked = std::make_shared<std::atomic<bool>>(false);
-            boost::asio::post(on.get_executor(), [ticked] {
-                *ticked = true;
-                ticked->notify_one();
-            });
-            auto job = [ticked] {
-                ticked->wait(false);
-                return 1;
-            };
-            ticks += co_await on.run_blocking(job);
-        }
+        for (int i = 0; i < 20; ++i) ticks += co_await block_until_ticked(on);
         co_return ticks;
     };
     EXPECT_EQ(where.wait_for(ask(where)), 20);
