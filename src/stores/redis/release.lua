@@ -1,10 +1,4 @@
 -- KEYS lock; ARGV token [at_least_ms|until_expiry done_ms|'' retention_ms]; reply 1 if this token held the key, else 0
-local packed = redis.call('GET', KEYS[1])
-if not packed then return 0 end
-local clock = redis.call('TIME')
-local now = clock[1] * 1000000 + clock[2]
-local till = tonumber(string.sub(packed, 20, 35))
-if not till then return redis.error_reply('PAWL cannot read the record ' .. KEYS[1]) end
 local granted = string.sub(packed, 1, 18) == '1 ' .. ARGV[1]
 local held = granted and now < till
 

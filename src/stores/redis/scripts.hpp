@@ -18,6 +18,8 @@ struct script {
 
 // Puts the function that judges a quarantine (rule 7) before a script.
 std::string behind_whole_since(std::string_view script);
+// The same with the reading of a record that must be there.
+std::string behind_record(std::string_view script);
 
 // Computed once for the process.
 class scripts {
@@ -28,7 +30,7 @@ private:
     scripts();
 
     // The scripts are views of these.
-    const std::string acquire_text_, fence_text_;
+    const std::string acquire_text_, fence_text_, release_text_, watch_text_;
 
 public:
     const script acquire, withdraw, renew, release, evict, inspect, list, watch, fence;

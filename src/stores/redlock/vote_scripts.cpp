@@ -28,6 +28,7 @@ vote_scripts::vote_scripts()
       top_up_text_{behind_the_vow(embedded::redlock_top_up_lua)},
       prepare_text_{behind_the_vow(embedded::redlock_prepare_lua)},
       accept_text_{behind_the_vow(embedded::redlock_accept_lua)},
+      watch_text_{redis::behind_record(embedded::redlock_watch_lua)},
       acquire{acquire_text_},
       confirm{confirm_text_},
       renew{renew_text_},
@@ -37,7 +38,7 @@ vote_scripts::vote_scripts()
       withdraw{embedded::redlock_withdraw_lua},
       release{embedded::redlock_release_lua},
       evict{embedded::redlock_evict_lua},
-      watch{embedded::redlock_watch_lua} {}
+      watch{watch_text_} {}
 
 const vote_scripts& vote_scripts::all() {
     static const vote_scripts known;

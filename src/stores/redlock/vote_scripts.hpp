@@ -17,6 +17,7 @@ private:
     // The scripts by which a node promises something, behind the check of its quarantine.
     const std::string acquire_text_, confirm_text_, renew_text_, top_up_text_, prepare_text_,
         accept_text_;
+    const std::string watch_text_;
 
 public:
     redis::script acquire, confirm, renew, top_up, prepare, accept;
