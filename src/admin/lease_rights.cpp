@@ -1,6 +1,7 @@
 #include "admin/lease_rights.hpp"
 
 #include "admin/problem.hpp"
+#include "base/percent.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -13,16 +14,7 @@ constexpr std::array<std::string_view, 2> reserved_prefixes{"job/", "pawl/"};
 
 // Without an '@' of its own, which ends it: no user's is the beginning of another's.
 std::string mark_of(const caller& who) {
-    std::string mark;
-    for (const char one : who.name) {
-        if (one == '@')
-            mark += "%40";
-        else if (one == '%')
-            mark += "%25";
-        else
-            mark += one;
-    }
-    return mark + '@';
+    return base::percent_encode(who.name, [](char one) { return one != '@' && one != '%'; }) + '@';
 }
 
 }  // namespace

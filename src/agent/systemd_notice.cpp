@@ -156,7 +156,7 @@ std::optional<base::endpoint> place_of(const inherited_socket& socket) {
     if (getnameinfo(reinterpret_cast<const sockaddr*>(&where), bytes, host, sizeof host, port,
                     sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
         return {};
-    return base::endpoint{host, static_cast<std::uint16_t>(std::atoi(port))};
+    return base::endpoint{host, base::parse_number<std::uint16_t>(port).value_or(0)};
 }
 
 }  // namespace pawl::agent

@@ -1,5 +1,6 @@
 #include "exec/guarding.hpp"
 
+#include "base/number.hpp"
 #include "exec/become.hpp"
 #include "exec/offspring.hpp"
 #include "exec/pidfd.hpp"
@@ -375,7 +376,7 @@ int read_oom_score_adj() {
     const descriptor file{::open("/proc/self/oom_score_adj", O_RDONLY | O_CLOEXEC)};
     char text[16] = {};
     if (!file.is_open() || ::read(file.get(), text, sizeof text - 1) <= 0) return 0;
-    return std::atoi(text);
+    return base::leading_number<int>(text).value_or(0);
 }
 
 // All of it is best effort: without the privilege a guard is an ordinary process.
