@@ -50,7 +50,7 @@ TEST(Differences, SayWhatTakesARestart) {
 }
 
 TEST(Differences, ShowNoSecret) {
-    const folder here;
+    const test_folder here;
     here.write("a", "A=hunter1");
     const auto text = job("j", "env_file='" + (here.path() / "a").string() + "'") +
                       "[[user]]\nname='u'\nrole='admin'\ntoken_hash='$argon2id$hunter";

@@ -39,7 +39,7 @@ TEST(EnvFile, AFaultNamesTheLineAndQuotesNothing) {
 }
 
 TEST(EnvFile, IsReadBesideTheConfigurationAndStaysApartFromEnv) {
-    const folder here;
+    const test_folder here;
     const auto secrets = here.write("secret.env", "TOKEN=hunter2\n");
     ASSERT_EQ(chmod(secrets.c_str(), 0640), 0);
     const auto path = here.write("pawl.toml",
@@ -57,7 +57,7 @@ TEST(EnvFile, IsReadBesideTheConfigurationAndStaysApartFromEnv) {
 }
 
 TEST(EnvFile, HasABound) {
-    const folder here;
+    const test_folder here;
     const auto path = here.write("pawl.toml",
                                  "[[job]]\nname='a'\ncommand=['x']\n"
                                  "env_file='big'\n");

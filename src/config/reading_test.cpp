@@ -442,7 +442,7 @@ TEST(Configuration, OddFilesAreOneClearLineAndNoCrash) {
 }
 
 TEST(Configuration, AFileThatCannotBeReadIsAFault) {
-    const folder here;
+    const test_folder here;
     const auto path = here.write("pawl.toml", "store = 3\n");
     EXPECT_THAT(describe(read_configuration_file(path)),
                 ElementsAre(HasSubstr("pawl.toml:1:9: store is an integer")));

@@ -113,7 +113,7 @@ TEST(Reference, EveryJobKeyIsComparedOnReload) {
 
 // The files of the page are read as they stand.
 TEST(Reference, ItsExamplesAreRead) {
-    const folder here;
+    const test_folder here;
     here.write("invoices.env", "SMTP_PASSWORD=x\n");
     std::ifstream page{REFERENCE};
     std::string line, text;

@@ -1,7 +1,7 @@
 #include "testing/conformance/client.hpp"
 
 #include "base/identity.hpp"
-#include "net/boot_timer.hpp"
+#include "testing/conformance/pause.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -14,8 +14,6 @@
 
 namespace pawl::conformance {
 namespace {
-
-using boost::asio::awaitable;
 
 constexpr auto patience = 10s;
 
@@ -73,13 +71,6 @@ Answer expect_answer(result<verdict> given, const char* wanted) {
     else
         ADD_FAILURE() << "expected " << wanted << ", got verdict " << answer.index();
     return Answer{};
-}
-
-awaitable<bool> sleep_for(net::loop& where, millis duration) {
-    net::boot_timer timer{where.get_executor()};
-    timer.set(lease_clock::now() + duration);
-    co_await timer.wait();
-    co_return true;
 }
 
 }  // namespace
@@ -183,7 +174,7 @@ fence_token client::granted_in_the_end(const claim& wanted) {
     return {};
 }
 
-void client::pass(millis duration) { loop_->wait_for(sleep_for(*loop_, duration)); }
+void client::pass(millis duration) { pass_time(*loop_, duration); }
 
 void client::let_lapse(const std::string& key, millis ttl) {
     pass(2 * ttl);

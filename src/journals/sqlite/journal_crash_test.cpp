@@ -59,7 +59,7 @@ int write_for_ever(const std::string& path) {
     for (std::uint64_t i = 0; i < 8; ++i)
         threads.emplace_back([&, i] {
             for (std::uint64_t n = 1;; ++n) {
-                auto start = trial_run("job-" + std::to_string(i), n);
+                auto start = fresh_run("job-" + std::to_string(i), n);
                 start.firing = occurrence{static_cast<std::int64_t>(n)};
                 const auto begun = mine.get(mine->begin(start));
                 if (begun.outcome != begin_outcome::begun) continue;  // by one that was killed
@@ -69,7 +69,7 @@ int write_for_ever(const std::string& path) {
                 audit_draft what;
                 what.actor = std::to_string(getpid());
                 mine.get(mine->append_audit(what));
-                mine.get(mine->finish(who, trial_end(run_status::completed)));
+                mine.get(mine->finish(who, ended(run_status::completed)));
                 std::printf(".");
                 std::fflush(stdout);
             }
@@ -80,18 +80,18 @@ int write_for_ever(const std::string& path) {
 // Goal: a process may be killed at any instant. Method: kill one that writes all the time, at
 // random moments; each time the file is whole, no run is half written, and the audit is one chain.
 TEST(JournalCrash, AKilledProcessLeavesNoRunHalfWritten) {
-    const journal_folder folder;
+    const test_folder where;
     std::minstd_rand dice{std::random_device{}()};
     std::size_t finished = 0;
     for (int round = 0; round < 12; ++round) {
-        const auto child = start_child(writing, folder.file());
+        const auto child = start_child(writing, where / "pawl.db");
         char dot = 0;
         for (auto dots = 1 + dice() % 40; dots > 0; --dots) ASSERT_EQ(read(child.said, &dot, 1), 1);
         kill(child.process, SIGKILL);
         waitpid(child.process, nullptr, 0);
         close(child.said);
-        trial_journal mine{folder.file()};
-        other_program other{folder.file()};
+        trial_journal mine{where / "pawl.db"};
+        outsider other{where / "pawl.db"};
         EXPECT_EQ(other.run("PRAGMA integrity_check"), "ok");
         // What belongs together is there together.
         for (const auto* nothing :
@@ -138,7 +138,7 @@ int fill(const std::string& folder) {
         mount("none", folder.c_str(), "tmpfs", 0, "size=1m") != 0)
         return 77;
     trial_journal mine{folder + "/pawl.db"};
-    const auto start = trial_run("report", 1);
+    const auto start = fresh_run("report", 1);
     const run_mark who{start.id, start.token};
     mine.get(mine->begin(start));
     const std::string chunk(64 * 1024, 'x');
@@ -152,13 +152,13 @@ int fill(const std::string& folder) {
     // What had been written is there, and ends as it should once there is room.
     if (!mine.get(mine->find_run(start.id))) return 2;
     if (mount("none", folder.c_str(), "tmpfs", MS_REMOUNT, "size=8m") != 0) return 3;
-    if (!mine.get(mine->finish(who, trial_end(run_status::failed)))) return 4;
+    if (!mine.get(mine->finish(who, ended(run_status::failed)))) return 4;
     return 0;
 }
 
 TEST(JournalCrash, AFullDiskIsRejectedInOneLineAndForgotten) {
-    const journal_folder folder;
-    const auto child = start_child(filling, folder.path().string());
+    const test_folder where;
+    const auto child = start_child(filling, where.path().string());
     std::string said;
     char bytes[1024];
     for (ssize_t got = 0; (got = read(child.said, bytes, sizeof bytes)) > 0;)
@@ -171,7 +171,7 @@ TEST(JournalCrash, AFullDiskIsRejectedInOneLineAndForgotten) {
         GTEST_SKIP() << "this user may not mount the small file system that has to fill up";
     EXPECT_EQ(WEXITSTATUS(status), 0) << said;
     EXPECT_TRUE(said.starts_with("rejected\n")) << said;
-    EXPECT_NE(said.find(folder.file()), std::string::npos) << said;
+    EXPECT_NE(said.find(where / "pawl.db"), std::string::npos) << said;
     EXPECT_NE(said.find("make room"), std::string::npos) << said;
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << said;
 }

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 failure refusal_of(const std::string& path) {
     net::loop loop;
-    const auto opened = make_sqlite_journal(loop, path, trial_settings());
+    const auto opened = make_sqlite_journal(loop, path, quick_settings());
     EXPECT_TRUE(opened.has_error()) << path;
     const auto why = opened.has_error() ? opened.error() : failure{};
     EXPECT_EQ(why.detail.find('\n'), std::string::npos) << why.detail;
@@ -31,72 +31,72 @@ failure refusal_of(const std::string& path) {
 }
 
 TEST(JournalFile, AJournalOfANewerPawlIsUnsupported) {
-    const journal_folder folder;
+    const test_folder where;
     {
-        trial_journal made{folder.file()};
+        trial_journal made{where / "pawl.db"};
     }
-    other_program{folder.file()}.run("UPDATE pawl_journal SET layout = 2");
-    const auto why = refusal_of(folder.file());
+    outsider{where / "pawl.db"}.run("UPDATE pawl_journal SET layout = 2");
+    const auto why = refusal_of(where / "pawl.db");
     EXPECT_EQ(why.code, errc::unsupported);
     EXPECT_NE(why.detail.find("layout 2"), std::string::npos) << why.detail;
 }
 
 TEST(JournalFile, WhatIsNoStoreIsRefused) {
-    const journal_folder folder;
-    std::ofstream{folder.file()} << std::string(5000, 'x');
-    EXPECT_EQ(refusal_of(folder.file()).code, errc::protocol);
-    EXPECT_EQ(refusal_of(folder.path().string()).code, errc::protocol);
-    EXPECT_EQ(refusal_of((folder.path() / "not/there.db").string()).code, errc::unreachable);
+    const test_folder where;
+    std::ofstream{where / "pawl.db"} << std::string(5000, 'x');
+    EXPECT_EQ(refusal_of(where / "pawl.db").code, errc::protocol);
+    EXPECT_EQ(refusal_of(where.path().string()).code, errc::protocol);
+    EXPECT_EQ(refusal_of((where.path() / "not/there.db").string()).code, errc::unreachable);
 }
 
 TEST(JournalFile, AFileThatMayNotBeWrittenIsDenied) {
-    const journal_folder folder;
+    const test_folder where;
     {
-        trial_journal made{folder.file()};
+        trial_journal made{where / "pawl.db"};
     }
-    ASSERT_EQ(chmod(folder.file().c_str(), 0444), 0);
-    ASSERT_EQ(chmod(folder.path().c_str(), 0555), 0);
+    ASSERT_EQ(chmod((where / "pawl.db").c_str(), 0444), 0);
+    ASSERT_EQ(chmod(where.path().c_str(), 0555), 0);
     const auto before = geteuid();
     // The superuser may write everything.
     ASSERT_EQ(before == 0 ? seteuid(65534) : 0, 0);
-    EXPECT_EQ(refusal_of(folder.file()).code, errc::denied);
+    EXPECT_EQ(refusal_of(where / "pawl.db").code, errc::denied);
     ASSERT_EQ(seteuid(before), 0);
-    ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
+    ASSERT_EQ(chmod(where.path().c_str(), 0755), 0);
 }
 
 // Goal: damage is told, not made worse. Method: the pages behind the header are overwritten under
 // an open journal, which then says so.
 TEST(JournalFile, DamageIsToldInOneLine) {
-    const journal_folder folder;
+    const test_folder where;
     {
-        trial_journal made{folder.file()};
-        for (std::uint64_t i = 1; i < 50; ++i) made.get(made->begin(trial_run("report", i)));
+        trial_journal made{where / "pawl.db"};
+        for (std::uint64_t i = 1; i < 50; ++i) made.get(made->begin(fresh_run("report", i)));
     }
-    const auto size = std::filesystem::file_size(folder.file());
-    std::fstream file{folder.file(), std::ios::in | std::ios::out | std::ios::binary};
+    const auto size = std::filesystem::file_size(where / "pawl.db");
+    std::fstream file{where / "pawl.db", std::ios::in | std::ios::out | std::ios::binary};
     file.seekp(2048 * 2);
     file << std::string(size - 2048 * 2, '\x5a');
     file.close();
     net::loop loop;
-    auto opened = make_sqlite_journal(loop, folder.file(), trial_settings());
+    auto opened = make_sqlite_journal(loop, where / "pawl.db", quick_settings());
     const auto why = opened.has_error()
                          ? opened.error()
-                         : loop.wait_for((*opened)->begin(trial_run("report", 9))).error();
+                         : loop.wait_for((*opened)->begin(fresh_run("report", 9))).error();
     EXPECT_EQ(why.code, errc::protocol) << why.detail;
-    EXPECT_NE(why.detail.find(folder.file()), std::string::npos) << why.detail;
+    EXPECT_NE(why.detail.find(where / "pawl.db"), std::string::npos) << why.detail;
 }
 
 TEST(JournalFile, AFileThatStaysLockedIsUnreachableAndNothingHasHappened) {
-    const journal_folder folder;
-    auto settings = trial_settings();
+    const test_folder where;
+    auto settings = quick_settings();
     settings.common.timeout = 200ms;
-    trial_journal mine{folder.file(), settings};
-    const auto known = trial_run("report", 1);
+    trial_journal mine{where / "pawl.db", settings};
+    const auto known = fresh_run("report", 1);
     mine.get(mine->begin(known));
-    other_program other{folder.file()};
+    outsider other{where / "pawl.db"};
     other.run("BEGIN IMMEDIATE");
     const auto asked = lease_clock::now();
-    const auto start = trial_run("report", 2);
+    const auto start = fresh_run("report", 2);
     const auto answer = mine.ask(mine->begin(start));
     ASSERT_TRUE(answer.has_error());
     EXPECT_EQ(answer.error().code, errc::unreachable);
@@ -108,13 +108,13 @@ TEST(JournalFile, AFileThatStaysLockedIsUnreachableAndNothingHasHappened) {
 }
 
 TEST(JournalFile, AFileThatWasReplacedIsOpenedAnew) {
-    const journal_folder folder;
-    trial_journal mine{folder.file()};
-    mine.get(mine->begin(trial_run("report", 1)));
+    const test_folder where;
+    trial_journal mine{where / "pawl.db"};
+    mine.get(mine->begin(fresh_run("report", 1)));
     for (const std::string suffix : {"", "-wal", "-shm"})
-        std::filesystem::remove(folder.file() + suffix);
-    trial_journal other{folder.file()};
-    const auto start = trial_run("report", 2);
+        std::filesystem::remove((where / "pawl.db") + suffix);
+    trial_journal other{where / "pawl.db"};
+    const auto start = fresh_run("report", 2);
     other.get(other->begin(start));
     const auto give_up = lease_clock::now() + 10s;
     while (!mine.get(mine->find_run(start.id)) && lease_clock::now() < give_up)
@@ -123,39 +123,39 @@ TEST(JournalFile, AFileThatWasReplacedIsOpenedAnew) {
 }
 
 TEST(JournalFile, ManyWhoMakeTheJournalAtOnceMakeOne) {
-    const journal_folder folder;
+    const test_folder where;
     {
         std::vector<std::jthread> makers;
         for (std::uint64_t i = 1; i <= 8; ++i)
             makers.emplace_back([&, i] {
-                trial_journal mine{folder.file()};
-                mine.get(mine->begin(trial_run("report", i)));
+                trial_journal mine{where / "pawl.db"};
+                mine.get(mine->begin(fresh_run("report", i)));
             });
     }
-    other_program other{folder.file()};
+    outsider other{where / "pawl.db"};
     EXPECT_EQ(other.run("SELECT count(*) FROM pawl_run"), "8");
     EXPECT_EQ(other.run("SELECT count(*) FROM pawl_space"), "1");
 }
 
 TEST(JournalFile, LeasesAndRunsShareAFile) {
-    const journal_folder folder;
+    const test_folder where;
     net::loop loop;
-    const auto store = make_sqlite_store(loop, folder.file(), trial_settings()).value();
-    trial_journal mine{folder.file()};
-    mine.get(mine->begin(trial_run("report", 1)));
+    const auto store = make_sqlite_store(loop, where / "pawl.db", quick_settings()).value();
+    trial_journal mine{where / "pawl.db"};
+    mine.get(mine->begin(fresh_run("report", 1)));
     loop.wait_for(store->acquire(claim{"job/report", "id", "owner", 30s})).value();
-    trial_journal again{folder.file()};
+    trial_journal again{where / "pawl.db"};
     EXPECT_EQ(again.get(again->list_runs({}, "", 10)).records.size(), 1u);
     EXPECT_TRUE(loop.wait_for(store->inspect("job/report")).value());
 }
 
 TEST(JournalFile, TheAuditCannotBeChangedThroughSql) {
-    const journal_folder folder;
-    trial_journal mine{folder.file()};
+    const test_folder where;
+    trial_journal mine{where / "pawl.db"};
     audit_draft what;
     what.actor = "ada";
     mine.get(mine->append_audit(what));
-    other_program other{folder.file()};
+    outsider other{where / "pawl.db"};
     for (const auto* attempt : {"DELETE FROM pawl_audit", "UPDATE pawl_audit SET actor = 'bob'"}) {
         std::string fault;
         other.run(attempt, &fault);
@@ -167,14 +167,14 @@ TEST(JournalFile, TheAuditCannotBeChangedThroughSql) {
 // Goal: one write that cannot be done does not take others with it, though they went in one
 // transaction. Method: the database refuses one job's rows; forty runs begin at once.
 TEST(JournalFile, AWriteThatFailsInCompanyFailsAlone) {
-    const journal_folder folder;
-    trial_journal mine{folder.file()};
-    other_program{folder.file()}.run(
+    const test_folder where;
+    trial_journal mine{where / "pawl.db"};
+    outsider{where / "pawl.db"}.run(
         "CREATE TRIGGER refuse BEFORE INSERT ON pawl_run WHEN NEW.job_name = 'bad' "
         "BEGIN SELECT RAISE(ABORT, 'no'); END");
     std::vector<run_start> starts;
     for (std::uint64_t i = 1; i <= 40; ++i)
-        starts.push_back(trial_run(i == 20 ? "bad" : "good", i));
+        starts.push_back(fresh_run(i == 20 ? "bad" : "good", i));
     std::atomic<int> begun{0};
     std::atomic<int> failed{0};
     {
@@ -199,10 +199,10 @@ TEST(JournalFile, AWriteThatFailsInCompanyFailsAlone) {
 // Goal: the log stays small, though somebody reads all the time. Method: 32 MiB of output go
 // through it while another thread lists and reads.
 TEST(JournalFile, TheLogStaysBoundedWhileReadersRead) {
-    const journal_folder folder;
-    trial_journal mine{folder.file()};
-    trial_journal reader{folder.file()};
-    const auto start = trial_run("report", 1);
+    const test_folder where;
+    trial_journal mine{where / "pawl.db"};
+    trial_journal reader{where / "pawl.db"};
+    const auto start = fresh_run("report", 1);
     mine.get(mine->begin(start));
     std::atomic<bool> over{false};
     std::jthread reading{[&] {
@@ -216,11 +216,11 @@ TEST(JournalFile, TheLogStaysBoundedWhileReadersRead) {
     const std::string chunk(output_chunk_bytes_max, 'x');
     for (std::uint64_t at = 0; at < 32 * 1024 * 1024; at += chunk.size()) {
         EXPECT_TRUE(mine.get(mine->append_output({start.id, start.token}, at, chunk, 1024 * 1024)));
-        largest = std::max(largest, std::filesystem::file_size(folder.file() + "-wal"));
+        largest = std::max(largest, std::filesystem::file_size((where / "pawl.db") + "-wal"));
     }
     over = true;
     EXPECT_LT(largest, 8u * 1024 * 1024);
-    EXPECT_LT(std::filesystem::file_size(folder.file()), 8u * 1024 * 1024);
+    EXPECT_LT(std::filesystem::file_size(where / "pawl.db"), 8u * 1024 * 1024);
 }
 
 // Every statement, by its name.
@@ -239,9 +239,9 @@ std::vector<std::pair<std::string, std::string>> all_statements() {
 // Goal: no verb becomes slower with the rows of others. Method: SQLite's own plan of every
 // statement searches by an index, and sorts nothing but what a bound keeps small.
 TEST(JournalFile, NoStatementScansATable) {
-    const journal_folder folder;
-    trial_journal mine{folder.file()};
-    other_program other{folder.file()};
+    const test_folder where;
+    trial_journal mine{where / "pawl.db"};
+    outsider other{where / "pawl.db"};
     const auto statements = all_statements();
     EXPECT_GT(statements.size(), 50u);
     // Sorted: what waits to be pruned by age is cut off at the number to be pruned, nodes at those
@@ -265,7 +265,7 @@ TEST(JournalFile, NoStatementScansATable) {
 }
 
 // The steps of SQLite's machine that a statement took.
-int steps_of(other_program& by, const std::string& text) {
+int steps_of(outsider& by, const std::string& text) {
     sqlite3_stmt* running = nullptr;
     EXPECT_EQ(sqlite3_prepare_v2(by.handle(), text.c_str(), -1, &running, nullptr), SQLITE_OK)
         << text;
@@ -290,11 +290,11 @@ std::string statement_with(const std::string& name, const std::vector<std::strin
 // Goal: lists and the board cost what they show. Method: 100,000 runs that are over, ten that are
 // not; the steps of SQLite's machine are counted, as they do not depend on the machine's load.
 TEST(JournalFile, AmongAHundredThousandRunsAPageAndTheBoardTakeFewSteps) {
-    const journal_folder folder;
-    trial_journal mine{folder.file()};
-    const auto sample = trial_run("report", 1);
+    const test_folder where;
+    trial_journal mine{where / "pawl.db"};
+    const auto sample = fresh_run("report", 1);
     mine.get(mine->begin(sample));
-    other_program other{folder.file()};
+    outsider other{where / "pawl.db"};
     other.run(
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
         "INSERT INTO pawl_run SELECT NULL, space, 'id-' || i, 'job-' || (i % 50), 0, lock_key, "
@@ -327,21 +327,21 @@ TEST(JournalFile, AmongAHundredThousandRunsAPageAndTheBoardTakeFewSteps) {
 // file in which a lease of one second is renewed again and again; all renewals succeed, and half of
 // them wait for no more than a few transactions.
 TEST(JournalFile, ABusyJournalDoesNotHoldUpLeases) {
-    const journal_folder folder;
+    const test_folder where;
     net::loop loop;
-    const auto store = make_sqlite_store(loop, folder.file(), trial_settings()).value();
+    const auto store = make_sqlite_store(loop, where / "pawl.db", quick_settings()).value();
     const auto won = loop.wait_for(store->acquire(claim{"key", "id", "owner", 1s})).value();
     held lease;
     lease.key = "key";
     lease.token = std::get<grant>(won).token;
     lease.ttl = 1s;
-    trial_journal mine{folder.file()};
+    trial_journal mine{where / "pawl.db"};
     std::atomic<bool> over{false};
     std::atomic<int> writes{0};
     std::vector<std::jthread> writers;
     for (std::uint64_t i = 1; i <= 64; ++i)
         writers.emplace_back([&, i] {
-            const auto start = trial_run("report", i);
+            const auto start = fresh_run("report", i);
             mine.get(mine->begin(start));
             for (int n = 0; !over; ++n) {
                 mine.get(mine->note({start.id, start.token}, "note", std::to_string(n)));

@@ -1,6 +1,6 @@
 #include "stores/sqlite/examine_file.hpp"
 
-#include "stores/sqlite/test_folder.hpp"
+#include "stores/sqlite/outsider_test.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include "stores/sqlite/sqlite_store.hpp"
 
 #include "base/identity.hpp"
-#include "stores/sqlite/test_folder.hpp"
+#include "stores/sqlite/outsider_test.hpp"
 
 #include <chrono>
 #include <thread>

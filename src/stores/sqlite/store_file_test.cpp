@@ -1,6 +1,6 @@
 #include "stores/sqlite/store_file.hpp"
 
-#include "stores/sqlite/test_folder.hpp"
+#include "stores/sqlite/outsider_test.hpp"
 
 #include <linux/magic.h>
 #include <sys/stat.h>

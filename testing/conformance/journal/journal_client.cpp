@@ -2,7 +2,7 @@
 
 #include "base/identity.hpp"
 #include "journals/rules/checked_journal.hpp"
-#include "net/boot_timer.hpp"
+#include "testing/conformance/pause.hpp"
 
 #include <pawl/clock.hpp>
 
@@ -11,16 +11,7 @@
 namespace pawl::conformance {
 namespace {
 
-using boost::asio::awaitable;
-
 constexpr auto patience = 10s;
-
-awaitable<bool> sleep_for(net::loop& where, millis duration) {
-    net::boot_timer timer{where.get_executor()};
-    timer.set(lease_clock::now() + duration);
-    co_await timer.wait();
-    co_return true;
-}
 
 }  // namespace
 
@@ -96,7 +87,7 @@ void journal_client::until_stale(const std::string& id) {
         if (std::any_of(stale.begin(), stale.end(),
                         [&](const run_record& run) { return run.id == id; }))
             return;
-        loop_->wait_for(sleep_for(*loop_, 2ms));
+        pass_time(*loop_, 2ms);
     }
     ADD_FAILURE() << "the run " << id << " never counted as stale";
 }
@@ -109,7 +100,7 @@ void journal_client::until_later_than(std::int64_t at) {
         done(journal_->node_beat(probe));
         for (const auto& node : get(journal_->list_nodes()))
             later = later || (node.id == probe.id && node.last_seen > at);
-        if (!later) loop_->wait_for(sleep_for(*loop_, 1ms));
+        if (!later) pass_time(*loop_, 1ms);
     }
     done(journal_->node_leave(probe.id));
     EXPECT_TRUE(later) << "the journal's clock stands";

@@ -3,35 +3,17 @@
 
 #include "net/loop.hpp"
 #include "stores/sqlite/sqlite_store.hpp"
+#include "testing/folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 namespace pawl::sqlite {
 
-class test_folder {
-public:
-    test_folder() {
-        auto name = (std::filesystem::temp_directory_path() / "pawl-sqlite-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error{"no folder: " + name};
-        path_ = name;
-    }
-    ~test_folder() { std::filesystem::remove_all(path_); }
-    test_folder(const test_folder&) = delete;
-    test_folder& operator=(const test_folder&) = delete;
-
-    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-    const std::filesystem::path& path() const noexcept { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
+using testing_files::test_folder;
 
 // SQLite as another program uses it.
 class outsider {
@@ -41,19 +23,22 @@ public:
     outsider(const outsider&) = delete;
     outsider& operator=(const outsider&) = delete;
 
-    // The first column of the last row, as text.
-    std::string run(const std::string& statements) {
+    // The first column of the last row, as text. What went wrong fails the test, unless it ends up
+    // in `fault`.
+    std::string run(const std::string& statements, std::string* fault = nullptr) {
         std::string answer;
         const auto keep = [](void* into, int, char** values, char**) {
             *static_cast<std::string*>(into) = values[0] == nullptr ? "" : values[0];
             return 0;
         };
-        char* fault = nullptr;
-        sqlite3_exec(handle_, statements.c_str(), keep, &answer, &fault);
-        if (fault != nullptr) ADD_FAILURE() << statements << ": " << fault;
-        sqlite3_free(fault);
+        char* said = nullptr;
+        sqlite3_exec(handle_, statements.c_str(), keep, &answer, &said);
+        if (said != nullptr && fault == nullptr) ADD_FAILURE() << statements << ": " << said;
+        if (said != nullptr && fault != nullptr) *fault = said;
+        sqlite3_free(said);
         return answer;
     }
+    sqlite3* handle() noexcept { return handle_; }
 
 private:
     sqlite3* handle_ = nullptr;
