@@ -9,6 +9,7 @@
 #include "stores/etcd/lease_stock.hpp"
 #include "stores/etcd/lease_stream.hpp"
 #include "stores/etcd/lease_text.hpp"
+#include "stores/etcd/refusals.hpp"
 #include "stores/etcd/transactions.hpp"
 #include "stores/etcd/watch_board.hpp"
 #include "stores/rules/rules.hpp"
@@ -215,6 +216,24 @@ private:
     static boost::asio::awaitable<bool> is_cancelled() {
         const auto state = co_await boost::asio::this_coro::cancellation_state;
         co_return state.cancelled() != boost::asio::cancellation_type::none;
+    }
+
+    // Attempts until one has an answer: another client's change in between, or a lease that etcd
+    // has dropped meanwhile, only means to look again.
+    template <class T, class Attempt>
+    async<T> in_rounds(instant deadline, Attempt attempt) {
+        for (int round = 0; round < rounds_max; ++round) {
+            auto trying = attempt();
+            const auto answer = co_await std::move(trying);
+            if (answer.has_error()) {
+                if (is_lease_missing(answer.error())) continue;
+                co_return answer.error();
+            }
+            if (answer->has_value()) co_return **answer;
+            const auto cancelled = co_await is_cancelled();
+            if (cancelled || lease_clock::now() >= deadline) break;
+        }
+        co_return contended();
     }
 
     // Constant after construction

@@ -25,17 +25,8 @@ async<verdict> etcd_store::do_acquire(claim wanted) {
         co_return std::move(*refused);
     attempt now{std::move(wanted)};
     now.deadline = client_->deadline();
-    for (int round = 0; round < rounds_max; ++round) {
-        const auto answer = co_await try_acquire(now);
-        if (answer.has_error()) {
-            if (is_lease_missing(answer.error())) continue;
-            co_return answer.error();
-        }
-        if (answer->has_value()) co_return **answer;
-        const auto cancelled = co_await is_cancelled();
-        if (cancelled || lease_clock::now() >= now.deadline) break;
-    }
-    co_return contended();
+    auto asking = in_rounds<verdict>(now.deadline, [&] { return try_acquire(now); });
+    co_return co_await std::move(asking);
 }
 
 async<etcd_store::again_or<verdict>> etcd_store::try_acquire(attempt& now) {

@@ -14,18 +14,9 @@ async<bool> etcd_store::do_release(std::string key, fence_token token, farewell 
     } else if (own_answer->has_value()) {
         co_return **own_answer;
     }
-    for (int round = 0; round < rounds_max && number(token) != 0; ++round) {
-        const auto answer = co_await end_any(key, token, how, deadline);
-        if (answer.has_error()) {
-            if (is_lease_missing(answer.error())) continue;
-            co_return answer.error();
-        }
-        if (answer->has_value()) co_return **answer;
-        const auto cancelled = co_await is_cancelled();
-        if (cancelled || lease_clock::now() >= deadline) co_return contended();
-    }
     if (number(token) == 0) co_return false;
-    co_return contended();
+    auto asking = in_rounds<bool>(deadline, [&] { return end_any(key, token, how, deadline); });
+    co_return co_await std::move(asking);
 }
 
 // The etcd lease that keeps a key which nobody holds any more; 0: it is free at once.
@@ -122,17 +113,8 @@ async<bool> etcd_store::do_evict(std::string key, fence_token token, millis dela
     const auto self = shared_from_this();
     if (number(token) == 0) co_return false;
     const auto deadline = client_->deadline();
-    for (int round = 0; round < rounds_max; ++round) {
-        const auto answer = co_await try_evict(key, token, delay, deadline);
-        if (answer.has_error()) {
-            if (is_lease_missing(answer.error())) continue;
-            co_return answer.error();
-        }
-        if (answer->has_value()) co_return **answer;
-        const auto cancelled = co_await is_cancelled();
-        if (cancelled || lease_clock::now() >= deadline) break;
-    }
-    co_return contended();
+    auto asking = in_rounds<bool>(deadline, [&] { return try_evict(key, token, delay, deadline); });
+    co_return co_await std::move(asking);
 }
 
 async<etcd_store::again_or<bool>> etcd_store::try_evict(const std::string& key, fence_token token,
@@ -207,17 +189,8 @@ async<bool> etcd_store::do_withdraw(withdrawal given_up) {
     kill.put(names_.withdrawn + encode_id(given_up.id), given_up.key, withdrawn_lease_.id);
     const auto killed = co_await run(kill, effect::possible, deadline);
     if (killed.has_error()) co_return killed.error();
-    for (int round = 0; round < rounds_max; ++round) {
-        const auto answer = co_await take_back(given_up, deadline);
-        if (answer.has_error()) {
-            if (is_lease_missing(answer.error())) continue;
-            co_return answer.error();
-        }
-        if (answer->has_value()) co_return **answer;
-        const auto cancelled = co_await is_cancelled();
-        if (cancelled || lease_clock::now() >= deadline) break;
-    }
-    co_return contended();
+    auto asking = in_rounds<bool>(deadline, [&] { return take_back(given_up, deadline); });
+    co_return co_await std::move(asking);
 }
 
 // Rule 2: where the key was last granted to this claim it is freed, and the occurrence that the
