@@ -1,5 +1,6 @@
 #include "stores/zookeeper/client_handle.hpp"
 
+#include "base/number.hpp"
 #include "stores/zookeeper/refusals.hpp"
 
 #include <arpa/inet.h>
@@ -298,7 +299,8 @@ void client_handle::shake() const {
     const std::string whom = zoo_get_current_server(handle_);
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd", ignored}) {
-        const int copy = fcntl(std::atoi(entry.path().filename().c_str()), F_DUPFD_CLOEXEC, 0);
+        const auto number = base::parse_number<int>(entry.path().filename().string());
+        const int copy = fcntl(number.value_or(-1), F_DUPFD_CLOEXEC, 0);
         if (copy < 0) continue;
         sockaddr_storage other{};
         socklen_t size = sizeof other;

@@ -126,6 +126,15 @@ tree_store::attempt<verdict> tree_store::try_claim(const session_ptr& where, con
     co_return co_await grant_new(where, wanted, seen, next, until);
 }
 
+async<answer> tree_store::make_lease(const session_ptr& where, std::vector<operation> steps,
+                                     std::shared_ptr<lease_end> end, instant until) {
+    request ask{std::move(steps)};
+    auto done = co_await where->ask(std::move(ask), until);
+    const bool unknown = done.has_error() && done.error().code == errc::outcome_unknown;
+    if (!unknown && (done.has_error() || !done->done())) book_->strike(end);
+    co_return done;
+}
+
 tree_store::attempt<verdict> tree_store::grant_new(const session_ptr& where, const claim& wanted,
                                                    const view& seen, const lease_record& next,
                                                    instant until) {
@@ -152,14 +161,10 @@ tree_store::attempt<verdict> tree_store::grant_new(const session_ptr& where, con
     steps.emplace_back(kind::create_ephemeral, path, std::to_string(wanted.ttl.count()));
     mine.acquired = lease_clock::now();
     mine.end = book_->expect(where, wanted.key, path, until + wanted.ttl);
-    request ask{std::move(steps)};
-    const auto done = co_await where->ask(std::move(ask), until);
-    if (done.has_error()) {
-        if (done.error().code != errc::outcome_unknown) book_->strike(mine.end);
-        co_return done.error();
-    }
+    auto making = make_lease(where, std::move(steps), mine.end, until);
+    const auto done = co_await std::move(making);
+    if (done.has_error()) co_return done.error();
     if (!done->done()) {
-        book_->strike(mine.end);
         if (!seen.exists && done->code == finding_code::no_node) {
             const auto made = co_await tree_->make_parent(*where, record, until);
             if (made.has_error()) co_return made.error();

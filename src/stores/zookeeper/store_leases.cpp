@@ -279,17 +279,11 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
     if (seen.alive) steps.emplace_back(kind::remove, old_path);
     steps.emplace_back(kind::create_ephemeral, path, std::to_string(ttl.count()));
     mine.end = book_->expect(where, key, path, until + ttl);
-    request ask{std::move(steps)};
     const auto sent = lease_clock::now();
-    const auto done = co_await where->ask(std::move(ask), until);
-    if (done.has_error()) {
-        if (done.error().code != errc::outcome_unknown) book_->strike(mine.end);
-        co_return done.error();
-    }
-    if (!done->done()) {
-        book_->strike(mine.end);
-        co_return std::optional<bool>{};
-    }
+    auto making = make_lease(where, std::move(steps), mine.end, until);
+    const auto done = co_await std::move(making);
+    if (done.has_error()) co_return done.error();
+    if (!done->done()) co_return std::optional<bool>{};
     tree_->note_clock(done->stat);
     if (seen.alive) book_->strike(old_path);
     mine.version = done->stat.version;

@@ -55,6 +55,9 @@ private:
                                instant until);
     attempt<verdict> grant_new(const session_ptr& where, const claim& wanted, const view& seen,
                                const lease_record& next, instant until);
+    // The step that makes the node of a lease. Where it surely has not, the lease's end is struck.
+    async<answer> make_lease(const session_ptr& where, std::vector<operation> steps,
+                             std::shared_ptr<lease_end> end, instant until);
     bool is_overdue(const std::string& key, const view& seen);
     millis rest_of_watch(const std::string& key, const view& seen) const;
     void start_sweep(const session_ptr& where);
