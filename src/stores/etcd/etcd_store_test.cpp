@@ -3,13 +3,12 @@
 #include "stores/etcd/etcd_store.hpp"
 
 #include "testing/conformance/client.hpp"
+#include "testing/conformance/expectations.hpp"
 #include "testing/faults/tcp_proxy.hpp"
 #include "testing/servers/etcd_server.hpp"
 #include "time/clocks.hpp"
 
 #include <gtest/gtest.h>
-
-#include <poll.h>
 
 #include <algorithm>
 #include <atomic>
@@ -23,8 +22,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using conformance::client;
+using conformance::expect_failure;
 using conformance::fresh_claim;
 using conformance::lease_of;
+using conformance::until;
 using conformance::wait_end;
 using testing_faults::direction;
 using testing_faults::tcp_proxy;
@@ -47,20 +48,6 @@ etcd_settings on_all(const etcd_server& server, millis timeout = 5s) {
 
 client open(const etcd_settings& settings) {
     return client{[&](net::loop& where) { return make_etcd_store(where, settings); }};
-}
-
-template <class T>
-void expect_failure(const result<T>& got, errc code, const std::string& words) {
-    ASSERT_TRUE(got.has_error());
-    EXPECT_EQ(name_of(got.error().code), name_of(code)) << got.error().detail;
-    EXPECT_NE(got.error().detail.find(words), std::string::npos) << got.error().detail;
-    EXPECT_EQ(got.error().detail.find('\n'), std::string::npos);
-}
-
-void until(const std::function<bool()>& holds) {
-    const auto give_up = lease_clock::now() + 10s;
-    while (!holds() && lease_clock::now() < give_up) poll(nullptr, 0, 5);
-    EXPECT_TRUE(holds());
 }
 
 std::size_t lines_of(const std::string& text) {

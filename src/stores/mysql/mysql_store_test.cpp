@@ -1,6 +1,7 @@
 // What only MySQL and MariaDB have: rows, locks, connections, and a server that fails under load.
 // What every store must do is in testing/conformance.
 #include "stores/mysql/mysql_server_test.hpp"
+#include "testing/conformance/faults.hpp"
 #include "testing/faults/tcp_proxy.hpp"
 #include "time/clocks.hpp"
 
@@ -130,10 +131,7 @@ TEST_F(MysqlStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     tcp_proxy proxy{server().port()};
     auto mine = open(at(proxy.port(), 300ms));
     auto direct = open(here());
-    mine.granted(fresh_claim("warm"));
-    proxy.stall(direction::to_server);
-    const auto wanted = fresh_claim("key", 60s);
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
+    const auto wanted = conformance::held_back(proxy, mine);
     EXPECT_FALSE(*direct.withdraw({"key", wanted.id}));
     const auto before = inserts_of(server());
     proxy.resume(direction::to_server);
@@ -149,10 +147,7 @@ TEST_F(MysqlStore, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
     tcp_proxy proxy{server().port()};
     auto mine = open(at(proxy.port(), 300ms));
     auto direct = open(here());
-    mine.granted(fresh_claim("warm"));
-    proxy.stall(direction::to_server);
-    const auto wanted = fresh_claim("key", 60s);
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
+    const auto wanted = conformance::held_back(proxy, mine);
     EXPECT_TRUE(*direct.release("key", direct.granted(wanted)));
     EXPECT_FALSE(*direct.withdraw({"key", wanted.id}));
     const auto before = inserts_of(server());
@@ -162,16 +157,9 @@ TEST_F(MysqlStore, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
     EXPECT_EQ(direct.refused(wanted).reason, busy_reason::lingering);
 }
 
-// Nine withdrawals push the first out: the memory of the dead is bounded.
 TEST_F(MysqlStore, TheLastEightWithdrawnClaimsAreRemembered) {
     auto mine = open(here());
-    std::vector<claim> dead;
-    for (int i = 0; i < 9; ++i) {
-        dead.push_back(fresh_claim("key"));
-        EXPECT_FALSE(*mine.withdraw({"key", dead.back().id}));
-    }
-    for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
-    EXPECT_GT(number(mine.granted(dead[0])), 0u);
+    conformance::expect_eight_withdrawals_remembered(mine);
 }
 
 // Goal: an answer that was lost costs nothing. Method: the proxy holds it back and cuts; the same
@@ -392,14 +380,7 @@ TEST_F(MysqlStore, AConnectionThatTheServerEndedIsReplacedSilently) {
 TEST_F(MysqlStore, AConnectionThatWasCutIsMadeAnew) {
     tcp_proxy proxy{server().port()};
     auto mine = open(at(proxy.port()));
-    for (int i = 0; i < 5; ++i) {
-        const auto wanted = fresh_claim("key/" + std::to_string(i));
-        auto answer = mine.acquire(wanted);
-        if (answer.has_error()) answer = mine.acquire(wanted);
-        EXPECT_TRUE(answer.has_value());
-        proxy.cut();
-    }
-    EXPECT_GE(proxy.connections(), 4);
+    conformance::expect_connections_made_anew(proxy, mine);
 }
 
 // Goal: sixteen processes that start at once on an empty database all work. Method: as many stores,
@@ -440,16 +421,7 @@ TEST_F(MysqlStore, TablesThatWereDroppedAreMadeAgain) {
 TEST_F(MysqlStore, ARequestWithoutAnswerEndsWithinTheTimeoutAsUnknown) {
     mysql_server own;
     auto mine = open(at(own.port(), 300ms));
-    const auto wanted = fresh_claim("key", 60s);
-    mine.granted(fresh_claim("warm"));
-    own.freeze();
-    const auto asked = lease_clock::now();
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
-    EXPECT_LT(lease_clock::now() - asked, 2s);
-    // A request for which no connection can be opened had no effect.
-    expect_failure(mine.release("key", fence_token{1}), errc::unreachable,
-                   "no answer within 300ms");
-    own.thaw();
+    const auto wanted = conformance::unanswered_claim(own, mine, "300ms", 2s);
     auto patient = open(at(own.port(), 10s));
     EXPECT_GT(number(patient.granted_in_the_end(wanted)), 0u);
     const auto end = lease_clock::now() + 10s;
@@ -460,21 +432,8 @@ TEST_F(MysqlStore, ARequestWithoutAnswerEndsWithinTheTimeoutAsUnknown) {
 
 TEST_F(MysqlStore, AServerKilledMidRequestIsAnUnknownOutcomeThatTheSameClaimResolves) {
     mysql_server own;
-    tcp_proxy proxy{own.port()};
-    auto mine = open(at(proxy.port(), 10s));
-    mine.granted(fresh_claim("warm"));
-    proxy.stall(direction::to_client);
-    const auto wanted = fresh_claim("key", 60s);
-    auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
-    ASSERT_TRUE(proxy.wait_for_held_bytes(direction::to_client, 1));
-    own.crash();
-    proxy.cut();
-    expect_failure(answer.get(), errc::outcome_unknown, std::to_string(proxy.port()));
-    proxy.resume(direction::to_client);
-    own.start();
-    const auto held = open(at(own.port())).show("key").holder;
-    EXPECT_GT(number(held), 0u);
-    EXPECT_EQ(mine.granted(wanted), held);
+    conformance::expect_the_same_grant_after_a_kill(
+        own, [&](std::uint16_t port) { return open(at(port, 10s)); });
 }
 
 // Goal: a server that is killed and started again under load loses no grant and lets no token fall.
@@ -656,24 +615,13 @@ TEST_F(MysqlStore, AnExaminationWarnsOfWhatCanBeLost) {
 
 // ---- The end of a loop
 
-// Goal: a loop may end under requests and waiters without a leak or a crash; LeakSanitizer sees it.
 TEST_F(MysqlStore, ALoopMayEndUnderWhatStillRuns) {
     mysql_server own;
     auto where = std::make_unique<net::loop>();
     auto store = make_mysql_store(*where, at(own.port()));
     EXPECT_TRUE(where->wait_for(store->inspect("warm")).has_value());
     own.freeze();
-    const auto ask = [&](const std::string& key) {
-        boost::asio::co_spawn(where->get_executor(), store->inspect(key),
-                              [](std::exception_ptr, result<std::optional<record>>) {});
-        boost::asio::co_spawn(where->get_executor(), store->wait_change(key, fence_token{1}),
-                              [](std::exception_ptr, result<void>) {});
-    };
-    for (int i = 0; i < 10; ++i) ask("key/" + std::to_string(i));
-    auto brief = []() -> boost::asio::awaitable<int> { co_return 1; };
-    EXPECT_EQ(where->wait_for(brief()), 1);
-    where.reset();
-    store.reset();
+    conformance::end_under_requests(std::move(where), std::move(store));
     own.thaw();
 }
 

@@ -1,5 +1,6 @@
 // Faults of the server and of the way to it: what the caller is told, and that work goes on.
 #include "stores/postgresql/postgresql_server_test.hpp"
+#include "testing/conformance/faults.hpp"
 #include "testing/faults/tcp_proxy.hpp"
 
 #include <gtest/gtest.h>
@@ -14,14 +15,8 @@
 namespace pawl::postgresql {
 namespace {
 
-using conformance::client;
-using conformance::fresh_claim;
-using conformance::wait_end;
-using conformance::yes;
 using testing_faults::direction;
 using testing_faults::tcp_proxy;
-using testing_servers::postgresql_options;
-using testing_servers::postgresql_server;
 
 // ---- Answers that are lost
 
@@ -62,11 +57,8 @@ TEST(PostgresqlFault, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     tcp_proxy proxy{server.port()};
     auto mine = open(on_port(proxy.port(), 1s));
     auto direct = open(on_port(server.port()));
-    mine.granted(fresh_claim("warm"));
     direct.granted(fresh_claim("other"));
-    proxy.stall(direction::to_server);
-    const auto wanted = fresh_claim("key", 60s);
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 1s");
+    const auto wanted = conformance::held_back(proxy, mine);
     EXPECT_FALSE(yes(direct.withdraw({"key", wanted.id})));
     proxy.resume(direction::to_server);
     // The session ends once it has read what was held back.
@@ -83,10 +75,7 @@ TEST(PostgresqlFault, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
     tcp_proxy proxy{server.port()};
     auto mine = open(on_port(proxy.port(), 1s));
     auto direct = open(on_port(server.port()));
-    mine.granted(fresh_claim("warm"));
-    proxy.stall(direction::to_server);
-    const auto wanted = fresh_claim("key", 60s);
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 1s");
+    const auto wanted = conformance::held_back(proxy, mine);
     EXPECT_TRUE(yes(direct.release("key", direct.granted(wanted))));
     EXPECT_FALSE(yes(direct.withdraw({"key", wanted.id})));
     proxy.resume(direction::to_server);
@@ -95,31 +84,16 @@ TEST(PostgresqlFault, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
     direct.refused(wanted);
 }
 
-// Nine withdrawals push the first out: the memory of the dead is bounded.
 TEST(PostgresqlFault, TheLastEightWithdrawnClaimsAreRemembered) {
     postgresql_server server;
     auto mine = open(on_port(server.port()));
-    std::vector<claim> dead;
-    for (int i = 0; i < 9; ++i) {
-        dead.push_back(fresh_claim("key"));
-        EXPECT_FALSE(yes(mine.withdraw({"key", dead.back().id})));
-    }
-    for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
-    EXPECT_GT(number(mine.granted(dead[0])), 0u);
+    conformance::expect_eight_withdrawals_remembered(mine);
 }
 
 TEST(PostgresqlFault, AFrozenServerIsUnknownWithinTheTimeoutAndBackWhenItThaws) {
     postgresql_server server;
     auto mine = open(on_port(server.port(), 1s));
-    const auto wanted = fresh_claim("key", 60s);
-    mine.granted(fresh_claim("warm"));
-    server.freeze();
-    const auto asked = lease_clock::now();
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 1s");
-    EXPECT_LT(lease_clock::now() - asked, 5s);
-    // A request that cannot even be sent, as nobody takes the connection, had no effect.
-    expect_failure(mine.release("key", fence_token{1}), errc::unreachable, "no answer");
-    server.thaw();
+    const auto wanted = conformance::unanswered_claim(server, mine, "1s", 5s);
     until([&] { return mine.acquire(wanted).has_value(); });
     EXPECT_GT(number(mine.granted(wanted)), 0u);
 }

@@ -11,11 +11,8 @@
 namespace pawl::postgresql {
 namespace {
 
-using conformance::fresh_claim;
 using testing_faults::canned_server;
 using testing_servers::certificates;
-using testing_servers::postgresql_options;
-using testing_servers::postgresql_server;
 
 void expect_refusal(const postgresql_settings& settings, errc code, const std::string& words) {
     auto mine = open(settings);

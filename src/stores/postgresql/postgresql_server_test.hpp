@@ -4,54 +4,35 @@
 #include "stores/postgresql/postgresql_store.hpp"
 #include "stores/postgresql/statement.hpp"
 #include "testing/conformance/client.hpp"
+#include "testing/conformance/expectations.hpp"
 #include "testing/servers/postgresql_server.hpp"
+#include "testing/servers/postgresql_settings.hpp"
 
 #include <gtest/gtest.h>
 
-#include <poll.h>
-
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
 namespace pawl::postgresql {
 
 using namespace std::chrono_literals;
+using conformance::client;
+using conformance::fresh_claim;
+using conformance::until;
+using conformance::wait_end;
+using conformance::yes;
+using testing_servers::postgresql_options;
+using testing_servers::postgresql_server;
 
-inline postgresql_settings on_port(std::uint16_t port, millis timeout = 2000ms) {
-    postgresql_settings settings;
-    settings.common.timeout = timeout;
-    settings.servers.servers.push_back({"127.0.0.1", "", std::to_string(port)});
-    settings.servers.keywords = {{"user", "postgres"}, {"dbname", "postgres"}};
-    return settings;
-}
-
-inline void set_keyword(connection_target& target, const std::string& name,
-                        const std::string& value) {
-    std::erase_if(target.keywords, [&](const keyword& one) { return one.name == name; });
-    target.keywords.push_back({name, value});
-}
-
-inline conformance::client open(const postgresql_settings& settings) {
-    return conformance::client{
-        [&](net::loop& where) { return make_postgresql_store(where, settings); }};
+inline client open(const postgresql_settings& settings) {
+    return client{[&](net::loop& where) { return make_postgresql_store(where, settings); }};
 }
 
 template <class T>
 void expect_failure(const result<T>& got, errc code, const std::string& words) {
-    ASSERT_TRUE(got.has_error());
-    const auto& detail = got.error().detail;
-    EXPECT_EQ(name_of(got.error().code), name_of(code)) << detail;
-    EXPECT_NE(detail.find(words), std::string::npos) << detail;
-    EXPECT_EQ(detail.find('\n'), std::string::npos) << detail;
+    conformance::expect_failure(got, code, words);
+    const auto detail = conformance::failure_of(got).detail;
     EXPECT_TRUE(detail.starts_with("127.0.0.1:")) << detail;
-}
-
-inline void until(const std::function<bool()>& holds) {
-    const auto give_up = lease_clock::now() + 10s;
-    while (!holds() && lease_clock::now() < give_up) poll(nullptr, 0, 2);
-    EXPECT_TRUE(holds());
 }
 
 // How many sessions of pawl the server counts.

@@ -1,11 +1,10 @@
 // What a PostgreSQL store does besides the laws: its schema, its connections, poolers, waiting.
 #include "stores/postgresql/layout.hpp"
 #include "stores/postgresql/postgresql_server_test.hpp"
+#include "testing/conformance/faults.hpp"
 #include "testing/faults/tcp_proxy.hpp"
 
 #include <gtest/gtest.h>
-
-#include <boost/asio/co_spawn.hpp>
 
 #include <atomic>
 #include <thread>
@@ -14,14 +13,8 @@
 namespace pawl::postgresql {
 namespace {
 
-using conformance::client;
-using conformance::fresh_claim;
-using conformance::wait_end;
-using conformance::yes;
 using testing_faults::tcp_proxy;
 using testing_servers::pgbouncer;
-using testing_servers::postgresql_options;
-using testing_servers::postgresql_server;
 
 // One pair after the other; how many of them were granted and released.
 int pairs(client& through, const std::string& key, int count) {
@@ -405,7 +398,6 @@ TEST(PostgresqlStore, ARestartWithUnsyncedCommitsIsQuarantined) {
 
 // ---- The end of a loop
 
-// Goal: a loop may end under requests and waiters without a leak or a crash; LeakSanitizer sees it.
 TEST(PostgresqlStore, ALoopMayEndUnderWhatStillRuns) {
     postgresql_server server;
     for (const bool warm : {false, true}) {
@@ -416,17 +408,7 @@ TEST(PostgresqlStore, ALoopMayEndUnderWhatStillRuns) {
             EXPECT_TRUE(where->wait_for(std::move(looking)).has_value());
         }
         server.freeze();
-        const auto ask = [&](const std::string& key) {
-            boost::asio::co_spawn(where->get_executor(), store->inspect(key),
-                                  [](std::exception_ptr, result<std::optional<record>>) {});
-            boost::asio::co_spawn(where->get_executor(), store->wait_change(key, fence_token{1}),
-                                  [](std::exception_ptr, result<void>) {});
-        };
-        for (int i = 0; i < 10; ++i) ask("key/" + std::to_string(i));
-        auto brief = []() -> boost::asio::awaitable<int> { co_return 1; };
-        EXPECT_EQ(where->wait_for(brief()), 1);
-        where.reset();
-        store.reset();
+        conformance::end_under_requests(std::move(where), std::move(store));
         server.thaw();
     }
 }

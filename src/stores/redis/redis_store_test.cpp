@@ -3,12 +3,11 @@
 #include "stores/redis/redis_store.hpp"
 
 #include "testing/conformance/client.hpp"
+#include "testing/conformance/faults.hpp"
 #include "testing/faults/tcp_proxy.hpp"
 #include "testing/servers/redis_server.hpp"
 
 #include <gtest/gtest.h>
-
-#include <poll.h>
 
 #include <future>
 #include <regex>
@@ -18,7 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using conformance::client;
+using conformance::expect_failure;
 using conformance::fresh_claim;
+using conformance::until;
 using conformance::wait_end;
 using testing_faults::direction;
 using testing_faults::tcp_proxy;
@@ -46,20 +47,6 @@ redis_options synced() {
     redis_options options;
     options.persistence = redis_persistence::append_synced;
     return options;
-}
-
-template <class T>
-void expect_failure(const result<T>& got, errc code, const std::string& words) {
-    ASSERT_TRUE(got.has_error());
-    EXPECT_EQ(name_of(got.error().code), name_of(code)) << got.error().detail;
-    EXPECT_NE(got.error().detail.find(words), std::string::npos) << got.error().detail;
-    EXPECT_EQ(got.error().detail.find('\n'), std::string::npos);
-}
-
-void until(const std::function<bool()>& holds) {
-    const auto give_up = lease_clock::now() + 10s;
-    while (!holds() && lease_clock::now() < give_up) poll(nullptr, 0, 1);
-    EXPECT_TRUE(holds());
 }
 
 // ---- Scripts and records
@@ -132,50 +119,20 @@ TEST(RedisStore, AllCallersShareOneConnection) {
     redis_server server;
     tcp_proxy proxy{server.port()};
     auto mine = open(on_port(proxy.port()));
-    std::vector<std::thread> callers;
-    for (int i = 0; i < 8; ++i)
-        callers.emplace_back([&, i] {
-            const auto key = "key/" + std::to_string(i);
-            for (int j = 0; j < 50; ++j)
-                EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
-        });
-    for (auto& caller : callers) caller.join();
+    conformance::expect_callers_served(mine, 8);
     EXPECT_EQ(proxy.connections(), 1);
 }
 
-// Goal: after an unknown outcome the same claim is answered with the same grant. Method: the answer
-// is held back, and the server is killed before it arrives.
 TEST(RedisStore, AServerKilledMidRequestIsAnUnknownOutcomeThatTheSameClaimResolves) {
     redis_server server{synced()};
-    tcp_proxy proxy{server.port()};
-    auto mine = open(on_port(proxy.port()));
-    mine.granted(fresh_claim("warm"));
-    proxy.stall(direction::to_client);
-    const auto wanted = fresh_claim("key", 60s);
-    auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
-    ASSERT_TRUE(proxy.wait_for_held_bytes(direction::to_client, 1));
-    server.crash();
-    proxy.cut();
-    expect_failure(answer.get(), errc::outcome_unknown, std::to_string(proxy.port()));
-    proxy.resume(direction::to_client);
-    server.start();
-    const auto held = open(on_port(server.port())).show("key").holder;
-    EXPECT_GT(number(held), 0u);
-    EXPECT_EQ(mine.granted(wanted), held);
+    conformance::expect_the_same_grant_after_a_kill(
+        server, [](std::uint16_t port) { return open(on_port(port)); });
 }
 
 TEST(RedisStore, ARequestWithoutAnswerEndsWithinTheTimeoutAsUnknown) {
     redis_server server;
     auto mine = open(impatient(server.port()));
-    const auto wanted = fresh_claim("key", 60s);
-    mine.granted(fresh_claim("warm"));
-    server.freeze();
-    const auto asked = lease_clock::now();
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 200ms");
-    EXPECT_LT(lease_clock::now() - asked, 2s);
-    // A request that cannot even be sent, as the server takes no connection, had no effect.
-    expect_failure(mine.release("key", fence_token{1}), errc::unreachable, "");
-    server.thaw();
+    const auto wanted = conformance::unanswered_claim(server, mine, "200ms", 2s);
     EXPECT_GT(number(mine.granted_in_the_end(wanted)), 0u);
 }
 
@@ -204,14 +161,7 @@ TEST(RedisStore, AConnectionThatWasCutIsMadeAnew) {
     redis_server server;
     tcp_proxy proxy{server.port()};
     auto mine = open(on_port(proxy.port()));
-    for (int i = 0; i < 5; ++i) {
-        const auto wanted = fresh_claim("key/" + std::to_string(i));
-        auto answer = mine.acquire(wanted);
-        if (answer.has_error()) answer = mine.acquire(wanted);
-        EXPECT_TRUE(answer.has_value());
-        proxy.cut();
-    }
-    EXPECT_GE(proxy.connections(), 4);
+    conformance::expect_connections_made_anew(proxy, mine);
 }
 
 // Goal: a wait that is cancelled on its way leaves the store in order. Method: no answer comes.
@@ -234,7 +184,6 @@ TEST(RedisStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     tcp_proxy proxy{server.port()};
     auto mine = open(impatient(proxy.port()));
     auto direct = open(on_port(server.port()));
-    mine.granted(fresh_claim("warm"));
     const auto calls = [&] {
         const auto stats = server.ask({"INFO", "commandstats"});
         const auto at = stats.find("cmdstat_time");
@@ -244,9 +193,7 @@ TEST(RedisStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
                    ? std::stoi(found[1])
                    : 0;
     };
-    proxy.stall(direction::to_server);
-    const auto wanted = fresh_claim("key", 60s);
-    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer");
+    const auto wanted = conformance::held_back(proxy, mine);
     EXPECT_FALSE(*direct.withdraw({"key", wanted.id}));
     const auto before = calls();
     proxy.resume(direction::to_server);
@@ -287,17 +234,10 @@ TEST(RedisStore, AGrantWithoutItsReplicasGivesTheOccurrenceBack) {
     EXPECT_GT(number(other.granted(conformance::fresh_firing("job", due))), 0u);
 }
 
-// Nine withdrawals push the first out: the memory of the dead is bounded.
 TEST(RedisStore, TheLastEightWithdrawnClaimsAreRemembered) {
     redis_server server;
     auto mine = open(on_port(server.port()));
-    std::vector<claim> dead;
-    for (int i = 0; i < 9; ++i) {
-        dead.push_back(fresh_claim("key"));
-        EXPECT_FALSE(*mine.withdraw({"key", dead.back().id}));
-    }
-    for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
-    EXPECT_GT(number(mine.granted(dead[0])), 0u);
+    conformance::expect_eight_withdrawals_remembered(mine);
 }
 
 // ---- Waiting
@@ -458,23 +398,12 @@ TEST(RedisStore, FencingIsStrictOnlyUnderQuarantine) {
 
 // ---- The end of a loop
 
-// Goal: a loop may end under requests and waiters without a leak or a crash; LeakSanitizer sees it.
 TEST(RedisStore, ALoopMayEndUnderWhatStillRuns) {
     redis_server server;
     server.freeze();
     auto where = std::make_unique<net::loop>();
     auto store = make_redis_store(*where, on_port(server.port()));
-    const auto ask = [&](const std::string& key) {
-        boost::asio::co_spawn(where->get_executor(), store->inspect(key),
-                              [](std::exception_ptr, result<std::optional<record>>) {});
-        boost::asio::co_spawn(where->get_executor(), store->wait_change(key, fence_token{1}),
-                              [](std::exception_ptr, result<void>) {});
-    };
-    for (int i = 0; i < 10; ++i) ask("key/" + std::to_string(i));
-    auto brief = []() -> boost::asio::awaitable<int> { co_return 1; };
-    EXPECT_EQ(where->wait_for(brief()), 1);
-    where.reset();
-    store.reset();
+    conformance::end_under_requests(std::move(where), std::move(store));
     server.thaw();
 }
 
