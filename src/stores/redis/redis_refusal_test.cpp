@@ -2,6 +2,8 @@
 #include "stores/redis/redis_store.hpp"
 
 #include "testing/conformance/client.hpp"
+#include "testing/conformance/faults.hpp"
+#include "testing/conformance/tls_laws.hpp"
 #include "testing/faults/canned_server.hpp"
 #include "testing/servers/redis_server.hpp"
 
@@ -16,7 +18,6 @@ using namespace std::chrono_literals;
 using conformance::client;
 using conformance::fresh_claim;
 using testing_faults::canned_server;
-using testing_servers::certificates;
 using testing_servers::redis_options;
 using testing_servers::redis_server;
 
@@ -34,12 +35,9 @@ client open(const redis_settings& settings) {
 void expect_refusal(client& mine, const redis_settings& settings, errc code,
                     const std::string& words) {
     const auto got = mine.acquire(fresh_claim("key"));
-    ASSERT_TRUE(got.has_error());
-    EXPECT_EQ(name_of(got.error().code), name_of(code)) << got.error().detail;
-    EXPECT_NE(got.error().detail.find(words), std::string::npos) << got.error().detail;
-    EXPECT_EQ(got.error().detail.find('\n'), std::string::npos) << got.error().detail;
+    conformance::expect_failure(got, code, words);
     if (!settings.password.empty()) {
-        EXPECT_EQ(got.error().detail.find(settings.password), std::string::npos);
+        EXPECT_EQ(conformance::failure_of(got).detail.find(settings.password), std::string::npos);
     }
 }
 
@@ -228,110 +226,52 @@ TEST(RedisRefusal, AUnixSocketWorksAndABadPathIsUnreachable) {
     expect_refusal(settings, errc::unsupported, "107 bytes");
 }
 
-class RedisOverTls : public ::testing::Test {
-protected:
-    static void SetUpTestSuite() { keys_ = std::make_shared<const certificates>(); }
-    static void TearDownTestSuite() { keys_.reset(); }
+struct over_tls {
+    using server = redis_server;
+    using options = redis_options;
+    using settings = redis_settings;
 
-    static redis_options options() {
-        redis_options with;
-        with.tls = keys_;
-        return with;
+    static settings on_port(std::uint16_t port) { return redis::on_port(port); }
+    static std::uint16_t tls_port(const server& one) { return one.tls_port(); }
+    static std::string& host_of(settings& to) { return to.host; }
+    static client open(const settings& to) { return redis::open(to); }
+    static void expect_refusal(const settings& to, errc code, const std::string& words) {
+        redis::expect_refusal(to, code, words);
     }
-    static redis_settings settings(std::uint16_t port) {
-        auto to = on_port(port);
-        to.tls = net::tls_settings{keys_->ca(), {}, {}, {}};
-        return to;
-    }
-    static const certificates& keys() { return *keys_; }
-
-private:
-    static inline std::shared_ptr<const certificates> keys_;
 };
 
-TEST_F(RedisOverTls, AVerifiedServerIsUsed) {
-    redis_server server{options()};
-    auto by_address = open(settings(server.tls_port()));
-    const auto token = by_address.granted(fresh_claim("key"));
-    auto to = settings(server.tls_port());
-    to.host = "localhost";
-    auto by_name = open(to);
-    EXPECT_EQ(by_name.show("key").holder, token);
-    auto woke = by_name.start_waiting("key", token, 10s);
-    by_name.until_waiters("key", 1);
-    EXPECT_TRUE(*by_address.release("key", token));
-    EXPECT_EQ(woke.get(), conformance::wait_end::changed);
-}
+}  // namespace
+}  // namespace pawl::redis
+
+namespace pawl::conformance {
+namespace {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(redis, TlsLaws, redis::over_tls);
+
+}  // namespace
+}  // namespace pawl::conformance
+
+namespace pawl::redis {
+namespace {
+
+class RedisOverTls : public conformance::TlsLaws<over_tls> {};
 
 TEST_F(RedisOverTls, ManyCallersAtOnceAreServed) {
-    redis_server server{options()};
-    auto mine = open(settings(server.tls_port()));
-    std::vector<std::thread> callers;
-    for (int i = 0; i < 4; ++i)
-        callers.emplace_back([&, i] {
-            const auto key = "key/" + std::to_string(i);
-            for (int j = 0; j < 50; ++j)
-                EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
-        });
-    for (auto& caller : callers) caller.join();
-}
-
-TEST_F(RedisOverTls, AnExpiredCertificateIsDenied) {
-    auto with = options();
-    with.tls_expired = true;
-    redis_server server{with};
-    expect_refusal(settings(server.tls_port()), errc::denied, "expired");
-}
-
-TEST_F(RedisOverTls, AnUnknownAuthorityIsDenied) {
-    redis_server server{options()};
-    auto to = settings(server.tls_port());
-    to.tls->ca = keys().other_ca();
-    expect_refusal(to, errc::denied, "certificate is refused");
-    to.tls->ca.clear();
-    expect_refusal(to, errc::denied, "certificate is refused");
-}
-
-TEST_F(RedisOverTls, ACertificateForAnotherNameIsDenied) {
-    redis_server server{options()};
-    auto to = settings(server.tls_port());
-    to.tls->server_name = "redis.example.com";
-    expect_refusal(to, errc::denied, "ostname mismatch");
-}
-
-TEST_F(RedisOverTls, AServerThatAsksForACertificateGetsOurs) {
-    auto with = options();
-    with.tls_wants_client = true;
-    redis_server server{with};
-    auto to = settings(server.tls_port());
-    to.tls->certificate = keys().client();
-    to.tls->key = keys().client_key();
-    EXPECT_GT(number(open(to).granted(fresh_claim("key"))), 0u);
-    to.tls->certificate.clear();
-    to.tls->key.clear();
-    expect_refusal(to, errc::denied, "certificate");
-}
-
-TEST_F(RedisOverTls, AFileThatCannotBeReadIsDeniedAndNamed) {
-    redis_server server{options()};
-    auto to = settings(server.tls_port());
-    to.tls->ca += ".missing";
-    expect_refusal(to, errc::denied, ".missing");
+    auto mine = open(settings());
+    conformance::expect_callers_served(mine, 4);
 }
 
 TEST_F(RedisOverTls, APlainPortDoesNotSpeakTls) {
     canned_server talkative{{"HTTP/1.1 400 Bad Request\r\n\r\n"}};
     expect_refusal(settings(talkative.port()), errc::protocol, "does not speak TLS");
     // A plain Redis waits for the end of what it takes for a line.
-    redis_server server{options()};
-    auto to = settings(server.port());
+    auto to = settings(server().port());
     to.common.timeout = 100ms;
     expect_refusal(to, errc::unreachable, "redis://");
 }
 
 TEST_F(RedisOverTls, ATlsPortAskedPlainlyIsHinted) {
-    redis_server server{options()};
-    expect_refusal(on_port(server.tls_port()), errc::unreachable, "rediss://");
+    expect_refusal(on_port(server().tls_port()), errc::unreachable, "rediss://");
 }
 
 }  // namespace
