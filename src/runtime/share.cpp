@@ -21,7 +21,7 @@ std::shared_ptr<sharer> join(runtime::core& what, std::string name, std::uint32_
     if (auto bad = share_fault(options, count)) throw option_error{*bad};
     if (!body) throw option_error{"the partitions of '" + name + "' have no body"};
     sharer::parts made_of{what.running(), std::move(name), count,
-                          options,        std::move(stop), std::move(body)};
+                          options,        std::move(stop), runtime::on_threads(std::move(body))};
     return sharer::make(what.loop(), std::move(made_of));
 }
 

@@ -18,7 +18,27 @@ constexpr millis claim_wait = std::chrono::hours{1};
 // read.
 constexpr int pages_max = 16;
 
+awaitable<void> run_on_thread(partition_body body, partition mine, std::stop_source give_up) {
+    std::exception_ptr thrown;
+    std::function<void()> work = [&] {
+        try {
+            body(mine);
+        } catch (...) {
+            thrown = std::current_exception();
+        }
+    };
+    auto working = on_thread(std::move(work), std::move(give_up));
+    co_await std::move(working);
+    if (thrown) std::rethrow_exception(thrown);
+}
+
 }  // namespace
+
+partition_task on_threads(partition_body body) {
+    return [body = std::move(body)](partition mine, lease&, std::stop_source give_up) {
+        return run_on_thread(body, std::move(mine), std::move(give_up));
+    };
+}
 
 std::shared_ptr<sharer> sharer::make(net::loop& where, parts made_of) {
     auto made = std::make_shared<sharer>(std::move(made_of));
@@ -35,13 +55,6 @@ sharer::sharer(parts made_of)
       claims_(made_of_.count),
       tenures_(made_of_.count),
       random_{made_of_.home->loop().clocks().seed()} {}
-
-sharer::~sharer() {
-    for (const auto& one : tenures_)
-        if (one) one->give_up.request_stop();
-    for (const auto& one : tenures_)
-        if (one && one->worker.joinable()) one->worker.join();
-}
 
 std::string sharer::key_of(std::uint32_t which) const {
     return made_of_.name + '/' + std::to_string(which);
@@ -103,7 +116,7 @@ bool sharer::perform(const sharing::step& step) {
             claims_[step.which].request_stop();
             return true;
         case sharing::act::give_up:
-            // Nobody there: its body has just returned, and what ends is on its way.
+            // Nothing there: its task has just ended, and the release is on its way.
             if (const auto& held = tenures_[step.which]) held->give_up.request_stop();
             return true;
         case sharing::act::leave:
@@ -185,46 +198,27 @@ awaitable<void> sharer::claim(std::shared_ptr<sharer> self, std::uint32_t which,
         self->machine_.unclaimed(which, answer.error(), now, self->chance());
     } else if (auto* won = std::get_if<std::shared_ptr<holding>>(&*answer)) {
         self->machine_.granted(which);
-        self->begin(which, lease{std::move(*won)});
+        self->tenures_[which] = std::make_unique<tenure>(lease{std::move(*won)});
+        self->spawn(serve(self, which));
     } else {
         self->machine_.unclaimed(which, std::nullopt, now, self->chance());
     }
     self->timer_.wake();
 }
 
-void sharer::begin(std::uint32_t which, lease won) {
-    tenures_[which] = std::make_unique<tenure>(std::move(won));
-    auto& mine = *tenures_[which];
+awaitable<void> sharer::serve(std::shared_ptr<sharer> self, std::uint32_t which) {
+    auto& mine = *self->tenures_[which];
     try {
-        mine.worker = std::thread{[this, which, &mine] { run_body(which, mine); }};
+        partition now{which, self->made_of_.count, mine.held.key(), mine.held.token(),
+                      mine.told.token()};
+        auto working = self->made_of_.task(std::move(now), mine.held, mine.give_up);
+        co_await std::move(working);
     } catch (...) {
-        // No thread to be had: as if the body had thrown it.
-        mine.thrown = std::current_exception();
-        spawn(finish(shared_from_this(), which));
-    }
-}
-
-// On a thread of its own, which ends before the tenure does.
-void sharer::run_body(std::uint32_t which, tenure& mine) {
-    const partition now{which, made_of_.count, mine.held.key(), mine.held.token(),
-                        mine.told.token()};
-    try {
-        made_of_.body(now);
-    } catch (...) {
-        mine.thrown = std::current_exception();
-    }
-    bell_->post([who = weak_from_this(), which] {
-        if (const auto found = who.lock()) found->spawn(finish(found, which));
-    });
-}
-
-awaitable<void> sharer::finish(std::shared_ptr<sharer> self, std::uint32_t which) {
-    const auto gone = std::move(self->tenures_[which]);
-    if (gone->worker.joinable()) gone->worker.join();
-    if (gone->thrown) {
-        if (!self->thrown_) self->thrown_ = gone->thrown;
+        if (!self->thrown_) self->thrown_ = std::current_exception();
         self->machine_.call_off();
     }
+    // From here on there is nothing that could be told to stop.
+    const auto gone = std::move(self->tenures_[which]);
     const auto how = gone->give_up.stop_requested()
                          ? leasing::term_end::taken_away
                          : end_of(gone->held, self->made_of_.options.lease);

@@ -1,7 +1,6 @@
 // One call of share(): a member with its slot, its claims and its bodies.
 //
-// A driver: it does what the machine of src/lease/sharing says. Everything here runs on the loop,
-// but for the bodies, each of which has a thread.
+// A driver: it does what the machine of src/lease/sharing says. Everything here runs on the loop.
 #pragma once
 
 #include "lease/sharing.hpp"
@@ -17,15 +16,23 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <random>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace pawl::runtime {
+
+// What the loop awaits while a partition is held. `held` lasts until it has ended; what it throws
+// ends the share. One that is destroyed with the loop ends its work by itself, and may request
+// `give_up` for that.
+using partition_task = std::function<boost::asio::awaitable<void>(partition mine, lease& held,
+                                                                  std::stop_source give_up)>;
+// Has a thread of its own for each partition that is held.
+partition_task on_threads(partition_body body);
 
 class sharer : public net::attached, public std::enable_shared_from_this<sharer> {
 public:
@@ -35,15 +42,13 @@ public:
         std::uint32_t count;
         share_options options;
         std::stop_token shutdown;
-        partition_body body;
+        partition_task task;
     };
     static std::shared_ptr<sharer> make(net::loop& where, parts made_of);
     explicit sharer(parts made_of);
-    // Waits for the bodies, where the loop ended before they did.
-    ~sharer() override;
 
     // Await it on the loop. Ends when it was shut down and everything is released, or threw: what a
-    // body threw, or store_error.
+    // task threw, or store_error.
     static boost::asio::awaitable<bool> run(std::shared_ptr<sharer> self);
     void loop_ends() override {}
 
@@ -56,14 +61,10 @@ private:
         lease held;
         std::stop_source give_up;
         either_stop told;
-        std::exception_ptr thrown;
-        std::thread worker;
     };
 
     // Does one step; false when there is nothing to do until something happens.
     bool perform(const leasing::sharing::step& step);
-    void begin(std::uint32_t which, lease won);
-    void run_body(std::uint32_t which, tenure& mine);
     lease_options slot_options() const;
     std::string key_of(std::uint32_t which) const;
     double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
@@ -73,7 +74,7 @@ private:
     static boost::asio::awaitable<void> announce(std::shared_ptr<sharer> self, std::uint32_t slot);
     static boost::asio::awaitable<void> claim(std::shared_ptr<sharer> self, std::uint32_t which,
                                               std::stop_token called_off);
-    static boost::asio::awaitable<void> finish(std::shared_ptr<sharer> self, std::uint32_t which);
+    static boost::asio::awaitable<void> serve(std::shared_ptr<sharer> self, std::uint32_t which);
     static boost::asio::awaitable<void> leave(std::shared_ptr<sharer> self);
 
     // Constant after construction
