@@ -86,7 +86,7 @@ awaitable<void> job::work_under(lease& held, std::optional<occurrence> firing) {
     auto& random = all_.random;
     all_.judge.note(home_.name(), " holds ", plan_.key, " under ", number(held.token()));
     if (firing) all_.judge.on_run(plan_.key, *firing, plan_.options.mode);
-    node::work doing{home_, held};
+    node::work doing{home_, held, held.stop_token()};
     const bool hangs = !all_.healthy && random.happens(plan_.hangs);
     auto until =
         hangs ? instant::max() : home_.now() + random.between(plan_.job_least, plan_.job_most);

@@ -25,10 +25,10 @@ nanos part(nanos whole, double factor) {
 
 // -- work
 
-node::work::work(node& where, lease& under)
+node::work::work(node& where, lease& under, std::stop_token told)
     : where_{where},
       under_{under},
-      on_stop_{under.stop_token(), wake{changed_}},
+      on_stop_{std::move(told), wake{changed_}},
       deadline_{std::make_shared<instant>(under.trusted_until())} {
     under_.watch_deadline(
         [told = deadline_](instant /*stop_at*/, instant trust_end) { *told = trust_end; });
@@ -41,6 +41,11 @@ node::work::~work() { std::erase(where_.works_, this); }
 bool node::trusts(const work& what) const {
     if (home_.plan.bug == plant::unguarded && paused()) return true;
     return what.under_.trusted();
+}
+
+std::size_t node::trusted_works() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(works_, [this](const work* each) { return trusts(*each); }));
 }
 
 void node::look_at_works() {
@@ -130,18 +135,22 @@ void node::resume() {
 
 void node::crash(nanos down) {
     if (!process_) return;
-    ++life_;
     home_.judge.happened(fact::crashes);
     home_.judge.note(name(), " crashes");
     std::erase_if(orphans_, [this](const orphan& each) { return each.deadline <= now(); });
     for (const auto* each : works_)
         if (each->under_.trusted() && home_.plan.guards)
             orphans_.push_back({each->under_.key(), each->under_.token(), *each->deadline_});
+    end();
+    if (down > nanos{0}) home_.time.after(down, [this] { start(); });
+}
+
+void node::end() {
+    ++life_;
     process_.reset();
     backlog_.clear();
     connected_.clear();
     busy_ = false;
-    if (down > nanos{0}) home_.time.after(down, [this] { start(); });
 }
 
 // -- the process

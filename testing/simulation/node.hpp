@@ -36,6 +36,8 @@ public:
     void resume();
     // Its objects are destroyed; it starts again after a while, unless that is zero.
     void crash(nanos down);
+    // The same, when the process has nothing left to do.
+    void end();
     // The server is gone, and what waits for it to say something hears of it.
     void lose_connections();
 
@@ -53,6 +55,8 @@ public:
             if (each.key == key && now() < each.deadline) visit(each.token);
     }
 
+    std::size_t trusted_works() const;
+
     // For what runs in the process, and what stands between it and the store.
     world& home() const { return home_; }
     std::size_t index() const { return index_; }
@@ -60,6 +64,7 @@ public:
     std::uint64_t life() const { return life_; }
     bool lives() const { return process_ != nullptr; }
     bool paused() const { return home_.time.now() < paused_until_; }
+    bool paused_after(nanos when) const { return when < paused_until_; }
     const std::shared_ptr<runtime::engine>& engine() const { return process_->engine; }
     net::loop& loop() const { return process_->loop; }
     void spawn(boost::asio::awaitable<void> work);
@@ -72,7 +77,8 @@ public:
     // Work that goes on under a lease, in the frame of a coroutine of the process.
     class work {
     public:
-        work(node& where, lease& under);
+        // `told` is requested when it should stop.
+        work(node& where, lease& under, std::stop_token told);
         ~work();
         work(const work&) = delete;
         work& operator=(const work&) = delete;

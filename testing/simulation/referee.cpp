@@ -15,10 +15,10 @@ std::string_view name_of(law which) {
 
 std::string_view name_of(fact which) {
     constexpr std::array<std::string_view, facts> names{
-        "grants",  "repeats",   "renewed",      "revived",     "lost_leases",
-        "busy",    "lingering", "early",        "quarantined", "already_done",
-        "unknown", "push",      "evictions",    "data_losses", "crashes",
-        "pauses",  "writes",    "stale_writes", "runs",        "completions"};
+        "grants",       "repeats",     "renewed",     "revived",      "lost_leases", "busy",
+        "lingering",    "early",       "quarantined", "already_done", "unknown",     "push",
+        "evictions",    "data_losses", "given_back",  "crashes",      "pauses",      "writes",
+        "stale_writes", "runs",        "completions"};
     return names[static_cast<std::size_t>(which)];
 }
 

@@ -52,6 +52,7 @@ enum class fact {
     push,
     evictions,
     data_losses,
+    given_back,
     crashes,
     pauses,
     writes,
@@ -59,7 +60,7 @@ enum class fact {
     runs,
     completions
 };
-constexpr std::size_t facts = 20;
+constexpr std::size_t facts = 21;
 std::string_view name_of(fact which);
 using tally = std::array<std::uint64_t, facts>;
 

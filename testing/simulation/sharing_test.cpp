@@ -25,7 +25,8 @@ TEST(SharingSimulation, TheLawsHoldInEveryWorld) {
     const auto seeds = seeds_or(400);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         const auto found = simulate_sharing(seed);
-        ASSERT_FALSE(found.broken) << "seed " << seed << ", " << found.story;
+        ASSERT_FALSE(found.breach) << "seed " << seed << ", " << *found.breach << "\n"
+                                   << simulate_sharing(seed, tracing::on).trace;
         for (std::size_t i = 0; i < sharing_facts; ++i) all[i] += found.counts[i];
         slowest = std::max(slowest, found.intervals_to_converge);
         latest = std::max(latest, found.takeover_beyond_ttl);
@@ -39,27 +40,6 @@ TEST(SharingSimulation, TheLawsHoldInEveryWorld) {
     for (std::size_t i = 0; i < sharing_facts; ++i)
         EXPECT_GE(all[i], seeds / 20) << "fact " << i << " hardly ever happened";
 }
-
-struct planting {
-    sharing_plant bug;
-    sharing_law broken;
-};
-
-class PlantedSharingBug : public testing::TestWithParam<planting> {};
-
-TEST_P(PlantedSharingBug, IsFound) {
-    constexpr std::uint64_t seeds_to_find = 50;
-    const auto [bug, broken] = GetParam();
-    for (std::uint64_t seed = 1; seed <= seeds_to_find; ++seed)
-        if (simulate_sharing(seed, bug).broken == broken) return;
-    FAIL() << "the bug broke no law in " << seeds_to_find << " seeds";
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Simulation, PlantedSharingBug,
-    testing::Values(planting{sharing_plant::trusts_for_ever, sharing_law::one_holder},
-                    planting{sharing_plant::keeps_all, sharing_law::fair_share},
-                    planting{sharing_plant::looks_once, sharing_law::fair_share}));
 
 }  // namespace
 }  // namespace pawl::simulation

@@ -93,7 +93,10 @@ verdict simulated_store::acquire(const claim& wanted, nanos callers_wall) {
 bool simulated_store::withdraw(const withdrawal& given_up) {
     judge_.note("withdraw ", given_up.id);
     const bool was = rules::withdraw(keys_[given_up.key], given_up, now()).was_holder;
-    if (was) changed(given_up.key);
+    if (was) {
+        judge_.happened(fact::given_back);
+        changed(given_up.key);
+    }
     return was;
 }
 
