@@ -3,14 +3,13 @@
 
 #include "stores/redis/redis_store.hpp"
 #include "testing/conformance/client.hpp"
+#include "testing/conformance/expectations.hpp"
+#include "testing/servers/redis_server.hpp"
 
 #include <gtest/gtest.h>
 
-#include <poll.h>
-
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -21,15 +20,15 @@
 namespace pawl::redis {
 
 using namespace std::chrono_literals;
+using conformance::client;
+using conformance::fresh_claim;
+using conformance::lease_of;
+using conformance::until;
+using conformance::wait_end;
+using testing_servers::redis_server;
 
-inline conformance::client open_client(const redis_settings& settings) {
-    return conformance::client{[&](net::loop& where) { return make_redis_store(where, settings); }};
-}
-
-inline void until(const std::function<bool()>& holds, millis patience = 15s) {
-    const auto give_up = lease_clock::now() + patience;
-    while (!holds() && lease_clock::now() < give_up) poll(nullptr, 0, 2);
-    EXPECT_TRUE(holds());
+inline client open_client(const redis_settings& settings) {
+    return client{[&](net::loop& where) { return make_redis_store(where, settings); }};
 }
 
 // One grant, as its holder saw it.
@@ -96,10 +95,10 @@ public:
     }
 
 private:
-    void work(conformance::client mine, int number_of_mine) {
+    void work(client mine, int number_of_mine) {
         for (int round = number_of_mine; !stopped_; ++round) {
             const auto& key = keys_[static_cast<std::size_t>(round) % keys_.size()];
-            const auto wanted = conformance::fresh_claim(key, ttl_);
+            const auto wanted = fresh_claim(key, ttl_);
             const auto sent = lease_clock::now();
             const auto got = mine.acquire(wanted);
             const auto received = lease_clock::now();
@@ -117,14 +116,12 @@ private:
         }
     }
 
-    void hold(conformance::client& mine, const grant& won, instant sent, instant received,
-              bool lets_expire) {
+    void hold(client& mine, const grant& won, instant sent, instant received, bool lets_expire) {
         auto end = trust_from(sent);
         if (received >= end) return;
         show_to_resource(won, end);
         const auto again = lease_clock::now();
-        const auto renewed =
-            mine.renew(std::vector<held>{conformance::lease_of(won.key, won.token, ttl_)});
+        const auto renewed = mine.renew(std::vector<held>{lease_of(won.key, won.token, ttl_)});
         if (renewed.has_error())
             note(renewed.error());
         else if (renewed->front() == renewal::renewed && lease_clock::now() < end)

@@ -4,15 +4,11 @@
 #include "stores/zookeeper/zookeeper_store.hpp"
 
 #include "testing/conformance/client.hpp"
+#include "testing/conformance/expectations.hpp"
 #include "testing/servers/zookeeper_server.hpp"
 
 #include <zookeeper/zookeeper.h>
 
-#include <gtest/gtest.h>
-
-#include <poll.h>
-
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -20,6 +16,8 @@
 namespace pawl::zookeeper {
 
 using namespace std::chrono_literals;
+using conformance::expect_failure;
+using conformance::until;
 
 inline zookeeper_settings on_port(std::uint16_t port, millis timeout = 2s) {
     zookeeper_settings settings;
@@ -31,24 +29,6 @@ inline zookeeper_settings on_port(std::uint16_t port, millis timeout = 2s) {
 inline conformance::client open(const zookeeper_settings& settings) {
     return conformance::client{
         [&](net::loop& where) { return make_zookeeper_store(where, settings); }};
-}
-
-template <class T>
-void expect_failure(const result<T>& got, errc code, const std::string& words) {
-    ASSERT_TRUE(got.has_error()) << words;
-    EXPECT_EQ(name_of(got.error().code), name_of(code)) << got.error().detail;
-    EXPECT_NE(got.error().detail.find(words), std::string::npos) << got.error().detail;
-    EXPECT_EQ(got.error().detail.find('\n'), std::string::npos);
-}
-
-inline void until(const std::function<bool()>& holds, millis bound = 10s) {
-    const auto give_up = lease_clock::now() + bound;
-    bool held = holds();
-    while (!held && lease_clock::now() < give_up) {
-        poll(nullptr, 0, 2);
-        held = holds();
-    }
-    EXPECT_TRUE(held);
 }
 
 // The bare C client, as a person with zkCli.sh.
