@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -233,20 +234,22 @@ TEST(DispatcherWithoutJournal, WhatWasSkippedWithoutTheJournalIsWrittenWhenItIsB
     }));
 }
 
-// Goal: an at-most-once firing whose lease ends while its journal is waited for is not used up.
-// Method: the answer to its beginning takes longer than its lease, which cannot be renewed.
-TEST(DispatcherWithoutJournal, AFiringWhoseLeaseEndsBeforeItsWorkBeginsIsAskedForAgain) {
-    schedule_world one;
-    auto a = one.node("a");
-    std::atomic<bool> is_first{true};
-    a->cron.add(one.note_and("j", "a", {.ttl = 600ms, .grace = 0ms},
-                             [&](const run&) {
-                                 if (!is_first.exchange(false)) return;
-                                 one.journal_faults->begin_delay = 1'500ms;
+// From its second firing on, the beginning is told so late, and the lease cannot be renewed.
+void add_held_up(schedule_world& one, scheduler_node& on, const lease_options& lease,
+                 millis begin_delay) {
+    auto is_first = std::make_shared<std::atomic<bool>>(true);
+    on.cron.add(one.note_and("j", "a", lease,
+                             [&one, is_first, begin_delay](const run&) {
+                                 if (!is_first->exchange(false)) return;
+                                 one.journal_faults->begin_delay = begin_delay;
                                  one.faults->renewals_to_fail = 1'000;
                              }),
                 {.cron = "*/5 * * * * *"});
-    a->start();
+}
+
+// Its row says that its work never began; and once the faults are over, it is run after all.
+void expect_skipped_and_run_once(schedule_world& one, scheduler_node& on) {
+    on.start();
     ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
     const auto row = one.rows("j", run_status::skipped).front();
     EXPECT_EQ(row.reason, "its lease ended before its work began");
@@ -254,10 +257,19 @@ TEST(DispatcherWithoutJournal, AFiringWhoseLeaseEndsBeforeItsWorkBeginsIsAskedFo
     one.faults->renewals_to_fail = 0;
     one.journal_faults->begin_delay = 0ms;
     ASSERT_TRUE(eventually([&] { return one.run_of(row.id).status == run_status::completed; }));
-    a->stop();
+    on.stop();
+    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*row.firing)), 1);
+}
+
+// Goal: an at-most-once firing whose lease ends while its journal is waited for is not used up.
+// Method: the answer to its beginning takes longer than its lease, which cannot be renewed.
+TEST(DispatcherWithoutJournal, AFiringWhoseLeaseEndsBeforeItsWorkBeginsIsAskedForAgain) {
+    schedule_world one;
+    auto a = one.node("a");
+    add_held_up(one, *a, {.ttl = 600ms, .grace = 0ms}, 1'500ms);
+    expect_skipped_and_run_once(one, *a);
     const auto firings = one.seen.firings();
     EXPECT_EQ(firings[1], firings[0] + 5'000);
-    EXPECT_EQ(std::ranges::count(firings, number(*row.firing)), 1);
 }
 
 // Goal: nor is one whose work comes to begin when its lease is about to end. Method: the answer
@@ -265,25 +277,9 @@ TEST(DispatcherWithoutJournal, AFiringWhoseLeaseEndsBeforeItsWorkBeginsIsAskedFo
 TEST(DispatcherWithoutJournal, AFiringThatWouldBeStoppedAtOnceIsAskedForAgain) {
     schedule_world one;
     auto a = one.node("a");
-    std::atomic<bool> is_first{true};
-    a->cron.add(one.note_and("j", "a", {.ttl = 3s, .grace = 1s},
-                             [&](const run&) {
-                                 if (!is_first.exchange(false)) return;
-                                 one.journal_faults->begin_delay = 2'300ms;
-                                 one.faults->renewals_to_fail = 1'000;
-                             }),
-                {.cron = "*/5 * * * * *"});
-    a->start();
-    ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
-    const auto row = one.rows("j", run_status::skipped).front();
-    EXPECT_EQ(row.reason, "its lease ended before its work began");
-    EXPECT_EQ(one.seen.size(), 1u);
-    one.faults->renewals_to_fail = 0;
-    one.journal_faults->begin_delay = 0ms;
-    ASSERT_TRUE(eventually([&] { return one.run_of(row.id).status == run_status::completed; }));
-    a->stop();
+    add_held_up(one, *a, {.ttl = 3s, .grace = 1s}, 2'300ms);
+    expect_skipped_and_run_once(one, *a);
     EXPECT_TRUE(one.rows("j", run_status::lost).empty());
-    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*row.firing)), 1);
 }
 
 // Goal: no row of a firing is ended behind the back of whoever runs it. Method: as above, and the
@@ -292,14 +288,7 @@ TEST(DispatcherWithoutJournal, AFiringThatWouldBeStoppedAtOnceIsAskedForAgain) {
 TEST(DispatcherWithoutJournal, AFiringThatCannotBeToldAsSkippedIsNotGivenBack) {
     schedule_world one;
     auto a = one.node("a");
-    std::atomic<bool> is_first{true};
-    a->cron.add(one.note_and("j", "a", {.ttl = 600ms, .grace = 0ms},
-                             [&](const run&) {
-                                 if (!is_first.exchange(false)) return;
-                                 one.journal_faults->begin_delay = 1'500ms;
-                                 one.faults->renewals_to_fail = 1'000;
-                             }),
-                {.cron = "*/5 * * * * *"});
+    add_held_up(one, *a, {.ttl = 600ms, .grace = 0ms}, 1'500ms);
     a->start();
     ASSERT_TRUE(one.seen.wait_for(1));
     const auto second = one.seen.firings().front() + 5'000;
