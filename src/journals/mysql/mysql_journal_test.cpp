@@ -2,8 +2,9 @@
 #include "journals/mysql/mysql_journal.hpp"
 #include "stores/mysql/mysql_store.hpp"
 #include "testing/conformance/client.hpp"
+#include "testing/conformance/expectations.hpp"
 #include "testing/conformance/journal/load.hpp"
-#include "testing/servers/mysql_server.hpp"
+#include "testing/servers/mysql_settings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,16 +26,6 @@ using conformance::mark_of;
 using testing_servers::mysql_server;
 using testing_servers::mysql_server_options;
 
-mysql_settings on_port(std::uint16_t port, millis timeout = 5s) {
-    mysql_settings settings;
-    settings.port = port;
-    settings.user = mysql_server::user;
-    settings.password = mysql_server::password;
-    settings.database = mysql_server::database;
-    settings.common.timeout = timeout;
-    return settings;
-}
-
 journal_opener opener(const mysql_settings& settings) {
     return [settings](net::loop& where) { return make_mysql_journal(where, settings); };
 }
@@ -44,8 +35,7 @@ journal_client open(const mysql_settings& settings) { return journal_client{open
 void expect_refusal(const mysql_settings& settings, errc code, const std::string& words) {
     auto mine = open(settings);
     const auto why = mine.refusal(mine->begin(fresh_run("job", 1)));
-    EXPECT_EQ(name_of(why.code), name_of(code)) << why.detail;
-    EXPECT_THAT(why.detail, testing::HasSubstr(words));
+    conformance::expect_detail(why, code, words);
     EXPECT_THAT(why.detail, testing::StartsWith("127.0.0.1:"));
 }
 
@@ -175,24 +165,11 @@ TEST_F(MysqlJournal, TenThousandRunsLeakNothing) {
     auto settings = with_user("leak", "ALL");
     settings.common.timeout = 20s;
     auto mine = open(settings);
-    constexpr int callers = 16, runs = 625;
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < callers; ++i)
-        threads.emplace_back([&, i] {
-            const auto job = "job/" + std::to_string(i);
-            for (int j = 1; j <= runs; ++j) {
-                const auto start = fresh_run(job, static_cast<std::uint64_t>(j));
-                mine.begin(start);
-                EXPECT_TRUE(mine.get(mine->finish(mark_of(start), ended(run_status::completed))));
-                if (j % 100 == 0) mine.get(mine->prune(job, 10, 0ms, 1000));
-            }
-        });
-    threads.clear();
+    const auto kept = conformance::run_ten_thousand(mine);
     EXPECT_LE(server().count("SELECT COUNT(*) FROM information_schema.PROCESSLIST "
                              "WHERE USER = 'leak'"),
               16);
-    EXPECT_EQ(server().ask("SELECT COUNT(*) FROM leak.pawl_job_run"),
-              std::to_string(callers * (10 + 25)));
+    EXPECT_EQ(server().ask("SELECT COUNT(*) FROM leak.pawl_job_run"), std::to_string(kept));
     // Nothing of the runs that went stays.
     EXPECT_EQ(server().ask("SELECT COUNT(*) FROM leak.pawl_run_event AS e LEFT JOIN "
                            "leak.pawl_job_run AS r USING (run_number) WHERE r.run_number IS NULL"),

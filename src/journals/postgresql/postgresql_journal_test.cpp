@@ -2,8 +2,10 @@
 #include "journals/postgresql/postgresql_journal.hpp"
 #include "stores/postgresql/postgresql_store.hpp"
 #include "testing/conformance/client.hpp"
+#include "testing/conformance/expectations.hpp"
 #include "testing/conformance/journal/load.hpp"
 #include "testing/servers/postgresql_server.hpp"
+#include "testing/servers/postgresql_settings.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,19 +29,6 @@ using testing_servers::pgbouncer;
 using testing_servers::postgresql_options;
 using testing_servers::postgresql_server;
 
-postgresql_settings on_port(std::uint16_t port, millis timeout = 5000ms) {
-    postgresql_settings settings;
-    settings.common.timeout = timeout;
-    settings.servers.servers.push_back({"127.0.0.1", "", std::to_string(port)});
-    settings.servers.keywords = {{"user", "postgres"}, {"dbname", "postgres"}};
-    return settings;
-}
-
-void set_keyword(connection_target& target, const std::string& name, const std::string& value) {
-    std::erase_if(target.keywords, [&](const keyword& one) { return one.name == name; });
-    target.keywords.push_back({name, value});
-}
-
 journal_opener opener(const postgresql_settings& settings) {
     return [settings](net::loop& where) { return make_postgresql_journal(where, settings); };
 }
@@ -53,8 +42,7 @@ std::string script() { return with_schema(journal_layout().script, "pawl"); }
 void expect_refusal(const postgresql_settings& settings, errc code, const std::string& words) {
     auto mine = open(settings);
     const auto why = mine.refusal(mine->begin(fresh_run("job", 1)));
-    EXPECT_EQ(name_of(why.code), name_of(code)) << why.detail;
-    EXPECT_THAT(why.detail, testing::HasSubstr(words));
+    conformance::expect_detail(why, code, words);
     EXPECT_THAT(why.detail, testing::StartsWith("127.0.0.1:"));
 }
 
@@ -244,23 +232,11 @@ TEST(PostgresqlJournal, AServerThatDiesUnderRunsLosesNothingAndDoublesNothing) {
 TEST(PostgresqlJournal, TenThousandRunsLeakNothing) {
     postgresql_server server;
     auto mine = open(on_port(server.port(), 20s));
-    constexpr int callers = 16, runs = 625;
-    std::vector<std::jthread> threads;
-    for (int i = 0; i < callers; ++i)
-        threads.emplace_back([&, i] {
-            const auto job = "job/" + std::to_string(i);
-            for (int j = 1; j <= runs; ++j) {
-                const auto start = fresh_run(job, static_cast<std::uint64_t>(j));
-                mine.begin(start);
-                EXPECT_TRUE(mine.get(mine->finish(mark_of(start), ended(run_status::completed))));
-                if (j % 100 == 0) mine.get(mine->prune(job, 10, 0ms, 1000));
-            }
-        });
-    threads.clear();
+    const auto kept = conformance::run_ten_thousand(mine);
     EXPECT_LE(std::stoi(server.ask("SELECT count(*) FROM pg_stat_activity "
                                    "WHERE application_name = 'pawl'")),
               4);
-    EXPECT_EQ(server.ask("SELECT count(*) FROM pawl.job_run"), std::to_string(callers * (10 + 25)));
+    EXPECT_EQ(server.ask("SELECT count(*) FROM pawl.job_run"), std::to_string(kept));
     // Nothing of the runs that went stays.
     EXPECT_EQ(server.ask("SELECT count(*) FROM pawl.run_event AS e WHERE NOT EXISTS (SELECT FROM "
                          "pawl.job_run AS r WHERE r.run_number = e.run_number)"),

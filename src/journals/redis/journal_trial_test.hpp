@@ -2,6 +2,7 @@
 #pragma once
 
 #include "journals/redis/redis_journal.hpp"
+#include "testing/conformance/expectations.hpp"
 #include "testing/conformance/journal/journal_client.hpp"
 #include "testing/servers/redis_server.hpp"
 
@@ -11,16 +12,17 @@
 
 #include <poll.h>
 
-#include <functional>
 #include <string>
 
 namespace pawl::redis {
 
 using namespace std::chrono_literals;
+using conformance::expect_detail;
 using conformance::fresh_firing_run;
 using conformance::fresh_run;
 using conformance::journal_client;
 using conformance::mark_of;
+using conformance::until;
 using testing_servers::redis_options;
 using testing_servers::redis_persistence;
 using testing_servers::redis_server;
@@ -34,17 +36,6 @@ inline redis_settings on_port(std::uint16_t port, millis timeout = 5s) {
 
 inline journal_client open(const redis_settings& settings) {
     return journal_client{[&](net::loop& where) { return make_redis_journal(where, settings); }};
-}
-
-inline void expect_failure(const failure& why, errc code, const std::string& words) {
-    EXPECT_EQ(name_of(why.code), name_of(code)) << why.detail;
-    EXPECT_NE(why.detail.find(words), std::string::npos) << why.detail;
-}
-
-inline void until(const std::function<bool()>& holds) {
-    const auto give_up = lease_clock::now() + 15s;
-    while (!holds() && lease_clock::now() < give_up) poll(nullptr, 0, 1);
-    EXPECT_TRUE(holds());
 }
 
 // Asks until the outcome is known, as whoever keeps a journal does.

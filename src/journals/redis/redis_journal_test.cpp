@@ -152,7 +152,7 @@ TEST(RedisJournal, AMissingPrivilegeIsDeniedAndNoHalfMadeRunStays) {
         const auto run = fresh_firing_run("job", ++due, 1);
         server.ask({"ACL", "SETUSER", "locker", "-" + missing});
         const auto why = mine.refusal(mine->begin(run));
-        expect_failure(why, errc::denied, "docs/stores/redis.md");
+        expect_detail(why, errc::denied, "docs/stores/redis.md");
         server.ask({"ACL", "SETUSER", "locker", "+" + missing});
         EXPECT_FALSE(mine.get(mine->find_run(run.id))) << missing;
         EXPECT_FALSE(mine.get(mine->find_firing("job", 0, *run.firing))) << missing;
@@ -172,19 +172,19 @@ TEST(RedisJournal, WhatAnotherProgramWroteIsRejected) {
     const auto run = fresh_run("job", 1);
     const auto key = "pawl:journal:run:" + run.id;
     server.ask({"SET", key, "not ours"});
-    expect_failure(mine.refusal(mine->begin(run)), errc::rejected, "choose namespace=");
-    expect_failure(mine.refusal(mine->find_run(run.id)), errc::rejected, "choose namespace=");
+    expect_detail(mine.refusal(mine->begin(run)), errc::rejected, "choose namespace=");
+    expect_detail(mine.refusal(mine->find_run(run.id)), errc::rejected, "choose namespace=");
     server.ask({"DEL", key});
     server.ask({"HSET", key, "colour", "blue"});
-    expect_failure(mine.refusal(mine->find_run(run.id)), errc::rejected, "choose namespace=");
+    expect_detail(mine.refusal(mine->find_run(run.id)), errc::rejected, "choose namespace=");
     server.ask({"DEL", key});
     server.ask({"SET", "pawl:journal:status:started", "not ours"});
-    expect_failure(mine.refusal(mine->begin(run)), errc::rejected, "WRONGTYPE");
+    expect_detail(mine.refusal(mine->begin(run)), errc::rejected, "WRONGTYPE");
     EXPECT_FALSE(mine.get(mine->find_run(run.id)));
     server.ask({"DEL", "pawl:journal:status:started"});
     server.ask({"RPUSH", "pawl:journal:audit", "not ours"});
     const auto draft = conformance::draft_of("me", "job");
-    expect_failure(mine.refusal(mine->append_audit(draft)), errc::rejected, "the audit");
+    expect_detail(mine.refusal(mine->append_audit(draft)), errc::rejected, "the audit");
     mine.begin(run);
 }
 
@@ -201,7 +201,7 @@ TEST(RedisJournal, AFullRedisRejectsAndNothingIsHalfWritten) {
     const auto before = server.ask({"HGETALL", "pawl:journal:run:" + run.id});
     server.ask({"CONFIG", "SET", "maxmemory", "1"});
     const auto who = mark_of(run);
-    const auto refused = [&](const failure& why) { expect_failure(why, errc::rejected, "OOM"); };
+    const auto refused = [&](const failure& why) { expect_detail(why, errc::rejected, "OOM"); };
     refused(mine.refusal(mine->begin(next)));
     refused(mine.refusal(mine->heartbeat(std::vector<run_mark>{who})));
     refused(mine.refusal(mine->checkpoint(who, "half")));
@@ -232,7 +232,7 @@ TEST(RedisJournal, AReadOnlyReplicaRejects) {
     redis_server replica{following};
     auto mine = open(on_port(replica.port()));
     const auto run = fresh_run("job", 1);
-    expect_failure(mine.refusal(mine->begin(run)), errc::rejected, "READONLY");
+    expect_detail(mine.refusal(mine->begin(run)), errc::rejected, "READONLY");
     EXPECT_TRUE(mine.all({}, 10).empty());
 }
 
@@ -244,7 +244,7 @@ TEST(RedisJournal, WithoutTheReplicasThatAreToConfirmTheOutcomeIsUnknown) {
     auto careful = open(settings);
     const auto run = fresh_run("job", 1);
     const auto why = careful.refusal(careful->begin(run));
-    expect_failure(why, errc::outcome_unknown, "0 of 1 replicas");
+    expect_detail(why, errc::outcome_unknown, "0 of 1 replicas");
     auto mine = open(on_port(server.port()));
     mine.begin(run);
     EXPECT_EQ(mine.all({}, 10).size(), 1u);
@@ -271,7 +271,7 @@ TEST(RedisJournal, WhatACutConnectionLeavesUnknownIsAnsweredByRepetition) {
         const auto why = mine.refusal(ask());
         cutter.join();
         proxy.resume(direction::to_client);
-        expect_failure(why, errc::outcome_unknown, "127.0.0.1");
+        expect_detail(why, errc::outcome_unknown, "127.0.0.1");
     };
     cut_while([&] { return mine->begin(run); });
     mine.begin(run);

@@ -132,6 +132,23 @@ void run_under_trouble(const journal_opener& open, const load_plan& plan,
     }
 }
 
+int run_ten_thousand(journal_client& mine) {
+    constexpr int callers = 16, runs = 625, kept_at_once = 10, pruned_after = 100;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < callers; ++i)
+        threads.emplace_back([&, i] {
+            const auto job = "job/" + std::to_string(i);
+            for (int j = 1; j <= runs; ++j) {
+                const auto start = fresh_run(job, static_cast<std::uint64_t>(j));
+                mine.begin(start);
+                EXPECT_TRUE(mine.get(mine->finish(mark_of(start), ended(run_status::completed))));
+                if (j % pruned_after == 0) mine.get(mine->prune(job, kept_at_once, 0ms, 1000));
+            }
+        });
+    threads.clear();
+    return callers * (kept_at_once + runs % pruned_after);
+}
+
 void try_every_verb(journal_client& mine) {
     auto first = fresh_firing_run("job", 1, 5, delivery::at_least_once);
     first.past = inheritance::last_saved;
