@@ -167,7 +167,7 @@ class ExecOnRedis(OnRedis, Exec):
         lonely = self.pawl("exec", "k", *fail_open)
         self.assertEqual((lonely.status, lonely.out), (74, ""), lonely.err)
         # It goes on giving the occurrence back, which the missing replica is to know of.
-        lonely = self.start("exec", "k", "--occurrence", "1700000000000", *fail_open)
+        lonely = self.start("exec", "k", "--occurrence", "2026-01-02T03:04:05Z", *fail_open)
         told = lonely.stderr.readline()
         self.assertIn("withdrawing an unanswered claim key=k", told)
         self.assertIn("0 of 1 replicas have it", told)
