@@ -96,7 +96,7 @@ awaitable<void> job::work_under(lease& held, std::optional<occurrence> firing) {
         if (!std::exchange(told, held.stop_token().stop_requested()) && told && !hangs)
             until = std::min(until, home_.now() + random.between(nanos{0}, plan_.options.grace));
         if (home_.now() >= write_at) {
-            if (plan_.options.renew == renewing::manual && random.happens(0.5)) {
+            if (random.happens(plan_.options.renew == renewing::manual ? 0.5 : 0.1)) {
                 auto renewing = held.async_renew();
                 co_await std::move(renewing);
             }
