@@ -1,4 +1,4 @@
-// What somebody who links the library does about one key, over and over: claim it, work under it,
+// What a user of the library does about one key, over and over: claim it, work under it,
 // and end the lease.
 #pragma once
 
