@@ -73,6 +73,7 @@ private:
     // On the machine of the same number.
     struct member {
         std::stop_source shutdown;
+        bool leaves = false;  // it is told, if it does not know yet
     };
     struct part {
         const node* runs_at = nullptr;
@@ -94,7 +95,7 @@ private:
 
     void share(node& home, member& me) {
         happened(sharing_fact::joined);
-        me.shutdown = std::stop_source{};
+        me = member{};
         auto task = [this, &home](partition mine, lease& held, std::stop_source) {
             return work(*this, home, std::move(mine), held);
         };
@@ -165,9 +166,7 @@ private:
         if (verdict) breach(sharing_law::one_holder, *verdict);
     }
 
-    bool is_leaving(const node& who) const {
-        return members_[who.index()]->shutdown.stop_requested();
-    }
+    bool is_leaving(const node& who) const { return members_[who.index()]->leaves; }
     // Members that are there to stay.
     std::vector<node*> serving() const {
         std::vector<node*> found;
@@ -196,6 +195,7 @@ private:
     }
 
     void shut_down(node& victim) {
+        members_[victim.index()]->leaves = true;
         victim.tell(victim.life(),
                     [stop = members_[victim.index()]->shutdown]() mutable { stop.request_stop(); });
     }
