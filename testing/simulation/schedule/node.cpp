@@ -1,6 +1,5 @@
 #include "testing/simulation/schedule/node.hpp"
 
-#include "runtime/link.hpp"
 #include "testing/simulation/schedule/command.hpp"
 #include "testing/simulation/schedule/remote.hpp"
 
@@ -250,7 +249,8 @@ void node::start() {
     made_of.settings.quarantine = home_.plan.quarantine();
     made_of.owner = owner;
     mine.engine = std::make_shared<runtime::engine>(std::move(made_of));
-    mine.engine->connect(std::make_shared<runtime::link>(mine.loop, mine.engine));
+    mine.link = std::make_shared<runtime::link>(mine.loop, mine.engine);
+    mine.engine->connect(mine.link);
     mine.engine->start();
     schedule::dispatcher::parts parts;
     parts.loop = &mine.loop;

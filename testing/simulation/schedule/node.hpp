@@ -6,6 +6,7 @@
 #include "net/loop.hpp"
 #include "net/timer.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/link.hpp"
 #include "schedule/dispatcher.hpp"
 #include "testing/simulation/schedule/world.hpp"
 
@@ -83,8 +84,15 @@ private:
     // Everything that dies with it. The loop goes last: it ends the coroutines.
     struct process {
         explicit process(node& home) : loop{home} {}
+        // Nothing that outlives it finds its way back.
+        ~process() {
+            if (link) link->cut();
+        }
+        process(const process&) = delete;
+        process& operator=(const process&) = delete;
         net::loop loop;
         std::shared_ptr<runtime::engine> engine{};
+        std::shared_ptr<runtime::link> link{};
         std::shared_ptr<schedule::dispatcher> dispatcher{};
         std::stop_source stop{};
     };
