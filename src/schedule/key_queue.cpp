@@ -154,8 +154,7 @@ bool key_queue::take_next(instant now) {
         if (is_firing(one) && one.give_up < now) skip(skipped_, one, skip_reason::too_late);
     std::erase_if(queue_, [&](const wish& one) { return one.give_up < now; });
     if (queue_.empty()) return false;
-    current_.emplace();
-    current_->what = std::move(queue_.front());
+    current_.emplace(std::move(queue_.front()));
     queue_.pop_front();
     return true;
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pawl::schedule {
@@ -99,7 +100,9 @@ public:
 
     enum class stage { waiting, claiming, running };
     struct asked_for {
-        wish what{};
+        explicit asked_for(wish wanted) : what{std::move(wanted)} {}
+
+        wish what;
         stage at = stage::waiting;
         bool ahead = false;      // it is let go of once its claim is answered
         bool listening = false;  // it was found busy: wait for the store's push
