@@ -126,7 +126,7 @@ world_plan draw_plan(dice& random, plant bug) {
     // are, by the store's.
     plan.skew_most = plan.has_journal ? nanos{minutes{10}} : nanos{seconds{25}};
     plan.drift_most = 1e-5;
-    plan.loses_data = random.happens(0.3);
+    plan.loses_data = random.happens(0.5);
     return plan;
 }
 

@@ -61,17 +61,17 @@ void strike(world& all) {
         all.take_down(side::store, draw_outage(all));
     } else if (chance < 0.7) {
         all.take_down(side::journal, draw_outage(all));
-    } else if (chance < 0.78) {
+    } else if (chance < 0.77) {
         disturb_clock(all, victim);
-    } else if (chance < 0.84) {
+    } else if (chance < 0.83) {
         all.pause_job(job, draw_outage(all));
-    } else if (chance < 0.88) {
+    } else if (chance < 0.86) {
         all.trigger_job(job);
     } else if (chance < 0.91) {
-        all.cancel_run(job);
+        all.cancel_run();
     } else if (chance < 0.94) {
         all.reload_job(job);
-    } else if (chance < 0.96) {
+    } else if (chance < 0.965) {
         all.lose_data(draw_outage(all));
     } else {
         // One after the other, as a rolling deploy does.

@@ -152,10 +152,10 @@ void world::trigger_job(std::size_t job) {
         judge.on_trigger(what.id, job, what.partition);
 }
 
-void world::cancel_run(std::size_t job) {
+void world::cancel_run() {
     if (!plan.has_journal || !journal_up_) return;
     const auto running =
-        serve(records->list_runs({plan.jobs[job].name, run_status::started, std::nullopt}, {}, 10));
+        serve(records->list_runs({std::nullopt, run_status::started, std::nullopt}, {}, 10));
     if (running.has_error() || running->records.empty()) return;
     const auto& chosen = running->records[random.below(running->records.size())];
     if (!chosen.firing || !*serve(records->request_cancel(chosen.id, "the simulation"))) return;

@@ -66,7 +66,7 @@ public:
     void reload_job(std::size_t job);
     // Somebody asks for a run, or wants one that goes on to end.
     void trigger_job(std::size_t job);
-    void cancel_run(std::size_t job);
+    void cancel_run();
 
     // Tells the referee since when the edition that there is now has been known, if it is.
     void note_published(std::size_t job);
