@@ -333,7 +333,7 @@ awaitable<void> runner::begin_again(std::shared_ptr<active_run> run, run_end las
     ++run->order.attempt;
     if (node_.watcher) node_.watcher->on_retry(run->plan->name);
     if (!node_.records) co_return;
-    auto finding = node_.records->find_run(run->order.run_id);
+    auto finding = node_.records->find_run(run->session->mark().id);
     const auto row = co_await std::move(finding);
     if (row.has_value() && *row) run->order.checkpoint = (*row)->checkpoint;
 }
@@ -385,12 +385,12 @@ awaitable<void> runner::beat() {
         auto waiting = beat_timer_.wait_for(runs::run_heartbeat_interval);
         co_await std::move(waiting);
         if (!node_.records) continue;
-        std::vector<run_mark> marks;
+        std::vector<std::shared_ptr<active_run>> runs;
         for (const auto& [id, run] : active_)
-            if (run->session->has_begun()) marks.push_back(run->session->mark());
-        for (std::size_t from = 0; from < marks.size(); from += beats_at_once_max) {
-            const auto many = std::min(beats_at_once_max, marks.size() - from);
-            auto beating = beat_for(std::span{marks}.subspan(from, many));
+            if (run->session->has_begun()) runs.push_back(run);
+        for (std::size_t from = 0; from < runs.size(); from += beats_at_once_max) {
+            const auto many = std::min(beats_at_once_max, runs.size() - from);
+            auto beating = beat_for(std::span{runs}.subspan(from, many));
             const bool told = co_await std::move(beating);
             if (!told) break;
         }
@@ -398,14 +398,13 @@ awaitable<void> runner::beat() {
 }
 
 // False when the journal does not answer.
-awaitable<bool> runner::beat_for(std::span<const run_mark> marks) {
+awaitable<bool> runner::beat_for(std::span<const std::shared_ptr<active_run>> runs) {
+    std::vector<run_mark> marks;
+    for (const auto& run : runs) marks.push_back(run->session->mark());
     auto beating = node_.records->heartbeat(marks);
     const auto answers = co_await std::move(beating);
     if (answers.has_error()) co_return false;
-    for (std::size_t i = 0; i < answers->size(); ++i) {
-        const auto found = active_.find(marks[i].id);
-        if (found != active_.end()) found->second->session->heed((*answers)[i]);
-    }
+    for (std::size_t i = 0; i < answers->size(); ++i) runs[i]->session->heed((*answers)[i]);
     co_return true;
 }
 
@@ -417,8 +416,11 @@ millis runner::longest_grace() const {
     return longest;
 }
 
+// One that began without its journal may have the id of the row that was there before it by now.
 void runner::stop(const std::string& run, stop_cause why) {
-    if (const auto found = active_.find(run); found != active_.end()) found->second->stop(why);
+    for (const auto& [id, one] : active_)
+        if (id == run || (one->session->has_begun() && one->session->mark().id == run))
+            return one->stop(why);
 }
 
 void runner::stop_waiting() {

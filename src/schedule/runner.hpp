@@ -85,7 +85,7 @@ public:
     void stop_all();
 
 private:
-    boost::asio::awaitable<bool> beat_for(std::span<const run_mark> marks);
+    boost::asio::awaitable<bool> beat_for(std::span<const std::shared_ptr<active_run>> runs);
 
     std::shared_ptr<active_run> prepare(const std::shared_ptr<track>& which);
     void announce(const std::shared_ptr<active_run>& run, const run_start& start,
@@ -103,7 +103,8 @@ private:
 
     node_state& node_;
     control_state& control_;
-    std::unordered_map<std::string, std::shared_ptr<active_run>> active_;  // by id
+    std::unordered_map<std::string, std::shared_ptr<active_run>> active_;  // by the id that each
+                                                                           // began with
     std::shared_ptr<runs::output_room> output_room_ = std::make_shared<runs::output_room>();
     net::timer beat_timer_;
     bool stops_all_ = false;
