@@ -101,6 +101,8 @@ void control_board::offer_orphan(const run_record& one) {
     if (one.trigger != "schedule" || !found->plan->enabled) return;
     if (one.partition >= found->tracks.size()) return;
     auto& where = found->tracks[one.partition];
+    // One of another number of partitions: its share of the work is not this one's.
+    if (one.key != where->key) return;
     const auto at = node_.loop.now();
     auto* known = others_.control.find_done(one.id);
     if (!known) {
