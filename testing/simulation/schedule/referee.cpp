@@ -428,6 +428,15 @@ bool referee::was_away(std::size_t node, nanos from) const {
     });
 }
 
+// What another number of partitions has left is nobody's share of the work any more.
+bool referee::is_there_at_the_end(std::size_t job, const std::string& key) const {
+    const auto& plan = plan_.jobs[job];
+    const auto partitions = plan.editions[reloaded_[job].size() - 1].partitions;
+    for (std::uint32_t i = 0; i < partitions; ++i)
+        if (key_of(plan, partitions, i) == key) return true;
+    return false;
+}
+
 void referee::check_firing(std::size_t job, std::size_t edition, std::uint32_t partition,
                            occurrence firing, bool tells) {
     const auto& plan = plan_.jobs[job];
@@ -459,7 +468,7 @@ void referee::check_firing(std::size_t job, std::size_t edition, std::uint32_t p
                          row.starts_with(" (skipped: ") || row.starts_with(" (failed: given up") ||
                          (row == " (no row)" && history.unwritten);
     if (plan.rules.mode == occurrence_mode::at_least_once && history.begins > 0 &&
-        !history.completed && !let_go && !is_told)
+        !history.completed && !let_go && !is_told && is_there_at_the_end(job, key))
         broken(law::completed, key + " began " + text_of(firing) + " and never completed it" + row);
     // Who was granted it could be reached by nobody for so long that others took it for lost.
     const bool lost_with_node = row.starts_with(" (lost: its node was lost") &&

@@ -210,6 +210,7 @@ private:
     void check_edition(std::size_t job, std::size_t which);
     void check_firing(std::size_t job, std::size_t edition, std::uint32_t partition,
                       occurrence firing, bool tells);
+    bool is_there_at_the_end(std::size_t job, const std::string& key) const;
     void check_asked();
     bool was_free(const key_history& seen, nanos from, nanos how_long) const;
     // Of an edition of this job; without end for the one that nodes have at the end.
