@@ -279,9 +279,11 @@ void referee::check_asked() {
         const auto& plan = plan_.jobs[one.job];
         const auto& last = plan.editions[reloaded_[one.job].size() - 1];
         const bool gone = one.partition >= last.partitions;
-        if (gone || one.begins > 0 || one.at > plan_.end() - plan_.healthy / 2) continue;
+        // By then all that was away is back.
+        const auto all_well = plan_.end() - plan_.healthy / 2;
+        if (gone || one.begins > 0 || one.at > all_well) continue;
         const auto key = key_of(plan, last.partitions, one.partition);
-        if (!was_free(keys_[key], one.at, 4 * plan_.look)) continue;
+        if (!was_free(keys_[key], all_well, 4 * plan_.look)) continue;
         if (runs_ && runs_(id).empty())
             broken(law::asked_once, "run " + id + " of " + plan.name + " was asked for, never ran");
     }
