@@ -318,7 +318,10 @@ private:
     int overlaps_ = 0;
 };
 
-const share_options quick{.lease = {.ttl = 600ms}, .interval = 20ms};
+// Nothing here waits for a lease to run out but where a member is cut off, and a busy machine may
+// leave a body without its core for longer than a short lease lasts.
+const share_options quick{.lease = {.ttl = 10s}, .interval = 20ms};
+const share_options brief{.lease = {.ttl = 2s}, .interval = 20ms};
 
 // share() on a thread of its own.
 struct participant {
@@ -387,7 +390,8 @@ TEST(Partitions, OfAMemberThatIsCutOffAreTakenOver) {
     auto a = one.open_with(wires);
     auto b = one.open();
     gathering all{8};
-    participant first{a, 8, all.body(1)}, second{b, 8, all.body(2)};
+    participant first{a, 8, all.body(1), "reindex", brief},
+        second{b, 8, all.body(2), "reindex", brief};
     ASSERT_TRUE(all.wait_until({{1, 4}, {2, 4}}));
     wires->fail_all = errc::outcome_unknown;
     ASSERT_TRUE(all.wait_until({{2, 8}}));
@@ -401,13 +405,15 @@ TEST(Partitions, ABodyThatReturnsIsCalledAgainUnderAHigherToken) {
     auto a = one.open();
     std::latch thrice{3};
     std::vector<fence_token> tokens;
-    participant only{a, 1, [&](const partition& mine) {
+    participant only{a, 1,
+                     [&](const partition& mine) {
                          if (tokens.size() == 3) return wait_for_stop(mine.stop);
                          tokens.push_back(mine.token);
                          EXPECT_EQ(mine.key, "reindex/0");
                          EXPECT_EQ(mine.count, 1u);
                          thrice.count_down();
-                     }};
+                     },
+                     "reindex", brief};
     thrice.wait();
     only.end();
     EXPECT_LT(number(tokens[0]), number(tokens[1]));
