@@ -1,6 +1,9 @@
 #include "testing/servers/etcd_server.hpp"
 
+#include <arpa/inet.h>
 #include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
@@ -184,6 +187,28 @@ bool etcd_server::healthy() const {
     int status = 0;
     run({"endpoint", "health"}, status);
     return status == 0;
+}
+
+std::size_t etcd_server::watchers(std::size_t which) const {
+    const int link = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port(which));
+    const std::string asked = "GET /metrics HTTP/1.0\r\n\r\n";
+    std::string told;
+    if (::connect(link, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+        ::send(link, asked.data(), asked.size(), MSG_NOSIGNAL) ==
+            static_cast<ssize_t>(asked.size())) {
+        std::array<char, 4096> some;
+        for (ssize_t got = 0; (got = ::recv(link, some.data(), some.size(), 0)) > 0;)
+            told.append(some.data(), static_cast<std::size_t>(got));
+    }
+    ::close(link);
+    const std::string name = "\netcd_debugging_mvcc_watcher_total ";
+    const auto place = told.find(name);
+    if (place == std::string::npos) throw std::runtime_error{"etcd does not tell its watchers"};
+    return std::stoul(told.substr(place + name.size()));
 }
 
 void etcd_server::wait_until_healthy() const {

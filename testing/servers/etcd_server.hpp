@@ -55,6 +55,9 @@ public:
     // The member that leads. Waits until there is one among those that answer.
     std::size_t leader() const;
 
+    // How many keys are watched, by its own metrics. Without TLS only.
+    std::size_t watchers(std::size_t member = 0) const;
+
     // What etcdctl prints, asking as root where logins are asked for. Throws if it fails.
     std::string ask(const std::vector<std::string>& words) const;
 

@@ -354,6 +354,9 @@ TEST(EtcdStore, WaitsAndRequestsResumeAfterARestart) {
     auto other = open(on_port(server.port()));
     const auto token = mine.granted(fresh_claim("key", 60s));
     auto woke = other.start_waiting("key", token, 20s);
+    // A wait that is cut short before etcd has it fails, and is for the caller to begin again.
+    until([&] { return server.watchers() > 0; });
+    EXPECT_EQ(other.show("key").holder, token);
     server.restart();
     EXPECT_EQ(mine.renew(std::vector<held>{lease_of("key", token, 60s)}).has_value() ||
                   mine.renew(lease_of("key", token, 60s)) == renewal::renewed,
