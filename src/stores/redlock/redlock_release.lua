@@ -23,8 +23,9 @@ if burns then
   end
   last = ARGV[1]
 end
--- The work is done whether or not the lease outlived it: the token proves who says so.
-local raised = ARGV[4] ~= '' and last == ARGV[1] and (done == '-' or tonumber(done) < tonumber(ARGV[4]))
+-- The work is done whether or not the lease outlived it: the token proves who says so. Where there has been a promise only there is
+-- none yet, and 0 proves nothing.
+local raised = ARGV[4] ~= '' and tonumber(last) > 0 and last == ARGV[1] and (done == '-' or tonumber(done) < tonumber(ARGV[4]))
 if raised then done = ARGV[4] end
 -- A release ends the claim, also after its lease lapsed, so that no late copy of it is granted (rule 2).
 local ends = mine or burns
