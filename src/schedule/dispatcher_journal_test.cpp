@@ -103,6 +103,30 @@ TEST(DispatcherWithoutJournal, AJournalThatGoesAwayStopsNoRun) {
     }));
 }
 
+// Goal: a run hears of its cancellation under the id that its row has. Method: it begins while its
+// journal is away, others have told that its occurrence was skipped, and it takes their row over.
+TEST(DispatcherWithoutJournal, ARunThatTookASkippedRowOverIsCancelledByIt) {
+    schedule_world one;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.journal_faults->fail_all = errc::unreachable;
+    a->cron.add(one.note_and("j", "a", brief, [](const run& now) { wait_for_stop(now.stop); }),
+                each_second);
+    ASSERT_TRUE(one.seen.wait_for(1));
+    const auto begun = one.seen.lines().front().what;
+    run_start skipped{"00000000-0000-4000-8000-000000000001", "j", begun.key};
+    skipped.owner = skipped.node = "b";
+    skipped.trigger = "schedule";
+    skipped.firing = begun.firing;
+    ASSERT_TRUE(one.ask([&] { return one.records->skip(skipped, "the previous one goes on"); }));
+    one.journal_faults->fail_all = std::nullopt;
+    ASSERT_TRUE(eventually([&] { return one.run_of(skipped.id).status == run_status::started; }));
+    EXPECT_TRUE(one.ask([&] { return one.records->request_cancel(skipped.id, "a test"); }));
+    EXPECT_TRUE(eventually([&] { return one.run_of(skipped.id).status == run_status::cancelled; }));
+}
+
 // Goal: a board that was never read does not count as one without pauses. Method: a node starts
 // while its journal is away, with a job that is paused and one that is not; several firings later
 // neither has run, and when the journal is back only the one that is not paused runs.
