@@ -1,7 +1,7 @@
 // The write boundary: only a check of the token there makes effects safe.
 //
-// A lease makes overlap rare; it cannot stop a holder that is frozen between its check and its
-// write. So the write carries the token, and the resource refuses a token that is older than the
+// A lease makes overlap rare. It cannot stop a holder that is frozen between its check and its
+// write. So the write carries the token, and the resource rejects a token that is older than the
 // newest it has seen. Check and write are one atomic step, or the check proves nothing. In SQL,
 // with a column `fence_token bigint not null default 0` in the guarded row:
 //
@@ -10,29 +10,49 @@
 // Reject not newer:
 //     update invoice set sent_at = now(), fence_token = $2 where id = $1 and $2 > fence_token;
 //
-// "Reject older" lets one holder write many times; "reject not newer" is for one effect per token,
+// "Reject older" lets one holder write many times. "Reject not newer" is for one effect per token,
 // and also stops the same holder's retry. No row updated: the token is stale, stop. A job that
-// reads, computes and then writes raises the fence before it reads, or the old holder's last write
-// could slip in between.
+// reads, computes and then writes raises the fence before it reads. Otherwise the old holder's last
+// write could slip in between.
 //
-// A resource with no place for a token of its own is guarded by the store: locks::check_fence(), or
-// `pawl fence check RESOURCE TOKEN` in a script. That check and the effect after it are two steps:
-// it narrows the gap, and only a check inside the resource closes it.
+// The store can guard a resource that has no place for a token: locks::check_fence(), or
+// `pawl fence check RESOURCE TOKEN` in a script. That check and the effect after it are two steps.
+// It narrows the gap, and only a check inside the resource closes it.
 //
-// Source: M. Kleppmann, "How to do distributed locking" (2016); seeds 002 and 004;
-// docs/protocol.md, 15.
+// Source: M. Kleppmann, "How to do distributed locking" (2016).
 #pragma once
 
-#include <pawl/spi/lease_store.hpp>
 #include <pawl/types.hpp>
 
 #include <atomic>
+#include <cstdint>
 
 namespace pawl {
 
-// The guard for a resource inside this process: a cache, a file, a device. Lock-free, thread-safe.
+// Which tokens a guarded resource rejects.
+enum class fence_rule {
+    reject_older,     // a holder may write many times
+    reject_not_newer  // one effect per token
+};
+
+// What locks::check_fence() answers.
+struct fence_result {
+    // Whether the write may go on. Default: false.
+    bool accepted = false;
+
+    // The highest token that the resource has accepted, this one included.
+    fence_token newest{};
+
+    // Rejected, but not for its age: it is further ahead than any token that the store can have
+    // issued. Default: false.
+    bool never_issued = false;
+};
+
+// The guard of a resource inside this process: a cache, a file, a device. Thread-safe and
+// lock-free; never throws. A new fence admits every token but, under reject_not_newer, 0.
 class fence {
 public:
+    // Whether the write may go on. Remembers the token if so.
     // REQUIRES: the guarded write happens inside the same critical section as the check.
     bool admit(fence_token token, fence_rule rule = fence_rule::reject_older) noexcept {
         auto newest = newest_.load(std::memory_order_acquire);
@@ -43,6 +63,8 @@ public:
         } while (!newest_.compare_exchange_weak(newest, number(token), std::memory_order_acq_rel));
         return true;
     }
+
+    // The highest token that was admitted. 0: none was.
     fence_token newest() const noexcept {
         return fence_token{newest_.load(std::memory_order_acquire)};
     }

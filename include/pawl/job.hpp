@@ -13,48 +13,75 @@
 
 namespace pawl {
 
-// What a job's body is given. Valid while the body runs.
+// What a job's body is given. Valid while the body runs, and used by its thread.
 struct run {
+    // The key of the lease under which it runs.
     std::string key{};
-    std::string id{};  // a UUID: names this run in the journal, the same for all its attempts
+
+    // A UUID that names this run in the journal, the same for all its attempts.
+    std::string id{};
+
+    // Send it with every write that must not happen late. 0: it runs without a lease
+    // (outage::run_without_lease).
     fence_token token{};
-    // Requested when shutting down, when somebody cancels the run, when it takes longer than its
-    // timeout, and in time when the lease is about to end. A body that returns after that counts as
-    // one that was stopped in the middle: its at-least-once firing will be taken up again.
+
+    // Requested at shutdown, when a user cancels the run, when it takes longer than its timeout,
+    // and in time before the lease stops being valid. A body that returns after that counts as
+    // stopped in the middle: its at-least-once occurrence will be resumed.
     std::stop_token stop{};
 
-    std::optional<occurrence> firing{};  // which firing it runs; nothing: somebody asked for it
-    // The same for every attempt at one firing, on whatever node: the idempotency key of its
+    // The occurrence that it runs; nothing: it was triggered manually.
+    std::optional<pawl::occurrence> occurrence{};
+
+    // The same for every attempt at one occurrence, on any node: the idempotency key of its
     // effects.
     std::string idempotency_key{};
+
+    // Which attempt at this run it is, from 1.
     int attempt = 1;
-    // Where an earlier attempt at this firing stopped: the text that it saved last, or nothing.
+
+    // The checkpoint that an earlier attempt at this occurrence saved last. Empty: there is none.
     std::string last_checkpoint{};
+
+    // Which partition it runs, from 0, and how many there are.
     std::uint32_t partition = 0;
     std::uint32_t partition_count = 1;
-    std::vector<std::string> arguments{};  // of a run that somebody asked for
 
-    // Saves how far the work has come, fenced by the token; blocks until it is written. False: the
-    // run is somebody else's by now, or over, and nothing was written; return. Throws store_error
-    // when the journal failed, and option_error when there is none or the text is longer than
-    // 64 KiB.
+    // The arguments of a manual run.
+    std::vector<std::string> arguments{};
+
+    // Saves how far the work has come, fenced by the token. At most 64 KiB. False: a newer run has
+    // the work, or this one is over, and nothing was saved; return. Blocks until it is saved.
+    // Throws option_error if there is no journal or the text is too long, and store_error if the
+    // journal failed. Whether to continue after that is up to the body.
     bool checkpoint(std::string_view text) const;
 
-    // What checkpoint() does; empty: there is no journal. For tests of a body: set your own.
+    // What checkpoint() calls. Empty: there is no journal. To test a body, set your own.
     std::function<bool(std::string_view)> save{};
 };
 
+// What locks::run() and a scheduler run.
 struct job {
-    std::string name{};  // the key of its lease
+    // The name, and the key of its lease: 1 to 512 bytes without control characters. A scheduler
+    // takes at most 500, and locks::run() records a longer one in no journal.
+    std::string name{};
+
+    // How the lease is claimed, kept and ended. Its ttl is required.
     lease_options lease{};
+
+    // What to do. Required. Called on a thread that may block; what it throws is the reason of its
+    // failure.
     std::function<void(const run&)> body{};
-    patience waiting{};  // of locks::run; default: do not wait for a busy key
+
+    // How long locks::run() waits for a busy key. Default: not at all. A scheduler ignores it.
+    wait_policy waiting{};
 };
 
+// How locks::run() ended.
 enum class run_outcome {
-    ran,           // the body returned and the lease was held throughout
-    skipped_busy,  // somebody else holds the key, or the run was called off before it began
-    skipped_done,  // this firing has already run
+    ran,           // the body returned and the lease was valid throughout
+    skipped_busy,  // another process holds the key, or the run was called off before it began
+    skipped_done,  // this occurrence has run
     lost  // the body returned, but the lease had been lost: its last writes may have been late
 };
 

@@ -1,32 +1,38 @@
-// The way in: opens a store, claims keys, keeps what is held alive.
+// The way in: opens a store, acquires keys, keeps what is held alive.
 //
 //     pawl::locks locks = pawl::locks::open("redis://127.0.0.1:6379");
 //     if (auto lease = locks.try_acquire("invoices/nightly", {.ttl = 30s}))
 //         charge(lease->token());
 #pragma once
 
+#include <pawl/errors.hpp>
+#include <pawl/examination.hpp>
 #include <pawl/fence.hpp>
 #include <pawl/job.hpp>
 #include <pawl/leader.hpp>
 #include <pawl/lease.hpp>
 #include <pawl/options.hpp>
 #include <pawl/partition.hpp>
-#include <pawl/spi/lease_store.hpp>
-#include <pawl/spi/store_settings.hpp>
+#include <pawl/results.hpp>
+#include <pawl/store.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <variant>
 
 namespace pawl {
 
+// Complete in <pawl/spi/journal.hpp> and <pawl/spi/lease_store.hpp>.
 class journal;
+class lease_store;
 namespace net {
 class loop;
 }
@@ -34,128 +40,172 @@ namespace runtime {
 class core;
 }
 
-// What became of one claim.
-using attempt = std::variant<lease, busy, already_done>;
-
 struct open_options {
-    std::string owner{};                  // who we are, for people; default host:pid:start:nonce
-    std::shared_ptr<observer> watcher{};  // default: nobody
-    // Where runs are written down: a store's URL; empty: in the store itself, if it can; "none".
+    // Who holds what this object acquires, for people to read. At most 256 bytes without control
+    // characters. Default: empty, which means HOST:PID:START:NONCE.
+    std::string owner{};
+
+    // Told what happens to leases. Shared: pawl keeps it alive for as long as it may call it.
+    // Default: null, none.
+    std::shared_ptr<observer> watcher{};
+
+    // Where runs are recorded: the URL of a store whose engine keeps a journal, or "none".
+    // Default: empty, the store itself if its engine keeps a journal, else none.
     std::string journal{};
 };
 
-// Thread-safe. Outlives its leases: whatever is still held when it goes ends by its TTL, except
-// that releases which have begun get 200 ms to reach the store. One object serves a whole process:
-// it keeps one connection, renews all its leases in one request, and lets N threads that wait for
-// one key cost the store one waiter.
+// Leases at one store. One object serves a whole process. It keeps one connection and renews all
+// its leases in one request. N threads that wait for one key cost the store one waiter.
+//
+// Thread-safe. Calls block for as long as the store takes, at most its timeout for each request,
+// unless they say otherwise. They must not be made from pawl's own loop: not from an observer, a
+// stop callback or a coroutine on get_executor(). What is still held when the object goes ends by
+// its TTL; the destructor waits up to 200 ms for releases that have begun.
+//
+// Every call that takes a key throws option_error unless the key has 1 to 512 bytes without control
+// characters. Every call that asks the store throws store_error if the store failed. The `async_`
+// calls throw the same, when they are awaited. A moved-from object can only be destroyed or
+// assigned to.
 class locks {
 public:
-    // The URLs are listed in docs/stores/README.md. Throws option_error for a malformed URL, and
-    // store_error if the store cannot be opened; a server is first contacted by the first
-    // operation.
+    // Opens the store that the URL names; the page "Stores" of the documentation lists the URLs.
+    // Throws option_error for a malformed URL, an unknown engine and an engine without a journal
+    // where `options.journal` names it. Throws store_error if the store cannot be opened. The first
+    // operation contacts a server, not this call.
     static locks open(std::string_view url, open_options options = {});
 
-    // For backends of one's own: `make` is called with the executor to run on. They keep no
-    // journal.
+    // Opens a store of your own, which keeps no journal. `make` is called once, with the executor
+    // to run on, and what it throws is thrown on. `settings` are not checked: see store_settings
+    // for their bounds. Throws option_error if `options.journal` names one.
     using store_factory = std::function<std::shared_ptr<lease_store>(boost::asio::any_io_executor)>;
     static locks open(const store_factory& make, store_settings settings,
                       open_options options = {});
 
+    // For pawl itself.
     explicit locks(std::unique_ptr<runtime::core> core);
+
+    // Tells the bodies of async_run(), async_lead() and async_run_partitions() to stop, and waits
+    // until they have returned.
     ~locks();
     locks(locks&&) noexcept;
     locks& operator=(locks&&) noexcept;
 
-    // Nothing if somebody else holds the key, or this firing is done. Throws store_error if the
-    // store failed and option_error for options that do not go together. All of these block for as
-    // long as the store takes, at most its `timeout` for each request.
+    // Claims the key once. Nothing if another process holds it, or the occurrence is done. Throws
+    // option_error for options that validate() rejects.
     std::optional<lease> try_acquire(std::string_view key, const lease_options& options);
-    // Waits for the key, at most `wait`, until `stop` is requested.
+
+    // Waits for the key, at most for `wait`, or until `stop` is requested; nothing if it was busy
+    // until then. Throws as try_acquire() does, and option_error for a negative `wait`.
     std::optional<lease> acquire(std::string_view key, const lease_options& options, millis wait,
                                  std::stop_token stop = {});
-    // The same with the reason for a refusal.
-    attempt claim_key(std::string_view key, const lease_options& options, patience how_long = {},
-                      std::stop_token stop = {});
 
-    // Claims the job's key, runs its body here while the lease is renewed, releases. What the body
-    // throws is thrown on, once the lease has been released. The run is written into the journal,
-    // where there is one; a journal that is down keeps a run waiting for 2 s at most, and never
-    // from running. A firing that the journal knows as over is skipped_done.
+    // The same with the reason why there is no lease. Throws as try_acquire() does, and
+    // option_error for negative fields of `how_long`.
+    acquire_result<lease> claim_key(std::string_view key, const lease_options& options,
+                                    wait_policy how_long = {}, std::stop_token stop = {});
+
+    // Claims the job's key, runs its body on this thread while the lease is renewed, releases, and
+    // says how it ended. Where there is a journal, the run is recorded. A journal that is down
+    // delays the begin and the end of a run by 2 s each at most, and prevents no run. An occurrence
+    // that the journal knows as over is skipped_done.
+    // What the body throws is thrown on, after the release. Throws as claim_key() does, and
+    // option_error for a job without a body.
     run_outcome run(const job& what, std::stop_token stop = {});
 
-    // Leads whenever elected: waits for the key, runs the body here while it is held, releases, and
-    // begins anew until `stop` is requested; returns how many terms it led. A body that returns by
-    // itself gives leadership up, and a renewal interval passes before it is asked for again, so
-    // that others get a chance; one that was told to stop is waited for. What it throws is thrown
-    // on, once the lease has been released. A store that fails is asked again with backoff, for
-    // ever once it has answered; one that refuses from the start (denied, protocol, unsupported)
-    // throws store_error. Options that make no sense throw option_error: validate(),
-    // leadership_fault(). `on_store_down` changes nothing here.
+    // Leads whenever this process is elected, until `stop` is requested. Waits for the key, runs
+    // the body on this thread while the key is held, releases, and begins anew. Returns how many
+    // terms it led.
+    // A body that returns by itself gives leadership up. A renewal interval passes before the key
+    // is claimed again, so that others get a chance. A body that was told to stop is waited for.
+    // What a body throws is thrown on, after the release.
+    // A store that fails is asked again with backoff, without end. Throws store_error only if the
+    // store rejects the first requests for good (denied, protocol, unsupported). `on_store_down`
+    // changes nothing here. Throws option_error for options that validate() or leadership_fault()
+    // rejects, and for an empty body.
     std::uint64_t lead(std::string_view key, const lease_options& options, std::stop_token stop,
                        const term_body& body);
-    // Runs a fair share of the partitions NAME/0 to NAME/(count-1), together with all who call this
-    // with the same name and count, each on a thread of its own, until `stop` is requested and all
-    // bodies have returned. A body that returns by itself is called again after a renewal interval,
-    // by whoever is to have the partition. When one throws, the others of this call are told to
-    // stop, and it is thrown on when everything has been released. Fails as lead() does.
-    void share(std::string_view name, std::uint32_t count, std::stop_token stop,
-               const partition_body& body, const share_options& options = {});
 
-    // The same for Asio programs. Await them on any executor; arguments are copied. Whoever leaves
-    // one, by Asio's cancellation or because his context ends, gets nothing and leaves nothing
-    // behind: a claim is withdrawn, its occurrence given back. async_run, async_lead and
-    // async_share tell their bodies to stop and are over when these have returned, also where the
-    // coroutine is destroyed: bodies may use what the program owns.
+    // Runs a fair share of the partitions NAME/0 to NAME/(count-1), each on a thread of its own.
+    // The others run in the processes that call this with the same name and count. Returns when
+    // `stop` was requested and all bodies have returned. A body that returns by itself is called
+    // again after a renewal interval, here or in another process. When one throws, the other bodies
+    // of this call are told to stop. The exception is thrown on when everything has been released.
+    // Fails as lead() does. Throws option_error also for what partition_fault() rejects, and for a
+    // name that leaves no room for what follows it in its keys.
+    void run_partitions(std::string_view name, std::uint32_t count, std::stop_token stop,
+                        const partition_body& body, const partition_options& options = {});
+
+    // The same for Asio programs. Await them on any executor; arguments are copied.
+    // A call can be left by Asio's cancellation, or because its context ends. It leaves nothing
+    // behind: a claim is withdrawn, its occurrence given back. The claiming calls end at once with
+    // operation_aborted. async_run, async_lead and async_run_partitions tell their bodies to stop
+    // and end when these have returned. That holds where the coroutine is destroyed too, as bodies
+    // may use what the program owns. Where they need a thread and there is none, they throw
+    // std::system_error.
     boost::asio::awaitable<std::optional<lease>> async_try_acquire(std::string key,
                                                                    lease_options options);
     boost::asio::awaitable<std::optional<lease>> async_acquire(std::string key,
                                                                lease_options options, millis wait,
                                                                std::stop_token stop = {});
-    boost::asio::awaitable<attempt> async_claim_key(std::string key, lease_options options,
-                                                    patience how_long = {},
-                                                    std::stop_token stop = {});
+    boost::asio::awaitable<acquire_result<lease>> async_claim_key(std::string key,
+                                                                  lease_options options,
+                                                                  wait_policy how_long = {},
+                                                                  std::stop_token stop = {});
     // The body runs on a thread of its own.
     boost::asio::awaitable<run_outcome> async_run(job what, std::stop_token stop = {});
-    // Each term runs on a thread of its own. Both end before this object does: request `stop` and
-    // await them.
+    // Each term, and each partition that is held, runs on a thread of its own. Both end before this
+    // object does: request `stop` and await them.
     boost::asio::awaitable<std::uint64_t> async_lead(std::string key, lease_options options,
                                                      std::stop_token stop, term_body body);
-    boost::asio::awaitable<void> async_share(std::string name, std::uint32_t count,
-                                             std::stop_token stop, partition_body body,
-                                             share_options options = {});
+    boost::asio::awaitable<void> async_run_partitions(std::string name, std::uint32_t count,
+                                                      std::stop_token stop, partition_body body,
+                                                      partition_options options = {});
 
-    // What the store knows. `release_by_force` evicts exactly the token shown; the key stays held
-    // by nobody for `delay` (rule 5), so that the evicted holder has stopped before the next one
-    // starts. Such a cooldown is ended by its record's last_token and a delay of 0.
+    // What the store knows about the key; nothing: it has no record of it.
     std::optional<record> inspect(std::string_view key);
     boost::asio::awaitable<std::optional<record>> async_inspect(std::string key);
-    page list(std::string_view prefix = {}, std::string_view after = {}, std::size_t limit = 100);
-    bool release_by_force(std::string_view key, fence_token shown, millis delay);
 
-    // The guard of a resource that has no place of its own for a token: see <pawl/fence.hpp>.
-    fence_verdict check_fence(std::string_view resource, fence_token token,
-                              fence_rule rule = fence_rule::reject_older);
-    boost::asio::awaitable<fence_verdict> async_check_fence(
+    // A page of records in byte order of their keys: those that start with `prefix` and come after
+    // `after`. Pass page::next as `after` to get the next page. Throws option_error unless `limit`
+    // is 1 to 1000.
+    page list(std::string_view prefix = {}, std::string_view after = {}, std::size_t limit = 100);
+
+    // Takes the key from exactly the token `shown`. The key stays in cooldown for `delay`, at most
+    // for what was left of the lease. So the holder can stop before the next one starts.
+    // A delay of 0 with record::last_token ends a cooldown. False: the key is not held under this
+    // token, and nothing changed. Throws option_error for a negative delay.
+    bool force_release(std::string_view key, fence_token shown, millis delay);
+
+    // The guard of a resource that has no place for a token: see <pawl/fence.hpp>. The store
+    // remembers the highest token that it accepted for `resource`, a name with the bounds of a key.
+    fence_result check_fence(std::string_view resource, fence_token token,
+                             fence_rule rule = fence_rule::reject_older);
+    boost::asio::awaitable<fence_result> async_check_fence(
         std::string resource, fence_token token, fence_rule rule = fence_rule::reject_older);
 
-    // Waits until every release and every withdrawal that is under way has reached the store, at
-    // most `longest` or until `stop`. True: none is left. A claim that failed with
-    // errc::outcome_unknown is withdrawn in the background, so that another node can have the key
-    // and its occurrence: a program that ends right after such a failure calls this first, with the
-    // TTL of the claim. The destructor waits for 200 ms.
+    // Waits until every release and every withdrawal in progress has reached the store, at most for
+    // `longest` or until `stop` is requested. True: none is left. Throws nothing.
+    // A claim that failed with errc::outcome_unknown is withdrawn in the background, so that
+    // another node can have the key and its occurrence. A program that ends right after such a
+    // failure calls this first, with the TTL of the claim.
     bool drain(millis longest, std::stop_token stop = {});
 
-    // Where runs are written down; null where they are not. Its verbs are awaited on
-    // get_executor(). Throws store_error if it cannot be opened.
+    // The journal that records runs; null where there is none. Its verbs, in
+    // <pawl/spi/journal.hpp>, are awaited on get_executor(). Throws store_error if it cannot be
+    // opened.
     std::shared_ptr<journal> records();
 
-    // What the store says of its own health, as `pawl doctor` shows it.
+    // What the store says about its own health, as `pawl doctor` shows it.
     examination examine();
 
+    // open_options::owner, or the name that was made in its place. Does not block.
     const std::string& owner() const;
+
+    // What the store can do. Does not block.
     store_traits traits() const;
-    // Where pawl itself runs. Coroutines spawned here spare a switch for each call; they must not
-    // block.
+
+    // Pawl's own loop. Coroutines on it save a switch for each call; they must not block, as the
+    // heartbeat of every lease waits for them.
     boost::asio::any_io_executor get_executor() const;
 
 private:

@@ -8,25 +8,46 @@
 
 namespace pawl {
 
+// How a claim ended.
 enum class acquire_outcome { granted, busy, already_done, error };
-enum class loss_reason { taken, trust_ended, lifetime_ended };
 
+// Why a lease was lost.
+enum class loss_reason {
+    taken,          // the store said so: the lease expired there, or was released by force
+    trust_ended,    // no renewal had an answer in time, so the lease is not valid any more
+    lifetime_ended  // lease_options::max_lifetime has passed
+};
+
+// One word for logs and JSON, such as "already_done" or "lifetime_ended".
 std::string_view name_of(acquire_outcome outcome) noexcept;
 std::string_view name_of(loss_reason reason) noexcept;
 
-// Override what you want to hear of. Called on pawl's own loop: a method that blocks delays the
-// heartbeat of every lease, and one that throws ends the process.
+// Override what you want to hear of; a method that you leave alone does nothing. All methods are
+// called on pawl's own loop: one at a time, on any thread. A method that blocks delays the
+// heartbeat of every lease, and one that throws ends the process. Texts are valid during the call
+// only.
 class observer {
 public:
     virtual ~observer() = default;
 
+    // A claim ended after `waited`.
     virtual void on_acquire(std::string_view /*key*/, acquire_outcome, millis /*waited*/) {}
-    // Not renewed and no failure in a row: the store said that the lease is lost.
+
+    // A renewal ended. Renewed: the lease is valid for longer. Not renewed with failures: there was
+    // no answer, so many times in a row. Not renewed without: the store said that it is lost.
     virtual void on_renew(std::string_view /*key*/, bool /*renewed*/, int /*failures_in_a_row*/) {}
-    // max_renew_failures renewals in a row had no answer. The lease is still trusted for `left`.
-    virtual void on_trouble(std::string_view /*key*/, int /*failures*/, millis /*left*/) {}
+
+    // lease_options::max_renew_failures renewals in a row had no answer. The lease stays valid for
+    // `left`.
+    virtual void on_renewal_failures(std::string_view /*key*/, int /*failures*/, millis /*left*/) {}
+
+    // A lease was lost.
     virtual void on_lost(std::string_view /*key*/, fence_token, loss_reason) {}
+
+    // A lease was released, or its release was given up on, after it had been held for `held_for`.
     virtual void on_release(std::string_view /*key*/, fence_token, millis /*held_for*/) {}
+
+    // An operation such as "acquire", "renew", "release" or "journal" failed.
     virtual void on_store_failure(std::string_view /*operation*/, const failure&) {}
 };
 

@@ -1,13 +1,13 @@
-// Partitions: work that is cut into a fixed number of parts, spread over whoever is there.
+// Partitions: work that is cut into a fixed number of parts, spread over the processes there are.
 //
-//     locks.share("reindex", 16, shutdown, [](const pawl::partition& mine) {
+//     locks.run_partitions("reindex", 16, shutdown, [](const pawl::partition& mine) {
 //         reindex(mine.index, mine.count, mine.stop);  // returns when mine.stop is requested
 //     });
 //
-// Each partition is a key of its own, NAME/0 to NAME/15, and its lease alone decides who runs it. A
-// member shows itself by a lease NAME/members/COUNT-SLOT. All members work out the same fair share
-// from who is there, so each runs floor(count/members) or one more.
-// Source: seed 004, sharded locks; docs/leaders.md.
+// Each partition is a key of its own, here reindex/0 to reindex/15, and its lease alone decides who
+// runs it. A process that takes part, a member, shows itself by a lease NAME/members/COUNT-SLOT.
+// All members compute the same fair share from the members they see. So each runs
+// floor(count / members) partitions or one more. Parts of N elements are often called shards.
 #pragma once
 
 #include <pawl/options.hpp>
@@ -22,36 +22,48 @@
 
 namespace pawl {
 
-// What the body of a partition is given, once for each time that its lease is granted.
+// What the body of a partition is given, once for each time that its lease is granted. Valid while
+// the body runs.
 struct partition {
-    std::uint32_t index = 0;  // from 0
+    // Which part it is, from 0.
+    std::uint32_t index = 0;
+
+    // How many parts there are.
     std::uint32_t count = 0;
-    std::string key{};    // NAME/INDEX
-    fence_token token{};  // higher than that of every run of this partition before
-    // Requested when somebody else is to run it, when shutting down, when the lease is lost, and
-    // `grace` before trust in it would end. What was said of term::stop holds here too.
+
+    // The key of the part: NAME/INDEX.
+    std::string key{};
+
+    // Higher than that of every run of this partition before. Send it with every write.
+    fence_token token{};
+
+    // Requested when another member is to run it, at shutdown, when the lease is lost, and `grace`
+    // before it stops being valid. A body that does not return is waited for, as with term::stop.
     std::stop_token stop{};
 };
 
 // Called on a thread of its own for each partition that is held.
 using partition_body = std::function<void(const partition&)>;
 
-// A partition held is a thread.
+// The most partitions of one name. Each one that is held needs a thread.
 constexpr std::uint32_t partitions_max = 1024;
 
-struct share_options {
-    // Of every partition, and of what shows that the member is there. A dead member's partitions
-    // are free after the ttl.
+struct partition_options {
+    // The options of every partition's lease, and of the lease by which the member shows itself. A
+    // dead member's partitions are free after the ttl. Default: a ttl of 30 s. See validate() and
+    // leadership_fault() for the bounds.
     lease_options lease{.ttl = millis{30'000}};
-    // How often a member looks who is there, at the latest; 0: a tenth of the ttl, at least 10 ms.
-    // A member that has joined is given its share from the second look of the others on, a
-    // sixteenth of all partitions at each, so that whoever comes and goes does not stir up
-    // everybody.
+
+    // How often a member looks which members there are, at the latest. A new member is believed
+    // from the second look of the others on. A look moves at most a sixteenth of all partitions,
+    // so that one process that comes or goes disturbs few.
+    // Default: 0, a tenth of the ttl and at least 10 ms. At most the ttl.
     millis interval{0};
 };
 
-// What is wrong with these options, in one line that says what would be right, or nothing. Comes on
-// top of validate() and leadership_fault() for the lease.
-std::optional<std::string> share_fault(const share_options& options, std::uint32_t count);
+// What is wrong with these options and this number of partitions: one line that says what would do.
+// Nothing: they are valid. `count` is 1 to partitions_max. In addition to validate() and
+// leadership_fault() for the lease. Thread-safe.
+std::optional<std::string> partition_fault(const partition_options& options, std::uint32_t count);
 
 }  // namespace pawl

@@ -1,8 +1,9 @@
-// Everything of pawl that a program needs.
+// Everything of pawl that a program needs. Authors of stores and engines also include <pawl/spi/…>.
 #pragma once
 
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
+#include <pawl/examination.hpp>
 #include <pawl/fence.hpp>
 #include <pawl/job.hpp>
 #include <pawl/leader.hpp>
@@ -11,5 +12,10 @@
 #include <pawl/observer.hpp>
 #include <pawl/options.hpp>
 #include <pawl/partition.hpp>
+#include <pawl/policies.hpp>
+#include <pawl/results.hpp>
+#include <pawl/run_status.hpp>
 #include <pawl/scheduler.hpp>
+#include <pawl/store.hpp>
 #include <pawl/types.hpp>
+#include <pawl/version.hpp>

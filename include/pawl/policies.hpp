@@ -1,11 +1,11 @@
-// What becomes of a scheduled occurrence in the cases that are not the ordinary one.
+// What a schedule does in the cases that are not the ordinary one.
 #pragma once
 
 namespace pawl {
 
 // An occurrence that was due while no node could run it.
 enum class misfire {
-    skip,     // it does not run
+    skip,     // it does not run, unless it is at most 10 s and misfire_window late
     run_once  // the latest one runs, if it is not later than misfire_window
 };
 
@@ -17,8 +17,8 @@ enum class overlap {
 
 // Local times that a spring transition leaves out.
 enum class gap_time {
-    end,  // whatever fires in the gap fires once, at the end of it
-    skip  // does not fire
+    end,  // what is due in the gap fires once, at the end of it
+    skip  // it does not fire
 };
 
 // A fixed local time that an autumn transition passes twice. Intervals (a *, a range or a step in
@@ -30,18 +30,12 @@ enum class repeated_time {
 
 // An occurrence that is due while the store cannot be reached.
 enum class outage {
-    skip,              // it waits for the store, within misfire_window
-    run_without_lease  // it runs wherever it is due: maybe more than once, and without a token
+    wait,              // it waits for the store, within misfire_window
+    run_without_lease  // it runs on each node where it is due: perhaps more than once, and without
+                       // a token
 };
 
-// Whether, and from when on, an occurrence counts as done.
-enum class occurrence_mode {
-    at_most_once,   // when it is granted: a crash loses it
-    at_least_once,  // when its body has returned: after a crash it runs again
-    off             // occurrences are not remembered: the lease alone excludes
-};
-
-// How much a line for the log matters.
+// How much a line of the log matters.
 enum class log_level { debug, info, warn, error };
 
 }  // namespace pawl

@@ -1,20 +1,20 @@
-// Jobs that run by the clock: each firing once over all processes that add the same job.
+// Jobs that run by the clock: each occurrence once over all processes that add the same job.
 //
 //     pawl::scheduler cron{locks};
 //     cron.add(nightly, {.cron = "0 2 * * *", .zone = "Europe/Paris"});
 //     std::jthread ticking{[&](std::stop_token stop) { cron.run(stop); }};
 //
-// A firing is named by the instant for which it was due, and the store remembers it: a clock that
-// is off, a release that comes early or a restart does not run it twice. With a journal
-// (open_options::journal) runs are written down, can be paused, cancelled and asked for from
-// outside, and what a lost process has left is taken up by another one. Without one the leases
-// alone do it.
-// Source: seed 004, scheduled jobs over many nodes; docs/library.md, "Schedules".
+// An occurrence is named by the instant for which it was due, and the store remembers it. So a
+// clock that is off, a release that comes early or a restart does not run it twice.
+//
+// With a journal (open_options::journal) runs are recorded. Users can pause jobs, cancel runs and
+// trigger them, and a process resumes what a lost one left. Without a journal the leases alone
+// exclude duplicates. The page "The library" of the documentation tells more.
 #pragma once
 
 #include <pawl/job.hpp>
 #include <pawl/policies.hpp>
-#include <pawl/spi/journal.hpp>
+#include <pawl/run_status.hpp>
 #include <pawl/types.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -35,88 +35,159 @@ namespace schedule {
 class scheduling;
 }
 
-// After a body that threw, or was stopped because it took too long.
+// What follows after a body that threw, or was stopped because it took too long. All attempts of a
+// run have one lease.
 struct retry_options {
-    int max = 0;                  // attempts beyond the first; 0 to 1000
-    millis backoff{10'000};       // before the first retry
-    double factor = 2.0;          // by which each wait is longer than the one before; 1 to 100
-    millis max_backoff{600'000};  // no wait is longer
+    // Attempts beyond the first. Default: 0. 0 to 1000.
+    int max = 0;
+
+    // The pause before the first of them. Each pause varies at random by a fifth, to both sides.
+    // Default: 10 s. 0 to 24 h, at most `max_backoff`.
+    millis backoff{10'000};
+
+    // How many times longer each pause is than the one before. Default: 2. 1 to 100.
+    double factor = 2.0;
+
+    // No pause is longer. Default: 10 min. 0 to 24 h.
+    millis max_backoff{600'000};
 };
 
+// When a job runs, and what becomes of an occurrence that cannot run in time.
 struct schedule_options {
-    // Five fields, six with seconds in front, @daily and the like, or @every 90s (docs/cron.md).
-    // Empty: the job runs when somebody asks for it, which takes a journal.
+    // Five fields, six with seconds in front, @daily and the like, or @every 90s: the page
+    // "Schedules" of the documentation. Default: empty, the job runs when a user triggers it, which
+    // takes a journal.
     std::string cron{};
-    std::string zone = "UTC";  // of the IANA database
+
+    // The time zone of the expression, from the IANA database. Default: UTC.
+    std::string zone = "UTC";
+
+    // Local times that a change of clocks leaves out. Default: end.
     gap_time gap = gap_time::end;
+
+    // Local times that a change of clocks passes twice. Default: once.
     repeated_time repeat = repeated_time::once;
+
+    // An occurrence that no node could run in time. Default: run_once.
     pawl::misfire misfire = pawl::misfire::run_once;
-    millis misfire_window{3'600'000};  // how late a run may begin
+
+    // How late a run may begin. Default: 1 h. 0 to 365 days, and at most the store's retention
+    // where occurrences are remembered. 0: a run that is a moment late does not begin.
+    millis misfire_window{3'600'000};
+
+    // An occurrence whose predecessor still runs. Default: skip.
     pawl::overlap overlap = pawl::overlap::skip;
-    std::optional<occurrence_mode> occurrence{};  // default: as job::lease.mode says
-    millis jitter{0};                             // a random delay, up to this, before claiming
+
+    // When an occurrence counts as done. Default: nothing, as lease_options::mode of the job says.
+    std::optional<pawl::delivery> delivery{};
+
+    // A random delay of 0 to this before the claim. Default: 0, no delay. At most 24 h.
+    millis jitter{0};
+
+    // What follows after a failure. Default: no further attempt.
     retry_options retries{};
-    millis soft_timeout{0};               // then the journal and the observer are told; 0: never
-    millis timeout{0};                    // then the body is told to stop; 0: never
-    std::uint32_t partitions = 1;         // above 1: keys NAME/0 …, a run for each, spread over all
-                                          // processes; up to 1024
-    std::size_t max_concurrent_runs = 0;  // of its partitions in this process; 0: any
-    outage on_store_down = outage::skip;
-    std::size_t keep_runs = 1000;  // in the journal
+
+    // When a run takes longer, the journal and the observer are told. Default: 0, never.
+    // At most 365 days, and below `timeout`.
+    millis soft_timeout{0};
+
+    // When a run takes longer, its body is told to stop. Default: 0, never. At most 365 days.
+    millis timeout{0};
+
+    // Above 1: the job has the keys NAME/0 to NAME/(partitions-1) and a run for each, spread over
+    // all processes. Default: 1. 1 to 1024. With lease_options::hold only 1.
+    std::uint32_t partitions = 1;
+
+    // How many of its partitions may run in this process at a time. Default: 0, any number.
+    std::size_t max_concurrent_runs = 0;
+
+    // An occurrence that is due while the store cannot be reached. Default: wait.
+    // run_without_lease is rejected under safety_class::correctness.
+    outage on_store_down = outage::wait;
+
+    // How many of its runs the journal keeps. Default: 1000. 1 or more.
+    std::size_t keep_runs = 1000;
 };
 
-// Override what you want to hear of. Called on pawl's own loop: a method that blocks delays the
-// heartbeat of every lease, and one that throws ends the process.
+// Override what you want to hear of; a method that you leave alone does nothing. All methods are
+// called on pawl's own loop: one at a time, on any thread. A method that blocks delays the
+// heartbeat of every lease, and one that throws ends the process. Texts are valid during the call
+// only.
 class schedule_observer {
 public:
     virtual ~schedule_observer() = default;
 
-    // It knows where its schedules stand, and they fire from now on.
+    // The scheduler knows where its schedules stand, and they fire from now on.
     virtual void on_ready() {}
+
+    // A run began, so long after it was due. A token of 0: it runs without a lease.
     virtual void on_run_begun(std::string_view /*job*/, millis /*late*/, fence_token) {}
     virtual void on_run_ended(std::string_view /*job*/, run_status, millis /*took*/) {}
-    // A firing does not run, and why, in words. Of all nodes with a journal in common only the one
-    // that has written it down is told.
+
+    // An occurrence does not run, and why, in words. Of all nodes that share a journal, only the
+    // one that recorded this is told.
     virtual void on_skipped(std::string_view /*job*/, occurrence, std::string_view /*why*/) {}
+
+    // An occurrence runs without a lease, because the store cannot be reached.
     virtual void on_fail_open(std::string_view /*job*/) {}
-    // What another process has left is gone on with here.
+
+    // This process resumes a run that another one left.
     virtual void on_orphan_taken(std::string_view /*job*/) {}
+
     // A line for the log, about anything.
     virtual void log(log_level, std::string_view /*line*/) {}
 };
 
 struct scheduler_options {
-    std::string node{};                   // who this is, for people; default: the host's name
-    std::size_t max_concurrent_runs = 8;  // each is a thread, started when it is first needed
-    millis shutdown_grace{30'000};        // how long runs may go on before they are told to stop
+    // The name of this node, for people to read. Default: empty, the name of the host.
+    std::string node{};
+
+    // How many runs this process takes at a time. Each needs a thread, which starts when it is
+    // first needed. Default: 8. 1 to 10,000.
+    std::size_t max_concurrent_runs = 8;
+
+    // How long runs may continue after `stop` before they are told to stop. Default: 30 s. Not
+    // negative. 0: they are told at once.
+    millis shutdown_grace{30'000};
+
+    // Told what happens to runs. Shared: pawl keeps it alive for as long as it may call it.
+    // Default: null, none.
     std::shared_ptr<schedule_observer> watcher{};
 };
 
-// Thread-safe. The locks outlive it.
+// Runs jobs by their schedules. Thread-safe. It borrows its `locks`, which outlive it.
 class scheduler {
 public:
+    // Throws option_error for options out of their bounds. Does not ask the store.
     explicit scheduler(locks& where, scheduler_options options = {});
-    // REQUIRES: no run() goes on.
+
+    // REQUIRES: no run() is active.
     ~scheduler();
     scheduler(const scheduler&) = delete;
     scheduler& operator=(const scheduler&) = delete;
 
-    // The key is the job's name, so that locks::run of the same job excludes it. Also while run()
-    // goes on. Throws option_error for what makes no sense: an expression (with the column), a
-    // zone, options, a name that is there already.
+    // Adds a job, also while run() is active. The key is the job's name, so that locks::run() of
+    // the same job excludes it. Does not ask the store.
+    // Throws option_error for a wrong expression (with the column of its fault), a wrong zone and
+    // options out of their bounds. It does so for a job without a body, for a name that is there
+    // already, and for an empty expression without a journal.
     void add(const job& what, const schedule_options& when);
-    // What runs of it goes on. False if it is not there.
+
+    // Removes a job. Its active runs continue. False: it is not there. Throws nothing.
     bool remove(std::string_view name);
 
-    // Runs the jobs, each run on a thread of its own, until `stop` is requested: then it claims
-    // nothing more, lets bodies finish for `shutdown_grace` while their leases are renewed, tells
-    // them to stop, waits for them, and releases. A body that does not heed its stop token is
-    // waited for. Throws store_error where the journal cannot be opened, and option_error where it
-    // runs already. Failures of the store and the journal while it runs end nothing.
+    // Runs the jobs, each run on a thread of its own, and blocks until `stop` was requested. Then
+    // it claims nothing more, and lets bodies finish for `shutdown_grace` while their leases are
+    // renewed. Then it tells them to stop, waits for them, and releases. It waits for a body that
+    // does not heed its stop token.
+    // Throws store_error if the journal cannot be opened, and option_error if it runs already.
+    // Failures of the store and the journal while it runs do not end it.
     void run(std::stop_token stop);
+    // The same for Asio programs. Await it on any executor.
     boost::asio::awaitable<void> async_run(std::stop_token stop);
 
-    // When a job fires next, by its schedule; nothing for one that never does, or is not there.
+    // When a job is due next, by its schedule; nothing for one that never is, or is not there.
+    // Throws nothing.
     std::optional<std::chrono::system_clock::time_point> next(std::string_view name) const;
 
 private:

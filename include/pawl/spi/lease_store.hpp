@@ -1,13 +1,20 @@
-// What a backend author implements: nine verbs, each one atomic step at the store, and a look at
+// What a store's author implements: nine verbs, each one atomic step at the store, and a look at
 // its own health.
 //
-// The rules of safety that an implementation keeps are numbered in docs/protocol.md; the suite in
-// testing/conformance holds every store to them. Durations cross this interface, never wall-clock
-// times: only the store's clock ends a lease.
+// A store keeps four promises. A key has one live holder at most. Tokens of a key only rise. An
+// occurrence that is done is not granted again. Only the store's clock ends a lease: durations
+// cross this interface, never wall-clock times.
+//
+// The page "The rules of safety" of the documentation states these promises in full. The source of
+// pawl has a conformance suite that checks a store against them.
 #pragma once
 
+#include <pawl/examination.hpp>
+#include <pawl/fence.hpp>
+#include <pawl/options.hpp>
+#include <pawl/results.hpp>
 #include <pawl/spi/async.hpp>
-#include <pawl/spi/examination.hpp>
+#include <pawl/store.hpp>
 #include <pawl/types.hpp>
 
 #include <cstddef>
@@ -15,7 +22,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
+#include <utility>
 #include <vector>
 
 namespace pawl {
@@ -26,118 +33,88 @@ struct claim {
     claim(std::string key, std::string id, std::string owner, millis ttl)
         : key{std::move(key)}, id{std::move(id)}, owner{std::move(owner)}, ttl{ttl} {}
 
-    std::string key;  // 1 to 512 bytes, no control characters
-    std::string id;   // fresh and random for each claimer: repeating a claim returns the same grant
-    std::string owner;  // for people to read; at most 256 bytes, no control characters
+    // 1 to 512 bytes without control characters.
+    std::string key;
+
+    // Fresh and random for each claimer. Repeating a claim returns the same grant.
+    std::string id;
+
+    // Who claims, for people to read. At most 256 bytes without control characters.
+    std::string owner;
+
+    // How long the lease lives without a renewal. Within store_traits, at most ttl_max.
     millis ttl;
-    std::optional<occurrence> firing{};  // refused when this firing, or a later one, is done
+
+    // The occurrence that the work is for. Rejected as already_done when it, or a later one, is
+    // done. Nothing: the lease alone excludes.
+    std::optional<pawl::occurrence> occurrence{};
+
+    // When `occurrence` counts as done. Default: at_most_once.
     delivery mode = delivery::at_most_once;
 };
 
 // "I do not want it any more." A class with a constructor for the same reason.
 struct withdrawal {
-    withdrawal(std::string key, std::string id, std::optional<occurrence> firing = {})
-        : key{std::move(key)}, id{std::move(id)}, firing{firing} {}
+    withdrawal(std::string key, std::string id, std::optional<pawl::occurrence> occurrence = {})
+        : key{std::move(key)}, id{std::move(id)}, occurrence{occurrence} {}
 
     std::string key;
-    std::string id;                      // of the claim that is given up
-    std::optional<occurrence> firing{};  // the one it claimed, where its work has not begun
+
+    // Of the claim that is given up.
+    std::string id;
+
+    // The one that it claimed, where its work has not begun. Nothing: the occurrence stays done.
+    std::optional<pawl::occurrence> occurrence{};
 };
 
+// "It is yours."
 struct grant {
     std::string key;
+
+    // Minted by this grant: higher than every token of the key before.
     fence_token token{};
+
+    // How long the lease lives from now. A store may grant less than was asked for.
     millis ttl{};
 };
 
-enum class busy_reason {
-    held,         // somebody holds it
-    lingering,    // held by nobody until its time is up: at_least, hold, or the delay after an
-                  // eviction
-    quarantined,  // the store may have lost its data and grants nothing yet (rule 7)
-    early         // the occurrence is further ahead of the store's clock than max_skew (rule 6)
-};
-
-struct busy {
-    fence_token holder{};  // 0 when held by nobody
-    std::string owner{};
-    millis remaining{};  // until it may be worth asking again
-    busy_reason reason = busy_reason::held;
-};
-
-struct already_done {
-    occurrence last{};
-};
-
-using verdict = std::variant<grant, busy, already_done>;
-
-// `unknown` is what the holder makes of a failure. As an answer it is for one lease whose record is
-// out of reach: locked by another session, unreadable, or where a part is down (Redlock, a
-// cluster).
+// What became of one renewal. `unknown` is what the holder makes of a failure. As an answer it is
+// for one lease whose record is out of reach: locked by another session, unreadable, or where part
+// of the store is down (Redlock, a cluster).
 enum class renewal { renewed, lost, unknown };
 
-// What to do about a lease that ran out before its renewal arrived (rule 3).
-enum class lapse {
-    lose,                // it is lost
-    extend_if_unclaimed  // carry on under the same token, if nobody took the key since
-};
-
+// "I still have it."
 struct held {
     std::string key;
     fence_token token{};
+
+    // How long the lease is to live from now. A renewal never moves the end of a lease back.
     millis ttl{};
-    millis max_lifetime{0};  // no renewal past acquired_at + this; 0: no bound (rule 9)
-    lapse if_lapsed = lapse::lose;
+
+    // No renewal goes past record::acquired_at plus this. Default: 0, no bound.
+    millis max_lifetime{0};
+
+    // What to do when the lease has expired. Default: lose.
+    expired_renewal if_expired = expired_renewal::lose;
 };
 
-// How a lease ends. The key stays held, by nobody, until the latest of now and acquired_at +
-// at_least; at_least = until_expiry keeps it for the rest of its lease.
-struct farewell {
+// How a lease ends.
+struct release_options {
+    // As `at_least`: the key stays in cooldown for the rest of its lease.
     static constexpr millis until_expiry = millis::max();
+
+    // The key stays in cooldown until this long after it was granted, or free at once if that is
+    // past. Default: 0.
     millis at_least{0};
-    std::optional<occurrence> done{};  // raises last_done (rule 6, at-least-once)
+
+    // The occurrence that is done now, in at-least-once mode: raises record::last_done.
+    std::optional<occurrence> done{};
 };
 
-struct record {
-    std::string key, owner;
-    fence_token holder{};          // 0 when held by nobody
-    millis remaining{};            // 0 when free
-    std::int64_t acquired_at = 0;  // Unix milliseconds on the store's clock; for people to read
-    std::optional<occurrence> last_done{};
-    fence_token last_token{};                // the highest ever granted or burnt by an eviction
-    std::optional<std::uint32_t> waiters{};  // where the engine can tell
-};
-
-struct page {
-    std::vector<record> records;
-    std::string next;  // hand it back as `after`; empty at the end
-};
-
-enum class fence_rule {
-    reject_older,     // a holder may write many times
-    reject_not_newer  // one effect per token
-};
-
-struct fence_verdict {
-    bool accepted = false;
-    fence_token newest{};  // the highest accepted, this one included
-    // Rejected not for its age: it is further ahead than any token that the store can have issued.
-    bool never_issued = false;
-};
-
-struct store_traits {
-    bool strict_fencing =
-        false;                  // tokens rise even across the data loss that the engine can suffer;
-                                // of the store's own fence this is said under a quarantine only
-    bool notifies = false;      // wait_change is woken by the store; otherwise waiters poll
-    bool atomic_batch = false;  // one renew() is one atomic step for all its leases
-    millis ttl_min{1};
-    millis ttl_step{1};
-};
-
-// Every verb runs on the executor that the store was made with, is awaited there, and keeps its own
-// deadline (the store's `timeout`). Arguments are values; spans are kept alive by the caller until
-// the await ends. Verbs may be awaited concurrently. A verb never throws.
+// Leases in one namespace of one server. Each verb runs on the executor that the store was made
+// with, and is awaited there. It keeps its own deadline, store_settings::timeout. Arguments are
+// values; spans are kept alive by the caller until the await ends. Verbs may be awaited
+// concurrently. A verb never blocks its thread and never throws: a failure is an answer.
 class lease_store {
 public:
     virtual ~lease_store() = default;
@@ -145,42 +122,60 @@ public:
     lease_store(const lease_store&) = delete;
     lease_store& operator=(const lease_store&) = delete;
 
+    // What the store can do. The same for the life of the object; may be called from any thread.
     virtual store_traits traits() const noexcept = 0;
 
-    // Rules 1, 2, 6, 7. A claim whose outcome is unknown may be repeated under its id for as long
-    // as it is wanted: while its lease is live it gets the same token, and afterwards a new one
-    // unless the key was granted to another claim meanwhile. The occurrence that it has marked
-    // itself is no reason to refuse it. Releasing and evicting end the id.
-    virtual async<verdict> acquire(claim wanted) = 0;
-    // Gives up a claim whose outcome is unknown: frees the key if it is held under this id, and
-    // leaves a tombstone where the engine can reorder a late claim behind this. If the last grant
-    // of the key was to this id, live or expired, and marked `firing` as done, the mark goes in the
-    // same atomic step: last_done = firing - 1. True if the key was held.
+    // Grants the key, or answers why not. Busy: it is held under another claim id, or in cooldown,
+    // or the store is in quarantine, or the occurrence is early. Already done: the occurrence, or a
+    // later one, is done. The token is max(last token + 1, the store's clock in microseconds),
+    // minted in the same step. In at-most-once mode the same step marks the occurrence as done.
+    // A claim whose outcome is unknown may be repeated under its id for as long as it is wanted.
+    // While its lease is live it gets the same token, and afterwards a new one, unless the key was
+    // granted to another claim meanwhile. The occurrence that it has marked itself is no reason to
+    // reject it. Releasing and force-releasing end the id.
+    virtual async<acquire_result<grant>> acquire(claim wanted) = 0;
+
+    // Gives up a claim whose outcome is unknown. Frees the key if it is held under this id, and
+    // leaves a tombstone where the engine can reorder a late claim behind this. True if the key was
+    // held. The last grant of the key may have been to this id, live or expired, and have marked
+    // `occurrence` as done. Then the mark goes in the same atomic step: last_done = occurrence - 1.
     virtual async<bool> withdraw(withdrawal given_up) = 0;
-    // Rule 3. One answer for each lease, in order; a failure means unknown for all.
+
+    // Extends many leases at once: one answer each, in order. Only a live holder with this token
+    // extends its lease, and never to an earlier end. It creates no record, and takes nothing back
+    // that was granted since. A failure means unknown for all.
     virtual async<std::vector<renewal>> renew(std::span<const held> leases) = 0;
-    // Rule 4. True if this token was the live holder; otherwise nothing has changed but last_done,
-    // and that the claim which was granted this token, if it was the last, can not be repeated.
-    virtual async<bool> release(std::string key, fence_token token, farewell how) = 0;
-    // Rule 5. Burns the token and keeps the key held by nobody for `delay`, at most for what was
-    // left. True if this token was the live holder. Without delay, also if it was the newest token
-    // of a key that is held by nobody for a while yet: so a cooldown is ended.
-    virtual async<bool> evict(std::string key, fence_token token, millis delay) = 0;
+
+    // Ends a lease. True if this token was the live holder. Otherwise nothing has changed but
+    // last_done, which a release as done raises while its token is the last one granted. The claim
+    // that was granted the key under this token, if it was the last, cannot be repeated any more.
+    virtual async<bool> release(std::string key, fence_token token, release_options how) = 0;
+
+    // Takes the key from the holder of this token: burns a token, and keeps the key in cooldown for
+    // `delay`, at most for what was left. True if this token was the live holder. Without delay,
+    // also if it was the newest token of a key in cooldown: so a cooldown is ended.
+    virtual async<bool> force_release(std::string key, fence_token token, millis delay) = 0;
+
+    // The record of a key; nothing where there is none.
     virtual async<std::optional<record>> inspect(std::string key) = 0;
+
     // Records in byte order of their keys, those after `after` that start with `prefix`. A record
-    // that exists throughout is on exactly one page. 1 <= limit <= page_limit_max.
+    // that exists throughout is on exactly one page. `limit` is 1 to page_limit_max.
     virtual async<page> list(std::string prefix, std::string after, std::size_t limit) = 0;
+
     // Ends when the key may no longer be held under `seen`, at once if that is so already. A hint,
     // never the truth: it may end early, and the caller bounds it by a timer. Cancellable
     // (terminal).
     virtual async<void> wait_change(std::string key, fence_token seen) = 0;
-    // The guard of rule 15: one atomic check-and-remember per resource.
-    virtual async<fence_verdict> fence(std::string resource, fence_token token,
-                                       fence_rule rule) = 0;
 
-    // What the engine knows of its own health, for `pawl doctor`; read-only, and no verb of the
-    // lease. A store that fails here could not be examined at all: what it may not read for want of
-    // a privilege is a finding. By default there is nothing to say.
+    // Checks a token against the highest that this resource has accepted, and remembers it if it is
+    // accepted, in one atomic step. A token further ahead of the store's clock than max_skew is
+    // never_issued. Under a quarantine, a token from before a loss of data is rejected.
+    virtual async<fence_result> fence(std::string resource, fence_token token, fence_rule rule) = 0;
+
+    // What the engine knows about its own health, for `pawl doctor`. Read-only, and no verb of the
+    // lease. A missing privilege is a finding, not a failure; a failure means that the store could
+    // not be examined at all. By default there is nothing to say.
     virtual async<examination> examine() { co_return examination{}; }
 };
 
