@@ -1,23 +1,25 @@
-# One library for users: `pawl`, made of the objects of every room, static unless BUILD_SHARED_LIBS says
-# otherwise. What it links is read off the rooms, so that a new engine needs no line here.
+# One library for users: `pawl`, made of the objects of the modules that are no engine's and not the command's alone, with
+# memory and SQLite; static unless BUILD_SHARED_LIBS says otherwise. What it links is read off the modules.
 #
-# Users get it by find_package(pawl), by add_subdirectory (both as pawl::pawl), or by pkg-config.
+# Users get it by find_package(pawl), by add_subdirectory (both as pawl::pawl), or by pkg-config. An engine is a component:
+# find_package(pawl COMPONENTS redis) and pawl::redis link it; a program on the shared library loads its module as well.
 
 include(CMakePackageConfigHelpers)
 
 option(PAWL_INSTALL "Install the library, the command, its manual and its completions" ${PROJECT_IS_TOP_LEVEL})
 
-get_property(rooms GLOBAL PROPERTY PAWL_ROOMS)
-set(objects "")
-set(libraries "")
-foreach(room ${rooms})
-  list(APPEND objects $<TARGET_OBJECTS:${room}>)
-  get_target_property(linked ${room} LINK_LIBRARIES)
-  list(APPEND libraries ${linked})
+get_property(modules GLOBAL PROPERTY PAWL_MODULES)
+get_property(engines GLOBAL PROPERTY PAWL_ENGINES)
+foreach(engine ${engines})
+  get_property(of_engine GLOBAL PROPERTY PAWL_ENGINE_MODULES_${engine})
+  list(REMOVE_ITEM modules ${of_engine})
 endforeach()
-list(REMOVE_DUPLICATES libraries)
-# The rooms themselves are inside, and pawl_asio stands for the two that every user sees.
-list(FILTER libraries EXCLUDE REGEX "pawl_|^Boost::headers$|^Threads::Threads$")
+list(REMOVE_ITEM modules pawl_health pawl_exec pawl_config pawl_agent pawl_documents)
+set(objects "")
+foreach(module ${modules})
+  list(APPEND objects $<TARGET_OBJECTS:${module}>)
+endforeach()
+pawl_libraries_of(libraries ${modules})
 
 add_library(pawl ${objects})
 add_library(pawl::pawl ALIAS pawl)
@@ -29,6 +31,39 @@ target_include_directories(pawl INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR
                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(pawl PUBLIC Boost::headers Threads::Threads PRIVATE ${libraries}
                       $<BUILD_INTERFACE:pawl_flags>)
+
+# For authors of engines: the headers and nothing to link, as the core is in the program that loads a module.
+add_library(pawl_spi INTERFACE)
+add_library(pawl::spi ALIAS pawl_spi)
+target_compile_features(pawl_spi INTERFACE cxx_std_20)
+target_include_directories(pawl_spi INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                           $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(pawl_spi INTERFACE Boost::headers Threads::Threads)
+set_target_properties(pawl_spi PROPERTIES EXPORT_NAME spi)
+
+# An engine as a static library, for programs that shall need no file beside them.
+foreach(engine ${engines})
+  get_target_property(kind pawl TYPE)
+  if(kind STREQUAL "STATIC_LIBRARY")
+    get_property(of_engine GLOBAL PROPERTY PAWL_ENGINE_MODULES_${engine})
+    set(objects "")
+    foreach(module ${of_engine})
+      list(APPEND objects $<TARGET_OBJECTS:${module}>)
+    endforeach()
+    pawl_libraries_of(libraries ${of_engine})
+    add_library(pawl_${engine} STATIC ${objects})
+    target_link_libraries(pawl_${engine} PUBLIC pawl PRIVATE ${libraries} $<BUILD_INTERFACE:pawl_flags>)
+    target_link_options(pawl_${engine} INTERFACE LINKER:-u,pawl_engines_${engine})
+    set_target_properties(pawl_${engine} PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME pawl-${engine})
+  else()
+    # Loaded by the shared library when a URL names it.
+    add_library(pawl_${engine} INTERFACE)
+    target_link_libraries(pawl_${engine} INTERFACE pawl)
+    add_dependencies(pawl_${engine} pawl_module_${engine})
+  endif()
+  set_target_properties(pawl_${engine} PROPERTIES EXPORT_NAME ${engine})
+  add_library(pawl::${engine} ALIAS pawl_${engine})
+endforeach()
 
 # The manual page, and the completions, made by the command itself. A command under a sanitizer is not for
 # installing, and g++ 12's TSan cannot start everywhere.
@@ -54,42 +89,33 @@ if(NOT PAWL_INSTALL)
   return()
 endif()
 
-# pawlConfig.cmake and pawl.pc find again what was found here, and nothing else.
+# pawlConfig.cmake and the .pc files find again what was found here, and nothing else.
 get_target_property(kind pawl TYPE)
 set(PAWL_NEEDS_STATIC OFF)
 if(kind STREQUAL "STATIC_LIBRARY")
   set(PAWL_NEEDS_STATIC ON)
 endif()
+set(PAWL_NEEDS_SQLITE OFF)
+if(TARGET pawl_store_sqlite)
+  set(PAWL_NEEDS_SQLITE ON)
+endif()
 set(requires "")
-foreach(engine sqlite redis postgresql mysql etcd zookeeper)
-  string(TOUPPER ${engine} upper)
-  set(PAWL_NEEDS_${upper} OFF)
-  if(TARGET pawl_store_${engine})
-    set(PAWL_NEEDS_${upper} ON)
-  endif()
-endforeach()
-set(libs_private "")
+set(PAWL_PC_LIBS "")
 if(PAWL_NEEDS_STATIC)
   set(requires openssl)
-  set(module_sqlite sqlite3)
-  set(module_redis hiredis)
-  set(module_postgresql libpq)
-  set(module_mysql libmariadb)
-  set(module_etcd grpc++ protobuf-lite)
-  foreach(engine sqlite redis postgresql mysql etcd)
-    string(TOUPPER ${engine} upper)
-    if(PAWL_NEEDS_${upper})
-      list(APPEND requires ${module_${engine}})
-    endif()
-  endforeach()
-  # Without .pc files of their own.
-  set(libs_private " -ldate-tz -ltomlplusplus -lboost_json")
-  if(PAWL_NEEDS_ZOOKEEPER)
-    string(APPEND libs_private " -lzookeeper_mt")
+  if(PAWL_NEEDS_SQLITE)
+    list(APPEND requires sqlite3)
   endif()
+  # Without .pc files of their own.
+  set(PAWL_PC_LIBS " -ldate-tz -lboost_json")
 endif()
-set(PAWL_PC_LIBS "${libs_private}")
 list(JOIN requires " " PAWL_PC_REQUIRES)
+# What an engine stands on, by the names of pkg-config; libzookeeper has none.
+set(PAWL_MODULE_redis hiredis)
+set(PAWL_MODULE_postgresql libpq)
+set(PAWL_MODULE_mysql libmariadb)
+set(PAWL_MODULE_etcd "grpc++ protobuf-lite")
+set(PAWL_MODULE_zookeeper "")
 
 # Relative to the file, so that the tree may be moved; `cmake --install --prefix` moves it.
 set(PAWL_PC_FOLDER ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -102,15 +128,38 @@ else()
 endif()
 
 configure_file(${PROJECT_SOURCE_DIR}/cmake/pawl.pc.in ${PROJECT_BINARY_DIR}/share/pawl.pc @ONLY)
+list(JOIN engines " " PAWL_ENGINE_NAMES)
 set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/pawl)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pawlConfig.cmake.in
   ${PROJECT_BINARY_DIR}/share/pawlConfig.cmake INSTALL_DESTINATION ${config_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/share/pawlConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 
+foreach(engine ${engines})
+  # The engine's own library stands before pawl's, which comes with what it requires.
+  set(PAWL_ENGINE ${engine})
+  set(PAWL_PC_REQUIRES "pawl = ${PROJECT_VERSION}")
+  set(PAWL_PC_LIBS "")
+  if(PAWL_NEEDS_STATIC)
+    string(APPEND PAWL_PC_REQUIRES " ${PAWL_MODULE_${engine}}")
+    set(PAWL_PC_LIBS "-Wl,-u,pawl_engines_${engine} -L\${libdir} -lpawl-${engine}")
+    if(engine STREQUAL "zookeeper")
+      string(APPEND PAWL_PC_LIBS " -lzookeeper_mt")
+    endif()
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/pawl-engine.pc.in ${PROJECT_BINARY_DIR}/share/pawl-${engine}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/share/pawl-${engine}.pc DESTINATION ${PAWL_PC_FOLDER} COMPONENT libpawl-dev)
+  # A set of its own: whoever does not ask for the engine needs none of its libraries.
+  install(TARGETS pawl_${engine} EXPORT pawl-${engine}
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libpawl-dev)
+  install(EXPORT pawl-${engine} NAMESPACE pawl:: FILE pawl-${engine}Targets.cmake DESTINATION ${config_folder}
+          COMPONENT libpawl-dev)
+  install(TARGETS pawl_module_${engine} LIBRARY DESTINATION ${PAWL_ENGINE_DIR} COMPONENT pawl-${engine})
+endforeach()
+
 # The components are the Debian packages that the files go into (PawlPackage.cmake); what has none is
 # told, or put elsewhere, in Debian's own way there.
-install(TARGETS pawl EXPORT pawl
+install(TARGETS pawl pawl_spi EXPORT pawl
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libpawl-dev
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libpawl-dev)
 install(EXPORT pawl NAMESPACE pawl:: FILE pawlTargets.cmake DESTINATION ${config_folder} COMPONENT libpawl-dev)
@@ -123,9 +172,9 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET pawl_store_postgresql)
   # For administrators of databases in which pawl may not make its tables itself.
-  install(FILES ${PROJECT_SOURCE_DIR}/src/stores/postgresql/schema.sql
+  install(FILES ${PROJECT_SOURCE_DIR}/src/engines/postgresql/store/schema.sql
           DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql.sql COMPONENT pawl)
-  install(FILES ${PROJECT_SOURCE_DIR}/src/journals/postgresql/schema.sql
+  install(FILES ${PROJECT_SOURCE_DIR}/src/engines/postgresql/journal/schema.sql
           DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql-journal.sql COMPONENT pawl)
 endif()
 if(TARGET pawl_share)

@@ -1,6 +1,6 @@
-# Debian packages by CPack: `pawl` (the command, the agent's units and configuration) and
-# `libpawl-dev` (the static library for C++ programs). tools/package makes them; what they hold
-# besides the installed files is in deploy/debian and deploy/systemd.
+# Debian packages by CPack: `pawl` (the command with memory and SQLite, the agent's units and configuration), `pawl-ENGINE`
+# (one engine each, a module) and `libpawl-dev` (the static libraries for C++ programs). tools/package makes them; what
+# they hold besides the installed files is in deploy/debian and deploy/systemd.
 #
 # Nothing of this is installed by `cmake --install`: its rules are EXCLUDE_FROM_ALL.
 
@@ -37,10 +37,20 @@ endforeach()
 add_custom_target(pawl_package ALL DEPENDS ${packed})
 add_dependencies(pawl_package pawl pawl_app pawl_share)
 
-foreach(package pawl libpawl-dev)
+get_property(engines GLOBAL PROPERTY PAWL_ENGINES)
+list(TRANSFORM engines PREPEND pawl- OUTPUT_VARIABLE modules)
+foreach(package pawl libpawl-dev ${modules})
   install(FILES ${packed} ${debian}/copyright DESTINATION share/doc/${package}
           COMPONENT ${package} EXCLUDE_FROM_ALL)
-  install(FILES ${debian}/${package}.lintian-overrides DESTINATION share/lintian/overrides RENAME ${package}
+  # What is to be said of each.
+  file(READ ${debian}/lintian-overrides overrides)
+  if(EXISTS ${debian}/${package}.lintian-overrides)
+    file(READ ${debian}/${package}.lintian-overrides own)
+    string(APPEND overrides "${own}")
+  endif()
+  string(REPLACE "PACKAGE:" "${package}:" overrides "${overrides}")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/share/${package}.lintian-overrides CONTENT "${overrides}" @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/share/${package}.lintian-overrides DESTINATION share/lintian/overrides RENAME ${package}
           COMPONENT ${package} EXCLUDE_FROM_ALL)
 endforeach()
 install(FILES ${debian}/pawl.toml DESTINATION /etc/pawl PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ
@@ -69,7 +79,7 @@ set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE
                                                 WORLD_READ WORLD_EXECUTE)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL pawl libpawl-dev)
+set(CPACK_COMPONENTS_ALL pawl libpawl-dev ${modules})
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
@@ -80,6 +90,8 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION TRUE)
 set(CPACK_DEBIAN_PAWL_PACKAGE_NAME pawl)
 set(CPACK_DEBIAN_PAWL_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PAWL_PACKAGE_SHLIBDEPS ON)
+list(JOIN modules ", " suggested)
+set(CPACK_DEBIAN_PAWL_PACKAGE_SUGGESTS "${suggested}")
 set(CPACK_DEBIAN_PAWL_PACKAGE_DEPENDS "tzdata, systemd | systemd-standalone-sysusers | systemd-sysusers, \
 systemd | systemd-standalone-tmpfiles | systemd-tmpfiles")
 set(CPACK_DEBIAN_PAWL_PACKAGE_CONTROL_EXTRA
@@ -92,7 +104,27 @@ succeeded when it dies. Every grant carries a fencing token, so that a host
 that was frozen is refused where it writes too late.
 
 This package has the command pawl, which wraps any program, and the agent,
-which runs schedules and starts as a service.")
+which runs schedules and starts as a service. The stores but SQLite are
+packages of their own, such as pawl-redis.")
+
+set(title_redis "Redis, Redis Cluster, Sentinel and Redlock")
+set(title_postgresql "PostgreSQL")
+set(title_mysql "MySQL and MariaDB")
+set(title_etcd "etcd")
+set(title_zookeeper "ZooKeeper")
+foreach(engine ${engines})
+  string(TOUPPER PAWL-${engine} component)
+  set(CPACK_DEBIAN_${component}_PACKAGE_NAME pawl-${engine})
+  set(CPACK_DEBIAN_${component}_PACKAGE_SECTION admin)
+  set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON)
+  # A module uses the command's own insides.
+  set(CPACK_DEBIAN_${component}_PACKAGE_DEPENDS "pawl (= ${upstream}-${revision})")
+  set(CPACK_COMPONENT_${component}_DESCRIPTION
+"The command pawl and its agent keep leases, fencing tokens and runs in a
+store that all hosts reach. This package is the engine for
+${title_${engine}}: a module that is loaded when the
+URL of a store names it.")
+endforeach()
 
 set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_NAME libpawl-dev)
 set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_SECTION libdevel)

@@ -11,7 +11,7 @@ option(PAWL_UI "Build the page into the pawl command (node, npm)" ${PAWL_HAVE_NO
 # pawl_page(TARGET): pawl::ui::assets() becomes part of it.
 function(pawl_page target)
   if(NOT PAWL_UI)
-    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/admin/no_assets.cpp)
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/api/no_assets.cpp)
     return()
   endif()
   set(folder ${PROJECT_BINARY_DIR}/generated/page)

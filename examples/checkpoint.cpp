@@ -36,11 +36,11 @@ void send_from_where_it_stopped(const pawl::run& run, std::vector<int>& sent,
 int main() {
     std::vector<int> sent;
     std::stop_source shutdown;
-    // At least once: what was interrupted is not done. The firing is what both attempts are at.
+    // At least once: what was interrupted is not done. The occurrence is what both attempts are at.
     pawl::job nightly{
         .name = "invoices/nightly",
         .lease = {.ttl = 30s,
-                  .firing = pawl::occurrence{1'790'000'000'000},
+                  .occurrence = pawl::occurrence{1'790'000'000'000},
                   .mode = pawl::delivery::at_least_once},
         .body =
             [&](const pawl::run& run) {

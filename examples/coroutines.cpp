@@ -8,6 +8,7 @@
 #include <chrono>
 #include <iostream>
 #include <string>
+#include <utility>
 
 using namespace std::chrono_literals;
 using boost::asio::awaitable;

@@ -66,8 +66,9 @@ int main() {
     accounts book;
     auto slow = pawl::locks::open("sqlite:locks.db"), quick = pawl::locks::open("sqlite:locks.db");
 
-    // renewing::manual: nobody renews for the slow one, as if its process were frozen.
-    auto old_lease = slow.try_acquire("account/7", {.ttl = 200ms, .renew = pawl::renewing::manual});
+    // renewal_mode::manual: nobody renews for the slow one, as if its process were frozen.
+    auto old_lease =
+        slow.try_acquire("account/7", {.ttl = 200ms, .renew = pawl::renewal_mode::manual});
     if (!old_lease) return 1;
     const auto old_token = old_lease->token();
 

@@ -1,7 +1,7 @@
 // A scheduled job that fires on every node at the same time, and runs on one of them.
 //
 // The lease alone does not do it: a node whose clock is late would find the key free again, because
-// the first one is done. The occurrence does: it names the firing, and the store remembers it.
+// the first one is done. The occurrence does: it names the occurrence, and the store remembers it.
 #include <pawl/pawl.hpp>
 
 #include <chrono>
@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 namespace {
 
 // When the job was due, by its schedule: the same instant on every node, whatever their clocks say.
-pawl::occurrence latest_firing() {
+pawl::occurrence latest_occurrence() {
     const auto hour = std::chrono::floor<std::chrono::hours>(std::chrono::system_clock::now());
     return pawl::occurrence{
         std::chrono::duration_cast<pawl::millis>(hour.time_since_epoch()).count()};
@@ -22,13 +22,13 @@ pawl::occurrence latest_firing() {
 }  // namespace
 
 int main() {
-    const auto due = latest_firing();
+    const auto due = latest_occurrence();
     int sent = 0;
     for (const std::string node : {"node-a", "node-b", "node-c"}) {
         auto locks = pawl::locks::open("memory:", {.owner = node});
         const pawl::job hourly{
             .name = "reports/hourly",
-            .lease = {.ttl = 30s, .firing = due},
+            .lease = {.ttl = 30s, .occurrence = due},
             .body =
                 [&](const pawl::run& run) {
                     ++sent;

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t parts = 8;
 
 // Who works on what, for this program to look at.
-class board {
+class scoreboard {
 public:
     void write(std::uint32_t part, const std::string& node) {
         const std::lock_guard lock{mutex_};
@@ -55,7 +55,7 @@ private:
 };
 
 // Works on this partition until somebody else is to.
-void reindex(board& seen, const std::string& node, const pawl::partition& mine) {
+void reindex(scoreboard& seen, const std::string& node, const pawl::partition& mine) {
     seen.write(mine.index, node);
     std::mutex mutex;
     std::condition_variable_any told;
@@ -67,12 +67,12 @@ void reindex(board& seen, const std::string& node, const pawl::partition& mine) 
 }  // namespace
 
 int main() {
-    board seen;
+    scoreboard seen;
     // Quick leases and looks, as this is an example; the default is a ttl of 30 s.
-    const pawl::share_options options{.lease = {.ttl = 1s}, .interval = 20ms};
+    const pawl::partition_options options{.lease = {.ttl = 1s}, .interval = 20ms};
     const auto node = [&](std::string name, std::stop_token stop) {
         auto locks = pawl::locks::open("memory:");
-        locks.share(
+        locks.run_partitions(
             "reindex", parts, stop, [&](const pawl::partition& mine) { reindex(seen, name, mine); },
             options);
     };

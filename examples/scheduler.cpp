@@ -1,5 +1,5 @@
-// A job that runs by the clock, in three processes that all have the same schedule: each firing
-// runs in one of them. One process is stopped in between, and no firing is lost with it.
+// A job that runs by the clock, in three processes that all have the same schedule: each occurrence
+// runs in one of them. One process is stopped in between, and no occurrence is lost with it.
 #include <pawl/pawl.hpp>
 
 #include <chrono>
@@ -16,21 +16,21 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Which node ran which firing, for this program to look at.
-class board {
+// Which node ran which occurrence, for this program to look at.
+class scoreboard {
 public:
     void write(const pawl::run& run, const std::string& node) {
         const std::lock_guard lock{mutex_};
-        const auto [place, is_new] = nodes_.emplace(number(*run.firing), node);
+        const auto [place, is_new] = nodes_.emplace(number(*run.occurrence), node);
         if (!is_new) twice_ = true;
         std::cout << run.idempotency_key << " on " << node << '\n';
         changed_.notify_all();
     }
-    void wait_until_there_are(std::size_t firings) {
+    void wait_until_there_are(std::size_t occurrences) {
         std::unique_lock lock{mutex_};
-        changed_.wait(lock, [&] { return nodes_.size() >= firings; });
+        changed_.wait(lock, [&] { return nodes_.size() >= occurrences; });
     }
-    // Each second had a firing, and each firing one node.
+    // Each second had an occurrence, and each occurrence one node.
     bool is_complete() const {
         const std::lock_guard lock{mutex_};
         const auto seconds = (nodes_.rbegin()->first - nodes_.begin()->first) / 1000 + 1;
@@ -44,7 +44,7 @@ private:
     bool twice_ = false;
 };
 
-void serve(board& seen, const std::string& node, std::stop_token stop) {
+void serve(scoreboard& seen, const std::string& node, std::stop_token stop) {
     auto locks = pawl::locks::open("memory:", {.owner = node});
     pawl::scheduler cron{locks, {.node = node}};
     const pawl::job report{
@@ -59,7 +59,7 @@ void serve(board& seen, const std::string& node, std::stop_token stop) {
 }  // namespace
 
 int main() {
-    board seen;
+    scoreboard seen;
     const auto start = [&](const std::string& node) {
         return std::jthread{[&seen, node](std::stop_token stop) { serve(seen, node, stop); }};
     };

@@ -47,7 +47,7 @@ int main() {
 
     // The holder's own stop token: requested when the lease is lost, here because an operator took
     // it.
-    waiter.release_by_force("leader", again->token(), 0ms);
+    waiter.force_release("leader", again->token(), 0ms);
     again->renew();
     work_until(again->stop_token());
     std::cout << "told to stop: " << name_of(*again->lost()) << '\n';

@@ -3,7 +3,7 @@
 #
 #   0 2 * * *  PAWL_STORE=redis://10.0.0.5:6379 /usr/local/bin/cron.sh "$(date -u +\%FT\%H:\%M:00Z)"
 #
-# Usage: cron.sh OCCURRENCE, the instant for which this firing was due. A node that comes late, or finds
+# Usage: cron.sh OCCURRENCE, the instant for which this occurrence was due. A node that comes late, or finds
 # the work being done, skips it and ends with 0: for cron that is no failure.
 set -eu
 folder=$(cd "$(dirname "$0")" && pwd)

@@ -1,84 +1,99 @@
 #include "assembly/engines.hpp"
 
+#include "assembly/modules.hpp"
 #include "assembly/planners.hpp"
 #include "base/text.hpp"
-#include "journals/rules/checked_journal.hpp"
+#include "engines/rules/journal/checked_journal.hpp"
+#include "net/loop.hpp"
 
 #include <algorithm>
+#include <list>
+#include <mutex>
+#include <optional>
+
+// Engines that are linked in, by the function that tells of them. Where one is not, the reference
+// stays empty and the engine is looked for as a module; a static library of an engine tells the
+// linker to take the function in (pawl_engine() in cmake/PawlEngines.cmake).
+extern "C" {
+const pawl::engine_module* pawl_engines_memory();
+#ifdef PAWL_STORE_SQLITE
+const pawl::engine_module* pawl_engines_sqlite();
+#else
+__attribute__((weak)) const pawl::engine_module* pawl_engines_sqlite();
+#endif
+__attribute__((weak)) const pawl::engine_module* pawl_engines_redis();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_postgresql();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_mysql();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_etcd();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_zookeeper();
+}
 
 namespace pawl::assembly {
 namespace {
 
-// What was not built in has no planner.
-#ifdef PAWL_STORE_SQLITE
-constexpr planner sqlite_planner = plan_sqlite;
-#else
-constexpr planner sqlite_planner = nullptr;
-#endif
-#ifdef PAWL_STORE_REDIS
-constexpr planner redis_planner = plan_redis;
-#else
-constexpr planner redis_planner = nullptr;
-#endif
-#ifdef PAWL_STORE_REDLOCK
-constexpr planner redlock_planner = plan_redlock;
-#else
-constexpr planner redlock_planner = nullptr;
-#endif
-#ifdef PAWL_STORE_POSTGRESQL
-constexpr planner postgresql_planner = plan_postgresql;
-#else
-constexpr planner postgresql_planner = nullptr;
-#endif
-#ifdef PAWL_STORE_MYSQL
-constexpr planner mysql_planner = plan_mysql;
-#else
-constexpr planner mysql_planner = nullptr;
-#endif
-#ifdef PAWL_STORE_ETCD
-constexpr planner etcd_planner = plan_etcd;
-#else
-constexpr planner etcd_planner = nullptr;
-#endif
-#ifdef PAWL_STORE_ZOOKEEPER
-constexpr planner zookeeper_planner = plan_zookeeper;
-#else
-constexpr planner zookeeper_planner = nullptr;
-#endif
-
 struct known_engine {
-    known_engine(std::string_view name, std::vector<std::string_view> schemes,
-                 std::string_view option, planner plan, std::string_view library)
-        : info{name, std::move(schemes), option, plan != nullptr, library}, plan{plan} {}
-
-    engine_info info;
-    planner plan;
+    std::string_view name;
+    std::vector<std::string_view> schemes;
+    std::string_view option;
+    std::string_view module;
+    const engine_module* (*linked)();
 };
 
-const std::vector<known_engine>& engines() {
+const std::vector<known_engine>& table() {
     static const std::vector<known_engine> all{
-        {"memory", {"memory"}, "", plan_memory, ""},
-        {"sqlite", {"sqlite"}, "PAWL_STORE_SQLITE", sqlite_planner, PAWL_LIBRARY_SQLITE},
+        {"memory", {"memory"}, "", "", pawl_engines_memory},
+        {"sqlite", {"sqlite"}, "PAWL_STORE_SQLITE", "", pawl_engines_sqlite},
         {"redis",
          {"redis", "rediss", "redis+unix", "redis+sentinel", "redis+cluster"},
          "PAWL_STORE_REDIS",
-         redis_planner,
-         PAWL_LIBRARY_REDIS},
-        {"redlock", {"redlock"}, "PAWL_STORE_REDLOCK", redlock_planner, PAWL_LIBRARY_REDIS},
+         "pawl-redis",
+         pawl_engines_redis},
+        {"redlock", {"redlock"}, "PAWL_STORE_REDLOCK", "pawl-redis", pawl_engines_redis},
         {"postgresql",
          {"postgresql", "postgres"},
          "PAWL_STORE_POSTGRESQL",
-         postgresql_planner,
-         PAWL_LIBRARY_POSTGRESQL},
-        {"mysql", {"mysql"}, "PAWL_STORE_MYSQL", mysql_planner, PAWL_LIBRARY_MYSQL},
-        {"etcd", {"etcd", "etcds"}, "PAWL_STORE_ETCD", etcd_planner, PAWL_LIBRARY_ETCD},
+         "pawl-postgresql",
+         pawl_engines_postgresql},
+        {"mysql", {"mysql"}, "PAWL_STORE_MYSQL", "pawl-mysql", pawl_engines_mysql},
+        {"etcd", {"etcd", "etcds"}, "PAWL_STORE_ETCD", "pawl-etcd", pawl_engines_etcd},
         {"zookeeper",
          {"zookeeper"},
          "PAWL_STORE_ZOOKEEPER",
-         zookeeper_planner,
-         PAWL_LIBRARY_ZOOKEEPER},
+         "pawl-zookeeper",
+         pawl_engines_zookeeper},
     };
     return all;
+}
+
+template <class Engines, class Wanted>
+auto with_scheme(Engines& engines, const Wanted& scheme) {
+    return std::find_if(engines.begin(), engines.end(), [&](const auto& one) {
+        return std::find(one.schemes.begin(), one.schemes.end(), scheme) != one.schemes.end();
+    });
+}
+
+const engine_entry* entry_in(const engine_module* brings, std::string_view scheme) {
+    if (brings == nullptr) return nullptr;
+    const auto found = with_scheme(brings->engines, scheme);
+    return found != brings->engines.end() ? &*found : nullptr;
+}
+
+// What programs bring themselves, by register_engines(). Entries stay where they are.
+struct registered_engines {
+    std::mutex adding;
+    std::list<engine_module> all;
+};
+registered_engines& registered() {
+    static registered_engines own;
+    return own;
+}
+
+const engine_entry* registered_entry(std::string_view scheme) {
+    auto& own = registered();
+    const std::lock_guard guard{own.adding};
+    for (const auto& one : own.all)
+        if (const auto* entry = entry_in(&one, scheme)) return entry;
+    return nullptr;
 }
 
 // Whatever engine keeps it, a journal is asked through the checks that all have in common.
@@ -90,10 +105,10 @@ runtime::journal_maker checked(runtime::journal_maker make) {
 [[noreturn]] void refuse_scheme(const std::string& scheme) {
     std::vector<std::string_view> known;
     std::string list;
-    for (const auto& [info, plan] : engines())
-        for (const auto one : info.schemes) {
-            known.push_back(one);
-            list += (list.empty() ? "" : ", ") + std::string{one};
+    for (const auto& one : table())
+        for (const auto name : one.schemes) {
+            known.push_back(name);
+            list += (list.empty() ? "" : ", ") + std::string{name};
         }
     const auto meant = base::nearest(scheme, known);
     throw option_error{
@@ -101,36 +116,79 @@ runtime::journal_maker checked(runtime::journal_maker make) {
         (meant ? "did you mean '" + std::string{*meant} + "'? There are " : "there are ") + list};
 }
 
+[[noreturn]] void refuse_missing(const known_engine& one) {
+    std::string folders;
+    for (const auto& folder : module_folders())
+        folders += (folders.empty() ? "" : ", ") + base::printable(folder.string());
+    throw option_error{one.module.empty()
+                           ? "this pawl was built without " + std::string{one.name} +
+                                 ": build it with -D" + std::string{one.option} + "=ON"
+                           : std::string{one.name} + " comes as a module, and " +
+                                 std::string{one.module} + ".so is in none of " + folders +
+                                 ": install the package " + std::string{one.module} +
+                                 ", or name its folder in PAWL_ENGINE_PATH (a program may link "
+                                 "pawl::" +
+                                 std::string{one.module.substr(5)} + " instead)"};
+}
+
+// A scheme is letters, digits, '+', '-' and '.', so it is safe as a part of a file's name.
+const engine_entry& find_entry(const std::string& scheme) {
+    if (const auto* own = registered_entry(scheme)) return *own;
+    const auto known = with_scheme(table(), scheme);
+    if (known != table().end()) {
+        if (known->linked != nullptr)
+            if (const auto* entry = entry_in(known->linked(), scheme)) return *entry;
+        const auto file = known->module.empty() ? std::nullopt : find_module(known->module);
+        if (!file) refuse_missing(*known);
+        if (const auto* entry = entry_in(&load_module(*file), scheme)) return *entry;
+        refuse_missing(*known);
+    }
+    const auto file = find_module("pawl-" + scheme.substr(0, scheme.find('+')));
+    if (!file) refuse_scheme(scheme);
+    if (const auto* entry = entry_in(&load_module(*file), scheme)) return *entry;
+    throw option_error{"the engine module " + base::printable(file->string()) +
+                       " has no engine for " + base::printable(scheme) + ":"};
+}
+
 }  // namespace
 
 const std::vector<engine_info>& known_engines() {
     static const std::vector<engine_info> infos = [] {
         std::vector<engine_info> all;
-        for (const auto& one : engines()) all.push_back(one.info);
+        for (const auto& one : table()) {
+            const auto* entry =
+                one.linked != nullptr ? entry_in(one.linked(), one.schemes.front()) : nullptr;
+            all.push_back({one.name, one.schemes, one.option, one.module, entry != nullptr,
+                           entry != nullptr ? entry->library : std::string_view{}});
+        }
         return all;
     }();
     return infos;
 }
 
-store_plan plan_store(std::string_view text) {
-    const auto parsed = base::parse_store_url(text);
+base::store_url parse_or_refuse(std::string_view text) {
+    auto parsed = base::parse_store_url(text);
     if (parsed.has_error())
         throw option_error{"the store URL is malformed at column " +
                            std::to_string(parsed.error().column + 1) + ": " + parsed.error().what};
-    for (const auto& [info, plan] : engines()) {
-        if (std::find(info.schemes.begin(), info.schemes.end(), parsed->scheme) ==
-            info.schemes.end())
-            continue;
-        if (plan == nullptr)
-            throw option_error{"this pawl was built without " + std::string{info.name} +
-                               ": build it with -D" + std::string{info.option} + "=ON"};
-        auto made = plan(*parsed);
-        made.make_journal = checked(std::move(made.make_journal));
-        made.engine = info.name;
-        made.shown = base::redact_url(text);
-        return made;
-    }
-    refuse_scheme(parsed->scheme);
+    return *std::move(parsed);
+}
+
+store_plan plan_store(std::string_view text) {
+    const auto& entry = find_entry(parse_or_refuse(text).scheme);
+    auto made = entry.plan(text);
+    store_plan plan;
+    plan.engine = entry.name;
+    plan.shown = base::redact_url(text);
+    plan.settings = std::move(made.settings);
+    plan.make = [make = std::move(made.make)](net::loop& where) {
+        return make(engine_place{where.get_executor(), &where});
+    };
+    if (made.make_journal)
+        plan.make_journal = checked([make = std::move(made.make_journal)](net::loop& where) {
+            return make(engine_place{where.get_executor(), &where});
+        });
+    return plan;
 }
 
 runtime::journal_maker plan_journal(std::string_view store, std::string_view journal) {
@@ -152,3 +210,20 @@ std::unique_ptr<runtime::core> open_core(
 }
 
 }  // namespace pawl::assembly
+
+namespace pawl {
+
+void register_engines(const engine_module& module) {
+    using namespace assembly;
+    for (const auto& one : module.engines)
+        for (const auto scheme : one.schemes)
+            if (registered_entry(scheme) != nullptr ||
+                with_scheme(table(), scheme) != table().end())
+                throw option_error{"register_engines(): the scheme " + base::printable(scheme) +
+                                   ": is taken"};
+    auto& own = registered();
+    const std::lock_guard guard{own.adding};
+    own.all.push_back(module);
+}
+
+}  // namespace pawl

@@ -1,9 +1,10 @@
-// The one place that knows every engine: from a store URL to a store.
+// From a store URL to a store: which engine its scheme names, and where that engine is.
 #pragma once
 
 #include "runtime/core.hpp"
 
 #include <pawl/spi/journal.hpp>
+#include <pawl/spi/module.hpp>
 #include <pawl/spi/store_settings.hpp>
 
 #include <functional>
@@ -14,15 +15,18 @@
 
 namespace pawl::assembly {
 
+// An engine of this source. Those that are not linked in come as modules.
 struct engine_info {
-    std::string_view name;  // also the folder in src/stores
+    std::string_view name;  // also the folder in src/engines
     std::vector<std::string_view> schemes;
-    std::string_view option;  // of CMake; empty when always built in
-    bool built_in = false;
-    std::string_view library;  // what it was built with, such as "hiredis 0.14.1"
+    std::string_view option;  // of CMake; empty when always linked in
+    std::string_view module;  // the file without `.so`, and the Debian package; empty as above
+    bool linked_in = false;
+    std::string_view
+        library;  // what it was built with, such as "hiredis 0.14.1"; of those linked in
 };
 
-// Every engine that this source knows, built in or not.
+// Every engine that this source knows, whether it is there or not.
 const std::vector<engine_info>& known_engines();
 
 struct store_plan {
@@ -34,7 +38,8 @@ struct store_plan {
     runtime::journal_maker make_journal;
 };
 
-// Throws option_error for what is wrong with the URL, in one line without the secret.
+// Throws option_error for what is wrong with the URL, in one line without the secret, and for an
+// engine whose module is missing or does not fit. Loads the module.
 store_plan plan_store(std::string_view url);
 
 // Where runs are written down: at `journal`, or, when that is empty, in the store, if it can. Empty

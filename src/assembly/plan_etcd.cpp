@@ -1,6 +1,6 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
-#include "stores/etcd/etcd_store.hpp"
+#include "engines/etcd/store/etcd_store.hpp"
 
 namespace pawl::assembly {
 

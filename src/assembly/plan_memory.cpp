@@ -1,7 +1,7 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
-#include "journals/memory/memory_journal.hpp"
-#include "stores/memory/memory_store.hpp"
+#include "engines/memory/journal/memory_journal.hpp"
+#include "engines/memory/store/memory_store.hpp"
 
 namespace pawl::assembly {
 

@@ -1,10 +1,8 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
 #include "base/number.hpp"
-#include "stores/mysql/mysql_store.hpp"
-#ifdef PAWL_JOURNAL_MYSQL
-#include "journals/mysql/mysql_journal.hpp"
-#endif
+#include "engines/mysql/journal/mysql_journal.hpp"
+#include "engines/mysql/store/mysql_store.hpp"
 
 #include <boost/asio/ip/address.hpp>
 
@@ -74,11 +72,9 @@ store_plan plan_mysql(const base::store_url& url) {
     if (asked ? *asked != 0U : has_files || !near) settings.tls = std::move(tls);
     query.finish();
     plan.make = [settings](net::loop& where) { return mysql::make_mysql_store(where, settings); };
-#ifdef PAWL_JOURNAL_MYSQL
     plan.make_journal = [settings](net::loop& where) {
         return mysql::make_mysql_journal(where, settings);
     };
-#endif
     return plan;
 }
 

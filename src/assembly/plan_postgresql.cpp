@@ -2,10 +2,8 @@
 #include "assembly/planners.hpp"
 #include "base/ascii.hpp"
 #include "base/number.hpp"
-#include "stores/postgresql/postgresql_store.hpp"
-#ifdef PAWL_JOURNAL_POSTGRESQL
-#include "journals/postgresql/postgresql_journal.hpp"
-#endif
+#include "engines/postgresql/journal/postgresql_journal.hpp"
+#include "engines/postgresql/store/postgresql_store.hpp"
 
 #include <algorithm>
 
@@ -164,11 +162,9 @@ store_plan plan_postgresql(const base::store_url& url) {
     plan.make = [settings](net::loop& where) {
         return postgresql::make_postgresql_store(where, settings);
     };
-#ifdef PAWL_JOURNAL_POSTGRESQL
     plan.make_journal = [settings](net::loop& where) {
         return postgresql::make_postgresql_journal(where, settings);
     };
-#endif
     return plan;
 }
 

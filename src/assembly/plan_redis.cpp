@@ -2,8 +2,8 @@
 #include "assembly/planners.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "journals/redis/redis_journal.hpp"
-#include "stores/redis/redis_store.hpp"
+#include "engines/redis/journal/redis_journal.hpp"
+#include "engines/redis/store/redis_store.hpp"
 
 #include <cerrno>
 #include <cstring>

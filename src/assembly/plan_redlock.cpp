@@ -1,6 +1,6 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
-#include "stores/redlock/redlock_store.hpp"
+#include "engines/redlock/store/redlock_store.hpp"
 
 namespace pawl::assembly {
 namespace {

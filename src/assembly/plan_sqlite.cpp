@@ -1,9 +1,7 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
-#include "stores/sqlite/sqlite_store.hpp"
-#ifdef PAWL_JOURNAL_SQLITE
-#include "journals/sqlite/sqlite_journal.hpp"
-#endif
+#include "engines/sqlite/journal/sqlite_journal.hpp"
+#include "engines/sqlite/store/sqlite_store.hpp"
 
 namespace pawl::assembly {
 
@@ -26,11 +24,9 @@ store_plan plan_sqlite(const base::store_url& url) {
     plan.make = [settings, path = url.path](net::loop& where) {
         return sqlite::make_sqlite_store(where, path, settings).value();
     };
-#ifdef PAWL_JOURNAL_SQLITE
     plan.make_journal = [settings, path = url.path](net::loop& where) {
         return sqlite::make_sqlite_journal(where, path, settings).value();
     };
-#endif
     return plan;
 }
 

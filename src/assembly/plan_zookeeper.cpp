@@ -1,7 +1,7 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
 #include "base/text.hpp"
-#include "stores/zookeeper/zookeeper_store.hpp"
+#include "engines/zookeeper/store/zookeeper_store.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,11 @@
-// From a URL to a plan, one function for each engine, in plan_NAME.cpp. Each is defined only where
-// its engine is built in.
+// From a URL to a plan, one function for each engine of this source, in plan_NAME.cpp; and what
+// makes of them an engine as the others see it.
 #pragma once
 
 #include "assembly/engines.hpp"
 #include "base/url.hpp"
+
+#include <string_view>
 
 namespace pawl::assembly {
 
@@ -18,5 +20,21 @@ store_plan plan_postgresql(const base::store_url& url);
 store_plan plan_mysql(const base::store_url& url);
 store_plan plan_etcd(const base::store_url& url);
 store_plan plan_zookeeper(const base::store_url& url);
+
+// Throws option_error with the column.
+base::store_url parse_or_refuse(std::string_view text);
+
+template <planner Plan>
+engine_plan plan_by(std::string_view url) {
+    auto made = Plan(parse_or_refuse(url));
+    engine_plan plan{
+        std::move(made.settings),
+        [make = std::move(made.make)](const engine_place& where) { return make(*where.loop); }};
+    if (made.make_journal)
+        plan.make_journal = [make = std::move(made.make_journal)](const engine_place& where) {
+            return make(*where.loop);
+        };
+    return plan;
+}
 
 }  // namespace pawl::assembly

@@ -1,4 +1,4 @@
-# One target per room. A room links exactly the rooms that its arrows in docs/architecture.md name,
+# One target per module. A module links exactly the modules that its arrows in docs/architecture.md name,
 # so that a missing arrow fails at the link; tools/check_layers refuses the include.
 
 set(PAWL_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor -Wold-style-cast
@@ -42,25 +42,27 @@ function(pawl_computes)
   endif()
 endfunction()
 
-# pawl_room(NAME SOURCES a.cpp … [ROOMS base …] [LIBRARIES Boost::headers …])
-function(pawl_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;ROOMS;LIBRARIES" ${ARGN})
-  add_library(pawl_${name} STATIC ${ROOM_SOURCES})
+# pawl_module(NAME SOURCES a.cpp … [MODULES base …] [LIBRARIES Boost::headers …])
+function(pawl_module name)
+  cmake_parse_arguments(MODULE "" "" "SOURCES;MODULES;LIBRARIES" ${ARGN})
+  add_library(pawl_${name} STATIC ${MODULE_SOURCES})
   pawl_compile_options(pawl_${name})
   target_include_directories(pawl_${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/generated>)
-  list(TRANSFORM ROOM_ROOMS PREPEND pawl_)
-  target_link_libraries(pawl_${name} PUBLIC ${ROOM_ROOMS} ${ROOM_LIBRARIES})
-  set_property(GLOBAL APPEND PROPERTY PAWL_ROOMS pawl_${name})
+  list(TRANSFORM MODULE_MODULES PREPEND pawl_)
+  target_link_libraries(pawl_${name} PUBLIC ${MODULE_MODULES} ${MODULE_LIBRARIES})
+  set_property(GLOBAL APPEND PROPERTY PAWL_MODULES pawl_${name})
 endfunction()
 
-# pawl_test(NAME SOURCES a_test.cpp … LIBRARIES pawl_base … [LABELS unit] [TIMEOUT 300] [ENVIRONMENT …])
+# pawl_test(NAME SOURCES a_test.cpp … LIBRARIES pawl_base … [LABELS unit] [TIMEOUT 300] [SLOTS 1] [ENVIRONMENT …])
+# Most tests wait for a lease to end or a server to answer, so tools/test runs four for each core. SLOTS (PROCESSORS, for
+# ctest) are quarters of a core: 4 for a test that computes all the time or that the clock judges, 8 for one that builds.
 function(pawl_test name)
   if(NOT PAWL_TESTS)
     return()
   endif()
-  cmake_parse_arguments(TEST "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(TEST "" "TIMEOUT;SLOTS" "SOURCES;LIBRARIES;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   pawl_compile_options(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
@@ -72,7 +74,10 @@ function(pawl_test name)
   if(NOT TEST_LABELS)
     set(TEST_LABELS unit)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} LABELS "${TEST_LABELS}"
+  if(NOT TEST_SLOTS)
+    set(TEST_SLOTS 1)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${TEST_TIMEOUT} PROCESSORS ${TEST_SLOTS} LABELS "${TEST_LABELS}"
                        ENVIRONMENT "${TEST_ENVIRONMENT}")
 endfunction()
 
