@@ -1,0 +1,233 @@
+#include "test_support/conformance/client.hpp"
+
+#include "base/identity.hpp"
+#include "test_support/conformance/pause.hpp"
+#include "time/clocks.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace pawl::conformance {
+namespace {
+
+constexpr auto timeout = 10s;
+
+// A wait_change with a timer that cancels it. Lives until both have ended.
+struct bounded_wait : std::enable_shared_from_this<bounded_wait> {
+    bounded_wait(net::loop& where, std::shared_ptr<lease_store> on)
+        : store{std::move(on)}, timer{where.get_executor()} {}
+
+    void start(net::loop& where, const std::string& key, fence_token seen, millis bound) {
+        timer.expires_after(bound);
+        timer.async_wait([self = shared_from_this()](boost::system::error_code error) {
+            if (error || self->ended) return;
+            self->late = true;
+            self->cancel.emit(boost::asio::cancellation_type::terminal);
+        });
+        boost::asio::co_spawn(where.get_executor(), store->wait_change(key, seen),
+                              boost::asio::bind_cancellation_slot(
+                                  cancel.slot(), [self = shared_from_this()](
+                                                     std::exception_ptr raised, result<void> end) {
+                                      self->finish(raised, end);
+                                  }));
+    }
+
+    void finish(std::exception_ptr raised, const result<void>& end) {
+        ended = true;
+        timer.cancel();
+        if (raised || end.has_error())
+            answer.set_value(wait_end::failed);
+        else
+            answer.set_value(late ? wait_end::timed_out : wait_end::changed);
+    }
+
+    std::shared_ptr<lease_store> store;
+    boost::asio::steady_timer timer;
+    boost::asio::cancellation_signal cancel;
+    std::promise<wait_end> answer;
+    bool late = false;
+    bool ended = false;
+};
+
+template <class T>
+T value_of(result<T> answer) {
+    if (answer.has_value()) return std::move(*answer);
+    ADD_FAILURE() << name_of(answer.error().code) << ": " << answer.error().detail;
+    return T{};
+}
+
+template <class Answer>
+Answer expect_answer(result<acquire_result<grant>> given, const char* wanted) {
+    const auto answer = given.has_value() ? *std::move(given) : acquire_result<grant>{};
+    if (given.has_error())
+        ADD_FAILURE() << name_of(given.error().code) << ": " << given.error().detail;
+    else if (std::holds_alternative<Answer>(answer))
+        return std::get<Answer>(answer);
+    else
+        ADD_FAILURE() << "expected " << wanted << ", got result " << answer.index();
+    return Answer{};
+}
+
+}  // namespace
+
+client::client(const store_opener& open)
+    : loop_{std::make_unique<net::loop>()}, store_{open(*loop_)} {}
+client::client(client&&) noexcept = default;
+client::~client() = default;
+
+result<acquire_result<grant>> client::acquire(const claim& wanted) {
+    return loop_->wait_for(store_->acquire(wanted));
+}
+result<bool> client::withdraw(const withdrawal& given_up) {
+    return loop_->wait_for(store_->withdraw(given_up));
+}
+result<std::vector<renewal>> client::renew(const std::vector<held>& leases) {
+    return loop_->wait_for(store_->renew(leases));
+}
+result<bool> client::release(const std::string& key, fence_token token, release_options how) {
+    return loop_->wait_for(store_->release(key, token, how));
+}
+result<bool> client::force_release(const std::string& key, fence_token token, millis delay) {
+    return loop_->wait_for(store_->force_release(key, token, delay));
+}
+result<std::optional<record>> client::inspect(const std::string& key) {
+    return loop_->wait_for(store_->inspect(key));
+}
+result<page> client::list(const std::string& prefix, const std::string& after, std::size_t limit) {
+    return loop_->wait_for(store_->list(prefix, after, limit));
+}
+result<fence_result> client::fence(const std::string& resource, fence_token token,
+                                   fence_rule rule) {
+    return loop_->wait_for(store_->fence(resource, token, rule));
+}
+
+std::future<wait_end> client::start_waiting(const std::string& key, fence_token seen,
+                                            millis bound) {
+    auto wait = std::make_shared<bounded_wait>(*loop_, store_);
+    auto answer = wait->answer.get_future();
+    boost::asio::post(loop_->get_executor(),
+                      [this, wait, key, seen, bound] { wait->start(*loop_, key, seen, bound); });
+    return answer;
+}
+
+wait_end client::wait_change(const std::string& key, fence_token seen, millis bound) {
+    return start_waiting(key, seen, bound).get();
+}
+
+fence_token client::granted(const claim& wanted) {
+    auto answer = acquire(wanted);
+    // A lease this short may lapse on some of several nodes before the others have confirmed it.
+    // Then nobody holds the key, and the same claim is asked for again (rule 2).
+    const auto split = [&] {
+        const auto* told = answer.has_value() ? std::get_if<busy>(&*answer) : nullptr;
+        return told != nullptr && number(told->holder) == 0 && told->reason == busy_reason::held;
+    };
+    const auto give_up = lease_clock::now() + timeout;
+    while (wanted.ttl < std::chrono::seconds{1} && split() && lease_clock::now() < give_up)
+        answer = acquire(wanted);
+    return expect_answer<grant>(std::move(answer), "a grant").token;
+}
+busy client::refused(const claim& wanted) { return expect_answer<busy>(acquire(wanted), "busy"); }
+already_done client::done(const claim& wanted) {
+    return expect_answer<already_done>(acquire(wanted), "already done");
+}
+
+renewal client::renew(const held& lease) {
+    const auto answers = value_of(renew(std::vector<held>{lease}));
+    EXPECT_EQ(answers.size(), 1u);
+    return answers.size() == 1 ? answers.front() : renewal::unknown;
+}
+
+record client::show(const std::string& key) {
+    const auto found = value_of(inspect(key));
+    if (!found) ADD_FAILURE() << "there is no record of " << key;
+    return found.value_or(record{});
+}
+
+std::vector<record> client::all(const std::string& prefix, std::size_t limit) {
+    std::vector<record> found;
+    std::string after;
+    do {
+        const auto got = value_of(list(prefix, after, limit));
+        EXPECT_LE(got.records.size(), limit);
+        found.insert(found.end(), got.records.begin(), got.records.end());
+        after = got.next;
+    } while (!after.empty());
+    return found;
+}
+
+fence_token client::granted_in_the_end(const claim& wanted) {
+    const auto give_up = lease_clock::now() + timeout;
+    for (;;) {
+        const auto answer = value_of(acquire(wanted));
+        if (const auto* won = std::get_if<grant>(&answer)) return won->token;
+        const auto* held = std::get_if<busy>(&answer);
+        if (held == nullptr || lease_clock::now() > give_up) break;
+        pass(std::clamp<millis>(held->remaining, 1ms, 200ms));
+    }
+    ADD_FAILURE() << wanted.key << " was not granted within 10 s";
+    return {};
+}
+
+void client::pass(millis duration) { pass_time(*loop_, duration); }
+
+void client::let_lapse(const std::string& key, millis ttl) {
+    pass(2 * ttl);
+    // Coarser steps, or a holder that takes its lease away by a message, take a little longer.
+    const auto give_up = lease_clock::now() + timeout;
+    while (number(show(key).holder) != 0 && lease_clock::now() < give_up) pass(5ms);
+}
+
+void client::until_waiters(const std::string& key, std::uint32_t count) {
+    const auto give_up = lease_clock::now() + timeout;
+    while (lease_clock::now() < give_up) {
+        const auto waiters = show(key).waiters;
+        if (!waiters || *waiters == count) return;
+        pass(1ms);
+    }
+    ADD_FAILURE() << key << " never had " << count << " waiters";
+}
+
+claim fresh_claim(const std::string& key, millis ttl, const std::string& owner) {
+    return claim{key, base::fresh_id(), owner, ttl};
+}
+
+occurrence occurrence_in(millis from_now) {
+    const auto now = std::chrono::floor<millis>(time::wall_now().time_since_epoch());
+    return occurrence{(now + from_now).count()};
+}
+
+claim fresh_occurrence(const std::string& key, occurrence due, delivery mode, millis ttl) {
+    auto wanted = fresh_claim(key, ttl);
+    wanted.occurrence = due;
+    wanted.mode = mode;
+    return wanted;
+}
+
+occurrence before(occurrence due, millis by) { return occurrence{number(due) - by.count()}; }
+
+held extending(const std::string& key, fence_token token, millis ttl) {
+    auto lease = lease_of(key, token, ttl);
+    lease.if_expired = expired_renewal::extend_if_unclaimed;
+    return lease;
+}
+
+bool yes(const result<bool>& answer) {
+    if (answer.has_error()) ADD_FAILURE() << answer.error().detail;
+    return answer.has_value() && *answer;
+}
+
+held lease_of(const std::string& key, fence_token token, millis ttl) {
+    held lease;
+    lease.key = key;
+    lease.token = token;
+    lease.ttl = ttl;
+    return lease;
+}
+
+}  // namespace pawl::conformance

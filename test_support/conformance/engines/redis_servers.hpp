@@ -1,0 +1,93 @@
+// The three ways in which Redis is set up, for the laws of stores and for those of journals.
+#pragma once
+
+#include "engines/redis/client/redis_settings.hpp"
+#include "test_support/conformance/engines/engine_on.hpp"
+#include "test_support/servers/redis_cluster.hpp"
+#include "test_support/servers/redis_sentinels.hpp"
+#include "test_support/servers/redis_server.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pawl::conformance {
+
+// HOST:PORT,HOST:PORT
+inline std::vector<redis::server_address> addresses_in(const std::string& text) {
+    std::vector<redis::server_address> all;
+    std::istringstream parts{text};
+    for (std::string one; std::getline(parts, one, ',');) {
+        const auto colon = one.rfind(':');
+        all.push_back(
+            {one.substr(0, colon), static_cast<std::uint16_t>(std::stoi(one.substr(colon + 1)))});
+    }
+    return all;
+}
+
+inline testing_servers::redis_options synced() {
+    testing_servers::redis_options options;
+    options.persistence = testing_servers::redis_persistence::append_synced;
+    return options;
+}
+
+class redis_alone : public running_on_port<testing_servers::redis_server> {
+public:
+    redis_alone() : running_on_port{synced()} {}
+    static std::string_view name() { return "redis"; }
+    static redis::redis_settings settings_at(const std::string& address, store_settings common) {
+        redis::redis_settings to;
+        to.common = std::move(common);
+        to.port = static_cast<std::uint16_t>(std::stoi(address));
+        return to;
+    }
+};
+
+// The two that are found through several servers.
+template <class Servers>
+class redis_seeds : public running<Servers> {
+public:
+    using running<Servers>::running;
+    std::string address() const { return this->server_.hosts(); }
+
+protected:
+    static redis::redis_settings settings_for(redis::topology shape, const std::string& address,
+                                              store_settings common) {
+        redis::redis_settings to;
+        to.common = std::move(common);
+        to.shape = shape;
+        to.seeds = addresses_in(address);
+        return to;
+    }
+};
+
+class redis_in_cluster : public redis_seeds<testing_servers::redis_cluster> {
+public:
+    redis_in_cluster()
+        : redis_seeds{testing_servers::redis_cluster_options{.persistence = synced().persistence}} {
+    }
+    static std::string_view name() { return "redis_cluster"; }
+    static redis::redis_settings settings_at(const std::string& address, store_settings common) {
+        return settings_for(redis::topology::cluster, address, std::move(common));
+    }
+};
+
+class redis_with_sentinels : public redis_seeds<testing_servers::redis_sentinels> {
+public:
+    // A master that is started again is not to be replaced meanwhile.
+    redis_with_sentinels()
+        : redis_seeds{testing_servers::redis_sentinels_options{
+              .persistence = synced().persistence, .down_after = std::chrono::seconds{10}}} {}
+    static std::string_view name() { return "redis_sentinel"; }
+    static redis::redis_settings settings_at(const std::string& address, store_settings common) {
+        auto to = settings_for(redis::topology::sentinel, address, std::move(common));
+        to.master_name = testing_servers::redis_sentinels::master_name;
+        return to;
+    }
+};
+
+}  // namespace pawl::conformance

@@ -1,0 +1,125 @@
+// Faults that every server can have, as the tests of the engines bring them about.
+#pragma once
+
+#include "test_support/conformance/client.hpp"
+#include "test_support/conformance/expectations.hpp"
+#include "test_support/faults/tcp_proxy.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace pawl::conformance {
+
+// A claim that the proxy holds back on its way, and of which its client no longer expects an
+// answer.
+inline claim held_back(testing_faults::tcp_proxy& proxy, client& mine) {
+    mine.granted(fresh_claim("warm"));
+    proxy.stall(testing_faults::direction::to_server);
+    auto wanted = fresh_claim("key", 60s);
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within ");
+    return wanted;
+}
+
+// Goal: after an unknown outcome the same claim is answered with the same grant. Method: the answer
+// is held back, and the server is killed before it arrives. `open_on` opens a client on a port.
+template <class Server, class Open>
+void expect_the_same_grant_after_a_kill(Server& server, const Open& open_on) {
+    testing_faults::tcp_proxy proxy{server.port()};
+    client mine = open_on(proxy.port());
+    mine.granted(fresh_claim("warm"));
+    proxy.stall(testing_faults::direction::to_client);
+    const auto wanted = fresh_claim("key", 60s);
+    auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
+    ASSERT_TRUE(proxy.wait_for_held_bytes(testing_faults::direction::to_client, 1));
+    server.crash();
+    proxy.cut();
+    expect_failure(answer.get(), errc::outcome_unknown, std::to_string(proxy.port()));
+    proxy.resume(testing_faults::direction::to_client);
+    server.start();
+    client direct = open_on(server.port());
+    const auto held = direct.show("key").holder;
+    EXPECT_GT(number(held), 0u);
+    EXPECT_EQ(mine.granted(wanted), held);
+}
+
+// Goal: a request ends within its timeout, and says whether it may have had an effect. Method: the
+// server is frozen under a client. Gives back the claim, of which nothing is known, once the server
+// thaws.
+template <class Server>
+claim unanswered_claim(const Server& server, client& mine, const std::string& timeout,
+                       millis bound) {
+    auto wanted = fresh_claim("key", 60s);
+    mine.granted(fresh_claim("warm"));
+    server.freeze();
+    const auto asked = lease_clock::now();
+    expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within " + timeout);
+    EXPECT_LT(lease_clock::now() - asked, bound);
+    // A request that cannot even be sent, as the server takes no connection, had no effect.
+    expect_failure(mine.release("key", fence_token{1}), errc::unreachable, "no answer");
+    server.thaw();
+    return wanted;
+}
+
+// Goal: a connection that is lost costs no more than a repeated request. Method: the proxy cuts
+// after each of five claims.
+inline void expect_connections_made_anew(testing_faults::tcp_proxy& proxy, client& mine) {
+    for (int i = 0; i < 5; ++i) {
+        const auto wanted = fresh_claim("key/" + std::to_string(i));
+        auto answer = mine.acquire(wanted);
+        if (answer.has_error()) answer = mine.acquire(wanted);
+        EXPECT_TRUE(answer.has_value());
+        proxy.cut();
+    }
+    EXPECT_GE(proxy.connections(), 4);
+}
+
+// Goal: the memory of the dead is bounded. Method: nine withdrawals push the first out.
+inline void expect_eight_withdrawals_remembered(client& mine) {
+    std::vector<claim> dead;
+    for (int i = 0; i < 9; ++i) {
+        dead.push_back(fresh_claim("key"));
+        EXPECT_FALSE(yes(mine.withdraw({"key", dead.back().id})));
+    }
+    for (std::size_t i = 1; i < dead.size(); ++i) mine.refused(dead[i]);
+    EXPECT_GT(number(mine.granted(dead[0])), 0u);
+}
+
+// Goal: many callers share a client. Method: each takes and releases a key of its own in turn.
+inline void expect_callers_served(client& mine, int callers) {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < callers; ++i)
+        threads.emplace_back([&, i] {
+            const auto key = "key/" + std::to_string(i);
+            for (int j = 0; j < 50; ++j)
+                EXPECT_TRUE(yes(mine.release(key, mine.granted(fresh_claim(key)))));
+        });
+}
+
+// Goal: a loop may end under requests and waiters without a leak or a crash; LeakSanitizer sees it.
+// Method: the server of the store answers nothing any more.
+inline void end_under_requests(std::unique_ptr<net::loop> where,
+                               std::shared_ptr<lease_store> store) {
+    const auto ask = [&](const std::string& key) {
+        boost::asio::co_spawn(where->get_executor(), store->inspect(key),
+                              [](std::exception_ptr, result<std::optional<record>>) {});
+        boost::asio::co_spawn(where->get_executor(), store->wait_change(key, fence_token{1}),
+                              [](std::exception_ptr, result<void>) {});
+    };
+    for (int i = 0; i < 10; ++i) ask("key/" + std::to_string(i));
+    auto brief = []() -> boost::asio::awaitable<int> { co_return 1; };
+    EXPECT_EQ(where->wait_for(brief()), 1);
+    where.reset();
+    store.reset();
+}
+
+}  // namespace pawl::conformance

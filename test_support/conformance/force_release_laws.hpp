@@ -1,0 +1,101 @@
+// Rule 5: a forced release burns the token that was shown, and gives its holder time to stop.
+#pragma once
+
+#include "test_support/conformance/store_fixture.hpp"
+
+namespace pawl::conformance {
+
+TYPED_TEST_P(StoreLaws, AForcedReleaseKeepsTheKeyHeldByNobodyForItsDelay) {
+    auto mine = this->open();
+    auto operators = this->open();
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    EXPECT_TRUE(yes(operators.force_release("key", token, 30s)));
+    const auto told = mine.refused(fresh_claim("key"));
+    EXPECT_EQ(number(told.holder), 0u);
+    EXPECT_EQ(told.reason, busy_reason::lingering);
+    EXPECT_GT(told.remaining, 20s);
+    EXPECT_LE(told.remaining, 30s);
+    EXPECT_GT(operators.show("key").last_token, token);
+}
+
+TYPED_TEST_P(StoreLaws, TheDelayOfAForcedReleaseNeverOutlastsTheLease) {
+    auto mine = this->open();
+    const auto token = mine.granted(fresh_claim("key", 20s));
+    EXPECT_TRUE(yes(mine.force_release("key", token, 10min)));
+    EXPECT_LE(mine.refused(fresh_claim("key")).remaining, 20s);
+}
+
+TYPED_TEST_P(StoreLaws, AForcedReleaseWithoutDelayFreesAtOnce) {
+    auto mine = this->open();
+    const auto token = mine.granted(fresh_claim("key"));
+    EXPECT_TRUE(yes(mine.force_release("key", token, 0ms)));
+    EXPECT_GT(number(mine.granted(fresh_claim("key"))), number(token) + 1);
+}
+
+// Goal: the force-released holder is powerless. Method: it renews, extends, releases as done and is
+// force-released again.
+TYPED_TEST_P(StoreLaws, AForceReleasedHolderChangesNothing) {
+    auto mine = this->open();
+    const auto wanted = fresh_claim("key", 60s);
+    const auto token = mine.granted(wanted);
+    EXPECT_TRUE(yes(mine.force_release("key", token, 30s)));
+    EXPECT_EQ(mine.renew(lease_of("key", token)), renewal::lost);
+    EXPECT_EQ(mine.renew(extending("key", token)), renewal::lost);
+    release_options done;
+    done.done = occurrence_in(-1s);
+    EXPECT_FALSE(yes(mine.release("key", token, done)));
+    EXPECT_FALSE(yes(mine.force_release("key", token, 0ms)));
+    EXPECT_FALSE(yes(mine.withdraw({"key", wanted.id})));
+    EXPECT_EQ(mine.refused(wanted).reason, busy_reason::lingering);
+    EXPECT_EQ(mine.show("key").last_done, std::nullopt);
+    EXPECT_GT(mine.show("key").remaining, 20s);
+}
+
+// Goal: who has seen the holder dead need not wait for what is left of its lease. Method: a key in
+// cooldown, after a forced release and after a release, is force-released by its newest token
+// without delay.
+TYPED_TEST_P(StoreLaws, ACooldownIsEndedByTheNewestToken) {
+    auto mine = this->open();
+    const auto force_released = mine.granted(fresh_claim("force-released", 60s));
+    EXPECT_TRUE(yes(mine.force_release("force-released", force_released, 50s)));
+    EXPECT_FALSE(yes(mine.force_release("force-released", force_released, 0ms)));
+    EXPECT_FALSE(yes(mine.force_release("force-released", fence_token{}, 0ms)));
+    const auto burnt = mine.show("force-released").last_token;
+    EXPECT_TRUE(yes(mine.force_release("force-released", burnt, 0ms)));
+    EXPECT_GT(mine.show("force-released").last_token, burnt);
+    EXPECT_GT(mine.granted(fresh_claim("force-released")), burnt);
+
+    const auto released = mine.granted(fresh_claim("released", 60s));
+    release_options how;
+    how.at_least = 50s;
+    EXPECT_TRUE(yes(mine.release("released", released, how)));
+    EXPECT_EQ(mine.refused(fresh_claim("released")).reason, busy_reason::lingering);
+    EXPECT_TRUE(yes(mine.force_release("released", released, 0ms)));
+    EXPECT_GT(mine.granted(fresh_claim("released")), released);
+}
+
+// Goal: a forced release that was meant for a holder leaves the minimum hold time alone which that
+// has asked for in ending. Method: with a delay, by the newest token.
+TYPED_TEST_P(StoreLaws, AForcedReleaseWithADelayLeavesACooldownAlone) {
+    auto mine = this->open();
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    release_options how;
+    how.at_least = 50s;
+    EXPECT_TRUE(yes(mine.release("key", token, how)));
+    EXPECT_FALSE(yes(mine.force_release("key", token, 1ms)));
+    EXPECT_FALSE(yes(mine.force_release("key", fence_token{}, 1ms)));
+    EXPECT_GT(mine.refused(fresh_claim("key")).remaining, 30s);
+    EXPECT_EQ(mine.show("key").last_token, token);
+}
+
+TYPED_TEST_P(StoreLaws, AForcedReleaseOfAnotherTokenChangesNothing) {
+    auto mine = this->open();
+    const auto token = mine.granted(fresh_claim("key"));
+    for (const auto wrong : {number(token) - 1, number(token) + 1, std::uint64_t{0}})
+        EXPECT_FALSE(yes(mine.force_release("key", fence_token{wrong}, 0ms)));
+    EXPECT_FALSE(yes(mine.force_release("unknown", token, 0ms)));
+    EXPECT_EQ(mine.show("key").holder, token);
+    EXPECT_EQ(mine.show("key").last_token, token);
+}
+
+}  // namespace pawl::conformance

@@ -1,0 +1,112 @@
+// Rule 7: a store that may have lost its data grants nothing that could still be held.
+#pragma once
+
+#include "test_support/conformance/store_fixture.hpp"
+#include "time/clocks.hpp"
+
+namespace pawl::conformance {
+
+// Goal: whoever was granted a key before the loss has lost its trust before anybody is granted it
+// after. Method: lose the data under a holder, and measure when the next grant comes; shortly
+// before a full second, since servers tell their age in whole ones.
+TYPED_TEST_P(StoreLaws, AfterALossOfDataNothingIsGrantedWithinTheQuarantine) {
+    auto careful = this->settings();
+    careful.quarantine = 1500ms;
+    fence_token lost{};
+    {
+        auto before = this->open();
+        const auto now = std::chrono::floor<millis>(time::wall_now().time_since_epoch());
+        before.pass((1950ms - now % 1s) % 1s);
+        lost = before.granted(fresh_claim("key", 1500ms));
+    }
+    const auto when = lease_clock::now();
+    this->engine().lose_data();
+    auto after = this->open(careful);
+    const auto told = after.refused(fresh_claim("key", 1s));
+    EXPECT_EQ(told.reason, busy_reason::quarantined);
+    EXPECT_EQ(number(told.holder), 0u);
+    EXPECT_GT(told.remaining, 0ms);
+    EXPECT_LE(told.remaining, 1500ms);
+    EXPECT_GT(after.granted_in_the_end(fresh_claim("key", 1s)), lost);
+    EXPECT_GE(lease_clock::now() - when, 1500ms);
+}
+
+// Goal: only a loss of data is quarantined. Method: restart with the data in place.
+TYPED_TEST_P(StoreLaws, ARestartWithItsDataIsNotQuarantined) {
+    auto careful = this->settings();
+    careful.quarantine = 300ms;
+    {
+        auto before = this->open(careful);
+        EXPECT_GT(number(before.granted_in_the_end(fresh_claim("key", 100ms))), 0u);
+    }
+    this->engine().restart();
+    auto after = this->open(careful);
+    EXPECT_GT(number(after.granted(fresh_claim("other", 100ms))), 0u);
+}
+
+// Goal: a lease must not outlive the quarantine that would follow a loss. Method: a longer one is
+// refused with one clear line, when claimed and when renewed.
+TYPED_TEST_P(StoreLaws, ALeaseLongerThanTheQuarantineIsRejected) {
+    auto careful = this->settings();
+    careful.quarantine = 200ms;
+    auto mine = this->open(careful);
+    const auto token = mine.granted_in_the_end(fresh_claim("key", 200ms));
+    const auto claimed = mine.acquire(fresh_claim("other", 201ms));
+    ASSERT_TRUE(claimed.has_error());
+    EXPECT_EQ(claimed.error().code, errc::rejected);
+    EXPECT_FALSE(claimed.error().detail.empty());
+    EXPECT_EQ(claimed.error().detail.find('\n'), std::string::npos);
+    const auto renewed = mine.renew(std::vector<held>{lease_of("key", token, 201ms)});
+    ASSERT_TRUE(renewed.has_error());
+    EXPECT_EQ(renewed.error().code, errc::rejected);
+}
+
+// Goal: no occurrence runs twice because its mark was lost. Method: one that was due before the
+// loss, or so little after it that it may have been granted early, counts as done; a later one is
+// granted.
+TYPED_TEST_P(StoreLaws, OccurrencesDueBeforeALossOfDataCountAsDone) {
+    auto careful = this->settings();
+    careful.quarantine = 300ms;
+    careful.max_skew = 100ms;
+    const auto due_before = occurrence_in(-1min);
+    this->engine().lose_data();
+    auto after = this->open(careful);
+    after.granted_in_the_end(fresh_claim("other", 100ms));
+    const auto told = after.done(fresh_occurrence("job", due_before, delivery::at_most_once, 50ms));
+    EXPECT_GT(told.last, due_before);
+    const auto due_after = occurrence_in(0s);
+    EXPECT_GT(
+        number(after.granted(fresh_occurrence("job", due_after, delivery::at_most_once, 50ms))),
+        0u);
+}
+
+// Goal: a fence that has forgotten what it accepted lets no old holder write. Method: a newer token
+// passes, both are forgotten, and the older one asks first; then what was granted since passes.
+TYPED_TEST_P(StoreLaws, AfterALossOfDataAFenceRefusesTokensFromBeforeIt) {
+    auto careful = this->settings();
+    careful.quarantine = 300ms;
+    fence_token stale{};
+    fence_token newer{};
+    {
+        auto before = this->open(careful);
+        stale = before.granted_in_the_end(fresh_claim("key", 100ms));
+        newer = before.granted_in_the_end(fresh_claim("key", 100ms));
+        const auto let = before.fence("file", newer, fence_rule::reject_older);
+        EXPECT_TRUE(let.has_value() && let->accepted);
+    }
+    this->engine().lose_data();
+    auto after = this->open(careful);
+    EXPECT_TRUE(after.traits().strict_fencing);
+    const auto in_the_end = after.granted_in_the_end(fresh_claim("key", 100ms));
+    for (const auto token : {stale, newer}) {
+        const auto told = after.fence("file", token, fence_rule::reject_older);
+        ASSERT_TRUE(told.has_value()) << told.error().detail;
+        EXPECT_FALSE(told->accepted);
+        EXPECT_FALSE(told->never_issued);
+        EXPECT_GT(told->newest, token);
+    }
+    const auto passed = after.fence("file", in_the_end, fence_rule::reject_older);
+    EXPECT_TRUE(passed.has_value() && passed->accepted);
+}
+
+}  // namespace pawl::conformance

@@ -1,0 +1,51 @@
+// The ground that all laws stand on: one engine for all tests, one namespace for each.
+#pragma once
+
+#include "test_support/conformance/client.hpp"
+#include "test_support/conformance/contender.hpp"
+#include "test_support/conformance/store_engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace pawl::conformance {
+
+template <store_engine Engine>
+class StoreLaws : public testing::Test {
+protected:
+    StoreLaws() {
+        static std::atomic<int> tests{0};
+        settings_.name_space = "law-" + std::to_string(getpid()) + "-" + std::to_string(++tests);
+        static_cast<void>(known_to_children_);
+    }
+
+    static void SetUpTestSuite() { engine_ = std::make_unique<Engine>(); }
+    static void TearDownTestSuite() { engine_.reset(); }
+
+    static Engine& engine() { return *engine_; }
+    // The settings of this test: a namespace that no other test has.
+    const store_settings& settings() const { return settings_; }
+
+    client open() const { return open(settings_); }
+    client open(const store_settings& settings) const {
+        return client{
+            [&](net::loop& where) { return Engine::open_at(where, engine_->address(), settings); }};
+    }
+
+private:
+    static inline std::unique_ptr<Engine> engine_;
+    static inline const bool known_to_children_ =
+        register_opener(std::string{Engine::name()}, &Engine::open_at);
+
+    store_settings settings_;
+};
+
+TYPED_TEST_SUITE_P(StoreLaws);
+
+}  // namespace pawl::conformance

@@ -1,0 +1,169 @@
+#include "test_support/faults/faulty_journal.hpp"
+
+#include "test_support/faults/take_one.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <utility>
+
+namespace pawl::testing_faults {
+namespace {
+
+class faulty_journal final : public journal {
+public:
+    faulty_journal(std::shared_ptr<journal> inner, std::shared_ptr<journal_plan> faults)
+        : inner_{std::move(inner)}, faults_{std::move(faults)} {}
+
+    async<beginning> begin(run_start start) override {
+        auto beginning_of = lossy(inner_->begin(std::move(start)));
+        auto told = co_await std::move(beginning_of);
+        if (const auto delay = faults_->begin_delay.load(); delay.count() > 0) {
+            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, delay};
+            co_await timer.async_wait(boost::asio::use_awaitable);
+        }
+        co_return told;
+    }
+    async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) override {
+        if (faults_->heartbeats_lost) return nobody(runs.size());
+        return strict(inner_->heartbeat(runs));
+    }
+    async<bool> checkpoint(run_mark who, std::string text) override {
+        return lossy(inner_->checkpoint(std::move(who), std::move(text)));
+    }
+    async<bool> append_output(run_mark who, std::uint64_t offset, std::string bytes,
+                              std::uint64_t limit) override {
+        return lossy(inner_->append_output(std::move(who), offset, std::move(bytes), limit));
+    }
+    async<bool> note(run_mark who, std::string kind, std::string text) override {
+        return lossy(inner_->note(std::move(who), std::move(kind), std::move(text)));
+    }
+    async<bool> next_attempt(run_mark who, run_end last) override {
+        return lossy(inner_->next_attempt(std::move(who), std::move(last)));
+    }
+    async<bool> finish(run_mark who, run_end how) override {
+        return lossy(inner_->finish(std::move(who), std::move(how)));
+    }
+    async<bool> skip(run_start what, std::string reason) override {
+        return lossy(inner_->skip(std::move(what), std::move(reason)));
+    }
+
+    async<std::optional<run_record>> find_run(std::string id) override {
+        return strict(inner_->find_run(std::move(id)));
+    }
+    async<std::optional<run_record>> find_occurrence(std::string job, std::uint32_t partition,
+                                                     pawl::occurrence occurrence) override {
+        return strict(inner_->find_occurrence(std::move(job), partition, occurrence));
+    }
+    async<run_page> list_runs(run_filter which, std::string after, std::size_t limit) override {
+        return strict(inner_->list_runs(std::move(which), std::move(after), limit));
+    }
+    async<std::vector<run_event>> history(std::string id) override {
+        return strict(inner_->history(std::move(id)));
+    }
+    async<std::optional<output_part>> read_output(std::string id, std::uint64_t offset,
+                                                  std::size_t bytes_max) override {
+        return strict(inner_->read_output(std::move(id), offset, bytes_max));
+    }
+    async<bool> request_cancel(std::string id, std::string by) override {
+        return strict(inner_->request_cancel(std::move(id), std::move(by)));
+    }
+    async<std::vector<run_record>> stale_runs(std::size_t limit, std::size_t skip) override {
+        return strict(inner_->stale_runs(limit, skip));
+    }
+    async<bool> judge(run_mark who, run_end how) override {
+        return strict(inner_->judge(std::move(who), std::move(how)));
+    }
+    async<std::size_t> prune(std::string job, std::size_t keep, millis keep_for,
+                             std::size_t limit) override {
+        return strict(inner_->prune(std::move(job), keep, keep_for, limit));
+    }
+
+    async<control_state> read_control_state() override {
+        return unless(faults_->fail_control_state, strict(inner_->read_control_state()));
+    }
+    async<bool> add_trigger(run_trigger what) override {
+        return strict(inner_->add_trigger(std::move(what)));
+    }
+    async<bool> remove_trigger(std::string id) override {
+        return strict(inner_->remove_trigger(std::move(id)));
+    }
+    async<bool> pause(std::string job, std::string reason, std::string by) override {
+        return strict(inner_->pause(std::move(job), std::move(reason), std::move(by)));
+    }
+    async<bool> unpause(std::string job) override {
+        return strict(inner_->unpause(std::move(job)));
+    }
+
+    async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) override {
+        return unless(faults_->fail_publish, strict(inner_->publish(std::move(jobs))));
+    }
+    async<std::size_t> retire(std::vector<std::string> names, std::string node) override {
+        return strict(inner_->retire(std::move(names), std::move(node)));
+    }
+    async<std::vector<job_entry>> list_jobs(std::string after, std::size_t limit) override {
+        return strict(inner_->list_jobs(std::move(after), limit));
+    }
+    async<std::optional<job_entry>> find_job(std::string name) override {
+        return strict(inner_->find_job(std::move(name)));
+    }
+    async<void> node_beat(node_entry me) override {
+        return strict(inner_->node_beat(std::move(me)));
+    }
+    async<void> node_leave(std::string id) override {
+        return strict(inner_->node_leave(std::move(id)));
+    }
+    async<std::vector<node_entry>> list_nodes() override { return strict(inner_->list_nodes()); }
+
+    async<audit_entry> append_audit(audit_draft what) override {
+        return strict(inner_->append_audit(std::move(what)));
+    }
+    async<std::vector<audit_entry>> list_audit(std::uint64_t before, std::size_t limit) override {
+        return strict(inner_->list_audit(before, limit));
+    }
+
+private:
+    std::optional<failure> planned() {
+        ++faults_->operations;
+        if (const auto code = faults_->fail_all.load())
+            return failure{*code, "the journal failed, as planned"};
+        return std::nullopt;
+    }
+
+    // A coroutine that is not awaited has no effect, so that the verb may be made first. This
+    // object is kept alive by the test.
+    template <class T>
+    static async<T> unless(std::optional<errc> why, async<T> verb) {
+        if (why) co_return failure{*why, "a fault of the test"};
+        co_return co_await std::move(verb);
+    }
+    template <class T>
+    async<T> strict(async<T> verb) {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await std::move(verb);
+    }
+    template <class T>
+    async<T> lossy(async<T> verb) {
+        if (auto bad = planned()) co_return *bad;
+        auto answer = co_await std::move(verb);
+        if (take_one(faults_->answers_to_lose))
+            co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
+        co_return answer;
+    }
+    static async<std::vector<beat>> nobody(std::size_t how_many) {
+        co_return std::vector<beat>(how_many, beat::alive);
+    }
+
+    std::shared_ptr<journal> inner_;
+    std::shared_ptr<journal_plan> faults_;
+};
+
+}  // namespace
+
+std::shared_ptr<journal> make_faulty_journal(std::shared_ptr<journal> inner,
+                                             std::shared_ptr<journal_plan> faults) {
+    return std::make_shared<faulty_journal>(std::move(inner), std::move(faults));
+}
+
+}  // namespace pawl::testing_faults

@@ -1,0 +1,29 @@
+// A journal that fails when told to, around one that works: for tests of what writes runs down.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/spi/journal.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+namespace pawl::testing_faults {
+
+// Thread-safe; changed by the test while the journal is in use.
+struct journal_plan {
+    std::atomic<std::optional<errc>> fail_all{};  // every verb fails so, without having any effect
+    std::atomic<std::optional<errc>> fail_publish{};  // what the jobs are is not taken
+    std::atomic<std::optional<errc>>
+        fail_control_state{};             // the control state alone cannot be read
+    std::atomic<millis> begin_delay{};    // a beginning takes effect at once, and is told so late
+    std::atomic<int> answers_to_lose{0};  // the next so many verbs of runs take effect, but say
+                                          // outcome_unknown
+    std::atomic<bool> heartbeats_lost{false};  // they have no effect, and nobody is told
+    std::atomic<int> operations{0};            // how many verbs have been called
+};
+
+std::shared_ptr<journal> make_faulty_journal(std::shared_ptr<journal> inner,
+                                             std::shared_ptr<journal_plan> faults);
+
+}  // namespace pawl::testing_faults

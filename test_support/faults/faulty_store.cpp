@@ -1,0 +1,92 @@
+#include "test_support/faults/faulty_store.hpp"
+
+#include "test_support/faults/take_one.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::testing_faults {
+namespace {
+
+class faulty_store final : public lease_store {
+public:
+    faulty_store(std::shared_ptr<lease_store> inner, std::shared_ptr<plan> faults)
+        : inner_{std::move(inner)}, faults_{std::move(faults)} {}
+
+    store_traits traits() const noexcept override { return inner_->traits(); }
+
+    async<acquire_result<grant>> acquire(claim wanted) override {
+        if (auto bad = planned()) co_return *bad;
+        wanted.ttl = std::min(wanted.ttl, faults_->ttl_granted.load());
+        auto answer = co_await inner_->acquire(std::move(wanted));
+        while (faults_->answers_held) {
+            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, millis{1}};
+            co_await timer.async_wait(boost::asio::use_awaitable);
+        }
+        if (take_one(faults_->answers_to_lose))
+            co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
+        co_return answer;
+    }
+    async<bool> withdraw(withdrawal given_up) override {
+        if (auto bad = planned()) co_return *bad;
+        if (take_one(faults_->withdrawals_to_fail))
+            co_return failure{errc::outcome_unknown, "no answer, as planned"};
+        co_return co_await inner_->withdraw(std::move(given_up));
+    }
+    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+        if (auto bad = planned()) co_return *bad;
+        if (take_one(faults_->renewals_to_fail))
+            co_return failure{errc::outcome_unknown, "no answer, as planned"};
+        co_return co_await inner_->renew(leases);
+    }
+    async<bool> release(std::string key, fence_token token, release_options how) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->release(std::move(key), token, how);
+    }
+    async<bool> force_release(std::string key, fence_token token, millis delay) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->force_release(std::move(key), token, delay);
+    }
+    async<std::optional<record>> inspect(std::string key) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->inspect(std::move(key));
+    }
+    async<page> list(std::string prefix, std::string after, std::size_t limit) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->list(std::move(prefix), std::move(after), limit);
+    }
+    async<void> wait_change(std::string key, fence_token seen) override {
+        if (faults_->pushes_denied)
+            co_return failure{errc::denied, "no right to listen, as planned"};
+        auto waiting = inner_->wait_change(std::move(key), seen);
+        co_return co_await std::move(waiting);
+    }
+    async<fence_result> fence(std::string resource, fence_token token, fence_rule rule) override {
+        if (auto bad = planned()) co_return *bad;
+        co_return co_await inner_->fence(std::move(resource), token, rule);
+    }
+
+private:
+    std::optional<failure> planned() {
+        ++faults_->operations;
+        if (const auto code = faults_->fail_all.load())
+            return failure{*code, "the store failed, as planned", faults_->failures_answered};
+        return std::nullopt;
+    }
+
+    std::shared_ptr<lease_store> inner_;
+    std::shared_ptr<plan> faults_;
+};
+
+}  // namespace
+
+std::shared_ptr<lease_store> make_faulty_store(std::shared_ptr<lease_store> inner,
+                                               std::shared_ptr<plan> faults) {
+    return std::make_shared<faulty_store>(std::move(inner), std::move(faults));
+}
+
+}  // namespace pawl::testing_faults

@@ -1,0 +1,97 @@
+// What one seed stands for: which jobs, in which zone and year, how many nodes, which faults, and
+// which bug is planted.
+#pragma once
+
+#include "schedule/key_state.hpp"
+#include "schedule/timetable.hpp"
+#include "test_support/simulation/rng.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pawl::simulation::schedules {
+
+using schedule::wall_instant;
+
+// How far ahead of the store's clock an occurrence may be.
+constexpr millis max_skew{60'000};
+
+// A rule that is broken on purpose: the simulation must find out.
+enum class plant {
+    none,
+    occurrence_unsent,  // claims carry no occurrence: the lease alone excludes
+    used_up_by_grant,   // an at-least-once occurrence counts as done when it is granted
+    no_early_guard,     // one fast clock uses up the future
+    unguarded,          // a command lives on while its node is frozen
+    skips_untold,       // nobody writes down what did not run
+    misses_untold,      // nobody says what an outage has cost
+    pause_unheard,      // nodes do not look at the control state for pauses
+    orphans_left        // nor for runs whose node is gone
+};
+std::string_view name_of(plant bug);
+
+// Does not wait in line for a busy key: what one node has skipped is skipped for all.
+bool gives_way(const schedule::queue_rules& rules);
+
+// When a job runs and over how many partitions, until a reload says otherwise.
+struct edition {
+    schedule::occurrence_rule when;
+    std::uint32_t partitions = 1;
+};
+
+struct job_plan {
+    std::string name;
+    std::vector<edition> editions;  // each reload takes the next one
+    schedule::queue_rules rules;
+    millis ttl{30'000};
+    millis jitter{0};
+    nanos run_least{};
+    nanos run_most{};
+
+    millis lateness_max() const { return editions.front().when.lateness_max; }
+};
+
+// What a world is like. Each kind meets cases that the others hardly ever do.
+enum class character {
+    mixed,    // hours of a bit of everything
+    dense,    // a calendar of seconds, short leases, and faults at the moment of a claim
+    overrun,  // runs take longer than the time between them, and clocks are right
+    in_line,  // occurrences that wait for the key without an end
+    leaping   // clocks leap, also while their machine stands still
+};
+std::string_view name_of(character kind);
+
+struct world_plan {
+    character kind = character::mixed;
+    std::vector<job_plan> jobs;
+    std::size_t nodes = 3;
+    wall_instant start{};
+    nanos faulty{};   // for how long there are faults
+    nanos healthy{};  // and then none
+    nanos faults_every{};
+    nanos outage_most{};
+    double at_claims = 0;    // how many faults wait for a claim, and strike who made it
+    double clock_steps = 1;  // how many of the steps that are drawn take place
+    double leaps = 0.2;      // how many of those are by years
+    nanos look{};  // how often a node looks at the control state and the registry, at least
+    bool has_journal = true;
+    bool loses_data = false;  // the store does, and has a quarantine for that
+    nanos skew_most{};        // of wall clocks
+    double drift_most = 0;
+    plant bug = plant::none;
+
+    std::optional<millis> quarantine() const;
+    nanos end() const { return faulty + healthy; }
+    // How far a clock may be off while its node counts as healthy.
+    nanos clock_tolerated() const;
+    // Within this time a healthy node begins what is due, or says why not.
+    nanos timeout(const job_plan& job) const;
+};
+
+world_plan draw_plan(rng& random, plant bug);
+
+}  // namespace pawl::simulation::schedules

@@ -1,8 +1,0 @@
-// Looks for a seed that breaks a law of leases.
-#include "testing/simulation/search.hpp"
-#include "testing/simulation/simulation.hpp"
-
-int main(int count, char** words) {
-    using namespace pawl::simulation;
-    return search<law>(count, words, laws, [](std::uint64_t seed) { return simulate(seed); });
-}
