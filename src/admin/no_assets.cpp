@@ -1,8 +1,0 @@
-// Stands in for the page where it is not built in.
-#include "admin/assets.hpp"
-
-namespace pawl::ui {
-
-std::span<const asset> assets() noexcept { return {}; }
-
-}  // namespace pawl::ui

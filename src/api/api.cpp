@@ -1,0 +1,179 @@
+#include "api/api.hpp"
+
+#include "api/control_routes.hpp"
+#include "api/doctor_routes.hpp"
+#include "api/job_routes.hpp"
+#include "api/lease_routes.hpp"
+#include "api/live_routes.hpp"
+#include "api/lock_routes.hpp"
+#include "api/overview_routes.hpp"
+#include "api/problem.hpp"
+#include "api/request_credentials.hpp"
+#include "api/run_routes.hpp"
+#include "base/text.hpp"
+
+#include <pawl/clock.hpp>
+
+#include <array>
+#include <iterator>
+#include <utility>
+
+namespace pawl::api {
+namespace {
+
+using boost::asio::awaitable;
+
+// The page asks nobody but its own server, and nobody frames it.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> security_fields{{
+    {"Content-Security-Policy",
+     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+     "object-src 'none'; require-trusted-types-for 'script'; trusted-types angular"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Permissions-Policy", "camera=(), geolocation=(), microphone=()"},
+}};
+
+// What is counted of requests that no route takes: the page, its files, and what there is not.
+constexpr std::string_view unrouted = "(none)";
+
+// A stream that ends with the session, or the user, that it was opened by.
+class admitted_stream final : public http::body_stream {
+public:
+    admitted_stream(std::shared_ptr<http::body_stream> inner, std::shared_ptr<authorizer> auth,
+                    std::shared_ptr<const http::request> asked, access needs)
+        : inner_{std::move(inner)},
+          auth_{std::move(auth)},
+          asked_{std::move(asked)},
+          needs_{needs} {}
+
+    awaitable<bool> write(std::shared_ptr<const std::string> bytes) override {
+        if (!auth_->still_admits(*asked_, needs_)) co_return false;
+        auto writing = inner_->write(std::move(bytes));
+        co_return co_await std::move(writing);
+    }
+    std::stop_token gone() const override { return inner_->gone(); }
+
+private:
+    std::shared_ptr<http::body_stream> inner_;
+    std::shared_ptr<authorizer> auth_;
+    std::shared_ptr<const http::request> asked_;
+    access needs_;
+};
+
+}  // namespace
+
+api::api(parts made_of) : parts_{std::move(made_of)} {
+    const auto& around = parts_.around;
+    add(operation_routes(around, parts_.metrics_need, parts_.counted));
+    add(parts_.auth->session_routes());
+    add(lock_routes(around));
+    add(lease_routes(around));
+    add(job_routes(around));
+    add(run_routes(around));
+    add(control_routes(around));
+    add(overview_routes(around));
+    add(doctor_routes(around));
+    add(live_routes(around));
+}
+
+void api::add(routes some) {
+    for (const auto& one : some) router_.add(one.method, one.pattern);
+    std::move(some.begin(), some.end(), std::back_inserter(routes_));
+}
+
+void api::secure(http::response& made) const {
+    for (const auto& [name, value] : security_fields) made.set(name, value);
+    if (parts_.secure) made.set("Strict-Transport-Security", "max-age=31536000");
+}
+
+http::response api::refuse(unsigned status, std::string_view detail) const {
+    auto made = problem(status, detail);
+    // There is room again as soon as others have their answers.
+    if (status == 503) made.set("Retry-After", "1");
+    secure(made);
+    return made;
+}
+
+awaitable<http::response> api::answer(std::shared_ptr<const api> self,
+                                      std::shared_ptr<const http::request> asked) {
+    const auto began = self->parts_.around->core->loop().now();
+    if (is_for_other_host(*asked, self->parts_.hosts)) {
+        auto made = self->refuse(421, "this agent is not '" + base::printable(asked->find("host")) +
+                                          "'; name that host in hosts of [agent], or use "
+                                          "127.0.0.1");
+        self->count(unrouted, made, began);
+        co_return made;
+    }
+    auto found = self->router_.find(asked->method, asked->path);
+    if (auto* route = std::get_if<http::matched>(&found)) {
+        const std::string_view pattern = self->routes_[route->route].pattern;
+        auto answering = answer_route(self, asked, std::move(*route));
+        auto made = co_await std::move(answering);
+        self->secure(made);
+        self->count(pattern, made, began);
+        co_return made;
+    }
+    auto made = self->answer_unrouted(*asked, found);
+    self->count(unrouted, made, began);
+    co_return made;
+}
+
+void api::count(std::string_view route, const http::response& made, instant began) const {
+    parts_.around->instruments->answered(route, made.status,
+                                         parts_.around->core->loop().now() - began);
+}
+
+// A page, or what is wrong with the request.
+http::response api::answer_unrouted(const http::request& asked, const http::match& found) const {
+    if (const auto* bad = std::get_if<http::bad_path>(&found)) return refuse(400, bad->why);
+    const auto shown = base::printable(asked.path);
+    if (const auto* other = std::get_if<http::no_such_method>(&found)) {
+        std::string allowed;
+        for (const auto& one : other->allowed) allowed += (allowed.empty() ? "" : ", ") + one;
+        auto made = refuse(
+            405, shown + " takes no " + base::printable(asked.method) + "; it takes " + allowed);
+        made.set("Allow", allowed);
+        return made;
+    }
+    const bool is_page =
+        asked.path.rfind("/api/", 0) != 0 && (asked.method == "GET" || asked.method == "HEAD");
+    if (is_page && parts_.page) {
+        auto made = parts_.page(asked);
+        secure(made);
+        return made;
+    }
+    return refuse(404, "there is no " + shown + "; see /api/v1/openapi.json");
+}
+
+awaitable<http::response> api::answer_route(std::shared_ptr<const api> self,
+                                            std::shared_ptr<const http::request> asked,
+                                            http::matched found) {
+    const auto& which = self->routes_[found.route];
+    auto query = http::parse_query(asked->query);
+    if (!query)
+        co_return problem(400,
+                          "the query is no percent-encoded UTF-8 without control characters; write "
+                          "%25 for '%': " +
+                              base::printable(asked->query));
+    auto admitting = self->parts_.auth->admit(asked, which.needs);
+    auto admitted = co_await std::move(admitting);
+    if (auto* refused = std::get_if<http::response>(&admitted)) co_return std::move(*refused);
+    auto what = std::make_shared<call>();
+    what->request = asked;
+    what->path = std::move(found.values);
+    what->query = std::move(*query);
+    what->who = std::move(std::get<caller>(admitted));
+    auto answering = which.answer(std::move(what));
+    auto made = co_await std::move(answering);
+    if (made.stream && which.needs != access::open)
+        made.stream = [auth = self->parts_.auth, asked, needs = which.needs,
+                       inner = std::move(made.stream)](std::shared_ptr<http::body_stream> where) {
+            return inner(std::make_shared<admitted_stream>(std::move(where), auth, asked, needs));
+        };
+    co_return made;
+}
+
+}  // namespace pawl::api

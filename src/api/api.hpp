@@ -1,0 +1,72 @@
+// The API and the page as one handler for the server: which route, who may, and what every answer
+// carries.
+#pragma once
+
+#include "api/authorizer.hpp"
+#include "api/call.hpp"
+#include "api/context.hpp"
+#include "http/message.hpp"
+#include "http/router.hpp"
+#include "http/server.hpp"
+
+#include <pawl/clock.hpp>
+
+#include <boost/asio/awaitable.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::api {
+
+// How long /healthz waits for the scheduler's loop.
+constexpr millis health_timeout{2'000};
+// Open routes ask the store and the journal at most that often.
+constexpr millis open_answer_age_max{1'000};
+
+class api {
+public:
+    struct parts {
+        shared_context around{};
+        std::shared_ptr<authorizer> auth{};
+        access metrics_need = access::open;
+        bool secure = false;               // over TLS
+        std::vector<std::string> hosts{};  // by which requests may reach a listener of the loopback
+        // GET and HEAD of what is no route: the page and its files.
+        std::function<http::response(const http::request&)> page{};
+        // What the server counts, for the metrics.
+        std::function<http::server_counts()> counted{};
+    };
+    explicit api(parts made_of);
+
+    // All routes, for the test that holds them against the document.
+    const routes& all() const noexcept { return routes_; }
+
+    static boost::asio::awaitable<http::response> answer(
+        std::shared_ptr<const api> self, std::shared_ptr<const http::request> asked);
+
+    // What never reached answer(), with the same fields.
+    http::response refuse(unsigned status, std::string_view detail) const;
+
+private:
+    static boost::asio::awaitable<http::response> answer_route(
+        std::shared_ptr<const api> self, std::shared_ptr<const http::request> asked,
+        http::matched found);
+    http::response answer_unrouted(const http::request& asked, const http::match& found) const;
+    void count(std::string_view route, const http::response& made, instant began) const;
+    void secure(http::response& made) const;
+    void add(routes some);
+
+    // Constant after construction
+    parts parts_;
+    routes routes_;
+    http::router router_;
+};
+
+// /healthz, /readyz, /metrics and the document itself.
+routes operation_routes(shared_context around, access metrics_need,
+                        std::function<http::server_counts()> counted);
+
+}  // namespace pawl::api

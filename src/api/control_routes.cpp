@@ -1,0 +1,173 @@
+#include "api/control_routes.hpp"
+
+#include "api/bodies.hpp"
+#include "api/journal_need.hpp"
+#include "api/problem.hpp"
+#include "api/queries.hpp"
+#include "api/single_flight.hpp"
+#include "base/text.hpp"
+#include "documents/documents.hpp"
+#include "engines/rules/journal/audit_chain.hpp"
+#include "time/clocks.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace pawl::api {
+namespace {
+
+namespace json = boost::json;
+using boost::asio::awaitable;
+
+// Hashes that are worked out between two turns of the loop: well below a millisecond.
+constexpr std::size_t hashes_at_once = 100;
+// Who asks shortly after somebody else is given the same answer.
+constexpr millis verification_fresh{1'000};
+// Verifications against a head, which nobody shares, at a time.
+constexpr std::size_t head_walks_max = 2;
+
+std::string now_text() {
+    const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
+    return documents::time_text(now);
+}
+
+awaitable<http::response> list_nodes(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
+    auto listing = around->records->list_nodes();
+    const auto found = co_await std::move(listing);
+    if (found.has_error()) co_return problem_of(found.error());
+    json::array nodes;
+    for (const auto& one : *found) nodes.push_back(documents::json_of(one));
+    json::object document;
+    document["nodes"] = std::move(nodes);
+    document["next"] = "";
+    document["as_of"] = now_text();
+    co_return tagged_response(*asked, document, {"as_of"});
+}
+
+// -- the audit
+
+// A cursor is the sequence of the last entry that was seen.
+std::variant<std::int64_t, http::response> before_of(const call& asked) {
+    const auto after = asked.query.find("after");
+    if (after == asked.query.end() || after->second.empty()) return std::int64_t{0};
+    return integer_of(asked, "after", 1, INT64_MAX, 0);
+}
+
+awaitable<http::response> list_audit(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {"after", "limit"})) co_return std::move(*fault);
+    auto request = page_of(*asked);
+    if (auto* fault = std::get_if<http::response>(&request)) co_return std::move(*fault);
+    auto before = before_of(*asked);
+    if (auto* fault = std::get_if<http::response>(&before)) co_return std::move(*fault);
+    const auto limit = std::get<page_request>(request).limit;
+    const auto from = static_cast<std::uint64_t>(std::get<std::int64_t>(before));
+    json::object document;
+    json::array entries;
+    std::uint64_t last = 1;
+    // Nothing comes before the first entry, and 0 means the newest.
+    if (from != 1) {
+        auto listing = around->records->list_audit(from, limit);
+        const auto found = co_await std::move(listing);
+        if (found.has_error()) co_return problem_of(found.error());
+        for (const auto& one : *found) entries.push_back(documents::json_of(one));
+        if (found->size() == limit) last = found->back().sequence;
+    }
+    document["audit"] = std::move(entries);
+    document["next"] = last > 1 ? std::to_string(last) : "";
+    document["as_of"] = now_text();
+    co_return tagged_response(*asked, document, {"as_of"});
+}
+
+using verification = result<json::object>;
+
+// Gives others on the loop their turn.
+awaitable<void> yield(shared_context around) {
+    auto posting =
+        boost::asio::post(around->core->loop().get_executor(), boost::asio::use_awaitable);
+    co_await std::move(posting);
+}
+
+awaitable<std::shared_ptr<const verification>> walk_audit(shared_context around, std::string head) {
+    journals::chain_walk walk{std::move(head)};
+    while (!walk.is_over()) {
+        auto listing = around->records->list_audit(walk.before(), page_limit_max);
+        const auto page = co_await std::move(listing);
+        if (page.has_error()) co_return std::make_shared<const verification>(page.error());
+        if (page->empty()) walk.take({});
+        for (std::size_t from = 0; from < page->size() && !walk.is_over(); from += hashes_at_once) {
+            const auto many = std::min(hashes_at_once, page->size() - from);
+            walk.take(std::span{*page}.subspan(from, many));
+            auto yielding = yield(around);
+            co_await std::move(yielding);
+        }
+    }
+    json::object document;
+    document["verified"] = walk.verified();
+    document["broken_at"] = nullptr;
+    document["detail"] = "the chain holds: " + std::to_string(walk.verified()) +
+                         (walk.verified() == 1 ? " entry" : " entries");
+    if (const auto& broken = walk.broken()) {
+        document["broken_at"] = broken->sequence;
+        document["detail"] = "the audit has been tampered with: " + broken->what;
+    }
+    document["as_of"] = now_text();
+    co_return std::make_shared<const verification>(std::move(document));
+}
+
+using verifier = single_flight<verification>;
+
+struct verifiers {
+    std::shared_ptr<verifier> whole;  // without a head: one walk for all who ask
+    std::size_t with_head = 0;        // walks that are under way
+};
+
+awaitable<http::response> verify(shared_context around, std::shared_ptr<verifiers> walks,
+                                 shared_call asked) {
+    if (auto fault = query_fault(*asked, {"head"})) co_return std::move(*fault);
+    const auto head = asked->query.find("head");
+    std::shared_ptr<const verification> found;
+    if (head == asked->query.end()) {
+        auto walking = verifier::get(walks->whole, verification_fresh);
+        found = co_await std::move(walking);
+    } else if (!journals::is_hash(head->second)) {
+        co_return problem(400, "invalid head '" + base::printable(head->second) +
+                                   "'; expected the 64 hexadecimal digits of a hash");
+    } else if (walks->with_head >= head_walks_max) {
+        auto made = problem(503, "too many verifications at the same time: try again");
+        made.set("Retry-After", "1");
+        co_return made;
+    } else {
+        ++walks->with_head;
+        auto walking = walk_audit(around, head->second);
+        found = co_await std::move(walking);
+        --walks->with_head;
+    }
+    if (found->has_error()) co_return problem_of(found->error());
+    co_return json_response(200, **found);
+}
+
+}  // namespace
+
+routes control_routes(shared_context around) {
+    const auto walks = std::make_shared<verifiers>();
+    walks->whole = std::make_shared<verifier>([around] { return walk_audit(around, ""); });
+    const auto get = [&](std::string pattern, journal_answer answer) {
+        return route{"GET", std::move(pattern), access::viewer,
+                     with_journal(around, std::move(answer))};
+    };
+    routes all;
+    all.push_back(get("/api/v1/nodes", list_nodes));
+    all.push_back(get("/api/v1/audit", list_audit));
+    all.push_back(
+        get("/api/v1/audit/verification", [walks](shared_context where, shared_call asked) {
+            return verify(std::move(where), walks, std::move(asked));
+        }));
+    return all;
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,389 @@
+#include "api/job_reading.hpp"
+
+#include "api/memory.hpp"
+#include "documents/documents.hpp"
+#include "net/for_each_bounded.hpp"
+#include "time/clocks.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace pawl::api {
+namespace {
+
+namespace json = boost::json;
+using boost::asio::awaitable;
+
+// Of a job without partitions, so that its latest occurrence is among them though people ran it
+// too.
+constexpr std::size_t runs_read_min = 5;
+constexpr std::size_t runs_of_a_partition = 4;
+// Where all of these have waited in vain, as many are read: for how long is not among so few.
+constexpr std::size_t runs_read_back = 100;
+// More keys than this are read off the list of all keys, of which so many pages at most.
+constexpr std::size_t keys_inspected_max = 64;
+constexpr std::size_t lock_pages_max = 20;
+// Started runs that are looked at, over all jobs.
+constexpr std::size_t active_pages_max = 5;
+constexpr std::size_t audit_looked_at = 500;
+
+std::int64_t wall_millis() {
+    return std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
+}
+
+std::size_t runs_to_read(const job_entry& entry, std::size_t wanted, thoroughness how) {
+    if (entry.partitions <= 1) return std::max(wanted, runs_read_min);
+    if (how == thoroughness::detail) return runs_looked_at_max;
+    const auto partitions = std::min<std::size_t>(entry.partitions, partitions_listed_max);
+    return std::max(wanted, runs_of_a_partition * partitions);
+}
+
+// -- what is known of one job, put together
+
+void add_run(std::vector<partition_facts>& parts, const run_record& run) {
+    if (run.partition < parts.size()) parts[run.partition].add(run);
+}
+
+job_facts facts_of(const job_reading& one, const health_inputs& now) {
+    job_facts facts;
+    facts.entry = &one.entry;
+    facts.terms = one.terms.get();
+    facts.partitions = one.partitions;
+    facts.resumed_at = one.resumed_at;
+    for (const auto& run : one.runs) facts.failures.add(run);
+    if (const auto pause = now.pauses.find(one.entry.name); pause != now.pauses.end())
+        facts.pause = &pause->second;
+    if (const auto asked = now.triggers.find(one.entry.name); asked != now.triggers.end())
+        for (const auto& trigger : asked->second) facts.triggers.push_back(&trigger);
+    return facts;
+}
+
+void put_together(job_reading& one, const health_inputs& now,
+                  const std::unordered_map<std::string, record>& locks, thoroughness how) {
+    const std::size_t all = one.terms->partitions;
+    const auto looked_at = how == thoroughness::detail ? all : std::min(all, partitions_listed_max);
+    one.partitions.resize(looked_at);
+    for (std::uint32_t i = 0; i < looked_at; ++i) {
+        one.partitions[i].partition = i;
+        const auto lock = locks.find(one.terms->key(i));
+        if (lock != locks.end()) one.partitions[i].lock = lock->second;
+    }
+    // What is begun and over since is read later, so these come first.
+    for (const auto& run : one.runs) add_run(one.partitions, run);
+    if (const auto active = now.active.find(one.entry.name); active != now.active.end())
+        for (const auto& run : active->second) {
+            const auto known = std::find_if(one.runs.begin(), one.runs.end(),
+                                            [&](const auto& other) { return other.id == run.id; });
+            if (known == one.runs.end()) add_run(one.partitions, run);
+        }
+    // What `pawl exec` or a program has left is not for the job that is called the same.
+    if (const auto left = now.orphans.find(one.entry.name); left != now.orphans.end())
+        for (const auto& run : left->second)
+            if (run.partition < one.partitions.size() && run.trigger == "schedule" &&
+                !one.partitions[run.partition].orphan)
+                one.partitions[run.partition].orphan = run;
+}
+
+shared_facts context_of(const health_inputs& now) {
+    shared_facts facts;
+    facts.nodes = &now.nodes;
+    facts.store_trouble = now.store_trouble;
+    facts.jobs = now.jobs;
+    facts.now = now.now;
+    return facts;
+}
+
+json::object json_of(const blockage& what) {
+    json::object made;
+    made["partition"] = what.partition;
+    made["key"] = what.lock.key;
+    made["owner"] = what.lock.owner;
+    made["fence_token"] = number(what.lock.holder);
+    made["acquired_at"] = documents::time_text(what.lock.acquired_at);
+    made["remaining_ms"] = what.lock.remaining.count();
+    return made;
+}
+
+// -- reading
+
+// Shared by the coroutines that read for one request.
+struct job_operation {
+    shared_context around;
+    std::shared_ptr<health_inputs> now;
+    std::vector<job_reading> jobs;
+    std::size_t runs = 0;
+    thoroughness how = thoroughness::list;
+};
+
+async<void> read_runs(std::shared_ptr<job_operation> all, std::size_t which) {
+    run_filter filter;
+    filter.job = all->jobs[which].entry.name;
+    const auto most = runs_to_read(all->jobs[which].entry, all->runs, all->how);
+    auto listing = all->around->records->list_runs(filter, "", most);
+    auto found = co_await std::move(listing);
+    if (found.has_value() && most < runs_read_back && !found->next.empty() &&
+        std::all_of(found->records.begin(), found->records.end(), waited_in_vain)) {
+        auto reading_back = all->around->records->list_runs(std::move(filter), "", runs_read_back);
+        found = co_await std::move(reading_back);
+    }
+    if (found.has_error()) co_return std::move(found).error();
+    all->jobs[which].runs = std::move(found->records);
+    co_return boost::system::in_place_value;
+}
+
+struct lock_operation {
+    shared_context around;
+    std::vector<std::string> keys;
+    std::shared_ptr<lock_reading> found = std::make_shared<lock_reading>();
+};
+
+async<void> inspect_one(std::shared_ptr<lock_operation> all, std::size_t which) {
+    auto looking = all->around->core->running()->store().inspect(all->keys[which]);
+    auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return std::move(seen).error();
+    if (*seen) all->found->locks[all->keys[which]] = std::move(**seen);
+    co_return boost::system::in_place_value;
+}
+
+std::string common_prefix(const std::string& first, const std::string& last) {
+    const auto longest = std::min(first.size(), last.size());
+    const auto end =
+        std::mismatch(first.begin(), first.begin() + static_cast<long>(longest), last.begin());
+    return {first.begin(), end.first};
+}
+
+// REQUIRES: the keys are in order. The first is read apart, as a page begins behind a key.
+async<void> list_them(std::shared_ptr<lock_operation> all) {
+    auto first = inspect_one(all, 0);
+    const auto seen = co_await std::move(first);
+    if (seen.has_error()) co_return seen.error();
+    const auto prefix = common_prefix(all->keys.front(), all->keys.back());
+    auto after = all->keys.front();
+    for (std::size_t i = 0; i < lock_pages_max; ++i) {
+        auto listing = all->around->core->running()->store().list(prefix, after, page_limit_max);
+        auto page = co_await std::move(listing);
+        if (page.has_error()) co_return std::move(page).error();
+        after = page->next;
+        const bool over = after.empty() || page->records.back().key >= all->keys.back();
+        for (auto& one : page->records)
+            if (std::binary_search(all->keys.begin(), all->keys.end(), one.key)) {
+                auto key = one.key;
+                all->found->locks[std::move(key)] = std::move(one);
+            }
+        if (over) break;
+    }
+    co_return boost::system::in_place_value;
+}
+
+async<void> read_active(shared_context around, std::shared_ptr<health_inputs> now) {
+    run_filter filter;
+    filter.status = run_status::started;
+    std::string after;
+    for (std::size_t i = 0; i < active_pages_max; ++i) {
+        auto listing = around->records->list_runs(filter, after, page_limit_max);
+        auto page = co_await std::move(listing);
+        if (page.has_error()) co_return std::move(page).error();
+        for (auto& one : page->records) {
+            auto& of_job = now->active[one.job];
+            of_job.push_back(std::move(one));
+        }
+        after = page->next;
+        if (after.empty()) break;
+    }
+    co_return boost::system::in_place_value;
+}
+
+// Only what looks late has to be asked about, and then once for all.
+async<void> judge_all(std::shared_ptr<job_operation> all) {
+    const auto facts = context_of(*all->now);
+    bool suspicious = false;
+    for (auto& one : all->jobs) {
+        one.how = judge(facts_of(one, *all->now), facts);
+        suspicious = suspicious || one.how.since.has_value();
+    }
+    if (!suspicious) co_return boost::system::in_place_value;
+    auto listing = all->around->records->list_audit(0, audit_looked_at);
+    const auto audit = co_await std::move(listing);
+    if (audit.has_error()) co_return audit.error();
+    const auto resumed = resumptions(*audit);
+    for (auto& one : all->jobs) {
+        const auto found = resumed.find(one.entry.name);
+        if (found == resumed.end()) continue;
+        one.resumed_at = found->second;
+        one.how = judge(facts_of(one, *all->now), facts);
+    }
+    co_return boost::system::in_place_value;
+}
+
+}  // namespace
+
+void judge_by(job_reading& one, const health_inputs& now,
+              const std::unordered_map<std::string, record>& locks) {
+    put_together(one, now, locks, thoroughness::list);
+    one.how = judge(facts_of(one, now), context_of(now));
+}
+
+std::unordered_map<std::string, std::int64_t> resumptions(const std::vector<audit_entry>& audit) {
+    std::unordered_map<std::string, std::int64_t> found;
+    for (const auto& one : audit)
+        if (one.action == "job.resume") found.emplace(one.target, one.at);
+    return found;
+}
+
+awaitable<std::shared_ptr<lock_reading>> read_locks(shared_context around,
+                                                    std::vector<std::string> keys) {
+    const auto all = std::make_shared<lock_operation>();
+    all->around = around;
+    all->keys = std::move(keys);
+    std::sort(all->keys.begin(), all->keys.end());
+    // A store that does not answer is not asked for every key.
+    net::bounded_step inspect = [all](std::size_t which) { return inspect_one(all, which); };
+    auto looking =
+        all->keys.size() > keys_inspected_max
+            ? list_them(all)
+            : net::for_each_bounded(all->keys.size(), asked_at_once_max, std::move(inspect));
+    const auto looked = co_await std::move(looking);
+    if (looked.has_error()) all->found->trouble = looked.error().detail;
+    co_return all->found;
+}
+
+async<std::shared_ptr<health_inputs>> read_health_inputs(shared_context around) {
+    const auto now = std::make_shared<health_inputs>();
+    auto reading = around->records->read_control_state();
+    auto seen = co_await std::move(reading);
+    if (seen.has_error()) co_return std::move(seen).error();
+    for (auto& one : seen->pauses) {
+        auto job = one.job;
+        now->pauses.emplace(std::move(job), std::move(one));
+    }
+    for (auto& one : seen->triggers) {
+        auto& of_job = now->triggers[one.job];
+        of_job.push_back(std::move(one));
+    }
+    for (auto& one : seen->orphans) {
+        auto& of_job = now->orphans[one.job];
+        of_job.push_back(std::move(one));
+    }
+    auto listing = around->records->list_nodes();
+    auto nodes = co_await std::move(listing);
+    if (nodes.has_error()) co_return std::move(nodes).error();
+    now->nodes = std::move(*nodes);
+    auto finding = read_active(around, now);
+    const auto active = co_await std::move(finding);
+    if (active.has_error()) co_return active.error();
+    for (const auto& one : now->nodes) now->jobs = std::max<std::size_t>(now->jobs, one.jobs);
+    now->now = wall_millis();
+    co_return now;
+}
+
+async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr<health_inputs> now,
+                                          std::vector<job_entry> entries, std::size_t runs,
+                                          thoroughness how) {
+    const auto all = std::make_shared<job_operation>();
+    all->around = around;
+    all->now = now;
+    all->runs = runs;
+    all->how = how;
+    std::vector<std::string> keys;
+    for (auto& entry : entries) {
+        job_reading one;
+        one.terms = terms_of(*around, entry);
+        one.entry = std::move(entry);
+        const std::size_t partitions = one.terms->partitions;
+        const auto looked_at =
+            how == thoroughness::detail ? partitions : std::min(partitions, partitions_listed_max);
+        for (std::uint32_t i = 0; i < looked_at; ++i) keys.push_back(one.terms->key(i));
+        all->jobs.push_back(std::move(one));
+    }
+    net::bounded_step read = [all](std::size_t which) { return read_runs(all, which); };
+    auto reading = net::for_each_bounded(all->jobs.size(), asked_at_once_max, std::move(read));
+    const auto done = co_await std::move(reading);
+    if (done.has_error()) co_return done.error();
+    // Behind the rows: whoever has begun since is seen by one of the two.
+    auto looking = read_locks(around, std::move(keys));
+    const auto locks = co_await std::move(looking);
+    now->store_trouble = locks->trouble;
+    for (auto& one : all->jobs) put_together(one, *now, locks->locks, how);
+    auto judging = judge_all(all);
+    const auto judged = co_await std::move(judging);
+    if (judged.has_error()) co_return judged.error();
+    co_return std::move(all->jobs);
+}
+
+json::object json_of(const job_reading& job, const health_inputs& now, std::size_t runs) {
+    const auto facts = facts_of(job, now);
+    const auto* last = job.runs.empty() ? nullptr : &job.runs.front();
+    auto one = documents::json_of(job.entry, *job.terms, facts.pause, last,
+                                  time::wall_instant{millis{now.now}});
+    one["state"] = word_of(job.how.state);
+    one["why"] = job.how.why;
+    one["since"] = documents::time_or_null(job.how.since);
+    one["running"] = job.how.running;
+    one["consecutive_failures"] = job.how.failures;
+    one["blocked_by"] = nullptr;
+    if (job.how.blocked_by) one["blocked_by"] = json_of(*job.how.blocked_by);
+    json::array recent;
+    for (std::size_t i = 0; i < std::min(runs, job.runs.size()); ++i) {
+        const auto& run = job.runs[i];
+        json::object mark;
+        mark["id"] = run.id;
+        mark["status"] = name_of(run.status);
+        mark["started_at"] = documents::time_text(run.started_at);
+        mark["completed_at"] = documents::time_or_null(run.completed_at);
+        mark["node"] = run.node;
+        mark["attempt"] = run.attempt;
+        recent.push_back(std::move(mark));
+    }
+    one["recent"] = std::move(recent);
+    return one;
+}
+
+async<std::vector<job_entry>> read_entries(shared_context around, std::string after,
+                                           std::size_t most) {
+    std::vector<job_entry> all;
+    while (all.size() < most) {
+        const auto some = std::min(page_limit_max, most - all.size());
+        auto listing = around->records->list_jobs(after, some);
+        auto page = co_await std::move(listing);
+        if (page.has_error()) co_return std::move(page).error();
+        const bool over = page->size() < some;
+        std::move(page->begin(), page->end(), std::back_inserter(all));
+        if (over) break;
+        after = all.back().name;
+    }
+    co_return all;
+}
+
+async<job_look> look_at_job(shared_context around, job_entry entry) {
+    auto looking = read_health_inputs(around);
+    auto now = co_await std::move(looking);
+    if (now.has_error()) co_return std::move(now).error();
+    std::vector<job_entry> entries;
+    entries.push_back(std::move(entry));
+    auto reading = read_jobs(around, *now, std::move(entries), runs_of_one, thoroughness::detail);
+    auto jobs = co_await std::move(reading);
+    if (jobs.has_error()) co_return std::move(jobs).error();
+    job_look seen;
+    seen.job = std::move(jobs->front());
+    seen.now = std::move(*now);
+    co_return seen;
+}
+
+async<std::vector<json::object>> job_documents(shared_context around, std::string after,
+                                               std::size_t most, std::size_t runs) {
+    auto listing = read_entries(around, std::move(after), most);
+    auto entries = co_await std::move(listing);
+    if (entries.has_error()) co_return std::move(entries).error();
+    auto looking = read_health_inputs(around);
+    const auto now = co_await std::move(looking);
+    if (now.has_error()) co_return now.error();
+    auto reading = read_jobs(around, *now, std::move(*entries), runs, thoroughness::list);
+    const auto jobs = co_await std::move(reading);
+    if (jobs.has_error()) co_return jobs.error();
+    std::vector<json::object> all;
+    for (const auto& one : *jobs) all.push_back(json_of(one, **now, runs));
+    co_return all;
+}
+
+}  // namespace pawl::api

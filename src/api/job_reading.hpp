@@ -1,0 +1,91 @@
+// Jobs as the API shows them: their entries beside what the store and the journal know of them.
+#pragma once
+
+#include "api/context.hpp"
+#include "api/job_health.hpp"
+
+#include <pawl/spi/async.hpp>
+
+#include <boost/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace pawl::api {
+
+// Of a partitioned job so many partitions are looked at for a list; all of them for one job.
+constexpr std::size_t partitions_listed_max = 64;
+// Questions to the journal, or to the store, at a time.
+constexpr std::size_t asked_at_once_max = 8;
+// Of the newest runs of a job that has partitions.
+constexpr std::size_t runs_looked_at_max = 1'000;
+// Of one job that has none.
+constexpr std::size_t runs_of_one = 50;
+
+// What is read once for any number of jobs.
+struct health_inputs {
+    std::unordered_map<std::string, job_pause> pauses{};                   // all of these by job
+    std::unordered_map<std::string, std::vector<run_trigger>> triggers{};  // the oldest first
+    std::unordered_map<std::string, std::vector<run_record>> orphans{};
+    std::unordered_map<std::string, std::vector<run_record>> active{};
+    std::vector<node_entry> nodes{};
+    std::string store_trouble{};  // one line; empty while the store answers
+    std::size_t jobs = 0;         // at least
+    std::int64_t now = 0;
+};
+async<std::shared_ptr<health_inputs>> read_health_inputs(shared_context around);
+
+struct job_reading {
+    job_entry entry{};
+    std::shared_ptr<const documents::job_terms> terms{};
+    std::vector<partition_facts> partitions{};
+    std::vector<run_record> runs{};  // the newest first, as many as were read
+    std::optional<std::int64_t> resumed_at{};
+    job_health how{};
+};
+
+enum class thoroughness { list, detail };
+
+// Fails where the journal does; a store that fails is told in each job's health.
+async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr<health_inputs> now,
+                                          std::vector<job_entry> entries, std::size_t runs,
+                                          thoroughness how);
+
+// Judges a job by what is at hand: its `runs`, health inputs and the records of its keys.
+void judge_by(job_reading& one, const health_inputs& now,
+              const std::unordered_map<std::string, record>& locks);
+
+// As the schema Job of the API has it, with `runs` of its last runs.
+boost::json::object json_of(const job_reading& job, const health_inputs& now, std::size_t runs);
+
+// One job with all of its partitions, and what it was judged by.
+struct job_look {
+    job_reading job{};
+    std::shared_ptr<health_inputs> now{};
+};
+async<job_look> look_at_job(shared_context around, job_entry entry);
+
+// All of it at once, for those behind `after` by name, at most `most`: what GET /api/v1/jobs shows.
+async<std::vector<boost::json::object>> job_documents(shared_context around, std::string after,
+                                                      std::size_t most, std::size_t runs);
+
+// The entries of those behind `after` by name, at most `most`.
+async<std::vector<job_entry>> read_entries(shared_context around, std::string after,
+                                           std::size_t most);
+
+// The records of these keys: few are asked for one by one, many are read off the list.
+struct lock_reading {
+    std::unordered_map<std::string, record> locks{};
+    std::string trouble{};  // one line; empty when the store has answered
+};
+boost::asio::awaitable<std::shared_ptr<lock_reading>> read_locks(shared_context around,
+                                                                 std::vector<std::string> keys);
+
+// Since when jobs fire again, of those that were resumed lately: an audit tells it.
+std::unordered_map<std::string, std::int64_t> resumptions(const std::vector<audit_entry>& audit);
+
+}  // namespace pawl::api

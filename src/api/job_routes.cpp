@@ -1,0 +1,359 @@
+#include "api/job_routes.hpp"
+
+#include "api/bodies.hpp"
+#include "api/journal_need.hpp"
+#include "api/memory.hpp"
+#include "api/problem.hpp"
+#include "api/queries.hpp"
+#include "base/identity.hpp"
+#include "base/text.hpp"
+#include "documents/documents.hpp"
+#include "engines/rules/journal/texts.hpp"
+#include "time/clocks.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+namespace pawl::api {
+namespace {
+
+namespace json = boost::json;
+using boost::asio::awaitable;
+
+constexpr std::size_t runs_shown_max = 30;  // of each job in a list
+constexpr std::size_t occurrences_shown = 10;
+constexpr std::size_t arguments_max = 100;
+constexpr std::size_t argument_length_max = std::size_t{4} * 1024;
+// Names that are looked at for the nearest one.
+constexpr std::size_t names_looked_at = 2'000;
+
+std::string now_text() {
+    const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
+    return documents::time_text(now);
+}
+
+// 404, with the nearest name.
+awaitable<http::response> no_such_job(shared_context around, std::string name) {
+    auto listing = read_entries(around, "", names_looked_at);
+    const auto entries = co_await std::move(listing);
+    if (entries.has_error()) co_return problem_of(entries.error());
+    std::vector<std::string_view> names;
+    for (const auto& one : *entries) names.push_back(one.name);
+    co_return problem(404, documents::unknown_job(name, names, "see /api/v1/jobs"));
+}
+
+using found_job = std::variant<job_entry, http::response>;
+
+awaitable<found_job> find_job(shared_context around, std::string name) {
+    auto finding = around->records->find_job(name);
+    auto entry = co_await std::move(finding);
+    if (entry.has_error()) co_return problem_of(entry.error());
+    if (*entry) co_return std::move(**entry);
+    auto refusing = no_such_job(around, std::move(name));
+    auto refused = co_await std::move(refusing);
+    co_return refused;
+}
+
+// -- to look at
+
+awaitable<http::response> list(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {"after", "limit", "runs"})) co_return std::move(*fault);
+    auto request = page_of(*asked);
+    if (auto* fault = std::get_if<http::response>(&request)) co_return std::move(*fault);
+    auto runs = integer_of(*asked, "runs", 0, runs_shown_max, 0);
+    if (auto* fault = std::get_if<http::response>(&runs)) co_return std::move(*fault);
+    const auto& page = std::get<page_request>(request);
+    const auto most = static_cast<std::size_t>(std::get<std::int64_t>(runs));
+    auto reading = job_documents(around, page.after, page.limit, most);
+    auto jobs = co_await std::move(reading);
+    if (jobs.has_error()) co_return problem_of(jobs.error());
+    json::array all;
+    for (auto& one : *jobs) all.push_back(std::move(one));
+    json::object document;
+    const bool full = all.size() == page.limit;
+    document["next"] = full ? all.back().at("name") : json::value("");
+    document["jobs"] = std::move(all);
+    document["as_of"] = now_text();
+    co_return tagged_response(*asked, document, {"as_of"});
+}
+
+json::value run_or_null(const std::optional<run_record>& run) {
+    if (!run) return nullptr;
+    return documents::json_of(*run);
+}
+
+json::object detail_of(const job_reading& job, const health_inputs& now) {
+    auto document = json_of(job, now, runs_shown_max);
+    json::array occurrences;
+    if (!now.pauses.contains(job.entry.name))
+        for (const auto at : job.terms->occurrences_after(now.now, occurrences_shown))
+            occurrences.emplace_back(documents::time_text(at));
+    document["next_firings"] = std::move(occurrences);
+    json::array runs;
+    for (std::size_t i = 0; i < std::min(runs_of_one, job.runs.size()); ++i)
+        runs.push_back(documents::json_of(job.runs[i]));
+    document["runs"] = std::move(runs);
+    std::uint64_t newest = 0;
+    for (const auto& one : job.runs) newest = std::max(newest, number(one.token));
+    json::array parts;
+    for (const auto& one : job.partitions) {
+        json::object part;
+        part["partition"] = one.partition;
+        part["key"] = job.terms->key(one.partition);
+        part["lock"] = nullptr;
+        if (one.lock) part["lock"] = documents::json_of(*one.lock);
+        part["run"] = run_or_null(one.active);
+        part["last_run"] = run_or_null(one.last_run);
+        if (one.lock) newest = std::max(newest, number(one.lock->last_token));
+        parts.push_back(std::move(part));
+    }
+    document["partition_states"] = std::move(parts);
+    document["fence_token"] = newest;
+    document["as_of"] = documents::time_text(now.now);
+    return document;
+}
+
+awaitable<http::response> show(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
+    auto finding = find_job(around, asked->path.at("name"));
+    auto found = co_await std::move(finding);
+    if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
+    auto looking = look_at_job(around, std::move(std::get<job_entry>(found)));
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return problem_of(seen.error());
+    co_return tagged_response(*asked, detail_of(seen->job, *seen->now), {"as_of"});
+}
+
+// -- to run
+
+struct run_request {
+    bool dry_run = false;
+    bool resume = false;
+    std::vector<std::string> arguments{};
+    std::optional<std::int64_t> partition{};
+};
+
+std::optional<http::response> arguments_fault(const std::vector<std::string>& arguments) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const auto name = "args[" + std::to_string(i) + "]";
+        if (arguments[i].size() > argument_length_max)
+            return problem(400, name + " has " + std::to_string(arguments[i].size()) +
+                                    " bytes; an argument has at most " +
+                                    std::to_string(argument_length_max));
+        if (arguments[i].find('\0') != std::string::npos)
+            return problem(400, name + " holds a zero byte, which no command can be given");
+        bytes += arguments[i].size();
+    }
+    if (bytes <= journals::argument_bytes_max) return std::nullopt;
+    return problem(400, "args have " + std::to_string(bytes) + " bytes together; at most " +
+                            std::to_string(journals::argument_bytes_max) + " are taken");
+}
+
+std::variant<run_request, http::response> request_from(const call& asked) {
+    body_reader body{*asked.request, {"dry_run", "resume", "args", "partition"}};
+    run_request request;
+    request.dry_run = body.boolean("dry_run").value_or(false);
+    request.resume = body.boolean("resume").value_or(false);
+    request.arguments = body.texts("args", arguments_max).value_or(std::vector<std::string>{});
+    request.partition = body.integer("partition", 0, UINT32_MAX);
+    if (body.fault()) return *body.fault();
+    if (auto fault = arguments_fault(request.arguments)) return std::move(*fault);
+    return request;
+}
+
+std::vector<std::uint32_t> partitions_of(const documents::job_terms& job,
+                                         const run_request& request) {
+    if (request.partition) return {static_cast<std::uint32_t>(*request.partition)};
+    std::vector<std::uint32_t> all(job.partitions);
+    std::iota(all.begin(), all.end(), 0U);
+    return all;
+}
+
+// Everything but the effect.
+awaitable<http::response> show_what_would_run(shared_context around,
+                                              std::shared_ptr<const documents::job_terms> job,
+                                              std::shared_ptr<const run_request> request) {
+    const auto partitions = partitions_of(*job, *request);
+    auto listing = around->records->list_nodes();
+    const auto nodes = co_await std::move(listing);
+    if (nodes.has_error()) co_return problem_of(nodes.error());
+    std::vector<run_record> runs;
+    if (request->resume) {
+        run_filter which;
+        which.job = job->name;
+        auto finding = around->records->list_runs(std::move(which), "", page_limit_max);
+        auto page = co_await std::move(finding);
+        if (page.has_error()) co_return problem_of(page.error());
+        runs = std::move(page->records);
+    }
+    std::vector<std::string> keys;
+    keys.reserve(partitions.size());
+    for (const auto one : partitions) keys.push_back(job->key(one));
+    auto looking = read_locks(around, std::move(keys));
+    const auto locks = co_await std::move(looking);
+    if (!locks->trouble.empty()) co_return problem_of(failure{errc::unreachable, locks->trouble});
+    std::vector<documents::planned_run> planned;
+    for (const auto one : partitions) {
+        documents::planned_run next;
+        next.partition = one;
+        const auto lock = locks->locks.find(job->key(one));
+        if (lock != locks->locks.end()) next.lease = lock->second;
+        if (request->resume) next.checkpoint = documents::last_checkpoint(runs, one);
+        planned.push_back(std::move(next));
+    }
+    co_return json_response(200, documents::dry_run_of(*job, request->arguments,
+                                                       documents::count_live(*nodes), planned));
+}
+
+// Each is asked for by itself; where one cannot be, the answer names those that were.
+awaitable<http::response> ask_for(shared_context around, shared_call asked,
+                                  std::shared_ptr<const documents::job_terms> job,
+                                  std::shared_ptr<const run_request> request) {
+    json::array ids;
+    for (const auto partition : partitions_of(*job, *request)) {
+        run_trigger what;
+        what.id = base::fresh_uuid();
+        what.job = job->name;
+        what.partition = partition;
+        what.arguments = request->arguments;
+        what.past = request->resume ? inheritance::last_saved : inheritance::none;
+        what.by = asked->who.name;
+        const auto id = what.id;
+        auto adding = around->records->add_trigger(std::move(what));
+        const auto added = co_await std::move(adding);
+        if (added.has_error()) {
+            if (ids.empty()) co_return problem_of(added.error());
+            auto telling = audit(around, asked->who.name, "job.run", job->name,
+                                 "only " + std::to_string(ids.size()) + " of its partitions");
+            co_await std::move(telling);
+            json::object more;
+            more["ids"] = std::move(ids);
+            auto partly = problem(
+                503, "only some partitions were asked for, see ids: " + added.error().detail,
+                std::move(more));
+            partly.set("Retry-After", "1");
+            co_return partly;
+        }
+        ids.emplace_back(id);
+    }
+    const auto past = request->resume ? inheritance::last_saved : inheritance::none;
+    auto words = documents::words_of_request(past, request->arguments);
+    auto telling = audit(around, asked->who.name, "job.run", job->name, std::move(words));
+    co_await std::move(telling);
+    json::object document;
+    document["job"] = job->name;
+    document["ids"] = std::move(ids);
+    co_return json_response(202, document);
+}
+
+awaitable<http::response> run(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
+    auto read = request_from(*asked);
+    if (auto* fault = std::get_if<http::response>(&read)) co_return std::move(*fault);
+    const auto request =
+        std::make_shared<const run_request>(std::move(std::get<run_request>(read)));
+    auto finding = find_job(around, asked->path.at("name"));
+    auto found = co_await std::move(finding);
+    if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
+    const auto job = terms_of(*around, std::get<job_entry>(found));
+    const auto shown = "'" + base::printable(job->name) + "'";
+    if (request->partition && *request->partition >= job->partitions)
+        co_return problem(400, "partition is " + std::to_string(*request->partition) +
+                                   "; the job " + shown + " has partitions 0 to " +
+                                   std::to_string(job->partitions - 1));
+    if (auto fault = base::argument_fault(job->arguments, job->name, request->arguments))
+        co_return problem(403, *fault);
+    if (request->dry_run) {
+        auto showing = show_what_would_run(around, job, request);
+        auto made = co_await std::move(showing);
+        co_return made;
+    }
+    if (!job->enabled)
+        co_return problem(409,
+                          "job " + shown + " is not enabled in its configuration: it never runs");
+    auto asking = ask_for(around, asked, job, request);
+    auto made = co_await std::move(asking);
+    co_return made;
+}
+
+// -- to pause and resume
+
+http::response paused_response(const std::string& name, bool paused, bool changed) {
+    json::object document;
+    document["name"] = name;
+    document["paused"] = paused;
+    document["changed"] = changed;
+    return json_response(200, document);
+}
+
+// Nothing, or what is wrong with the reason.
+std::optional<http::response> reason_fault(std::string_view reason) {
+    if (reason.find_first_not_of(" \t\r\n") == std::string_view::npos)
+        return problem(400, "reason is empty; say why, for those who wonder");
+    if (reason.size() <= reason_bytes_max) return std::nullopt;
+    return problem(400, "reason has " + std::to_string(reason.size()) + " bytes; at most " +
+                            std::to_string(reason_bytes_max) + " are kept");
+}
+
+awaitable<http::response> pause(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
+    body_reader body{*asked->request, {"reason"}};
+    const auto reason = body.required_text("reason");
+    if (body.fault()) co_return *body.fault();
+    if (auto fault = reason_fault(reason)) co_return std::move(*fault);
+    auto finding = find_job(around, asked->path.at("name"));
+    auto found = co_await std::move(finding);
+    if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
+    const auto name = std::get<job_entry>(found).name;
+    auto pausing = around->records->pause(name, reason, asked->who.name);
+    const auto changed = co_await std::move(pausing);
+    if (changed.has_error()) co_return problem_of(changed.error());
+    if (*changed) {
+        auto telling = audit(around, asked->who.name, "job.pause", name, reason);
+        co_await std::move(telling);
+    }
+    co_return paused_response(name, true, *changed);
+}
+
+awaitable<http::response> resume(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
+    body_reader body{*asked->request, {"reason"}};
+    const auto reason = body.text("reason");
+    if (body.fault()) co_return *body.fault();
+    if (reason)
+        if (auto fault = reason_fault(*reason)) co_return std::move(*fault);
+    const auto name = asked->path.at("name");
+    // Of a job that no agent has any more as well: its pause would wait for it for ever.
+    auto resuming = around->records->unpause(name);
+    const auto changed = co_await std::move(resuming);
+    if (changed.has_error()) co_return problem_of(changed.error());
+    if (!*changed) {
+        auto finding = find_job(around, name);
+        auto found = co_await std::move(finding);
+        if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
+        co_return paused_response(name, false, false);
+    }
+    auto telling = audit(around, asked->who.name, "job.resume", name, reason.value_or(""));
+    co_await std::move(telling);
+    co_return paused_response(name, false, true);
+}
+
+}  // namespace
+
+routes job_routes(shared_context around) {
+    const auto one = [&](std::string method, std::string pattern, access needs, auto answer) {
+        return route{std::move(method), std::move(pattern), needs, with_journal(around, answer)};
+    };
+    routes all;
+    all.push_back(one("GET", "/api/v1/jobs", access::viewer, list));
+    all.push_back(one("GET", "/api/v1/jobs/{name}", access::viewer, show));
+    all.push_back(one("POST", "/api/v1/jobs/{name}/runs", access::operator_, run));
+    all.push_back(one("POST", "/api/v1/jobs/{name}/pause", access::operator_, pause));
+    all.push_back(one("POST", "/api/v1/jobs/{name}/resume", access::operator_, resume));
+    return all;
+}
+
+}  // namespace pawl::api

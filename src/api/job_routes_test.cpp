@@ -1,0 +1,378 @@
+// Jobs over HTTP, on a store and a journal in memory that fail when told to.
+#include "api/job_routes.hpp"
+
+#include "test_support/faults/api_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace pawl::api {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct job_world : api_world {
+    job_world() : api_world{job_routes}, others{open()} { beat(0); }
+
+    void publish(const std::string& name, const std::string& definition = "{}",
+                 std::uint32_t partitions = 1) {
+        job_entry entry;
+        entry.name = name;
+        entry.partitions = partitions;
+        entry.definition = definition;
+        entry.node = "node-a";
+        journal(
+            [&](pawl::journal& records) { return records.publish(std::vector<job_entry>{entry}); });
+    }
+    void beat(std::uint32_t running) {
+        node_entry node;
+        node.id = "node-a:1:2:ab";
+        node.name = "node-a";
+        node.running = running;
+        node.running_max = 4;
+        journal([&](pawl::journal& records) { return records.node_beat(node); });
+    }
+    void begin_run(const std::string& id, const std::string& job, std::uint64_t token,
+                   const std::string& saved = {}, std::uint32_t partition = 0) {
+        run_start start{id, job, "job/" + job};
+        start.node = "node-a";
+        start.token = fence_token{token};
+        start.partition = partition;
+        start.trigger = "manual";
+        journal([&](pawl::journal& records) { return records.begin(start); });
+        run_mark who{id, fence_token{token}};
+        if (!saved.empty())
+            journal([&](pawl::journal& records) { return records.checkpoint(who, saved); });
+    }
+    void end_run(const std::string& id, std::uint64_t token) {
+        run_mark who{id, fence_token{token}};
+        journal([&](pawl::journal& records) { return records.finish(who, run_end{}); });
+    }
+    control_state seen() {
+        return journal([](pawl::journal& records) { return records.read_control_state(); });
+    }
+    std::uint64_t hold(const std::string& key) {
+        auto got = others.try_acquire(key, {.ttl = 60s});
+        held.push_back(std::move(*got));
+        return number(held.back().token());
+    }
+
+    locks others;
+    std::vector<lease> held;
+
+private:
+    locks open() {
+        const auto make = [settings = where().settings](net::loop& loop) {
+            return pawl::memory::make_memory_store(loop, settings);
+        };
+        return locks{std::make_unique<runtime::core>(make, where().settings, open_options{})};
+    }
+};
+
+std::vector<std::string> names_in(const http::response& from) {
+    std::vector<std::string> names;
+    const auto jobs = json_in(from).at("jobs").as_array();
+    for (const auto& one : jobs) names.emplace_back(one.at("name").as_string());
+    return names;
+}
+
+std::string detail_of(const http::response& from) { return text_in(from, "detail"); }
+
+// -- to look at
+
+TEST(JobRoutes, JobsAreListedByPagesToTheEnd) {
+    job_world world;
+    for (const auto* name : {"c", "a", "e", "b", "d"}) world.publish(name);
+    EXPECT_THAT(world.on_all_pages("/api/v1/jobs", names_in), ElementsAre("a", "b", "c", "d", "e"));
+}
+
+TEST(JobRoutes, AListThatHasNotChangedIsNotSentAgain) {
+    job_world world;
+    world.publish("a");
+    const auto first = world.ask({"GET", "/api/v1/jobs"});
+    asked again{"GET", "/api/v1/jobs"};
+    again.if_none_match = field_in(first, "ETag");
+    EXPECT_EQ(world.ask(again).status, 304u);
+    world.publish("b");
+    EXPECT_EQ(world.ask(again).status, 200u);
+}
+
+TEST(JobRoutes, AsManyOfTheLastRunsAreShownAsAreAskedFor) {
+    job_world world;
+    world.publish("a");
+    for (int i = 1; i <= 4; ++i) {
+        world.begin_run("run-" + std::to_string(i), "a", static_cast<std::uint64_t>(i));
+        world.end_run("run-" + std::to_string(i), static_cast<std::uint64_t>(i));
+    }
+    const auto strip = [&](const std::string& query) {
+        const auto page = world.ask({"GET", "/api/v1/jobs" + query});
+        return json_in(page).at("jobs").at(0).at("recent").as_array();
+    };
+    EXPECT_THAT(strip(""), IsEmpty());
+    ASSERT_THAT(strip("?runs=3"), SizeIs(3));
+    EXPECT_EQ(strip("?runs=3").at(0).at("id"), "run-4");
+}
+
+TEST(JobRoutes, OneJobShowsItsPartitionsWithTheirKeysAndRuns) {
+    job_world world;
+    world.publish("p", R"({"command": ["x"]})", 100);
+    const auto token = world.hold("job/p/99");
+    world.hold("job/q");
+    world.begin_run("run-99", "p", token, "half", 99);
+    const auto shown = world.ask({"GET", "/api/v1/jobs/p"});
+    ASSERT_EQ(shown.status, 200u) << shown.body;
+    const auto document = json_in(shown);
+    const auto& parts = document.at("partition_states").as_array();
+    ASSERT_EQ(parts.size(), 100u);
+    EXPECT_EQ(parts[99].at("key"), "job/p/99");
+    EXPECT_EQ(parts[99].at("lock").at("owner").as_string(), world.others.owner());
+    EXPECT_EQ(parts[99].at("run").at("id"), "run-99");
+    EXPECT_TRUE(parts[98].at("lock").is_null());
+    EXPECT_EQ(number_in(shown, "running"), 1);
+    EXPECT_EQ(text_in(shown, "state"), "running");
+    EXPECT_EQ(number_in(shown, "fence_token"), static_cast<std::int64_t>(token));
+}
+
+TEST(JobRoutes, AnUnknownJobIsAnsweredWithTheNearestName) {
+    job_world world;
+    world.publish("daily-report");
+    for (const auto& what : {asked{"GET", "/api/v1/jobs/dayly-report"},
+                             asked{"POST", "/api/v1/jobs/dayly-report/runs"},
+                             asked{"POST", "/api/v1/jobs/dayly-report/pause", R"({"reason": "r"})"},
+                             asked{"POST", "/api/v1/jobs/dayly-report/resume"}}) {
+        const auto answer = world.ask(what);
+        EXPECT_EQ(answer.status, 404u) << what.target;
+        EXPECT_EQ(detail_of(answer),
+                  "no agent has published a job 'dayly-report': did you mean 'daily-report'?");
+    }
+    EXPECT_THAT(world.audited(), IsEmpty());
+}
+
+TEST(JobRoutes, WhatIsWrongWithTheQueryIsSaid) {
+    job_world world;
+    const auto refused = [&](const std::string& query) {
+        const auto answer = world.ask({"GET", "/api/v1/jobs?" + query});
+        EXPECT_EQ(answer.status, 400u) << query;
+        return detail_of(answer);
+    };
+    EXPECT_THAT(refused("limits=3"), HasSubstr("did you mean 'limit'?"));
+    EXPECT_EQ(refused("runs=31"), "runs is '31'; write a number from 0 to 30");
+    EXPECT_THAT(refused("runs=x"), HasSubstr("runs is 'x'"));
+    refused("limit=0");
+}
+
+TEST(JobRoutes, WhatAJobWaitsForIsSaidInItsList) {
+    job_world world;
+    world.publish("a");
+    world.hold("job/a");
+    ASSERT_EQ(world.ask({"POST", "/api/v1/jobs/a/runs"}).status, 202u);
+    const auto one = json_in(world.ask({"GET", "/api/v1/jobs"})).at("jobs").at(0);
+    EXPECT_EQ(one.at("state"), "blocked");
+    EXPECT_THAT(std::string{one.at("why").as_string()}, HasSubstr("alice queued at"));
+    EXPECT_THAT(std::string{one.at("why").as_string()},
+                HasSubstr("lock job/a is held by " + world.others.owner() + " since"));
+    EXPECT_EQ(one.at("blocked_by").at("owner").as_string(), world.others.owner());
+    EXPECT_EQ(one.at("consecutive_failures"), 0);
+}
+
+TEST(JobRoutes, AStoreThatIsAwayIsTheReasonAndNoReasonToShowNothing) {
+    job_world world;
+    world.publish("a");
+    ASSERT_EQ(world.ask({"POST", "/api/v1/jobs/a/runs"}).status, 202u);
+    world.where().faults->fail_all = errc::unreachable;
+    for (const auto* path : {"/api/v1/jobs", "/api/v1/jobs/a"}) {
+        const auto answer = world.ask({"GET", path});
+        EXPECT_EQ(answer.status, 200u) << answer.body;
+        EXPECT_THAT(answer.body, HasSubstr("the store does not answer"));
+    }
+    EXPECT_EQ(world.ask({"POST", "/api/v1/jobs/a/runs", R"({"dry_run": true})"}).status, 503u);
+}
+
+TEST(JobRoutes, AJournalThatIsAwayIsSaidAndMayBeAskedAgain) {
+    job_world world;
+    world.publish("a");
+    world.where().journal_faults->fail_all = errc::unreachable;
+    for (const auto& what : {asked{"GET", "/api/v1/jobs"}, asked{"GET", "/api/v1/jobs/a"},
+                             asked{"POST", "/api/v1/jobs/a/runs"},
+                             asked{"POST", "/api/v1/jobs/a/pause", R"({"reason": "r"})"},
+                             asked{"POST", "/api/v1/jobs/a/resume"}}) {
+        const auto answer = world.ask(what);
+        EXPECT_EQ(answer.status, 503u) << what.target;
+        EXPECT_EQ(field_in(answer, "Retry-After"), "1");
+    }
+}
+
+// -- to run
+
+TEST(JobRoutes, ARunIsAskedForOnTheControlStateAndAudited) {
+    job_world world;
+    world.publish("a", R"({"arguments": ["--day", "x*"]})", 2);
+    const auto answer =
+        world.ask({"POST", "/api/v1/jobs/a/runs", R"({"resume": true, "args": ["--day", "x y"]})"});
+    ASSERT_EQ(answer.status, 202u) << answer.body;
+    const auto control_state = world.seen();
+    ASSERT_THAT(control_state.triggers, SizeIs(2));
+    std::vector<std::string> ids;
+    const auto given = json_in(answer).at("ids").as_array();
+    for (const auto& one : given) ids.emplace_back(one.as_string());
+    EXPECT_THAT(ids, ElementsAre(control_state.triggers[0].id, control_state.triggers[1].id));
+    EXPECT_EQ(control_state.triggers[0].by, "alice");
+    EXPECT_THAT(control_state.triggers[0].arguments, ElementsAre("--day", "x y"));
+    EXPECT_EQ(control_state.triggers[0].past, inheritance::last_saved);
+    EXPECT_EQ(control_state.triggers[1].partition, 1u);
+    EXPECT_THAT(world.audited(), ElementsAre("alice job.run a resume, arguments '--day' 'x y'"));
+}
+
+// An argument may be an option, and an option a command: `tar --checkpoint-action=exec=sh`.
+TEST(JobRoutes, ArgumentsThatTheJobDoesNotAllowAreRefused) {
+    job_world world;
+    world.publish("none", R"({"arguments": false})");
+    world.publish("older");
+    world.publish("some", R"({"arguments": ["--day=*"]})");
+    for (const std::string job : {"none", "older", "some"}) {
+        const auto target = "/api/v1/jobs/" + job + "/runs";
+        for (const std::string dry : {"true", "false"}) {
+            const auto answer =
+                world.ask({"POST", target,
+                           R"({"args": ["--day=1", "--checkpoint-action=exec=sh"], "dry_run": )" +
+                               dry + "}"});
+            EXPECT_EQ(answer.status, 403u) << job;
+            EXPECT_THAT(detail_of(answer), HasSubstr("allowed for job '" + job + "'"));
+        }
+    }
+    EXPECT_THAT(world.seen().triggers, IsEmpty());
+    EXPECT_EQ(world.ask({"POST", "/api/v1/jobs/some/runs", R"({"args": ["--day=1"]})"}).status,
+              202u);
+}
+
+// Goal: a form offers the field for arguments only where it is of use. Method: the list and the job
+// itself tell the rule that a request is held to.
+TEST(JobRoutes, AJobTellsWhichArgumentsItTakes) {
+    job_world world;
+    world.publish("any", R"({"arguments": true})");
+    world.publish("function", R"({"body": "of a program"})");
+    world.publish("none", R"({"arguments": false})");
+    world.publish("older");
+    world.publish("some", R"({"arguments": ["--day=*", "-v"]})");
+    std::vector<std::string> listed;
+    const auto jobs = json_in(world.ask({"GET", "/api/v1/jobs"})).at("jobs").as_array();
+    for (const auto& one : jobs) {
+        const auto name = std::string{one.at("name").as_string()};
+        listed.push_back(json::serialize(one.at("arguments")));
+        EXPECT_EQ(json_in(world.ask({"GET", "/api/v1/jobs/" + name})).at("arguments"),
+                  one.at("arguments"))
+            << name;
+    }
+    EXPECT_THAT(listed, ElementsAre("true", "true", "false", "false", R"(["--day=*","-v"])"));
+}
+
+TEST(JobRoutes, OnePartitionMayBeAskedFor) {
+    job_world world;
+    world.publish("a", "{}", 4);
+    ASSERT_EQ(world.ask({"POST", "/api/v1/jobs/a/runs", R"({"partition": 3})"}).status, 202u);
+    ASSERT_THAT(world.seen().triggers, SizeIs(1));
+    EXPECT_EQ(world.seen().triggers[0].partition, 3u);
+    const auto answer = world.ask({"POST", "/api/v1/jobs/a/runs", R"({"partition": 4})"});
+    EXPECT_EQ(answer.status, 400u);
+    EXPECT_EQ(detail_of(answer), "partition is 4; the job 'a' has partitions 0 to 3");
+}
+
+TEST(JobRoutes, ADryRunTellsAllAndAsksForNothing) {
+    job_world world;
+    world.publish("a", R"({"command": ["/bin/report"], "enabled": false, "arguments": true})");
+    world.begin_run("run-1", "a", 1, "page 3");
+    world.end_run("run-1", 1);
+    const auto token = world.hold("job/a");
+    const auto answer = world.ask(
+        {"POST", "/api/v1/jobs/a/runs", R"({"dry_run": true, "resume": true, "args": ["--x"]})"});
+    ASSERT_EQ(answer.status, 200u) << answer.body;
+    const auto document = json_in(answer);
+    EXPECT_EQ(json::serialize(document.at("command")), R"(["/bin/report","--x"])");
+    EXPECT_EQ(number_in(answer, "live_nodes"), 1);
+    const auto& run = document.at("runs").at(0);
+    EXPECT_EQ(run.at("key"), "job/a");
+    EXPECT_EQ(run.at("checkpoint"), "page 3");
+    EXPECT_EQ(run.at("lease").at("fence_token").to_number<std::uint64_t>(), token);
+    EXPECT_THAT(world.seen().triggers, IsEmpty());
+    EXPECT_THAT(world.audited(), IsEmpty());
+}
+
+TEST(JobRoutes, AJobThatIsNotEnabledIsNotRun) {
+    job_world world;
+    world.publish("a", R"({"enabled": false})");
+    const auto answer = world.ask({"POST", "/api/v1/jobs/a/runs"});
+    EXPECT_EQ(answer.status, 409u);
+    EXPECT_THAT(detail_of(answer), HasSubstr("not enabled"));
+    EXPECT_THAT(world.seen().triggers, IsEmpty());
+}
+
+TEST(JobRoutes, ArgumentsHaveTheirBounds) {
+    job_world world;
+    world.publish("a", R"({"arguments": true})");
+    const auto asked_with = [&](const json::array& args) {
+        json::object body;
+        body["args"] = args;
+        return world.ask({"POST", "/api/v1/jobs/a/runs", json::serialize(body)});
+    };
+    EXPECT_EQ(asked_with(json::array(100, "x")).status, 202u);
+    EXPECT_EQ(asked_with(json::array(101, "x")).status, 400u);
+    EXPECT_EQ(asked_with({std::string(4096, 'x')}).status, 202u);
+    EXPECT_EQ(detail_of(asked_with({"", std::string(4097, 'x')})),
+              "args[1] has 4097 bytes; an argument has at most 4096");
+    EXPECT_THAT(detail_of(asked_with({std::string("a\0b", 3)})), HasSubstr("args[0] holds a zero"));
+    EXPECT_THAT(detail_of(asked_with(json::array(17, json::value(std::string(4096, 'x'))))),
+                HasSubstr("args have 69632 bytes together; at most 65536 are taken"));
+    EXPECT_EQ(asked_with({1}).status, 400u);
+    const auto misspelt = world.ask({"POST", "/api/v1/jobs/a/runs", R"({"dryrun": true})"});
+    EXPECT_EQ(misspelt.status, 400u);
+    EXPECT_THAT(detail_of(misspelt), HasSubstr("dry_run"));
+}
+
+// -- to pause and resume
+
+TEST(JobRoutes, APauseIsWrittenOnTheControlStateOnceAndAudited) {
+    job_world world;
+    world.publish("a");
+    const asked pause{"POST", "/api/v1/jobs/a/pause", R"({"reason": "the warehouse moves"})"};
+    EXPECT_EQ(json::serialize(json_in(world.ask(pause))),
+              R"({"name":"a","paused":true,"changed":true})");
+    EXPECT_EQ(json_in(world.ask(pause)).at("changed"), false);
+    const auto shown = world.ask({"GET", "/api/v1/jobs/a"});
+    EXPECT_EQ(text_in(shown, "state"), "paused");
+    EXPECT_THAT(text_in(shown, "why"), HasSubstr("paused by alice since"));
+    EXPECT_EQ(json_in(shown).at("paused").at("reason"), "the warehouse moves");
+    const asked resume{"POST", "/api/v1/jobs/a/resume", R"({"reason": "it has moved"})"};
+    EXPECT_EQ(json_in(world.ask(resume)).at("changed"), true);
+    EXPECT_EQ(json_in(world.ask({"POST", "/api/v1/jobs/a/resume"})).at("changed"), false);
+    EXPECT_THAT(world.audited(), ElementsAre("alice job.resume a it has moved",
+                                             "alice job.pause a the warehouse moves"));
+}
+
+TEST(JobRoutes, APauseNeedsAReasonThatIsKeptWhole) {
+    job_world world;
+    world.publish("a");
+    const std::string most(1024, 'x');
+    for (const auto& body :
+         {std::string{"{}"}, std::string{R"({"reason": " "})"}, std::string{R"({"reason": 1})"},
+          R"({"reason": "x)" + most + R"("})"}) {
+        const auto answer = world.ask({"POST", "/api/v1/jobs/a/pause", body});
+        EXPECT_EQ(answer.status, 400u) << body;
+        EXPECT_THAT(detail_of(answer), HasSubstr("reason"));
+    }
+    const auto kept = world.ask({"POST", "/api/v1/jobs/a/pause", R"({"reason": ")" + most + "\"}"});
+    EXPECT_EQ(kept.status, 200u);
+    EXPECT_EQ(world.seen().pauses.at(0).reason, most);
+}
+
+}  // namespace
+}  // namespace pawl::api

@@ -1,0 +1,73 @@
+#include "api/lease_service.hpp"
+
+#include <utility>
+
+namespace pawl::api {
+namespace {
+
+using boost::asio::awaitable;
+
+class counted {
+public:
+    explicit counted(std::size_t& what) : what_{what} { ++what_; }
+    ~counted() { --what_; }
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+
+private:
+    std::size_t& what_;
+};
+
+}  // namespace
+
+lease_service::lease_service(runtime::core& where)
+    : core_{&where}, queue_{std::make_shared<runtime::local_queue>()} {}
+
+awaitable<client_outcome> lease_service::ask(std::shared_ptr<lease_service> self,
+                                             std::shared_ptr<const client_claim> wanted) {
+    const auto engine = self->engine();
+    const auto& claims = engine->claims();
+    const bool is_clients_own = wanted->id.has_value();
+    using if_unknown = leasing::claim_plan::unknown;
+    runtime::claim_request todo{
+        wanted->key,
+        wanted->owner,
+        wanted->id ? std::make_shared<runtime::kept_claim>(runtime::kept_claim{*wanted->id})
+                   : claims->new_claim(),
+        wanted->how,
+        wait_policy{wanted->wait},
+        is_clients_own ? if_unknown::keep : if_unknown::withdraw,
+        engine->now()};
+    const auto call_off = [bell = engine->bell(), place = todo.place] {
+        bell->post([place] { place->called_off.set(); });
+    };
+    const std::stop_callback on_gone{wanted->gone, call_off};
+    std::optional<counted> waiter;
+    std::optional<runtime::ticket> turn;
+    if (wanted->wait.count() > 0) {
+        if (self->waiting_ >= claim_waiters_max) co_return crowded{};
+        waiter.emplace(self->waiting_);
+        auto line = self->queue_->enter(todo.key, wanted->wait, todo.place);
+        turn = co_await std::move(line);
+    }
+    if (wanted->gone.stop_requested()) co_return leasing::cancelled{};
+    // Whoever's turn did not come takes the one look that is left.
+    if (!turn) todo.waiting = wait_policy{};
+    auto asking = runtime::claimer::ask(claims, todo);
+    auto outcome = co_await std::move(asking);
+    if (const auto* other = std::get_if<busy>(&outcome)) co_return *other;
+    if (const auto* done = std::get_if<already_done>(&outcome)) co_return *done;
+    if (const auto* why = std::get_if<failure>(&outcome)) co_return *why;
+    const auto* won = std::get_if<leasing::granted>(&outcome);
+    if (won == nullptr) co_return leasing::cancelled{};
+    if (wanted->gone.stop_requested() && !is_clients_own) {
+        // Before the next in line asks.
+        withdrawal given_up{todo.key, todo.under->id, todo.options.occurrence};
+        auto giving = runtime::claimer::give_back(claims, std::move(given_up), todo.options);
+        co_await std::move(giving);
+        co_return leasing::cancelled{};
+    }
+    co_return client_grant{won->what, std::chrono::floor<millis>(won->sent - todo.began)};
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,13 @@
+// GET /api/v1/events: what changes, as it changes.
+#pragma once
+
+#include "api/call.hpp"
+#include "api/context.hpp"
+
+namespace pawl::api {
+
+constexpr std::size_t viewers_max = 1'000;
+
+routes live_routes(shared_context around);
+
+}  // namespace pawl::api

@@ -1,0 +1,47 @@
+// What the routes remember between two requests, so that they need not work it out again.
+#pragma once
+
+#include "api/audit_meter.hpp"
+#include "api/job_health.hpp"
+#include "api/overview.hpp"
+#include "api/single_flight.hpp"
+#include "documents/job_terms.hpp"
+
+#include <pawl/spi/journal.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+namespace pawl::api {
+
+// Beyond so many jobs everything is forgotten, and read again.
+constexpr std::size_t terms_remembered_max = 20'000;
+
+// What was found when somebody asked about a job that looked late.
+struct asked_job {
+    instant at{};
+    job_health how{};
+};
+
+// On the loop of its context only.
+struct memory {
+    struct known_terms {
+        std::string schedule, zone, definition;
+        std::uint32_t partitions = 1;
+        std::shared_ptr<const documents::job_terms> terms;
+    };
+    std::unordered_map<std::string, known_terms> terms;  // by job
+    std::unordered_map<std::string, asked_job> asked_about;
+    std::shared_ptr<single_flight<overview_document>> glance;
+    millis glance_age_max{0};
+    audit_meter often;
+    bool tells_left_out = false;  // a wait for the end of its windows is under way
+};
+
+// Read anew only when the entry says something else than before.
+std::shared_ptr<const documents::job_terms> terms_of(const context& around, const job_entry& entry);
+
+}  // namespace pawl::api

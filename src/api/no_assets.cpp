@@ -1,0 +1,8 @@
+// Stands in for the page where it is not built in.
+#include "api/assets.hpp"
+
+namespace pawl::ui {
+
+std::span<const asset> assets() noexcept { return {}; }
+
+}  // namespace pawl::ui

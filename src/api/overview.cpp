@@ -1,0 +1,406 @@
+#include "api/overview.hpp"
+
+#include "api/attention.hpp"
+#include "api/job_reading.hpp"
+#include "api/memory.hpp"
+#include "documents/documents.hpp"
+#include "schedule/dispatcher.hpp"
+#include "time/clocks.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace pawl::api {
+namespace {
+
+namespace json = boost::json;
+using boost::asio::awaitable;
+
+// How old an overview may be, and how much of the time working it out may take.
+constexpr millis overview_age_least{1'000};
+constexpr millis overview_age_most{30'000};
+constexpr int overview_share = 10;
+constexpr std::size_t locks_counted_max = 20'000;
+constexpr std::size_t jobs_judged_max = 5'000;
+constexpr std::size_t runs_recent = 300;
+constexpr std::size_t stale_shown = 100;
+constexpr std::size_t audit_looked_at = 500;
+constexpr std::size_t active_shown = 100;
+constexpr std::size_t occurrences_shown = 10;
+// Jobs that look late are asked about one by one, so many each time.
+constexpr std::size_t asked_about_max = 64;
+constexpr millis asked_about_again{10'000};
+constexpr millis node_timeout{500};
+
+std::int64_t wall_millis() {
+    return std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
+}
+
+// What one look has found so far. Shared by the coroutines that fill it.
+struct glance {
+    shared_context around;
+    std::shared_ptr<health_inputs> now = std::make_shared<health_inputs>();
+    std::vector<job_reading> jobs{};
+    std::vector<run_record> recent{};
+    std::vector<run_record> stale{};
+    std::vector<audit_entry> audit{};
+    std::unordered_map<std::string, record> job_locks{};  // of the keys of jobs
+    std::vector<record> notable{};
+    std::size_t held = 0, lingering = 0;
+    std::uint64_t waiters = 0;
+    std::string store_trouble{};
+    std::string journal_trouble{};
+    std::vector<std::pair<std::string, std::int64_t>> occurrences{};
+    std::string unready{};
+    bool knows_pauses = true;
+};
+using shared_glance = std::shared_ptr<glance>;
+
+// -- the journal
+
+async<void> read_lists(shared_glance all) {
+    auto& records = *all->around->records;
+    auto reading = read_health_inputs(all->around);
+    auto now = co_await std::move(reading);
+    if (now.has_error()) co_return std::move(now).error();
+    all->now = std::move(*now);
+    auto listing = read_entries(all->around, "", jobs_judged_max);
+    auto entries = co_await std::move(listing);
+    if (entries.has_error()) co_return std::move(entries).error();
+    for (auto& entry : *entries) {
+        job_reading one;
+        one.terms = terms_of(*all->around, entry);
+        one.entry = std::move(entry);
+        all->jobs.push_back(std::move(one));
+    }
+    all->now->jobs = std::max(all->now->jobs, all->jobs.size());
+    auto finding = records.list_runs(run_filter{}, "", runs_recent);
+    auto recent = co_await std::move(finding);
+    if (recent.has_error()) co_return std::move(recent).error();
+    all->recent = std::move(recent->records);
+    auto asking = records.stale_runs(stale_shown, 0);
+    auto stale = co_await std::move(asking);
+    if (stale.has_error()) co_return std::move(stale).error();
+    all->stale = std::move(*stale);
+    auto auditing = records.list_audit(0, audit_looked_at);
+    auto audit = co_await std::move(auditing);
+    if (audit.has_error()) co_return std::move(audit).error();
+    all->audit = std::move(*audit);
+    co_return boost::system::in_place_value;
+}
+
+awaitable<void> read_journal(shared_glance all) {
+    if (!all->around->records) co_return;
+    auto reading = read_lists(all);
+    const auto read = co_await std::move(reading);
+    if (read.has_error()) all->journal_trouble = read.error().detail;
+}
+
+// -- the store
+
+void count(glance& all, record lock, std::unordered_map<std::string, record>& wanted) {
+    const bool is_held = number(lock.holder) != 0;
+    if (is_held) ++all.held;
+    if (!is_held && lock.remaining.count() > 0) ++all.lingering;
+    all.waiters += lock.waiters.value_or(0);
+    const bool is_notable = is_held && (lock.waiters.value_or(0) >= many_waiters ||
+                                        all.now->now - lock.acquired_at > held_long.count());
+    if (is_notable) all.notable.push_back(lock);
+    const auto found = wanted.find(lock.key);
+    if (found != wanted.end()) found->second = std::move(lock);
+}
+
+awaitable<void> read_store(shared_glance all) {
+    std::unordered_map<std::string, record> wanted;
+    for (const auto& one : all->jobs) {
+        const std::size_t partitions = one.terms->partitions;
+        for (std::uint32_t i = 0; i < std::min(partitions, partitions_listed_max); ++i)
+            wanted.try_emplace(one.terms->key(i));
+    }
+    std::string after;
+    std::size_t seen = 0;
+    do {
+        auto listing = all->around->core->running()->store().list("", after, page_limit_max);
+        auto page = co_await std::move(listing);
+        if (page.has_error()) {
+            all->store_trouble = page.error().detail;
+            break;
+        }
+        seen += page->records.size();
+        for (auto& one : page->records) count(*all, std::move(one), wanted);
+        after = page->next;
+    } while (!after.empty() && seen < locks_counted_max);
+    std::erase_if(wanted, [](const auto& one) { return one.second.key.empty(); });
+    all->job_locks = std::move(wanted);
+    all->now->store_trouble = all->store_trouble;
+}
+
+// -- jobs that look late
+
+bool looks_late(const job_reading& one) {
+    return one.how.state == job_state::late || one.how.missed.has_value();
+}
+
+// By the lists alone nobody can tell whether an occurrence of long ago has run: its row is not
+// among the newest, and its key may have been forgotten.
+bool is_sure(const job_reading& one) {
+    return std::all_of(
+        one.partitions.begin(), one.partitions.end(),
+        [](const partition_facts& part) { return part.last_occurrence || part.lock; });
+}
+
+// Jobs that look late are asked about: some each time, those first that were asked about longest
+// ago. In between goes what was found then, for as long as they look late.
+awaitable<void> ask_about(shared_glance all, std::vector<std::size_t> doubtful) {
+    auto& known = all->around->remembered->asked_about;
+    if (known.size() > terms_remembered_max) known.clear();
+    const auto at = all->around->core->loop().now();
+    const auto asked = [&](std::size_t which) {
+        const auto found = known.find(all->jobs[which].entry.name);
+        return found == known.end() ? instant{} : found->second.at;
+    };
+    std::stable_sort(doubtful.begin(), doubtful.end(),
+                     [&](std::size_t a, std::size_t b) { return asked(a) < asked(b); });
+    std::vector<job_entry> entries;
+    for (const auto i : doubtful) {
+        if (entries.size() == asked_about_max) break;
+        const bool fresh =
+            known.contains(all->jobs[i].entry.name) && at - asked(i) < asked_about_again;
+        if (!fresh) entries.push_back(all->jobs[i].entry);
+    }
+    // It notes how its own questions to the store went.
+    const auto own = std::make_shared<health_inputs>(*all->now);
+    auto reading = read_jobs(all->around, own, std::move(entries), 0, thoroughness::list);
+    auto jobs = co_await std::move(reading);
+    if (jobs.has_value())
+        for (auto& one : *jobs) known[one.entry.name] = {at, std::move(one.how)};
+    for (const auto i : doubtful) {
+        auto& one = all->jobs[i];
+        const auto found = known.find(one.entry.name);
+        if (found != known.end())
+            one.how = found->second.how;
+        else if (!is_sure(one))
+            one.how = job_health{};
+    }
+}
+
+awaitable<void> judge_jobs(shared_glance all) {
+    const auto resumed = resumptions(all->audit);
+    std::unordered_map<std::string, std::vector<run_record>> recent;
+    for (const auto& run : all->recent) recent[run.job].push_back(run);
+    std::vector<std::size_t> doubtful;
+    for (std::size_t i = 0; i < all->jobs.size(); ++i) {
+        auto& one = all->jobs[i];
+        if (const auto runs = recent.find(one.entry.name); runs != recent.end())
+            one.runs = std::move(runs->second);
+        if (const auto when = resumed.find(one.entry.name); when != resumed.end())
+            one.resumed_at = when->second;
+        judge_by(one, *all->now, all->job_locks);
+        if (looks_late(one)) doubtful.push_back(i);
+    }
+    if (doubtful.empty()) co_return;
+    auto asking = ask_about(all, std::move(doubtful));
+    co_await std::move(asking);
+}
+
+awaitable<void> look_at_node(shared_glance all) {
+    if (!all->around->node) co_return;
+    auto looking = all->around->node->look(node_timeout);
+    auto seen = co_await std::move(looking);
+    if (!seen) co_return;
+    all->unready = unready(*seen);
+    all->knows_pauses = seen->knows_pauses;
+    all->occurrences = std::move(seen->next_firings);
+    std::sort(all->occurrences.begin(), all->occurrences.end(), [](const auto& a, const auto& b) {
+        return std::tie(a.second, a.first) < std::tie(b.second, b.first);
+    });
+    if (all->occurrences.size() > occurrences_shown) all->occurrences.resize(occurrences_shown);
+}
+
+// -- the document
+
+json::object json_of(const metrics::sample& one) {
+    json::object made;
+    made["at"] = documents::time_text(one.at);
+    made["granted"] = one.granted;
+    made["busy"] = one.busy;
+    made["already_done"] = one.already_done;
+    made["errors"] = one.errors;
+    made["renewed"] = one.renewed;
+    made["renew_failed"] = one.renew_failed;
+    made["lost"] = one.lost;
+    made["refused"] = one.refused;
+    made["forced"] = one.forced;
+    made["retries"] = one.retries;
+    made["fail_open"] = one.fail_open;
+    made["runs_ended"] = one.runs_ended;
+    made["runs_failed"] = one.runs_failed;
+    made["held"] = one.held;
+    made["running"] = one.running;
+    made["wait_p50"] = one.wait_p50;
+    made["wait_p99"] = one.wait_p99;
+    made["hold_p50"] = one.hold_p50;
+    made["hold_p99"] = one.hold_p99;
+    made["store_p99"] = one.store_p99;
+    return made;
+}
+
+std::vector<run_record> active_runs(const health_inputs& now) {
+    std::vector<run_record> all;
+    for (const auto& [job, runs] : now.active) all.insert(all.end(), runs.begin(), runs.end());
+    std::sort(all.begin(), all.end(), [](const run_record& a, const run_record& b) {
+        return std::tie(b.started_at, a.id) < std::tie(a.started_at, b.id);
+    });
+    return all;
+}
+
+std::vector<run_record> orphans_of(const health_inputs& now) {
+    std::vector<run_record> all;
+    for (const auto& [job, runs] : now.orphans) all.insert(all.end(), runs.begin(), runs.end());
+    std::sort(all.begin(), all.end(), [](const run_record& a, const run_record& b) {
+        return std::tie(a.last_heartbeat, a.id) < std::tie(b.last_heartbeat, b.id);
+    });
+    return all;
+}
+
+json::object counts_of(const glance& all, std::size_t active, std::size_t orphans) {
+    std::size_t triggers = 0, silent = 0;
+    const auto in_state = [&](job_state state) {
+        return std::count_if(all.jobs.begin(), all.jobs.end(),
+                             [=](const job_reading& one) { return one.how.state == state; });
+    };
+    for (const auto& [job, asked] : all.now->triggers) triggers += asked.size();
+    for (const auto& one : all.now->nodes)
+        if (one.age > schedule::node_silence_max) ++silent;
+    json::object made;
+    made["locks_held"] = all.held;
+    made["locks_lingering"] = all.lingering;
+    made["waiters"] = all.waiters;
+    made["jobs"] = all.jobs.size();
+    made["jobs_paused"] = all.now->pauses.size();
+    made["jobs_late"] = in_state(job_state::late);
+    made["jobs_blocked"] = in_state(job_state::blocked);
+    made["jobs_failing"] = in_state(job_state::failing);
+    made["nodes_live"] = all.now->nodes.size() - silent;
+    made["nodes_silent"] = silent;
+    made["runs_active"] = active;
+    made["triggers"] = triggers;
+    made["orphans"] = orphans;
+    made["stale_runs"] = all.stale.size();
+    return made;
+}
+
+json::array attention_in(const glance& all, const std::vector<run_record>& active,
+                         std::vector<run_record> orphans,
+                         const std::vector<metrics::sample>& samples) {
+    attention_facts facts;
+    facts.now = all.now->now;
+    facts.store = all.around->store_shown;
+    facts.store_trouble = all.store_trouble;
+    facts.journal_trouble = all.journal_trouble;
+    facts.node = all.around->node_name;
+    facts.knows_pauses = all.knows_pauses;
+    facts.has_journal = all.around->records != nullptr;
+    facts.nodes = all.now->nodes;
+    for (const auto& one : all.jobs) {
+        const auto pause = all.now->pauses.find(one.entry.name);
+        facts.jobs.push_back(
+            {&one.entry, pause == all.now->pauses.end() ? nullptr : &pause->second, one.how});
+    }
+    facts.locks = all.notable;
+    for (const auto& one : active) facts.busy_tokens.push_back(number(one.token));
+    facts.recent = all.recent;
+    facts.stale = all.stale;
+    facts.orphans = std::move(orphans);
+    facts.audit = all.audit;
+    for (const auto& one : samples) {
+        if (facts.now - one.at > attention_back.count()) continue;
+        facts.leases_lost += one.lost;
+        facts.stale_writes += one.refused;
+    }
+    json::array made;
+    for (const auto& one : attention_of(facts)) made.push_back(json_of(one));
+    return made;
+}
+
+json::object document_of(const glance& all) {
+    const auto& around = *all.around;
+    const auto active = active_runs(*all.now);
+    auto orphans = orphans_of(*all.now);
+    const auto samples =
+        around.instruments ? around.instruments->samples() : std::vector<metrics::sample>{};
+    json::object made;
+    made["as_of"] = documents::time_text(all.now->now);
+    made["node"] = around.node_name;
+    made["version"] = around.version;
+    made["unready"] = all.unready;
+    made["store"] = {
+        {"engine", around.engine}, {"url", around.store_shown}, {"up", all.store_trouble.empty()}};
+    made["counts"] = counts_of(all, active.size(), orphans.size());
+    made["sample_interval_ms"] = metrics::sample_interval.count();
+    json::array shown;
+    for (const auto& one : samples) shown.push_back(json_of(one));
+    made["samples"] = std::move(shown);
+    json::array occurrences;
+    for (const auto& [job, at] : all.occurrences)
+        occurrences.push_back(json::object{{"job", job}, {"at", documents::time_text(at)}});
+    made["next_firings"] = std::move(occurrences);
+    json::array runs;
+    for (std::size_t i = 0; i < std::min(active_shown, active.size()); ++i)
+        runs.push_back(documents::json_of(active[i]));
+    made["active"] = std::move(runs);
+    made["attention"] = attention_in(all, active, std::move(orphans), samples);
+    return made;
+}
+
+awaitable<std::shared_ptr<const overview_document>> work_out(shared_context around) {
+    const auto begun = around->core->loop().now();
+    const auto all = std::make_shared<glance>();
+    all->around = around;
+    auto asking = read_journal(all);
+    co_await std::move(asking);
+    all->now->now = wall_millis();
+    auto reading = read_store(all);
+    co_await std::move(reading);
+    auto judging = judge_jobs(all);
+    co_await std::move(judging);
+    auto looking = look_at_node(all);
+    co_await std::move(looking);
+    const auto made = std::make_shared<overview_document>();
+    made->members = std::make_shared<const json::object>(document_of(*all));
+    made->text = std::make_shared<const std::string>(documents::serialize(*made->members));
+    // Waiting for servers that are down is no reason to look less often.
+    const bool trouble = !all->store_trouble.empty() || !all->journal_trouble.empty();
+    const auto took = std::chrono::ceil<millis>(around->core->loop().now() - begun);
+    around->remembered->glance_age_max =
+        trouble ? overview_age_least
+                : std::clamp(took * overview_share, overview_age_least, overview_age_most);
+    co_return made;
+}
+
+}  // namespace
+
+awaitable<std::shared_ptr<const overview_document>> overview(shared_context around) {
+    auto& remembered = *around->remembered;
+    if (!remembered.glance) {
+        // What the context remembers must not keep them alive.
+        std::weak_ptr<const context> weak = around;
+        remembered.glance_age_max = overview_age_least;
+        remembered.glance = std::make_shared<single_flight<overview_document>>(
+            [weak] { return work_out(weak.lock()); });
+    }
+    auto asking =
+        single_flight<overview_document>::get(remembered.glance, remembered.glance_age_max);
+    auto found = co_await std::move(asking);
+    co_return found;
+}
+
+async<std::shared_ptr<const json::object>> overview_of(shared_context around) {
+    auto asking = overview(std::move(around));
+    const auto found = co_await std::move(asking);
+    co_return found->members;
+}
+
+}  // namespace pawl::api

@@ -1,0 +1,12 @@
+// What there is to see at one glance.
+#pragma once
+
+#include "api/call.hpp"
+#include "api/context.hpp"
+
+namespace pawl::api {
+
+// GET /api/v1/overview.
+routes overview_routes(shared_context around);
+
+}  // namespace pawl::api

@@ -1,0 +1,253 @@
+// The overview, the nodes and the audit over HTTP: on a store and a journal in memory.
+#include "api/overview.hpp"
+
+#include "api/control_routes.hpp"
+#include "api/overview_routes.hpp"
+#include "test_support/faults/api_world.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace pawl::api {
+namespace {
+
+namespace json = boost::json;
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+routes both(shared_context around) {
+    auto all = control_routes(around);
+    auto more = overview_routes(around);
+    std::move(more.begin(), more.end(), std::back_inserter(all));
+    return all;
+}
+
+struct control_world : api_world {
+    control_world() : api_world{both}, others{open()} { beat("node-a"); }
+
+    void beat(const std::string& name) {
+        node_entry node;
+        node.id = name + ":1:2:ab";
+        node.name = name;
+        node.running_max = 4;
+        journal([&](pawl::journal& records) { return records.node_beat(node); });
+    }
+    void publish(const std::vector<std::string>& names, const std::string& schedule = "") {
+        std::vector<job_entry> entries;
+        for (const auto& name : names) {
+            job_entry entry;
+            entry.name = name;
+            entry.schedule = schedule;
+            entry.zone = "UTC";
+            entry.definition = "{}";
+            entry.node = "node-a";
+            entries.push_back(entry);
+        }
+        journal([&](pawl::journal& records) { return records.publish(entries); });
+    }
+    void run(const std::string& id, const std::string& job, std::optional<run_status> how) {
+        run_start start{id, job, "job/" + job};
+        start.node = "node-a";
+        start.token = fence_token{7};
+        start.trigger = "schedule";
+        journal([&](pawl::journal& records) { return records.begin(start); });
+        if (!how) return;
+        run_end end;
+        end.status = *how;
+        end.exit_status = 3;
+        run_mark who{id, fence_token{7}};
+        journal([&](pawl::journal& records) { return records.finish(who, end); });
+    }
+    void append_audit(int count) {
+        for (int i = 1; i <= count; ++i) {
+            audit_draft what;
+            what.actor = "alice";
+            what.action = "job.pause";
+            what.target = "job-" + std::to_string(i);
+            journal([&](pawl::journal& records) { return records.append_audit(what); });
+        }
+    }
+    json::object glance() {
+        const auto answer = ask({"GET", "/api/v1/overview"});
+        EXPECT_EQ(answer.status, 200u);
+        return json::parse(*answer.shared_body).as_object();
+    }
+    int journal_questions() const { return where().journal_faults->operations.load(); }
+    int store_questions() const { return where().faults->operations.load(); }
+
+    locks others;
+
+private:
+    locks open() {
+        const auto make = [settings = where().settings](net::loop& loop) {
+            return pawl::memory::make_memory_store(loop, settings);
+        };
+        return locks{std::make_unique<runtime::core>(make, where().settings, open_options{})};
+    }
+};
+
+std::int64_t counted(const json::object& glance, std::string_view what) {
+    return glance.at("counts").at(what).to_number<std::int64_t>();
+}
+
+std::vector<std::string> kinds_in(const json::object& glance) {
+    std::vector<std::string> kinds;
+    for (const auto& one : glance.at("attention").as_array())
+        kinds.emplace_back(one.at("kind").as_string());
+    return kinds;
+}
+
+// -- the overview
+
+TEST(Overview, ItCountsWhatThereIs) {
+    control_world world;
+    world.publish({"a", "b", "c"});
+    world.run("1", "a", std::nullopt);
+    world.run("2", "b", run_status::completed);
+    auto held = *world.others.try_acquire("k", {.ttl = 60s});
+    world.others.try_acquire("l", {.ttl = 60s, .at_least = 60s})->release();
+    world.journal([](pawl::journal& records) { return records.pause("c", "later", "alice"); });
+    const auto seen = world.glance();
+    EXPECT_EQ(counted(seen, "locks_held"), 1);
+    EXPECT_EQ(counted(seen, "locks_lingering"), 1);
+    EXPECT_EQ(counted(seen, "jobs"), 3);
+    EXPECT_EQ(counted(seen, "jobs_paused"), 1);
+    EXPECT_EQ(counted(seen, "nodes_live"), 1);
+    EXPECT_EQ(counted(seen, "runs_active"), 1);
+    EXPECT_EQ(seen.at("active").as_array().at(0).at("id"), "1");
+    EXPECT_THAT(kinds_in(seen), ElementsAre("job_paused"));
+    EXPECT_EQ(seen.at("store").at("up"), true);
+}
+
+TEST(Overview, WhatFailsIsToldWithWhereToLook) {
+    control_world world;
+    world.publish({"a"});
+    world.run("1", "a", run_status::failed);
+    const auto seen = world.glance();
+    ASSERT_THAT(kinds_in(seen), ElementsAre("job_failing"));
+    const auto& one = seen.at("attention").as_array().at(0);
+    EXPECT_THAT(std::string{one.at("text").as_string()}, HasSubstr("exit status 3"));
+    EXPECT_EQ(one.at("link"), "/runs/1");
+}
+
+TEST(Overview, AStoreAndAJournalThatAreAwayAreTheFirstThingSaid) {
+    control_world world;
+    world.publish({"a"});
+    world.where().faults->fail_all = errc::unreachable;
+    world.where().journal_faults->fail_all = errc::unreachable;
+    const auto seen = world.glance();
+    EXPECT_THAT(kinds_in(seen), ElementsAre("store_down", "journal_down"));
+    EXPECT_EQ(seen.at("store").at("up"), false);
+}
+
+// Goal: two hundred viewers cost one look. Method: every question counted.
+TEST(Overview, AllWhoAskWithinASecondAreGivenOneAnswer) {
+    control_world world;
+    world.publish({"a", "b"});
+    std::vector<std::future<http::response>> all;
+    const auto before = world.journal_questions();
+    for (int i = 0; i < 200; ++i) all.push_back(world.begin({"GET", "/api/v1/overview"}));
+    std::vector<std::shared_ptr<const std::string>> texts;
+    for (auto& one : all) texts.push_back(one.get().shared_body);
+    // One look asks less than ten questions; a slow machine may take a second look, or a third.
+    EXPECT_LE(world.journal_questions() - before, 30);
+    EXPECT_EQ(texts.front(), texts.at(1));
+}
+
+// Goal: many jobs and locks cost many rows, and not many questions. Method: questions counted, for
+// two thousand jobs that fire once a year, and locks that stand for them.
+TEST(Overview, ItAsksNoQuestionForEachJob) {
+    control_world world;
+    std::vector<std::string> names;
+    for (int i = 0; i < 2'000; ++i) names.push_back("job-" + std::to_string(i));
+    world.publish(names, "0 0 1 1 *");
+    for (int i = 0; i < 3'000; ++i)
+        world.others.try_acquire("lock-" + std::to_string(i), {.ttl = 60s})->release();
+    const auto journal_before = world.journal_questions();
+    const auto store_before = world.store_questions();
+    const auto seen = world.glance();
+    EXPECT_EQ(counted(seen, "jobs"), 2'000);
+    EXPECT_LE(world.journal_questions() - journal_before, 20);
+    EXPECT_LE(world.store_questions() - store_before, 10);
+}
+
+// -- nodes
+
+TEST(ControlRoutes, NodesAreListedWithWhatTheyAre) {
+    control_world world;
+    world.beat("node-b");
+    const auto answer = world.ask({"GET", "/api/v1/nodes"});
+    ASSERT_EQ(answer.status, 200u);
+    const auto document = json_in(answer);
+    ASSERT_THAT(document.at("nodes").as_array(), SizeIs(2));
+    EXPECT_EQ(document.at("nodes").at(0).at("name"), "node-a");
+    EXPECT_EQ(document.at("nodes").at(0).at("state"), "live");
+    EXPECT_EQ(world.ask({"GET", "/api/v1/nodes?name=x"}).status, 400u);
+}
+
+// -- the audit
+
+TEST(ControlRoutes, TheAuditIsListedNewestFirstByPagesToTheEnd) {
+    control_world world;
+    world.append_audit(5);
+    std::vector<std::string> all;
+    std::string after;
+    do {
+        const auto page = world.ask({"GET", "/api/v1/audit?limit=2&after=" + after});
+        ASSERT_EQ(page.status, 200u) << page.body;
+        const auto audit = json_in(page).at("audit").as_array();
+        for (const auto& one : audit) all.emplace_back(one.at("target").as_string());
+        after = text_in(page, "next");
+    } while (!after.empty());
+    EXPECT_THAT(all, ElementsAre("job-5", "job-4", "job-3", "job-2", "job-1"));
+    // Nothing comes before the first.
+    EXPECT_THAT(json_in(world.ask({"GET", "/api/v1/audit?after=1"})).at("audit").as_array(),
+                IsEmpty());
+    for (const auto* after_what : {"0", "-1", "x"})
+        EXPECT_EQ(world.ask({"GET", std::string{"/api/v1/audit?after="} + after_what}).status,
+                  400u);
+}
+
+TEST(ControlRoutes, AWholeChainIsVerified) {
+    control_world world;
+    const auto empty = world.ask({"GET", "/api/v1/audit/verification"});
+    EXPECT_EQ(number_in(empty, "verified"), 0);
+    control_world other;
+    other.append_audit(2'500);
+    const auto answer = other.ask({"GET", "/api/v1/audit/verification"});
+    ASSERT_EQ(answer.status, 200u) << answer.body;
+    EXPECT_EQ(number_in(answer, "verified"), 2'500);
+    EXPECT_TRUE(json_in(answer).at("broken_at").is_null());
+    EXPECT_EQ(text_in(answer, "detail"), "the chain holds: 2500 entries");
+}
+
+TEST(ControlRoutes, AllWhoAskForAVerificationWaitForOneWalk) {
+    control_world world;
+    world.append_audit(1'200);
+    const auto before = world.journal_questions();
+    std::vector<std::future<http::response>> all;
+    for (int i = 0; i < 20; ++i) all.push_back(world.begin({"GET", "/api/v1/audit/verification"}));
+    for (auto& one : all) EXPECT_EQ(number_in(one.get(), "verified"), 1'200);
+    // One walk reads two pages; a slow machine may begin a second one, or a third.
+    EXPECT_LE(world.journal_questions() - before, 6);
+}
+
+TEST(ControlRoutes, AJournalThatIsAwayIsSaid) {
+    control_world world;
+    world.where().journal_faults->fail_all = errc::unreachable;
+    for (const auto* path : {"/api/v1/nodes", "/api/v1/audit", "/api/v1/audit/verification"})
+        EXPECT_EQ(world.ask({"GET", path}).status, 503u) << path;
+}
+
+}  // namespace
+}  // namespace pawl::api

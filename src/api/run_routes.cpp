@@ -1,0 +1,289 @@
+#include "api/run_routes.hpp"
+
+#include "api/bodies.hpp"
+#include "api/journal_need.hpp"
+#include "api/problem.hpp"
+#include "api/queries.hpp"
+#include "api/run_output.hpp"
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "documents/documents.hpp"
+#include "time/clocks.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace pawl::api {
+namespace {
+
+namespace json = boost::json;
+using boost::asio::awaitable;
+
+// Beyond it an offset is no place in any output; see journals::output_bytes_max.
+constexpr std::int64_t offset_max = std::int64_t{1} << 53;
+
+std::string now_text() {
+    const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
+    return documents::time_text(now);
+}
+
+std::string quoted(std::string_view id) { return "'" + base::printable(id) + "'"; }
+
+// -- lists
+
+std::variant<run_filter, http::response> filter_of(const call& asked) {
+    run_filter which;
+    const auto text = [&](const char* name) -> std::optional<std::string> {
+        const auto found = asked.query.find(name);
+        if (found == asked.query.end() || found->second.empty()) return std::nullopt;
+        return found->second;
+    };
+    which.job = text("job");
+    which.node = text("node");
+    const auto status = text("status");
+    if (!status) return which;
+    which.status = run_status_named(*status);
+    if (which.status) return which;
+    return problem(400, "status is " + quoted(*status) +
+                            ", which is none of started, completed, failed, cancelled, lost, "
+                            "timed_out, abandoned, skipped");
+}
+
+awaitable<http::response> list(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {"job", "status", "node", "after", "limit"}))
+        co_return std::move(*fault);
+    auto request = page_of(*asked);
+    if (auto* fault = std::get_if<http::response>(&request)) co_return std::move(*fault);
+    auto which = filter_of(*asked);
+    if (auto* fault = std::get_if<http::response>(&which)) co_return std::move(*fault);
+    const auto& page = std::get<page_request>(request);
+    auto listing = around->records->list_runs(std::get<run_filter>(which), page.after, page.limit);
+    const auto found = co_await std::move(listing);
+    if (found.has_error()) co_return problem_of_page(found.error(), page.after);
+    json::array runs;
+    for (const auto& one : found->records) runs.push_back(documents::json_of(one));
+    json::object document;
+    document["runs"] = std::move(runs);
+    document["next"] = found->next;
+    document["as_of"] = now_text();
+    co_return tagged_response(*asked, document, {"as_of"});
+}
+
+// -- one run
+
+awaitable<result<std::optional<run_trigger>>> asked_for(shared_context around, std::string id) {
+    auto reading = around->records->read_control_state();
+    auto seen = co_await std::move(reading);
+    if (seen.has_error()) co_return std::move(seen).error();
+    const auto found = std::find_if(seen->triggers.begin(), seen->triggers.end(),
+                                    [&](const run_trigger& one) { return one.id == id; });
+    if (found == seen->triggers.end()) co_return std::optional<run_trigger>{};
+    co_return std::optional<run_trigger>{std::move(*found)};
+}
+
+// 404, which says when it only has not begun.
+awaitable<http::response> no_such_run(shared_context around, std::string id) {
+    auto asking = asked_for(around, id);
+    const auto waiting = co_await std::move(asking);
+    if (waiting.has_error()) co_return problem_of(waiting.error());
+    if (!*waiting) co_return problem(404, "no run " + quoted(id) + " is known: see /api/v1/runs");
+    json::object more;
+    more["job"] = (*waiting)->job;
+    more["asked_at"] = documents::time_text((*waiting)->at);
+    co_return problem(404,
+                      "run " + quoted(id) + " of " + quoted((*waiting)->job) +
+                          " has not begun: it waits for an agent, or its key",
+                      std::move(more));
+}
+
+// Or why there is none to be told of.
+awaitable<std::variant<run_record, http::response>> found_run(shared_context around,
+                                                              std::string id) {
+    auto finding = around->records->find_run(id);
+    auto run = co_await std::move(finding);
+    if (run.has_error()) co_return problem_of(run.error());
+    if (*run) co_return std::move(**run);
+    auto refusing = no_such_run(around, std::move(id));
+    co_return co_await std::move(refusing);
+}
+
+awaitable<http::response> show(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
+    const auto id = asked->path.at("id");
+    auto finding = found_run(around, id);
+    auto found = co_await std::move(finding);
+    if (auto* refused = std::get_if<http::response>(&found)) co_return std::move(*refused);
+    const auto& run = std::get<run_record>(found);
+    auto reading = around->records->history(id);
+    const auto history = co_await std::move(reading);
+    if (history.has_error()) co_return problem_of(history.error());
+    auto document = documents::json_of(run, *history);
+    document["as_of"] = now_text();
+    co_return tagged_response(*asked, document, {"as_of"});
+}
+
+// -- its output
+
+bool wants_events(const http::request& request) {
+    return request.find("accept").find("text/event-stream") != std::string_view::npos;
+}
+
+// Where a follower who was cut off goes on; what is no number of ours is not his place.
+std::uint64_t follow_from(const http::request& request, std::int64_t offset) {
+    const auto last = request.find("last-event-id");
+    const auto place = base::parse_number_within<std::uint64_t>(last, 0, offset_max);
+    return place.value_or(static_cast<std::uint64_t>(offset));
+}
+
+// A run that has not begun may be followed as well: what it writes comes when it does.
+awaitable<http::response> follow(shared_context around, std::shared_ptr<run_output> outputs,
+                                 shared_call asked, std::int64_t offset) {
+    const auto id = asked->path.at("id");
+    // Taken before anything is waited for, so that many who come at once are counted as well.
+    auto place = run_output::take_place(outputs);
+    if (!place) {
+        auto full = problem(503, "there are " + std::to_string(followers_max) +
+                                     " followers already; try again later, or read by parts");
+        full.set("Retry-After", "5");
+        co_return full;
+    }
+    auto finding = around->records->find_run(id);
+    const auto run = co_await std::move(finding);
+    if (run.has_error()) co_return problem_of(run.error());
+    if (!*run) {
+        auto asking = asked_for(around, id);
+        const auto waiting = co_await std::move(asking);
+        if (waiting.has_error() || !*waiting) {
+            auto refusing = no_such_run(around, id);
+            auto refused = co_await std::move(refusing);
+            co_return refused;
+        }
+    }
+    const auto from = follow_from(*asked->request, offset);
+    http::response made{200};
+    made.set("Content-Type", "text/event-stream");
+    made.set("Cache-Control", "no-store");
+    made.stream = [outputs, id, from, place](std::shared_ptr<http::body_stream> where) {
+        return run_output::follow(outputs, id, from, std::move(where));
+    };
+    co_return made;
+}
+
+awaitable<http::response> read_part(shared_context around, std::shared_ptr<run_output> outputs,
+                                    std::string id, std::int64_t offset) {
+    auto reading = run_output::read(outputs, id, static_cast<std::uint64_t>(offset));
+    auto part = co_await std::move(reading);
+    if (part.has_error()) co_return problem_of(part.error());
+    if (!*part) {
+        auto refusing = no_such_run(around, std::move(id));
+        auto refused = co_await std::move(refusing);
+        co_return refused;
+    }
+    // Bytes as they were written, whatever they are.
+    http::response made{200, "text/plain; charset=utf-8", std::move((*part)->bytes)};
+    made.set("X-Pawl-Output-Offset", std::to_string((*part)->offset));
+    made.set("X-Pawl-Output-Size", std::to_string((*part)->size));
+    made.set("Cache-Control", "no-store");
+    co_return made;
+}
+
+awaitable<http::response> output(shared_context around, std::shared_ptr<run_output> outputs,
+                                 shared_call asked) {
+    if (auto fault = query_fault(*asked, {"offset"})) co_return std::move(*fault);
+    auto offset = integer_of(*asked, "offset", 0, offset_max, 0);
+    if (auto* fault = std::get_if<http::response>(&offset)) co_return std::move(*fault);
+    const auto from = std::get<std::int64_t>(offset);
+    auto answering = wants_events(*asked->request)
+                         ? follow(around, outputs, asked, from)
+                         : read_part(around, outputs, asked->path.at("id"), from);
+    auto made = co_await std::move(answering);
+    co_return made;
+}
+
+// -- to cancel it
+
+http::response cancelled(const std::string& id, const std::string& job, bool withdrawn) {
+    json::object document;
+    document["id"] = id;
+    document["job"] = job;
+    document["cancel_requested"] = true;
+    document["withdrawn"] = withdrawn;
+    return json_response(202, document);
+}
+
+std::optional<http::response> reason_fault(std::string_view reason) {
+    if (reason.size() > reason_bytes_max)
+        return problem(400, "reason has " + std::to_string(reason.size()) + " bytes; at most " +
+                                std::to_string(reason_bytes_max) + " are kept");
+    if (base::printable(reason) != reason)
+        return problem(400, "reason has a control character: write it as one line");
+    return std::nullopt;
+}
+
+awaitable<http::response> cancel(shared_context around, shared_call asked) {
+    if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
+    body_reader body{*asked->request, {"reason"}};
+    const auto reason = body.text("reason").value_or("");
+    if (body.fault()) co_return *body.fault();
+    if (auto fault = reason_fault(reason)) co_return std::move(*fault);
+    const auto id = asked->path.at("id");
+    auto asking = asked_for(around, id);
+    const auto waiting = co_await std::move(asking);
+    if (waiting.has_error()) co_return problem_of(waiting.error());
+    if (*waiting) {
+        const auto job = (*waiting)->job;
+        auto removing = around->records->remove_trigger(id);
+        const auto removed = co_await std::move(removing);
+        if (removed.has_error()) co_return problem_of(removed.error());
+        if (*removed) {
+            auto telling = audit(around, asked->who.name, "run.cancel", id,
+                                 documents::cancel_words(job, reason));
+            co_await std::move(telling);
+            co_return cancelled(id, job, true);
+        }
+    }
+    auto finding = found_run(around, id);
+    auto found = co_await std::move(finding);
+    if (auto* refused = std::get_if<http::response>(&found)) co_return std::move(*refused);
+    const auto& run = std::get<run_record>(found);
+    auto words = documents::cancel_words(asked->who.name, reason);
+    auto requesting = around->records->request_cancel(id, std::move(words));
+    const auto told = co_await std::move(requesting);
+    if (told.has_error()) co_return problem_of(told.error());
+    if (!*told) {
+        // It may have ended since it was found.
+        auto again = around->records->find_run(id);
+        const auto ended = co_await std::move(again);
+        const auto& row = ended.has_value() && *ended ? **ended : run;
+        json::object more;
+        more["run_status"] = name_of(row.status);
+        co_return problem(
+            409, "run " + quoted(id) + " is over already: " + std::string{name_of(row.status)},
+            std::move(more));
+    }
+    auto telling =
+        audit(around, asked->who.name, "run.cancel", id, documents::cancel_words(run.job, reason));
+    co_await std::move(telling);
+    co_return cancelled(id, run.job, false);
+}
+
+}  // namespace
+
+routes run_routes(shared_context around) {
+    const auto outputs = std::make_shared<run_output>(around);
+    const auto one = [&](std::string method, std::string pattern, access needs, auto answer) {
+        return route{std::move(method), std::move(pattern), needs, with_journal(around, answer)};
+    };
+    routes all;
+    all.push_back(one("GET", "/api/v1/runs", access::viewer, list));
+    all.push_back(one("GET", "/api/v1/runs/{id}", access::viewer, show));
+    all.push_back(one("GET", "/api/v1/runs/{id}/output", access::viewer,
+                      [outputs](shared_context where, shared_call asked) {
+                          return output(std::move(where), outputs, std::move(asked));
+                      }));
+    all.push_back(one("POST", "/api/v1/runs/{id}/cancel", access::operator_, cancel));
+    return all;
+}
+
+}  // namespace pawl::api

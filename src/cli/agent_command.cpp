@@ -1,0 +1,322 @@
+// pawl agent: runs the schedules of a configuration, and serves the API, the page and the metrics.
+#include "agent/agent.hpp"
+#include "agent/plans.hpp"
+#include "agent/systemd_notice.hpp"
+#include "api/agent_view.hpp"
+#include "api/service.hpp"
+#include "api/static_routes.hpp"
+#include "assembly/engines.hpp"
+#include "cli/commands.hpp"
+#include "cli/login_file.hpp"
+#include "cli/output.hpp"
+#include "cli/push_warning.hpp"
+#include "cli/version.hpp"
+#include "config/reading.hpp"
+#include "config/texts.hpp"
+#include "exec/launcher.hpp"
+#include "health/doctor.hpp"
+#include "metrics/instruments.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pawl::cli {
+namespace {
+
+struct agent_options {
+    bool check = false;
+};
+
+struct link_options {
+    std::string file;
+};
+
+std::string file_of(const globals& options) {
+    if (options.config) return *options.config;
+    const char* named = std::getenv("PAWL_CONFIG");
+    if (named != nullptr && *named != '\0') return named;
+    throw CLI::ValidationError{"--config",
+                               "an agent needs a configuration: pawl agent --config FILE"};
+}
+
+// What overrides the file's own store.
+std::string store_told(const globals& options) {
+    if (options.store) return *options.store;
+    const char* named = std::getenv("PAWL_STORE");
+    return named == nullptr ? "" : named;
+}
+
+[[noreturn]] void refuse(const std::vector<std::string>& lines) {
+    for (std::size_t i = 0; i + 1 < lines.size(); ++i) std::cerr << "pawl: " << lines[i] << '\n';
+    throw exit_error{status::configuration, lines.back()};
+}
+
+config::parsed_configuration read(const globals& options) {
+    auto parsed = config::read_configuration_file(file_of(options), store_told(options));
+    if (const auto faults = config::describe(parsed); !faults.empty()) refuse(faults);
+    for (const auto& line : config::describe_warnings(parsed)) log(log_level::warn, line);
+    return parsed;
+}
+
+// What only the store's engine can say of a configuration. It need not be there for that.
+void check_leases(const config::parsed_configuration& parsed, runtime::core& core,
+                  safety_class safety) {
+    const auto bad = agent::lease_faults(parsed.values, core.running()->store().traits(), safety);
+    std::vector<std::string> lines;
+    lines.reserve(bad.size());
+    for (const auto& one : bad) lines.push_back(parsed.file + ": " + one);
+    if (!lines.empty()) refuse(lines);
+}
+
+void check_journal(const std::string& store, const std::string& journal) {
+    if (assembly::plan_journal(store, journal)) return;
+    throw exit_error{status::configuration,
+                     "the store keeps no journal of runs, and an agent needs one: set journal, "
+                     "such as journal = \"sqlite:/var/lib/pawl/journal.db\""};
+}
+
+assembly::store_plan plan_of(const chosen_store& store) {
+    try {
+        return assembly::plan_store(store.url);
+    } catch (const option_error& error) {
+        throw exit_error{store.from == "--store" ? status::usage : status::configuration,
+                         store.from + ": " + error.what()};
+    }
+}
+
+// Opens no database, which would make the file, for whoever checks and not for the agent's user. Of
+// leases, memory says what SQLite says.
+status check(const globals& options, const config::parsed_configuration& parsed) {
+    const auto store = choose_store(options);
+    const auto plan = plan_of(store);
+    auto instead = options;
+    if (plan.engine == "sqlite") instead.store = "memory:";
+    auto core = open_core(instead);
+    check_leases(parsed, *core, plan.settings.safety);
+    check_journal(store.url, choose_journal(options).url);
+    std::cout << parsed.file << ": ok, " << parsed.values.jobs.size() << " jobs\n";
+    return status::done;
+}
+
+// Each run takes a few descriptors. Commands keep the limit that the agent was started with: it is
+// raised after their launcher has been forked.
+void raise_descriptor_limit() {
+    constexpr rlim_t wanted = 65'536;
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+    limit.rlim_cur = limit.rlim_max == RLIM_INFINITY ? wanted : std::min(limit.rlim_max, wanted);
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// The sockets that systemd has opened for the API, which decide where it listens.
+std::vector<agent::inherited_socket> take_sockets(const std::string& file,
+                                                  const config::settings& values,
+                                                  config::agent_settings& serving) {
+    auto all = agent::take_inherited_sockets();
+    std::erase_if(all, [](const auto& one) { return one.name != "api"; });
+    bool is_open = false;
+    for (const auto& one : all) {
+        const auto where = agent::place_of(one);
+        if (!where || is_open) continue;
+        serving.listen = *where;
+        is_open = !config::is_loopback(*where);
+    }
+    if (!is_open) return all;
+    const auto opens =
+        file + ": the socket unit opens '" + serving.listen.host + "' to other machines";
+    if (values.users.empty())
+        refuse({opens + ", but there is no [[user]]; add one, or let it listen on 127.0.0.1"});
+    if (!serving.tls) log(log_level::warn, opens + " without tls, so tokens travel in clear text");
+    return all;
+}
+
+using measure = std::function<runtime::store_maker(runtime::store_maker)>;
+
+open_options watched_by(const std::shared_ptr<metrics::instruments>& instruments) {
+    open_options how;
+    how.watcher = warning_of_pushes(instruments->of_locks());
+    return how;
+}
+
+// The agent's own core serves the API only where there can be no second one.
+std::unique_ptr<runtime::core> open_second_core(const globals& options, const std::string& engine,
+                                                const measure& around) {
+    if (engine == "memory") return nullptr;
+    return open_core(options, {}, around);
+}
+
+std::function<health::diagnosis()> diagnosis_of(const assembly::store_plan& plan,
+                                                const std::string& url) {
+    return [settings = plan.settings, shown = plan.shown, url] {
+        health::diagnosis made;
+        try {
+            auto store = locks::open(url);
+            made = health::diagnose(store, settings, {});
+        } catch (const store_error& error) {
+            made.findings.push_back({severity::fail, "reachability", error.what()});
+        }
+        return made;
+    };
+}
+
+std::vector<std::string> names_of(const std::vector<config::job_settings>& jobs) {
+    std::vector<std::string> names;
+    names.reserve(jobs.size());
+    for (const auto& one : jobs) names.push_back(one.name);
+    return names;
+}
+
+// The API around an agent, for as long as it is there.
+class served {
+public:
+    served(api::service_parts parts, runtime::core& core, std::shared_ptr<login_file> links)
+        : core_{core},
+          links_{std::move(links)},
+          service_{std::make_shared<api::service>(std::move(parts))} {}
+    // Requests that were cut off may keep the links longer than there is anything to log in to.
+    ~served() {
+        core_.loop().wait_for(api::service::stop(service_));
+        links_->take_away();
+    }
+    served(const served&) = delete;
+    served& operator=(const served&) = delete;
+
+    void start(const std::string& file) {
+        const auto begun = core_.loop().wait_for(api::service::start(service_));
+        if (begun.has_error())
+            throw exit_error{status::configuration, file + ": " + begun.error().detail};
+    }
+    void replace_users(std::vector<config::user_settings> users) {
+        service_->replace_users(std::move(users));
+    }
+
+private:
+    runtime::core& core_;
+    std::shared_ptr<login_file> links_;
+    std::shared_ptr<api::service> service_;
+};
+
+status run_agent(const globals& options, const agent_options& how) {
+    auto parsed = read(options);
+    if (how.check) return check(options, parsed);
+    const auto store = choose_store(options);
+    const auto journal = choose_journal(options);
+    const auto plan = plan_of(store);
+    auto api_settings = parsed.values.agent;
+    auto sockets = take_sockets(parsed.file, parsed.values, api_settings);
+    // Before the store is opened, as that starts a thread, and only one without threads can fork.
+    const auto guards = exec::launcher::start();
+    raise_descriptor_limit();
+    const auto instruments = std::make_shared<metrics::instruments>(build_facts());
+    const measure around = [&](runtime::store_maker make) {
+        return instruments->measuring(std::move(make));
+    };
+    auto core = open_core(options, watched_by(instruments), around);
+    check_leases(parsed, *core, core->running()->settings().safety);
+    check_journal(store.url, journal.url);
+    agent::agent_parts parts;
+    parts.core = core.get();
+    parts.records = core->records();
+    parts.guards = &guards;
+    parts.configured = std::move(parsed.values);
+    parts.file = parsed.file;
+    parts.read_again = [file = parsed.file, told = store_told(options)] {
+        return config::read_configuration_file(file, told);
+    };
+    parts.stores = {agent::absolute_url(store.url),
+                    agent::absolute_url(journal.url.empty() ? store.url : journal.url)};
+    parts.version = version_number();
+    parts.log = log;
+    parts.watcher = instruments->of_runs();
+    parts.address = api::address_of(api_settings);
+    const auto second = open_second_core(options, plan.engine, around);
+    auto& api_core = second ? *second : *core;
+    api::service_parts serving;
+    served* running = nullptr;
+    instruments->keep_jobs(names_of(parts.configured.jobs));
+    const auto links = std::make_shared<login_file>(api_settings);
+    parts.on_configured = [&running, &instruments, links](const config::settings& now) {
+        instruments->keep_jobs(names_of(now.jobs));
+        if (!now.users.empty()) links->take_away();
+        if (running != nullptr) running->replace_users(now.users);
+    };
+    serving.configured = std::move(api_settings);
+    serving.users = parts.configured.users;
+    serving.sockets = std::move(sockets);
+    serving.page = [](const http::request& asked) { return api::serve_asset(asked); };
+    serving.show_link = [links](const api::login_key& key, std::string_view link) {
+        links->offer(key, link);
+    };
+    auto seen = std::make_shared<api::context>();
+    seen->core = &api_core;
+    seen->records = api_core.records();
+    seen->instruments = instruments;
+    seen->node_name = parts.configured.agent.name;
+    seen->version = parts.version;
+    seen->store_shown = plan.shown;
+    seen->engine = plan.engine;
+    seen->diagnose = diagnosis_of(plan, store.url);
+    seen->log = log;
+    const auto node = std::make_shared<agent::agent>(std::move(parts));
+    seen->node = api::view_of(node, core->loop());
+    serving.around = std::move(seen);
+    served api{std::move(serving), api_core, links};
+    running = &api;
+    api.start(parsed.file);
+    core->loop().wait_for(agent::agent::run(node));
+    return status::done;
+}
+
+status print_link(const globals& options, const link_options& what) {
+    const auto path = what.file.empty() ? login_file_path(read(options).values.agent) : what.file;
+    const auto link = login_link_of(path);
+    if (options.json)
+        print_json(boost::json::object{{"url", link}});
+    else
+        std::cout << link << std::endl;
+    return status::done;
+}
+
+void add_login_link(context& all, CLI::App& agent) {
+    auto* one =
+        agent.add_subcommand("login-link", "print a one-time login link of an agent without users");
+    auto what = std::make_shared<link_options>();
+    one->add_option("--file", what->file,
+                    "read the agent's key from FILE instead of where --config says")
+        ->type_name("FILE");
+    one->footer(
+        "Example: pawl agent login-link --config /etc/pawl/pawl.toml\n"
+        "Run it on the agent's machine, as the user that the agent runs as. The link works once, "
+        "for "
+        "15 minutes.");
+    one->callback(
+        [&all, what] { all.chosen = [&all, what] { return print_link(all.options, *what); }; });
+}
+
+}  // namespace
+
+void add_agent(context& all) {
+    auto* one = all.app.add_subcommand("agent", "run the schedules of a configuration");
+    auto how = std::make_shared<agent_options>();
+    one->add_flag("--check", how->check, "only say whether the configuration is right");
+    one->footer(
+        "Example: pawl agent --config /etc/pawl/pawl.toml\n"
+        "SIGHUP, or a change of the file, brings a new configuration; SIGTERM ends it when its "
+        "runs "
+        "have ended.");
+    add_login_link(all, *one);
+    one->callback([&all, how, one] {
+        if (!one->get_subcommands().empty()) return;
+        all.chosen = [&all, how] { return run_agent(all.options, *how); };
+    });
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,189 @@
+#include "cli/command_line.hpp"
+
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "cli/secrets.hpp"
+#include "cli/version.hpp"
+
+#include "base/duration.hpp"
+#include "base/number.hpp"
+#include "base/terminal_text.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pawl::cli {
+namespace {
+
+void add_globals(CLI::App& app, globals& options) {
+    app.add_option("--store", options.store,
+                   "where leases are kept, such as redis://127.0.0.1:6379 (PAWL_STORE)")
+        ->type_name("URL");
+    app.add_option("--journal", options.journal,
+                   "where runs are kept; default: the store (PAWL_JOURNAL)")
+        ->type_name("URL");
+    app.add_option("--url", options.url,
+                   "an agent to ask instead of the store, such as http://127.0.0.1:7295 (PAWL_URL)")
+        ->type_name("URL");
+    app.add_option("--config", options.config, "a configuration file in TOML (PAWL_CONFIG)")
+        ->type_name("FILE");
+    app.add_option("--log-level", options.log_level, "how much to log, on stderr")
+        ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
+        ->type_name("LEVEL");
+    app.add_option("--log-format", options.log_format, "text or json")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->type_name("FORMAT");
+    app.add_option("--color", options.color, "auto, always or never")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->type_name("WHEN");
+    app.add_flag("--json", options.json, "print one JSON document on stdout");
+    app.add_flag("--verbose", options.verbose,
+                 "log at debug level; with --version: libraries and build options");
+    // Options are processed in the order in which they were added, so --verbose is known by then.
+    app.set_version_flag(
+        "--version", [&] { return options.verbose ? verbose_version_text() : version_text(); },
+        "print the version and the stores built in");
+    app.set_help_flag("-h,--help", "print this help");
+}
+
+int report(const std::string& line, status code) {
+    std::cerr << "pawl: " << line << '\n';
+    return static_cast<int>(code);
+}
+
+// CLI11 has a status of its own for every kind of mistake; for its callers all of them are usage.
+int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::string line = error.what();
+    for (auto& letter : line)
+        if (letter == '\n') letter = ' ';
+    return report(line + " (see 'pawl --help')", status::usage);
+}
+
+}  // namespace
+
+millis duration_option(const std::string& name, const std::string& text) {
+    const auto parsed = base::parse_duration(text);
+    if (parsed.has_error())
+        throw CLI::ValidationError{name, "'" + text + "' at column " +
+                                             std::to_string(parsed.error().column + 1) + ": " +
+                                             parsed.error().what};
+    return *parsed;
+}
+
+std::string one_line_fault(const std::string& text) {
+    const auto bad = base::find_unprintable(text);
+    if (bad == std::string::npos) return {};
+    return "control character at byte " + std::to_string(bad + 1) +
+           "; expected one line of printable text";
+}
+
+std::uint64_t token_option(const std::string& text) {
+    const auto value = base::parse_number_within<std::uint64_t>(text, 1, (1ULL << 53) - 1);
+    if (!value)
+        throw CLI::ValidationError{
+            "TOKEN", "'" + text + "' is no fencing token: a whole number from 1 to 2^53 - 1"};
+    return *value;
+}
+
+namespace {
+
+// An option whose value may be missing is asking for trouble: CLI11 takes the word that follows for
+// the value, and a -- that follows for the end of it. So a bare --wait is given the longest one.
+std::vector<std::string> words_of(int count, char** given) {
+    std::vector<std::string> words(given + 1, given + count);
+    const auto end = std::find(words.begin(), words.end(), "--");
+    for (auto word = words.begin(); word != end; ++word) {
+        if (*word != "--wait") continue;
+        const bool has_value = word + 1 != end && base::parse_duration(*(word + 1)).has_value();
+        if (!has_value) *word += "=3650d";
+    }
+    // CLI11 reads them from the back.
+    std::reverse(words.begin(), words.end());
+    return words;
+}
+
+// The others need the store itself, or nothing at all. They leave PAWL_URL alone.
+constexpr std::array<std::string_view, 7> asking_commands{"locks", "jobs",  "runs",  "nodes",
+                                                          "audit", "fence", "doctor"};
+
+void check_url(const CLI::App& app, const globals& options) {
+    if (!options.url) return;
+    if (options.store || options.journal)
+        throw exit_error{status::usage, std::string{"--url asks an agent, and "} +
+                                            (options.store ? "--store" : "--journal") +
+                                            " a server itself: give one of them"};
+    for (const auto* command : app.get_subcommands())
+        if (std::find(asking_commands.begin(), asking_commands.end(), command->get_name()) ==
+            asking_commands.end())
+            throw exit_error{status::usage, "'pawl " + command->get_name() +
+                                                "' does not ask an agent, but works on the store "
+                                                "itself (--store): leave out --url"};
+}
+
+int run_chosen(const CLI::App& app, const globals& options, const action& chosen) {
+    try {
+        set_up_logging(options);
+        log_as_json(options.log_format == "json");
+        check_url(app, options);
+        return static_cast<int>(chosen());
+    } catch (const exit_error& error) {
+        return report(error.what(), error.code());
+    } catch (const CLI::ParseError& error) {
+        return report(error.what(), status::usage);
+    } catch (const option_error& error) {
+        return report(error.what(), status::usage);
+    } catch (const store_error& error) {
+        return report(error.what(), status_of(error.code()));
+    } catch (const std::exception& error) {
+        return report(error.what(), status::io_error);
+    }
+}
+
+}  // namespace
+
+int run(int count, char** words) {
+    auto given = words_of(count, words);
+    hide_secrets(count, words);
+    CLI::App app{"pawl runs a job on one node at a time, and proves it.", "pawl"};
+    globals options;
+    action chosen;
+    add_globals(app, options);
+    app.require_subcommand(1);
+    app.fallthrough();
+    context everything{app, options, chosen};
+    add_exec(everything);
+    add_agent(everything);
+    add_jobs(everything);
+    add_runs(everything);
+    add_checkpoint(everything);
+    add_nodes(everything);
+    add_audit(everything);
+    add_locks(everything);
+    add_fence(everything);
+    add_demo(everything);
+    add_doctor(everything);
+    add_drill(everything);
+    add_bench(everything);
+    add_cron(everything);
+    add_token(everything);
+    add_completion(everything);
+    app.footer(
+        "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"
+        "'pawl COMMAND --help' shows an example of each command; pawl(1) is the manual page.");
+    try {
+        app.parse(std::move(given));
+    } catch (const CLI::ParseError& error) {
+        return report_parse_error(app, error);
+    }
+    return run_chosen(app, options, chosen);
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,84 @@
+// What a command line that cannot be meant is answered: one line that says what is wrong, and 64.
+#include "cli/command_line.hpp"
+#include "cli/status.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace pawl::cli {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct said {
+    int status;
+    std::string out, err;
+};
+
+said run_words(std::vector<std::string> words) {
+    words.insert(words.begin(), "pawl");
+    std::vector<char*> pointers;
+    for (auto& word : words) pointers.push_back(word.data());
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const int status = run(static_cast<int>(pointers.size()), pointers.data());
+    auto out = testing::internal::GetCapturedStdout();
+    return {status, std::move(out), testing::internal::GetCapturedStderr()};
+}
+
+TEST(CommandLine, TellsItsVersion) {
+    const auto told = run_words({"--version"});
+    EXPECT_EQ(told.status, 0);
+    EXPECT_THAT(told.out, StartsWith("pawl " PAWL_VERSION));
+    EXPECT_EQ(told.err, "");
+}
+
+TEST(CommandLine, WhatIsWrongIsOneLine) {
+    const struct {
+        std::vector<std::string> words;
+        const char* says;
+    } cases[] = {
+        {{}, "subcommand"},
+        {{"cron", "next", "--no-such", "* * * * *"}, "--no-such"},
+        {{"locks", "release"}, "KEY"},
+        {{"exec", "key", "--ttl", "1 fortnight", "--", "true"}, "--ttl: '1 fortnight' at column"},
+        {{"exec", "key", "--occurrence", "soon", "--", "true"}, "soon"},
+        {{"fence", "check", "door", "0"}, "'0' is no fencing token"},
+        {{"--log-level", "loud", "cron", "next", "* * * * *"}, "--log-level"},
+        {{"--url", "http://127.0.0.1:1", "--store", "memory:", "locks", "ls"}, "one of them"},
+        {{"--url", "http://127.0.0.1:1", "exec", "key", "--", "true"}, "leave out --url"},
+        {{"--store", "nosuch://host", "locks", "ls"}, "nosuch"},
+    };
+    for (const auto& [words, says] : cases) {
+        const auto told = run_words(words);
+        const auto line = testing::PrintToString(words);
+        EXPECT_EQ(told.status, static_cast<int>(status::usage)) << line << told.err;
+        EXPECT_THAT(told.err, StartsWith("pawl: ")) << line;
+        EXPECT_THAT(told.err, HasSubstr(says)) << line;
+        EXPECT_THAT(told.err, EndsWith("\n")) << line;
+        EXPECT_EQ(std::count(told.err.begin(), told.err.end(), '\n'), 1) << line;
+        EXPECT_EQ(told.out, "") << line;
+    }
+}
+
+// Other users of a machine read what /proc shows of a command line.
+TEST(CommandLine, SecretsAreTakenOutOfTheWords) {
+    std::string url = "redis://user:opensesame@127.0.0.1:1";
+    std::vector<std::string> words{"pawl", "--store", url, "exec", "key", "--help"};
+    std::vector<char*> pointers;
+    for (auto& word : words) pointers.push_back(word.data());
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(run(static_cast<int>(pointers.size()), pointers.data()), 0);
+    testing::internal::GetCapturedStdout();
+    EXPECT_EQ(words[2], "redis://user:**********@127.0.0.1:1");
+}
+
+}  // namespace
+}  // namespace pawl::cli

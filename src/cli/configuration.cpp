@@ -1,0 +1,127 @@
+#include "cli/configuration.hpp"
+
+#include "assembly/engines.hpp"
+#include "cli/status.hpp"
+
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <toml++/toml.h>
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace pawl::cli {
+namespace {
+
+std::optional<std::string> environment(const char* name) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return value;
+}
+
+std::optional<std::string> url_in_file(const std::string& path, std::string_view key) {
+    try {
+        const auto table = toml::parse_file(path);
+        const auto* value = table.get(key);
+        if (value == nullptr) return std::nullopt;
+        if (const auto url = value->value<std::string>()) return url;
+        const auto where = value->source().begin;
+        throw exit_error{status::configuration, path + ":" + std::to_string(where.line) + ":" +
+                                                    std::to_string(where.column) + ": " +
+                                                    std::string{key} +
+                                                    " must be a string, such as "
+                                                    "\"redis://127.0.0.1:6379\""};
+    } catch (const toml::parse_error& error) {
+        const auto where = error.source().begin;
+        throw exit_error{status::configuration, path + ":" + std::to_string(where.line) + ":" +
+                                                    std::to_string(where.column) + ": " +
+                                                    std::string{error.description()}};
+    }
+}
+
+}  // namespace
+
+chosen_store choose_store(const globals& options) {
+    if (options.store) return {*options.store, "--store"};
+    if (const auto url = environment("PAWL_STORE")) return {*url, "PAWL_STORE"};
+    const auto file = options.config ? options.config : environment("PAWL_CONFIG");
+    if (file) {
+        if (const auto url = url_in_file(*file, "store")) return {*url, *file};
+    }
+    // The default is another store than the one that granted the run its lease.
+    if (environment("PAWL_RUN_ID"))
+        throw exit_error{status::configuration,
+                         "this run has not been given its store; set store_access = true for its "
+                         "job, or name one with --store"};
+    try {
+        return {assembly::default_store_url(), "default"};
+    } catch (const option_error& error) {
+        throw exit_error{status::configuration, error.what()};
+    }
+}
+
+chosen_store choose_journal(const globals& options) {
+    if (options.journal) return {*options.journal, "--journal"};
+    if (const auto url = environment("PAWL_JOURNAL")) return {*url, "PAWL_JOURNAL"};
+    const auto file = options.config ? options.config : environment("PAWL_CONFIG");
+    if (file) {
+        if (const auto url = url_in_file(*file, "journal")) return {*url, *file};
+    }
+    return {"", "the store"};
+}
+
+locks open_locks(const globals& options, open_options how) {
+    const auto store = choose_store(options);
+    try {
+        return locks::open(store.url, std::move(how));
+    } catch (const option_error& error) {
+        const auto code = store.from == "--store" ? status::usage : status::configuration;
+        throw exit_error{code, store.from + ": " + error.what()};
+    }
+}
+
+std::unique_ptr<runtime::core> open_core(
+    const globals& options, open_options how,
+    const std::function<runtime::store_maker(runtime::store_maker)>& around) {
+    const auto store = choose_store(options);
+    const auto journal = choose_journal(options);
+    const auto refuse = [](const chosen_store& which, std::string_view flag,
+                           const option_error& error) -> exit_error {
+        const auto code = which.from == flag ? status::usage : status::configuration;
+        return exit_error{code, which.from + ": " + error.what()};
+    };
+    runtime::journal_maker records;
+    if (!journal.url.empty()) {
+        try {
+            records = assembly::plan_journal(store.url, journal.url);
+        } catch (const option_error& error) {
+            throw refuse(journal, "--journal", error);
+        }
+    }
+    try {
+        return assembly::open_core(store.url, journal.url, std::move(how), around);
+    } catch (const option_error& error) {
+        throw refuse(store, "--store", error);
+    }
+}
+
+void set_up_logging(const globals& options) {
+    auto logger =
+        std::make_shared<spdlog::logger>("pawl", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    const auto level = options.verbose && options.log_level == "info" ? "debug" : options.log_level;
+    logger->set_level(spdlog::level::from_str(level == "warn" ? "warning" : level));
+    if (options.log_format == "json")
+        logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%v})");
+    else
+        logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+    spdlog::set_default_logger(std::move(logger));
+}
+
+bool color_wanted(const globals& options, int descriptor) {
+    if (options.color != "auto") return options.color == "always";
+    return isatty(descriptor) == 1 && !environment("NO_COLOR");
+}
+
+}  // namespace pawl::cli

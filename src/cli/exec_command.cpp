@@ -1,0 +1,604 @@
+// pawl exec KEY -- COMMAND…: runs a command on one node at a time.
+#include "agent/environment.hpp"
+#include "agent/lost_grace.hpp"
+#include "agent/run_socket.hpp"
+#include "base/duration.hpp"
+#include "base/identity.hpp"
+#include "base/text.hpp"
+#include "cli/commands.hpp"
+#include "cli/footprint.hpp"
+#include "cli/output.hpp"
+#include "cli/push_warning.hpp"
+#include "cli/silent_runs.hpp"
+#include "exec/child.hpp"
+#include "exec/launcher.hpp"
+#include "exec/signal_relay.hpp"
+#include "exec/terminal.hpp"
+#include "runs/session.hpp"
+#include "runtime/bodies.hpp"
+#include "runtime/engine.hpp"
+#include "time/rfc3339.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <csignal>
+#include <future>
+#include <memory>
+
+namespace pawl::cli {
+namespace {
+
+// SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
+constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
+constexpr millis last_withdrawal{2'000};
+
+struct exec_options {
+    std::string key;
+    std::vector<std::string> command;
+    std::string ttl = "30s";
+    std::string at_least = "0s";
+    std::string grace = "10s";
+    std::string occurrence;
+    std::string on_store_down = "skip";
+    std::string wait;  // empty: do not wait
+    std::optional<int> skip_status;
+    bool hold = false;
+    bool at_least_once = false;
+    bool no_journal = false;
+};
+
+struct plan {
+    lease_options lease;
+    wait_policy waiting;
+};
+
+plan plan_of(const exec_options& what) {
+    plan made;
+    made.lease.ttl = duration_option("--ttl", what.ttl);
+    made.lease.at_least = duration_option("--at-least", what.at_least);
+    made.lease.grace = duration_option("--grace", what.grace);
+    made.lease.hold = what.hold;
+    if (!what.occurrence.empty()) {
+        const auto when = time::parse_rfc3339(what.occurrence);
+        if (when.has_error())
+            throw CLI::ValidationError{"--occurrence", "'" + what.occurrence + "' at column " +
+                                                           std::to_string(when.error().column + 1) +
+                                                           ": " + when.error().what};
+        made.lease.occurrence =
+            occurrence{std::chrono::floor<millis>(*when).time_since_epoch().count()};
+    }
+    if (what.at_least_once) {
+        if (!made.lease.occurrence)
+            throw CLI::ValidationError{"--at-least-once", "goes with --occurrence RFC3339"};
+        made.lease.mode = delivery::at_least_once;
+    }
+    if (!what.wait.empty()) made.waiting.wait = duration_option("--wait", what.wait);
+    return made;
+}
+
+exec::command command_for(const exec_options& what, const std::string& store,
+                          const std::string& journal, const std::string& owner, fence_token token,
+                          const beginning& begun, const std::string& socket) {
+    exec::command wanted{what.command};
+    std::vector<std::pair<std::string, std::string>> variables{
+        {"PAWL_KEY", what.key},
+        {"PAWL_FENCE_TOKEN", number(token) == 0 ? "" : std::to_string(number(token))},
+        {"PAWL_OWNER", owner},
+        {"PAWL_RUN_ID", begun.id},
+        {"PAWL_OCCURRENCE", what.occurrence},
+        {"PAWL_STORE", agent::url_for_command(store)},
+        {"PAWL_RUN_SOCKET", socket},
+        {"PAWL_CHECKPOINT", begun.checkpoint},
+    };
+    if (!journal.empty()) variables.emplace_back("PAWL_JOURNAL", agent::url_for_command(journal));
+    wanted.environment = exec::environment_with(variables);
+    if (exec::holds_terminal()) wanted.place = exec::placement::foreground;
+    return wanted;
+}
+
+// Everything about one run; used on the loop only.
+struct running {
+    running(const boost::asio::any_io_executor& executor, const exec::launcher& from,
+            millis grace_of_lease)
+        : child{executor, from}, grace{grace_of_lease} {}
+
+    exec::child child;
+    millis grace;
+    bool spawned = false;
+    bool cancelled = false;
+    std::optional<int> early_signal;  // came before there was a command
+    exec::limits limits{};
+    std::stop_source give_up;  // ends a wait for the key
+
+    void on_signal(int signal) {
+        if (spawned) return child.signal(signal);
+        if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
+            early_signal = signal;
+            give_up.request_stop();
+        }
+    }
+    void on_deadline(instant stop_at, instant trust_end, millis ttl) {
+        const auto lead = std::min(kill_lead_max, std::chrono::nanoseconds{ttl} / 50);
+        limits.stop_at = stop_at;
+        limits.kill_at = trust_end - lead;
+        limits.grace = grace;
+        if (spawned) child.extend(limits.stop_at, limits.kill_at);
+    }
+};
+
+// What people should know while the command runs.
+class worried_log : public observer {
+public:
+    void on_renewal_failures(std::string_view key, int failures, millis left) override {
+        log(log_level::warn, std::to_string(failures) + " renewals of '" + std::string{key} +
+                                 "' in a row had no answer; the command is stopped in " +
+                                 base::format_duration(left) + " unless one has");
+    }
+};
+
+struct ended {
+    int status = 0;  // as a shell would say it
+    exec::ending cause = exec::ending::by_itself;
+    std::string fault;    // why it never began
+    bool started = true;  // nothing of it has run if this is false
+
+    // Stopped because the lease was ending, whether or not it ended in the event.
+    bool by_lease() const {
+        return cause == exec::ending::deadline || cause == exec::ending::asked;
+    }
+    runs::work_result as_work() const {
+        runs::work_result what;
+        what.started = started;
+        what.succeeded = status == 0 && cause == exec::ending::by_itself;
+        what.exit_status = status;
+        what.reason = fault;
+        if (started && !what.succeeded && fault.empty())
+            what.reason = "exit " + std::to_string(status);
+        return what;
+    }
+};
+
+// Null where the run is not to be written down, or cannot be.
+std::shared_ptr<journal> open_records(runtime::core& core, const exec_options& what) {
+    if (what.no_journal) return nullptr;
+    try {
+        auto records = core.records();
+        if (!records) log(log_level::debug, "the store keeps no journal, so the run is not kept");
+        if (!records || what.key.size() <= job_name_bytes_max) return records;
+        log(log_level::warn, "the key is too long for the journal, so the run is not written down");
+    } catch (const store_error& error) {
+        log(log_level::warn, std::string{"the run is not written down: "} + error.what());
+    }
+    return nullptr;
+}
+
+boost::asio::awaitable<ended> run_command(std::shared_ptr<running> run, exec::command wanted) {
+    ended how;
+    if (run->early_signal) {
+        how.status = 128 + *run->early_signal;
+        how.started = false;
+        co_return how;
+    }
+    const auto shown = exec::command{wanted.arguments};
+    const auto fault = co_await run->child.spawn(std::move(wanted), run->limits);
+    if (fault) {
+        how.status = fault->as_shell();
+        how.fault = fault->describe(shown);
+        how.started = !fault->came_too_late();
+        if (fault->came_too_late() || fault->was_cut_short()) how.cause = exec::ending::deadline;
+        co_return how;
+    }
+    run->spawned = true;
+    // What came while it was being started.
+    run->child.extend(run->limits.stop_at, run->limits.kill_at);
+    if (run->early_signal) run->child.signal(*run->early_signal);
+    const auto status = co_await run->child.wait();
+    run->spawned = false;
+    how.status = status.as_shell();
+    how.cause = status.cause;
+    co_return how;
+}
+
+class execution {
+public:
+    execution(const globals& options, const exec_options& what, plan how,
+              const exec::launcher& guards)
+        : what_{what},
+          plan_{how},
+          guards_{guards},
+          store_url_{choose_store(options).url},
+          journal_url_{choose_journal(options).url},
+          core_{open_core(options, {.owner = {},
+                                    .watcher = warning_of_pushes(std::make_shared<worried_log>())})
+                    .release()},
+          store_{std::unique_ptr<runtime::core>{core_}},
+          journal_{open_records(*core_, what)},
+          run_{std::make_shared<running>(store_.get_executor(), guards, how.lease.grace)} {}
+
+    status go() {
+        boost::asio::co_spawn(store_.get_executor(), give_text_back_later(), boost::asio::detached);
+        auto relay = on_loop_make_relay();
+        const auto code = claim_and_run();
+        on_loop([&] { relay.reset(); });
+        return code;
+    }
+
+    // The pieces that live on the loop go there.
+    ~execution() {
+        on_loop([this] {
+            socket_.reset();
+            run_.reset();
+        });
+    }
+    execution(const execution&) = delete;
+    execution& operator=(const execution&) = delete;
+
+private:
+    template <class Do>
+    void on_loop(Do what) {
+        std::promise<void> done;
+        boost::asio::post(store_.get_executor(), [&] {
+            what();
+            done.set_value();
+        });
+        done.get_future().wait();
+    }
+
+    std::unique_ptr<exec::signal_relay> on_loop_make_relay() {
+        std::unique_ptr<exec::signal_relay> relay;
+        on_loop([&] {
+            relay = std::make_unique<exec::signal_relay>(
+                store_.get_executor(), [run = run_](int signal) { run->on_signal(signal); });
+        });
+        return relay;
+    }
+
+    status claim_and_run() {
+        std::optional<acquire_result<lease>> tried;
+        try {
+            tried =
+                store_.claim_key(what_.key, plan_.lease, plan_.waiting, run_->give_up.get_token());
+        } catch (const store_error& error) {
+            if (!error.is_outage() || what_.on_store_down != "run") {
+                give_claim_up(error.what());
+                throw;
+            }
+            log(log_level::warn,
+                "the store cannot be reached and --on-store-down is run: " + what_.key +
+                    " runs without a lease, and may run elsewhere too: " + error.what());
+            // What the claim may have left is withdrawn meanwhile.
+            const auto ended = run_without_lease();
+            give_claim_up();
+            return ended;
+        }
+        if (auto* held = std::get_if<lease>(&*tried)) return run_with(std::move(*held));
+        give_claim_up();
+        if (const auto signal = caught()) return as_status(128 + *signal);
+        if (const auto* other = std::get_if<busy>(&*tried))
+            return skip(status::busy, describe(*other, what_.key));
+        const auto last = std::get<already_done>(*tried).last;
+        return skip(status::already_done,
+                    "'" + what_.key + "' has already run for " + time_text(number(last)));
+    }
+
+    // An answer that was lost may have been a grant: the key and its occurrence are given back
+    // before this process ends, or no other node could have them.
+    void give_claim_up(const std::string& why = {}) {
+        if (store_.drain(millis{0})) return;
+        log(log_level::info, "withdrawing an unanswered claim key=" + what_.key +
+                                 " for_at_most=" + base::format_duration(withdrawal_longest()) +
+                                 (why.empty() ? "" : ": " + why));
+        if (store_.drain(withdrawal_longest(), run_->give_up.get_token())) return;
+        // Told to stop: a store that answers still has the time for it.
+        store_.drain(last_withdrawal);
+    }
+
+    millis withdrawal_longest() const {
+        return std::max(plan_.lease.ttl, runtime::withdraw_occurrence_min);
+    }
+
+    std::optional<int> caught() {
+        std::optional<int> signal;
+        on_loop([&] { signal = run_->early_signal; });
+        return signal;
+    }
+
+    status skip(status why, const std::string& line) const {
+        log(log_level::info, line);
+        return what_.skip_status ? as_status(*what_.skip_status) : why;
+    }
+
+    beginning begin_run(const lease* held) {
+        run_start start{base::fresh_uuid(), what_.key, what_.key};
+        start.owner = store_.owner();
+        start.node = start.owner.substr(0, start.owner.find(':'));
+        if (held != nullptr) start.token = held->token();
+        start.occurrence = plan_.lease.occurrence;
+        start.mode = plan_.lease.mode;
+        start.trigger = "exec";
+        start.past = inheritance::last_saved;
+        start.silence_max = runs::run_silence_max;
+        session_ = runs::run_session::make(core_->loop(), how_to_write());
+        beginning unwritten{begin_outcome::begun, start.id};
+        auto begun = core_->loop().wait_for(runs::run_session::begin(session_, std::move(start)));
+        if (journal_ && begun)
+            judge_silent_runs(core_->loop(), *journal_, what_.key,
+                              [this](const std::string& key) { return store_.inspect(key); });
+        return begun ? std::move(*begun) : unwritten;
+    }
+
+    runs::run_session::settings how_to_write() {
+        runs::run_session::settings how;
+        how.where = journal_;
+        how.who.on_renewal_failures = [](const failure* why) {
+            if (why != nullptr)
+                log(log_level::warn, "the journal does not answer: " + why->detail);
+            else
+                log(log_level::info, "the journal answers again");
+        };
+        // Told again with the next heartbeat where there is no command yet.
+        how.who.on_told = [run = run_, grace = plan_.lease.grace](runs::stop_cause why) {
+            if (why != runs::stop_cause::cancelled || !run->spawned) return;
+            if (!std::exchange(run->cancelled, true))
+                log(log_level::warn, "the run was cancelled: the command is stopped");
+            run->child.stop(grace);
+        };
+        return how;
+    }
+
+    run_end end_of(const ended& how, const lease* held) const {
+        runs::circumstances under;
+        under.is_at_least_once = plan_.lease.mode == delivery::at_least_once;
+        // It counts as done when the command says so by 0.
+        under.failed = runs::failing::reopens;
+        if (held != nullptr) {
+            under.trusted = held->trusted();
+            under.loss = held->lost();
+        }
+        if (how.by_lease()) under.cause = runs::stop_cause::lost;
+        if (how.cause == exec::ending::asked && session_->was_cancelled())
+            under.cause = runs::stop_cause::cancelled;
+        if (!how.started && !how.by_lease()) {
+            under.cause = runs::stop_cause::shutdown;
+            under.shutdown = "a signal stopped it";
+        }
+        return runs::judge(how.as_work(), under);
+    }
+
+    void open_socket(fence_token token, const beginning& begun) {
+        agent::run_verbs verbs;
+        if (journal_)
+            verbs.save = [session = session_](std::string text) {
+                return runs::run_session::checkpoint(session, std::move(text));
+            };
+        verbs.check_fence = [store = core_->running()->shared_store()](
+                                std::string resource, fence_token shown, fence_rule rule) {
+            return store->fence(std::move(resource), shown, rule);
+        };
+        on_loop([&] {
+            socket_ = agent::run_socket::open(store_.get_executor(), guards_.folder(),
+                                              {begun.id, token}, std::move(verbs), std::nullopt);
+        });
+    }
+
+    ended run_to_the_end(fence_token token, const beginning& begun) {
+        open_socket(token, begun);
+        auto wanted = command_for(what_, store_url_, journal_url_, store_.owner(), token, begun,
+                                  socket_ ? socket_->path() : "");
+        auto done = boost::asio::co_spawn(
+            store_.get_executor(), run_command(run_, std::move(wanted)), boost::asio::use_future);
+        auto how = done.get();
+        if (!how.fault.empty() && !how.by_lease()) log(log_level::error, how.fault);
+        return how;
+    }
+
+    status run_without_lease() {
+        const auto begun = begin_run(nullptr);
+        // The journal may answer where the store does not.
+        if (!runs::may_begin(begun)) return turned_back(begun);
+        const auto how = run_to_the_end(fence_token{}, begun);
+        write_end(end_of(how, nullptr));
+        return as_status(how.status);
+    }
+
+    // The journal knows of this occurrence what the store does not: its runner was lost before it
+    // could say that it was done, or somebody with a newer token runs it.
+    status turn_back(lease held, const beginning& begun) {
+        if (begun.outcome == begin_outcome::already_run && is_over(begun.status)) held.mark_done();
+        held.release();
+        return turned_back(begun);
+    }
+
+    status turned_back(const beginning& begun) const {
+        if (begun.outcome == begin_outcome::superseded)
+            return skip(status::busy, "'" + what_.key + "' runs elsewhere under a newer token");
+        return skip(status::already_done, "'" + what_.key + "' has already run for " +
+                                              what_.occurrence + ": run " + begun.id + " " +
+                                              std::string{name_of(begun.status)});
+    }
+
+    // After a force release the key is in cooldown; the store says for how long.
+    void stop_taken(fence_token token) {
+        const auto grace = std::min(plan_.lease.grace, agent::forced_release_grace_max);
+        run_->child.stop(grace);
+        const auto read = [store = core_->running()->shared_store()](std::string key) {
+            return store->inspect(std::move(key));
+        };
+        boost::asio::co_spawn(store_.get_executor(),
+                              hurry(run_, agent::grace_after_loss(read, what_.key, token, grace)),
+                              boost::asio::detached);
+    }
+
+    static boost::asio::awaitable<void> hurry(std::shared_ptr<running> run,
+                                              boost::asio::awaitable<millis> asking) {
+        const millis grace = co_await std::move(asking);
+        run->child.stop(grace);
+    }
+
+    // The lease ended first, as when the journal was waited for. The row says so before the
+    // occurrence is given back, or the node that claims it next would find it begun.
+    status lost_before_the_start(lease held, const ended& how) {
+        log(log_level::error, "the lease of '" + what_.key + "' ended before the command started");
+        const auto timeout = plan_.lease.occurrence ? withdrawal_longest() : runs::journal_timeout;
+        settle(held, end_of(how, &held), timeout, run_->give_up.get_token());
+        held.release();
+        give_claim_up();
+        return status::lost;
+    }
+
+    // Told to stop before there was a command.
+    status stopped_before_the_start(lease held, const ended& how) {
+        settle(held, end_of(how, &held));
+        held.release();
+        give_claim_up();
+        return as_status(how.status);
+    }
+
+    // False where the journal does not have it in time. Waits until `stop` at most.
+    bool write_end(run_end how, millis timeout = runs::journal_timeout, std::stop_token stop = {}) {
+        const auto let_go = [this] {
+            boost::asio::post(store_.get_executor(), [session = session_] { session->forget(); });
+        };
+        const std::stop_callback stopping{std::move(stop), let_go};
+        auto& loop = core_->loop();
+        const bool written =
+            loop.wait_for(runs::run_session::end(session_, std::move(how), timeout));
+        if (!written) log(log_level::warn, "how the run ended is not written down");
+        if (written && journal_ && runs::is_one_to_prune_after(session_->mark().id))
+            boost::asio::co_spawn(loop.get_executor(), runs::prune(journal_, what_.key),
+                                  boost::asio::use_future)
+                .get();
+        return written;
+    }
+
+    // Writes down how the run ended, and tells the lease what the store is to know of it.
+    void settle(lease& held, run_end how, millis timeout = runs::journal_timeout,
+                std::stop_token stop = {}) {
+        const auto status = how.status;
+        const bool written = write_end(std::move(how), timeout, std::move(stop));
+        runs::tell(held, runs::settle(status, written, !session_->is_stale()));
+    }
+
+    ended run_while_trusted(lease& held, const beginning& begun) {
+        ended how;
+        how.started = false;
+        how.cause = exec::ending::deadline;
+        if (!runtime::may_start(held, plan_.lease.ttl)) return how;
+        held.watch_deadline(
+            [run = run_, ttl = plan_.lease.ttl](instant stop_at, instant trust_end) {
+                run->on_deadline(stop_at, trust_end, ttl);
+            });
+        const auto on_loss = [this, &held] {
+            // On the loop.
+            if (held.lost() == loss_reason::taken) stop_taken(held.token());
+        };
+        const std::stop_callback stop_when_lost{held.stop_token(), on_loss};
+        how = run_to_the_end(held.token(), begun);
+        return how;
+    }
+
+    status run_with(lease held) {
+        log(log_level::debug,
+            "acquired '" + what_.key + "', token " + std::to_string(number(held.token())));
+        const auto begun = begin_run(&held);
+        if (!runs::may_begin(begun)) return turn_back(std::move(held), begun);
+        const auto how = run_while_trusted(held, begun);
+        if (!how.started && how.by_lease()) return lost_before_the_start(std::move(held), how);
+        if (!how.started) return stopped_before_the_start(std::move(held), how);
+        const bool lost = !held.trusted();
+        const auto why = held.lost();
+        held.watch_deadline({});
+        settle(held, end_of(how, &held));
+        const auto released = held.release();
+        if (how.by_lease() && !session_->was_cancelled()) {
+            log(log_level::error, "the lease of '" + what_.key + "' was lost (" +
+                                      std::string{why ? name_of(*why) : "trust_ended"} +
+                                      ") and the command was stopped");
+            return status::lost;
+        }
+        if (lost)
+            log(log_level::warn,
+                "the lease of '" + what_.key + "' had been lost when the command ended");
+        else if (released == release_outcome::unknown)
+            log(log_level::warn, "the store did not confirm the release of '" + what_.key +
+                                     "': it becomes free when its TTL ends");
+        return as_status(how.status);
+    }
+
+    const exec_options& what_;
+    plan plan_;
+    const exec::launcher& guards_;
+    std::string store_url_;
+    std::string journal_url_;
+    runtime::core* core_;  // of store_
+    locks store_;
+    std::shared_ptr<journal> journal_;     // null: the run is not written down
+    runs::run_session::self_ptr session_;  // of the run, once it has been begun
+    std::shared_ptr<running> run_;
+    std::unique_ptr<agent::run_socket> socket_;
+};
+
+status execute(const globals& options, const exec_options& what) {
+    const auto how = plan_of(what);
+    if (what.command.empty())
+        throw CLI::ValidationError{"COMMAND", "is missing: pawl exec KEY [options] -- COMMAND…"};
+    if (const auto bad = base::key_fault(what.key)) throw CLI::ValidationError{"KEY", *bad};
+    if (what.on_store_down == "run" &&
+        choose_store(options).url.find("safety=correctness") != std::string::npos)
+        throw CLI::ValidationError{"--on-store-down",
+                                   "run is fail-open, which safety=correctness refuses"};
+    // Before the store is opened, because that starts a thread, and only one without threads can
+    // fork.
+    const auto guards = exec::launcher::start();
+    execution all{options, what, how, guards};
+    return all.go();
+}
+
+}  // namespace
+
+void add_exec(context& all) {
+    auto* one = all.app.add_subcommand("exec", "run a command on one node at a time");
+    auto what = std::make_shared<exec_options>();
+    one->add_option("KEY", what->key, "the name of the lock")->required();
+    one->add_option("COMMAND", what->command, "what to run, with its arguments, after --")
+        ->type_name("");
+    one->add_option("--ttl", what->ttl, "how long the lease lives without a heartbeat")
+        ->type_name("DUR")
+        ->capture_default_str();
+    one->add_option("--at-least", what->at_least,
+                    "stay held at least so long, counted from the grant")
+        ->type_name("DUR");
+    one->add_flag("--hold", what->hold, "never release: let the lease expire");
+    one->add_option("--wait", what->wait, "wait for the key, for ever or for DUR (--wait=DUR)")
+        ->type_name("[=DUR]");
+    one->add_option("--occurrence", what->occurrence,
+                    "this occurrence, at most once over all nodes")
+        ->type_name("RFC3339");
+    one->add_flag("--at-least-once", what->at_least_once,
+                  "an occurrence whose runner died may be taken up again");
+    one->add_option("--grace", what->grace, "from SIGTERM to SIGKILL")
+        ->type_name("DUR")
+        ->capture_default_str();
+    one->add_option("--skip-status", what->skip_status, "exit so instead of 75 or 76")
+        ->check(CLI::Range(0, 255))
+        ->type_name("N");
+    one->add_option("--on-store-down", what->on_store_down,
+                    "skip (exit 69), or run without a lease")
+        ->check(CLI::IsMember({"skip", "run"}))
+        ->type_name("skip|run");
+    one->add_flag("--no-journal", what->no_journal, "keep no record of the run");
+    one->footer(
+        "Example: pawl exec invoices/nightly --ttl 30s --occurrence 2026-11-20T02:00:00Z -- "
+        "/usr/local/bin/send-invoices\n"
+        "The command sees PAWL_KEY, PAWL_FENCE_TOKEN, PAWL_OWNER, PAWL_RUN_ID, PAWL_OCCURRENCE, "
+        "PAWL_STORE and\n"
+        "PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 busy, 76 "
+        "already run.");
+    one->callback(
+        [&all, what] { all.chosen = [&all, what] { return execute(all.options, *what); }; });
+}
+
+}  // namespace pawl::cli

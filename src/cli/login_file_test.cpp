@@ -1,0 +1,71 @@
+// The file that lets people of this machine log in to an agent without users.
+#include "cli/login_file.hpp"
+#include "api/token.hpp"
+#include "cli/status.hpp"
+#include "test_support/folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+namespace pawl::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class LoginFile : public testing::Test {
+protected:
+    LoginFile() { setenv("RUNTIME_DIRECTORY", (folder_ / "run" + ":/elsewhere").c_str(), 1); }
+    ~LoginFile() override { unsetenv("RUNTIME_DIRECTORY"); }
+
+    config::agent_settings agent() const {
+        config::agent_settings of;
+        of.name = "node/one two";
+        return of;
+    }
+    static exit_error refusal(const std::string& path) {
+        try {
+            login_link_of(path);
+        } catch (const exit_error& error) {
+            return error;
+        }
+        return {status::done, ""};
+    }
+
+    const testing_files::test_folder folder_;
+    const api::login_key key_{"http://127.0.0.1:7295", api::fresh_secret()};
+};
+
+TEST_F(LoginFile, LiesInTheFolderOfTheServiceUnderTheNameOfTheAgent) {
+    EXPECT_EQ(login_file_path(agent()), folder_ / "run" + "/login-node_one_two");
+}
+
+TEST_F(LoginFile, IsForItsOwnUserAloneAndGoesWithTheAgent) {
+    const auto path = login_file_path(agent());
+    {
+        login_file file{agent()};
+        file.offer(key_, "link");
+        struct stat facts{};
+        ASSERT_EQ(::stat(path.c_str(), &facts), 0);
+        EXPECT_EQ(facts.st_mode & 0777, 0600);
+        EXPECT_THAT(login_link_of(path), StartsWith("http://127.0.0.1:7295/login?once="));
+    }
+    EXPECT_FALSE(std::filesystem::exists(path));
+    EXPECT_EQ(refusal(path).code(), status::unavailable);
+}
+
+TEST_F(LoginFile, WhatIsNoneIsToldApartFromWhatIsNotThere) {
+    const auto path = folder_.write("text", "hello\n");
+    EXPECT_EQ(refusal(path).code(), status::configuration);
+    EXPECT_THAT(refusal(path).what(), HasSubstr("not a file of login links"));
+    EXPECT_EQ(refusal(folder_ / "absent").code(), status::unavailable);
+}
+
+}  // namespace
+}  // namespace pawl::cli

@@ -1,0 +1,122 @@
+// pawl nodes ls and pawl audit ls.
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "cli/client.hpp"
+#include "cli/commands.hpp"
+#include "cli/output.hpp"
+#include "engines/rules/journal/audit_chain.hpp"
+#include "time/zone.hpp"
+
+#include <iostream>
+#include <memory>
+
+namespace pawl::cli {
+namespace {
+
+using documents::state_of;
+
+status list_nodes(const globals& options) {
+    const auto asked = open_client(options);
+    const auto nodes = asked->list_nodes();
+    if (options.json) {
+        boost::json::array all;
+        for (const auto& one : nodes) all.push_back(documents::json_of(one));
+        print_json(boost::json::object{{"nodes", std::move(all)}, {"next", ""}});
+        return status::done;
+    }
+    std::vector<std::vector<std::string>> rows{
+        {"NAME", "STATE", "SEEN", "RUNNING", "JOBS", "STARTED", "VERSION", "ID"}};
+    for (const auto& one : nodes)
+        rows.push_back({base::printable(one.name), std::string{state_of(one)},
+                        base::format_duration(one.age) + " ago",
+                        std::to_string(one.running) + "/" + std::to_string(one.running_max),
+                        std::to_string(one.jobs), time_text(one.started_at),
+                        base::printable(time::split_zones(one.version).version),
+                        base::printable(one.id)});
+    if (nodes.empty())
+        log(log_level::info, "no agent has been seen within a day");
+    else
+        print_table(rows);
+    return status::done;
+}
+
+struct audit_options {
+    std::size_t limit = 50;
+    bool verify = false;
+    std::string head;
+};
+
+// Walks the whole chain, from the newest back to the first.
+status verify_audit(const globals& options, const std::string& head) {
+    if (!head.empty() && !journals::is_hash(head))
+        throw exit_error{status::usage, "invalid --head '" + base::printable(head) +
+                                            "'; expected the 64 hexadecimal digits of a hash"};
+    const auto asked = open_client(options);
+    journals::chain_walk walk{head};
+    while (!walk.is_over()) {
+        const auto some = asked->list_audit(walk.before(), page_limit_max);
+        walk.take(some);
+    }
+    if (const auto& broken = walk.broken())
+        throw exit_error{status::refused, "the audit has been tampered with: " + broken->what};
+    if (options.json)
+        print_json(boost::json::object{{"verified", walk.verified()}});
+    else
+        std::cout << "the chain holds: " << walk.verified() << " entries\n";
+    return status::done;
+}
+
+status list_audit(const globals& options, const audit_options& what) {
+    if (what.verify) return verify_audit(options, what.head);
+    const auto asked = open_client(options);
+    const auto entries = asked->list_audit(0, std::min(what.limit, page_limit_max));
+    if (options.json) {
+        boost::json::array all;
+        for (const auto& one : entries) all.push_back(documents::json_of(one));
+        print_json(boost::json::object{{"audit", std::move(all)}, {"next", ""}});
+        return status::done;
+    }
+    std::vector<std::vector<std::string>> rows{{"AT", "WHO", "WHAT", "TARGET", "DETAIL"}};
+    for (const auto& one : entries)
+        rows.push_back({time_text(one.at), base::printable(one.actor), base::printable(one.action),
+                        base::printable(one.target), base::printable(one.detail)});
+    if (entries.empty())
+        log(log_level::info, "nothing has been audited yet");
+    else
+        print_table(rows);
+    return status::done;
+}
+
+}  // namespace
+
+void add_nodes(context& all) {
+    auto* group = all.app.add_subcommand("nodes", "who is alive");
+    group->require_subcommand(1);
+    auto* ls = group->add_subcommand("ls", "list the agents that were seen within a day");
+    ls->footer("Example: pawl nodes ls --json");
+    ls->callback([&all] { all.chosen = [&all] { return list_nodes(all.options); }; });
+    group->footer("Example: pawl nodes ls");
+}
+
+void add_audit(context& all) {
+    auto* group = all.app.add_subcommand("audit", "who did what");
+    group->require_subcommand(1);
+    auto what = std::make_shared<audit_options>();
+    auto* ls = group->add_subcommand("ls", "list what was done by hand, the newest first");
+    ls->add_option("--limit", what->limit, "at most so many")
+        ->check(CLI::Range(std::size_t{1}, page_limit_max))
+        ->type_name("N")
+        ->capture_default_str();
+    auto* verify = ls->add_flag("--verify", what->verify,
+                                "check the chain of hashes from end to beginning instead");
+    ls->add_option("--head", what->head,
+                   "also check that the chain has the entry of this hash, which was noted before")
+        ->needs(verify)
+        ->type_name("HASH");
+    ls->footer("Example: pawl audit ls --verify");
+    ls->callback(
+        [&all, what] { all.chosen = [&all, what] { return list_audit(all.options, *what); }; });
+    group->footer("Example: pawl audit ls --limit 10");
+}
+
+}  // namespace pawl::cli

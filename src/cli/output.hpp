@@ -1,0 +1,31 @@
+// Results for people and for programs, on stdout. Logs are on stderr and never mix with them.
+#pragma once
+
+#include "documents/documents.hpp"
+
+#include <pawl/policies.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <boost/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::cli {
+
+// One JSON document and a line end.
+void print_json(const boost::json::value& document);
+
+// Columns as wide as their widest cell; the first row is the heading.
+void print_table(const std::vector<std::vector<std::string>>& rows);
+
+// A log line; in JSON when the logs are.
+void log(log_level level, std::string_view message);
+void log_as_json(bool json);
+
+// "held by OWNER for another 12s", for messages.
+std::string describe(const busy& other, std::string_view key);
+using documents::time_text;
+
+}  // namespace pawl::cli

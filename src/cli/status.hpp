@@ -1,0 +1,49 @@
+// The exit statuses of pawl, after sysexits.h. Part of the contract with users.
+#pragma once
+
+#include <pawl/errors.hpp>
+
+#include <stdexcept>
+#include <string>
+
+namespace pawl::cli {
+
+enum class status : int {
+    done = 0,
+    usage = 64,         // the command line is wrong
+    unavailable = 69,   // the store cannot be reached
+    lost = 70,          // the lease was lost and the command stopped
+    io_error = 74,      // the store, or a file, refused to write
+    busy = 75,          // somebody else holds the key
+    already_done = 76,  // this occurrence has already run
+    refused = 77,       // a stale token, or not authorised
+    configuration = 78  // the configuration or the server behind it is wrong
+};
+
+// What ends a command early: one line for stderr and a status.
+class exit_error : public std::runtime_error {
+public:
+    exit_error(status code, const std::string& line) : std::runtime_error{line}, code_{code} {}
+    status code() const noexcept { return code_; }
+
+private:
+    status code_;
+};
+
+constexpr status status_of(errc code) noexcept {
+    switch (code) {
+        case errc::unreachable:
+        case errc::outcome_unknown:
+            return status::unavailable;
+        case errc::denied:
+            return status::refused;
+        case errc::rejected:
+            return status::io_error;
+        case errc::protocol:
+        case errc::unsupported:
+            return status::configuration;
+    }
+    return status::unavailable;
+}
+
+}  // namespace pawl::cli

@@ -1,0 +1,383 @@
+// The client that asks the store and its journal by itself.
+#include "api/job_reading.hpp"
+#include "assembly/engines.hpp"
+#include "base/identity.hpp"
+#include "base/text.hpp"
+#include "cli/client.hpp"
+#include "cli/journal_client.hpp"
+#include "cli/output.hpp"
+#include "cli/silent_runs.hpp"
+#include "documents/job_terms.hpp"
+#include "time/pause.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace pawl::cli {
+namespace {
+
+// Between two looks at output that is followed.
+constexpr millis follow_interval{250};
+
+void check_arguments(const documents::job_terms& job, const std::vector<std::string>& arguments) {
+    if (const auto fault = base::argument_fault(job.arguments, job.name, arguments))
+        throw exit_error{status::refused, *fault};
+}
+
+std::vector<std::uint32_t> partitions_of(const job_entry& job, const run_request& what) {
+    if (!what.partition) {
+        std::vector<std::uint32_t> all(job.partitions);
+        std::iota(all.begin(), all.end(), 0U);
+        return all;
+    }
+    if (*what.partition >= job.partitions)
+        throw exit_error{status::usage, "--partition: the job '" + base::printable(job.name) +
+                                            "' has partitions 0 to " +
+                                            std::to_string(job.partitions - 1)};
+    return {*what.partition};
+}
+
+class store_client final : public client {
+public:
+    explicit store_client(const globals& options) : options_{options} {}
+
+    page list_locks(const std::string& prefix, const std::string& after,
+                    std::size_t limit) override {
+        return store().list(prefix, after, limit);
+    }
+    std::optional<record> find_lock(const std::string& key) override {
+        return store().inspect(key);
+    }
+    millis release(const forced_release& what) override;
+    fence_result check_fence(const std::string& resource, fence_token token,
+                             fence_rule rule) override {
+        return store().check_fence(resource, token, rule);
+    }
+
+    std::vector<boost::json::object> list_jobs() override;
+    seen_job show_job(const std::string& name, std::size_t runs) override;
+    boost::json::object dry_run(const run_request& what) override;
+    std::vector<std::string> ask_for_runs(const run_request& what) override;
+    bool pause_job(const std::string& name, const std::string& reason) override;
+    bool resume_job(const std::string& name) override;
+
+    run_page list_runs(const run_filter& which, const std::string& after,
+                       std::size_t limit) override;
+    seen_run look_for_run(const std::string& id) override;
+    told_run show_run(const std::string& id) override;
+    void read_output(const std::string& id, reading how, const output_taker& into) override;
+    cancelled_run cancel_run(const std::string& id, const std::string& reason) override;
+
+    std::vector<node_entry> list_nodes() override { return ask(verbs().list_nodes()); }
+    std::vector<audit_entry> list_audit(std::uint64_t before, std::size_t limit) override {
+        return ask(verbs().list_audit(before, limit));
+    }
+    boost::json::object examine(const health::doctor_bounds& bounds) override;
+
+private:
+    locks& store() {
+        if (!store_) store_.emplace(open_locks(options_));
+        return *store_;
+    }
+    journal_client& records() {
+        if (!records_) records_.emplace(options_);
+        return *records_;
+    }
+    journal& verbs() { return records().verbs(); }
+    template <class T>
+    T ask(async<T> asking) {
+        return records().ask(std::move(asking));
+    }
+
+    api::shared_context context();
+    std::vector<run_record> last_runs(const std::string& job, std::size_t limit);
+    std::size_t live_nodes() { return documents::count_live(list_nodes()); }
+    std::optional<run_trigger> asked_for(const std::string& id);
+    [[noreturn]] void refuse_unknown(const std::string& id);
+    run_record known_run(const std::string& id);
+    health::diagnosis diagnose(const store_settings& settings, const health::doctor_bounds& bounds);
+
+    // Once: a run whose process is dead is ended before it is shown.
+    void judge_silent() {
+        if (std::exchange(judged_, true)) return;
+        const auto inspect = [this](const std::string& key) { return store().inspect(key); };
+        judge_silent_runs(records().loop(), verbs(), "", inspect);
+    }
+
+    const globals& options_;
+    bool judged_ = false;
+    std::optional<locks> store_;
+    std::optional<journal_client> records_;
+    std::unique_ptr<runtime::core> judging_;
+};
+
+millis store_client::release(const forced_release& what) {
+    const auto& shown = what.shown;
+    // Rule 5. A renewal interval and a grace are enough only while the holder's heartbeat is heard;
+    // when one is lost, the model finds two holders. All that is left of the lease is always
+    // enough: the store takes the least of both, and what was shown may have been renewed since.
+    const auto delay = what.delay.value_or(ttl_max);
+    const auto token = documents::releasable(shown);
+    if (!store().force_release(shown.key, token, delay))
+        throw exit_error{status::refused, "not released: '" + base::printable(shown.key) +
+                                              "' has passed on from token " +
+                                              std::to_string(number(token)) +
+                                              " since it was shown; look again"};
+    log(log_level::warn, documents::force_release_line(shown, what.reason));
+    audit_where_possible(options_, "lock.release", shown.key,
+                         documents::force_release_detail(shown, what.reason));
+    const auto after = store().inspect(shown.key);
+    // What the next holder has left is no wait: the key was free when it was granted to him.
+    return after && number(after->holder) == 0 ? after->remaining : millis{0};
+}
+
+// -- jobs
+
+std::vector<run_record> store_client::last_runs(const std::string& job, std::size_t limit) {
+    run_filter which;
+    which.job = job;
+    return ask(verbs().list_runs(which, "", limit)).records;
+}
+
+// Judged by what judges them in an agent's API: from a store and a journal on one loop.
+api::shared_context store_client::context() {
+    if (!judging_) judging_ = open_core(options_);
+    auto around = std::make_shared<api::context>();
+    around->core = judging_.get();
+    around->records = judging_->records();
+    if (!around->records) throw journal_missing();
+    return around;
+}
+
+std::vector<boost::json::object> store_client::list_jobs() {
+    const auto around = context();
+    auto listing = api::job_documents(around, "", SIZE_MAX, 0);
+    auto jobs = around->core->loop().wait_for(std::move(listing)).value();
+    for (auto& one : jobs) one.erase("recent");
+    return jobs;
+}
+
+seen_job store_client::show_job(const std::string& name, std::size_t runs) {
+    auto entry = known_job(records(), name);
+    const auto around = context();
+    auto looking = api::look_at_job(around, std::move(entry));
+    auto seen = around->core->loop().wait_for(std::move(looking)).value();
+    seen_job made;
+    made.document = api::json_of(seen.job, *seen.now, 0);
+    made.document.erase("recent");
+    made.runs = std::move(seen.job.runs);
+    if (made.runs.size() > runs) made.runs.resize(runs);
+    return made;
+}
+
+// Everything but the effect.
+boost::json::object store_client::dry_run(const run_request& what) {
+    const auto job = known_job(records(), what.job);
+    const documents::job_terms terms{job};
+    check_arguments(terms, what.arguments);
+    const auto saved =
+        what.resume ? last_runs(job.name, page_limit_max) : std::vector<run_record>{};
+    std::vector<documents::planned_run> runs;
+    for (const auto partition : partitions_of(job, what)) {
+        documents::planned_run one;
+        one.partition = partition;
+        one.lease = store().inspect(terms.key(partition));
+        one.checkpoint = documents::last_checkpoint(saved, partition);
+        runs.push_back(std::move(one));
+    }
+    return documents::dry_run_of(terms, what.arguments, live_nodes(), runs);
+}
+
+std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
+    const auto job = known_job(records(), what.job);
+    if (!documents::is_enabled(job))
+        throw exit_error{status::usage, "job '" + base::printable(job.name) +
+                                            "' is not enabled in its configuration: it never runs"};
+    check_arguments(documents::job_terms{job}, what.arguments);
+    const auto partitions = partitions_of(job, what);
+    if (live_nodes() == 0) log(log_level::warn, "no agent is alive: the run begins when one comes");
+    std::vector<std::string> ids;
+    for (const auto partition : partitions) {
+        run_trigger one;
+        one.id = base::fresh_uuid();
+        one.job = job.name;
+        one.partition = partition;
+        one.arguments = what.arguments;
+        one.past = what.resume ? inheritance::last_saved : inheritance::none;
+        one.by = actor_name();
+        ids.push_back(one.id);
+        ask(verbs().add_trigger(one));
+    }
+    const auto past = what.resume ? inheritance::last_saved : inheritance::none;
+    audit(records(), "job.run", job.name, documents::words_of_request(past, what.arguments));
+    return ids;
+}
+
+bool store_client::pause_job(const std::string& name, const std::string& reason) {
+    const auto job = known_job(records(), name);
+    const bool changed = ask(verbs().pause(job.name, reason, actor_name()));
+    if (changed) audit(records(), "job.pause", name, reason);
+    return changed;
+}
+
+bool store_client::resume_job(const std::string& name) {
+    const bool changed = ask(verbs().unpause(name));
+    if (changed)
+        audit(records(), "job.resume", name, "");
+    else
+        known_job(records(), name);
+    return changed;
+}
+
+// -- runs
+
+// A cursor that no page gave is a mistake in the command line; nothing else here can be refused.
+run_page store_client::list_runs(const run_filter& which, const std::string& after,
+                                 std::size_t limit) {
+    judge_silent();
+    try {
+        return ask(verbs().list_runs(which, after, limit));
+    } catch (const store_error& error) {
+        if (after.empty() || error.code() != errc::rejected) throw;
+        throw exit_error{status::usage, std::string{"--after: "} + error.what()};
+    }
+}
+
+// What is in the control state is read first: a trigger makes way for its row in one step.
+seen_run store_client::look_for_run(const std::string& id) {
+    judge_silent();
+    const auto seen = ask(verbs().read_control_state());
+    seen_run made;
+    made.run = ask(verbs().find_run(id));
+    if (made.run) return made;
+    const auto found = std::find_if(seen.triggers.begin(), seen.triggers.end(),
+                                    [&](const run_trigger& one) { return one.id == id; });
+    if (found != seen.triggers.end()) made.waits_for = found->job;
+    // There may be more of them than are shown.
+    if (!made.waits_for && seen.triggers.size() >= control_entries_max) made.waits_for = "";
+    return made;
+}
+
+// What somebody has asked for and no agent has taken up yet.
+std::optional<run_trigger> store_client::asked_for(const std::string& id) {
+    auto seen = ask(verbs().read_control_state());
+    const auto found = std::find_if(seen.triggers.begin(), seen.triggers.end(),
+                                    [&](const run_trigger& one) { return one.id == id; });
+    if (found == seen.triggers.end()) return std::nullopt;
+    return std::move(*found);
+}
+
+void store_client::refuse_unknown(const std::string& id) {
+    if (const auto waiting = asked_for(id))
+        throw exit_error{status::usage, "run '" + base::printable(id) + "' of '" +
+                                            base::printable(waiting->job) +
+                                            "' has not begun: it waits for an agent, or its key"};
+    throw exit_error{status::usage,
+                     "no run '" + base::printable(id) + "' is known: see 'pawl runs ls'"};
+}
+
+run_record store_client::known_run(const std::string& id) {
+    auto found = ask(verbs().find_run(id));
+    if (!found) refuse_unknown(id);
+    return *found;
+}
+
+told_run store_client::show_run(const std::string& id) {
+    judge_silent();
+    told_run made;
+    made.run = known_run(id);
+    made.history = ask(verbs().history(id));
+    return made;
+}
+
+void store_client::read_output(const std::string& id, reading how, const output_taker& into) {
+    const bool follow = how == reading::following;
+    std::uint64_t offset = 0;
+    for (;;) {
+        const bool may_come = follow && offset == 0 && asked_for(id);
+        const auto part = ask(verbs().read_output(id, offset, output_chunk_bytes_max));
+        if (!part && may_come) {
+            time::pause_until(lease_clock::now() + follow_interval);
+            continue;
+        }
+        if (!part) refuse_unknown(id);
+        if (part->offset > offset) into.gap(part->offset - offset);
+        into.bytes(part->bytes);
+        offset = part->offset + part->bytes.size();
+        if (!part->bytes.empty()) continue;
+        if (!follow || part->over) return;
+        time::pause_until(lease_clock::now() + follow_interval);
+    }
+}
+
+cancelled_run store_client::cancel_run(const std::string& id, const std::string& reason) {
+    const auto asked = asked_for(id);
+    if (asked && ask(verbs().remove_trigger(id))) {
+        audit(records(), "run.cancel", id, documents::cancel_words(asked->job, reason));
+        return {asked->job, true};
+    }
+    const auto run = known_run(id);
+    if (!ask(verbs().request_cancel(id, documents::cancel_words(actor_name(), reason))))
+        throw exit_error{status::usage, "run '" + base::printable(id) + "' is over already: " +
+                                            std::string{name_of(run.status)}};
+    audit(records(), "run.cancel", id, documents::cancel_words(run.job, reason));
+    return {run.job, false};
+}
+
+// -- the store's health
+
+health::diagnosis store_client::diagnose(const store_settings& settings,
+                                         const health::doctor_bounds& bounds) {
+    health::diagnosis made;
+    try {
+        made = health::diagnose(store(), settings, bounds);
+    } catch (const store_error& error) {
+        made.findings.push_back({severity::fail, "reachability", error.what()});
+        return made;
+    }
+    try {
+        judge_silent();
+    } catch (const std::exception& error) {
+        log(log_level::debug, std::string{"silent runs stay as they are: "} + error.what());
+    }
+    try {
+        const auto zones = documents::zones_of(list_nodes());
+        if (!zones.empty()) made.findings.push_back(health::judge_zones(zones));
+    } catch (const std::exception& error) {
+        // Where there is no journal there are no agents, and it is the store that was asked about.
+        log(log_level::debug, std::string{"no agents to compare: "} + error.what());
+    }
+    return made;
+}
+
+boost::json::object store_client::examine(const health::doctor_bounds& bounds) {
+    const auto chosen = choose_store(options_);
+    assembly::store_plan plan;
+    try {
+        plan = assembly::plan_store(chosen.url);
+    } catch (const option_error& error) {
+        throw exit_error{chosen.from == "--store" ? status::usage : status::configuration,
+                         chosen.from + ": " + error.what()};
+    }
+    const auto made = diagnose(plan.settings, bounds);
+    boost::json::array checks;
+    for (const auto& one : made.findings)
+        checks.push_back(boost::json::object{{"check", one.check},
+                                             {"level", documents::word_of(one.level)},
+                                             {"text", one.text},
+                                             {"runbook", "docs/runbook.md#" + one.check}});
+    return {{"store", plan.shown},
+            {"engine", plan.engine},
+            {"version", made.version},
+            {"level", documents::word_of(made.worst())},
+            {"checks", std::move(checks)}};
+}
+
+}  // namespace
+
+std::unique_ptr<client> open_store_client(const globals& options) {
+    return std::make_unique<store_client>(options);
+}
+
+}  // namespace pawl::cli
