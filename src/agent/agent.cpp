@@ -49,9 +49,11 @@ public:
     void on_run_judged(const std::string& job, run_status status) override {
         if (other_) other_->on_run_judged(job, status);
     }
-    void on_skipped(const std::string& job, occurrence firing, schedule::skip_reason why) override {
-        log(log_level::info, "a firing of '" + job + "' is skipped: " + std::string{text_of(why)});
-        if (other_) other_->on_skipped(job, firing, why);
+    void on_skipped(const std::string& job, pawl::occurrence occurrence,
+                    schedule::skip_reason why) override {
+        log(log_level::info,
+            "an occurrence of '" + job + "' is skipped: " + std::string{text_of(why)});
+        if (other_) other_->on_skipped(job, occurrence, why);
     }
     void on_fail_open(const std::string& job) override {
         if (other_) other_->on_fail_open(job);
@@ -72,9 +74,9 @@ private:
     std::shared_ptr<schedule::dispatch_observer> other_;
 };
 
-std::shared_ptr<const command_surroundings> surroundings_of(const agent_parts& parts) {
+std::shared_ptr<const command_context> context_of(const agent_parts& parts) {
     auto around =
-        std::make_shared<command_surroundings>(parts.core->loop(), *parts.guards, parts.stores);
+        std::make_shared<command_context>(parts.core->loop(), *parts.guards, parts.stores);
     around->inspect = [store = parts.core->running()->shared_store()](std::string key) {
         return store->inspect(std::move(key));
     };
@@ -90,7 +92,7 @@ std::shared_ptr<const command_surroundings> surroundings_of(const agent_parts& p
 agent::agent(agent_parts made_of)
     : parts_{std::move(made_of)},
       loop_{parts_.core->loop()},
-      around_{surroundings_of(parts_)},
+      around_{context_of(parts_)},
       notice_{std::make_shared<const systemd_notice>()},
       configured_{parts_.configured} {}
 
@@ -194,7 +196,7 @@ condition agent::look() const {
     seen.knows_pauses = dispatcher_->knows_pauses();
     seen.running = dispatcher_->running();
     for (const auto& job : configured_.jobs)
-        if (const auto next = dispatcher_->next_firing(job.name))
+        if (const auto next = dispatcher_->next_occurrence(job.name))
             seen.next_firings.emplace_back(
                 job.name, std::chrono::floor<millis>(*next).time_since_epoch().count());
     return seen;

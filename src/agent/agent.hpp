@@ -72,7 +72,7 @@ private:
     // Constant after construction
     agent_parts parts_;
     net::loop& loop_;
-    std::shared_ptr<const command_surroundings> around_;
+    std::shared_ptr<const command_context> around_;
     std::shared_ptr<const systemd_notice> notice_;
     // State
     std::unique_ptr<file_watch> watch_;

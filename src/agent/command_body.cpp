@@ -102,7 +102,7 @@ std::string cannot_start(const exec::command& wanted, int error) {
 
 }  // namespace
 
-awaitable<resolved_command> resolve(std::shared_ptr<const command_surroundings> around,
+awaitable<resolved_command> resolve(std::shared_ptr<const command_context> around,
                                     std::shared_ptr<const config::job_settings> job,
                                     run_order order) {
     exec::command wanted = command_for(*job, order);
@@ -126,7 +126,7 @@ awaitable<resolved_command> resolve(std::shared_ptr<const command_surroundings> 
     co_return wanted;
 }
 
-command_body::command_body(std::shared_ptr<const command_surroundings> around,
+command_body::command_body(std::shared_ptr<const command_context> around,
                            std::shared_ptr<const config::job_settings> job,
                            schedule::output_sink sink)
     : around_{std::move(around)},
@@ -261,7 +261,7 @@ work_result command_body::ended(const exec::exit_status& status) const {
     return how;
 }
 
-schedule::body_maker command_bodies(std::shared_ptr<const command_surroundings> around,
+schedule::body_maker command_bodies(std::shared_ptr<const command_context> around,
                                     std::shared_ptr<const config::job_settings> job) {
     return [around = std::move(around),
             job = std::move(job)](schedule::output_sink sink) -> std::shared_ptr<schedule::body> {

@@ -25,8 +25,8 @@
 namespace pawl::agent {
 
 // What the commands of one agent have in common. The loop and the launcher outlive it.
-struct command_surroundings {
-    command_surroundings(net::loop& where, const exec::launcher& guards, addresses stores)
+struct command_context {
+    command_context(net::loop& where, const exec::launcher& guards, addresses stores)
         : loop{where}, guards{guards}, users{where}, stores{std::move(stores)} {}
 
     net::loop& loop;
@@ -44,14 +44,14 @@ struct command_surroundings {
 // The command with everything found out that can be without running it; else why it cannot run, in
 // one line without a secret. For the run, and for the dry run that only shows it.
 using resolved_command = boost::system::result<exec::command, std::string>;
-boost::asio::awaitable<resolved_command> resolve(std::shared_ptr<const command_surroundings> around,
+boost::asio::awaitable<resolved_command> resolve(std::shared_ptr<const command_context> around,
                                                  std::shared_ptr<const config::job_settings> job,
                                                  schedule::run_order order);
 
 class command_body final : public schedule::body,
                            public std::enable_shared_from_this<command_body> {
 public:
-    command_body(std::shared_ptr<const command_surroundings> around,
+    command_body(std::shared_ptr<const command_context> around,
                  std::shared_ptr<const config::job_settings> job, schedule::output_sink sink);
 
     boost::asio::awaitable<schedule::work_result> run(schedule::run_order order) override;
@@ -69,7 +69,7 @@ private:
     millis grace_for(schedule::stop_cause why) const;
 
     // Constant after construction
-    std::shared_ptr<const command_surroundings> around_;
+    std::shared_ptr<const command_context> around_;
     std::shared_ptr<const config::job_settings> job_;
 
     output_collector output_;
@@ -83,7 +83,7 @@ private:
 };
 
 // For the dispatcher: a body for each run of this job.
-schedule::body_maker command_bodies(std::shared_ptr<const command_surroundings> around,
+schedule::body_maker command_bodies(std::shared_ptr<const command_context> around,
                                     std::shared_ptr<const config::job_settings> job);
 
 }  // namespace pawl::agent

@@ -1,6 +1,6 @@
 #include "agent/command_body.hpp"
 
-#include "agent/body_trial.hpp"
+#include "agent/body_fixture.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -142,7 +142,7 @@ TEST(CommandBody, ALimitThatIsPassedReadsAsItsSignal) {
     EXPECT_EQ(house.run(job).how.reason, "killed by SIGXCPU");
 }
 
-// As somebody else a command has that user's rights, groups and surroundings, and can open its own
+// As somebody else a command has that user's rights, groups and environment, and can open its own
 // stdout by name.
 TEST(CommandBody, RunsAsAnotherUserInThatUsersEnvironment) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can run a command as another user";

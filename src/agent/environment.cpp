@@ -63,9 +63,9 @@ variables clean(const exec::account& who) {
     return all;
 }
 
-std::string text_of(std::optional<occurrence> firing) {
-    if (!firing) return {};
-    return time::format_rfc3339(time::wall_instant{millis{number(*firing)}});
+std::string text_of(std::optional<pawl::occurrence> occurrence) {
+    if (!occurrence) return {};
+    return time::format_rfc3339(time::wall_instant{millis{number(*occurrence)}});
 }
 
 void add_run(variables& all, const schedule::run_order& order) {
@@ -76,7 +76,7 @@ void add_run(variables& all, const schedule::run_order& order) {
     all["PAWL_NODE"] = order.node;
     all["PAWL_RUN_ID"] = order.run_id;
     all["PAWL_IDEMPOTENCY_KEY"] = order.idempotency_key;
-    all["PAWL_OCCURRENCE"] = text_of(order.firing);
+    all["PAWL_OCCURRENCE"] = text_of(order.occurrence);
     all["PAWL_ATTEMPT"] = std::to_string(order.attempt);
     all["PAWL_TRIGGER"] = order.trigger;
     all["PAWL_CHECKPOINT"] = order.checkpoint;

@@ -34,7 +34,7 @@ TEST(Environment, TellsTheCommandOfItsRun) {
     order.partition = 3;
     order.partition_count = 8;
     order.token = fence_token{9};
-    order.firing = occurrence{1'792'490'400'250};
+    order.occurrence = occurrence{1'792'490'400'250};
     order.attempt = 2;
     order.trigger = "schedule";
     order.owner = "node-a:1";
@@ -53,7 +53,8 @@ TEST(Environment, TellsTheCommandOfItsRun) {
         EXPECT_THAT(all, Contains(expected).Times(1));
 }
 
-// A run by hand has no firing, and one without a lease no token: the variables are there, empty.
+// A run by hand has no occurrence, and one without a lease no token: the variables are there,
+// empty.
 TEST(Environment, WhatTheRunDoesNotHaveIsEmpty) {
     const auto all = environment_of({}, {}, {}, ground::clean, {});
     for (const char* expected : {"PAWL_OCCURRENCE=", "PAWL_FENCE_TOKEN=", "PAWL_CHECKPOINT="})

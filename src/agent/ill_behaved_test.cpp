@@ -1,6 +1,6 @@
 // Commands that do not do as they should, and what becomes of them: the run ends, nothing of it is
 // left, and the other runs of the agent never notice.
-#include "agent/body_trial.hpp"
+#include "agent/body_fixture.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

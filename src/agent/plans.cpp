@@ -13,7 +13,7 @@ namespace json = boost::json;
 
 constexpr std::string_view misfire_words[]{"skip", "run-once"};
 constexpr std::string_view overlap_words[]{"skip", "queue"};
-constexpr std::string_view occurrence_words[]{"at-most-once", "at-least-once", "off"};
+constexpr std::string_view delivery_words[]{"at-most-once", "at-least-once", "off"};
 constexpr std::string_view outage_words[]{"skip", "run"};
 constexpr std::string_view gap_words[]{"end", "skip"};
 constexpr std::string_view repeat_words[]{"once", "twice"};
@@ -30,21 +30,21 @@ json::array names_of(const config::job_settings& job) {
     return names;
 }
 
-schedule::lane_rules lane_of(const config::job_settings& job) {
-    schedule::lane_rules rules;
+schedule::queue_rules queue_rules_of(const config::job_settings& job) {
+    schedule::queue_rules rules;
     rules.when_running = job.overlap;
-    rules.mode = job.occurrence;
+    rules.mode = job.delivery;
     rules.lateness_max = job.misfire_window;
-    // A firing that is to be skipped when it is missed may still be a little late.
+    // An occurrence that is to be skipped when it is missed may still be a little late.
     if (job.misfire == misfire::skip && job.overlap == overlap::skip)
         rules.lateness_max = std::min(rules.lateness_max, schedule::lateness_tolerated);
-    rules.hold = job.hold;
+    rules.hold = job.hold_until_expiry;
     return rules;
 }
 
-std::optional<schedule::firing_rule> rule_of(const config::job_settings& job) {
+std::optional<schedule::occurrence_rule> rule_of(const config::job_settings& job) {
     if (!job.schedule.when) return std::nullopt;
-    schedule::firing_rule rule{*job.schedule.when, job.zone, job.transitions()};
+    schedule::occurrence_rule rule{*job.schedule.when, job.zone, job.transitions()};
     rule.lateness_max = job.misfire_window;
     if (job.misfire == misfire::skip)
         rule.lateness_max = std::min(rule.lateness_max, schedule::lateness_tolerated);
@@ -73,9 +73,9 @@ json::object describe(const config::job_settings& job) {
     if (!job.user.empty()) what["user"] = job.user;
     if (!job.group.empty()) what["group"] = job.group;
     what["ttl"] = text(job.ttl);
-    what["at_least"] = text(job.at_least);
-    what["hold"] = job.hold;
-    what["occurrence"] = word_of(job.occurrence, occurrence_words);
+    what["at_least"] = text(job.min_hold);
+    what["hold"] = job.hold_until_expiry;
+    what["occurrence"] = word_of(job.delivery, delivery_words);
     what["misfire"] = word_of(job.misfire, misfire_words);
     what["misfire_window"] = text(job.misfire_window);
     what["overlap"] = word_of(job.overlap, overlap_words);
@@ -99,8 +99,8 @@ json::object describe(const config::job_settings& job) {
 lease_options lease_of(const config::job_settings& job) {
     lease_options options;
     options.ttl = job.ttl;
-    options.at_least = job.at_least;
-    options.hold = job.hold;
+    options.at_least = job.min_hold;
+    options.hold = job.hold_until_expiry;
     options.renew_fraction = job.renew_fraction;
     options.max_renew_failures = static_cast<int>(job.max_renew_failures);
     options.grace = job.grace;
@@ -122,11 +122,11 @@ std::vector<std::string> lease_faults(const config::settings& configured,
 
 std::shared_ptr<const schedule::job_plan> plan_of(
     std::shared_ptr<const config::job_settings> job, const std::string& node,
-    const std::shared_ptr<const command_surroundings>& around) {
+    const std::shared_ptr<const command_context>& around) {
     auto plan = std::make_shared<schedule::job_plan>();
     plan->name = job->name;
     plan->when = rule_of(*job);
-    plan->lane = lane_of(*job);
+    plan->queue = queue_rules_of(*job);
     plan->lease = lease_of(*job);
     plan->jitter = job->jitter;
     plan->retry.max = static_cast<int>(job->retries.max);

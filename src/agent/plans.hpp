@@ -18,7 +18,7 @@ boost::json::object describe(const config::job_settings& job);
 
 std::shared_ptr<const schedule::job_plan> plan_of(
     std::shared_ptr<const config::job_settings> job, const std::string& node,
-    const std::shared_ptr<const command_surroundings>& around);
+    const std::shared_ptr<const command_context>& around);
 
 // Those that a lease cannot be kept for as configured, in this store: one line each, by job.
 std::vector<std::string> lease_faults(const config::settings& configured,

@@ -35,10 +35,10 @@ constexpr millis accept_pause{100};
 
 // What a connection needs until it is answered; its timer ends it from outside.
 struct visit {
-    explicit visit(local::socket from) : peer{std::move(from)}, patience{peer.get_executor()} {}
+    explicit visit(local::socket from) : peer{std::move(from)}, expiry{peer.get_executor()} {}
 
     local::socket peer;
-    net::callback_timer patience;
+    net::callback_timer expiry;
     std::string text;
 };
 
@@ -168,13 +168,13 @@ awaitable<void> run_socket::state::accept(std::shared_ptr<state> self) {
 
 awaitable<void> run_socket::state::serve(std::shared_ptr<state> self,
                                          std::shared_ptr<visit> guest) {
-    guest->patience.call_after(run_request_wait_max, [guest] {
+    guest->expiry.call_after(run_request_wait_max, [guest] {
         boost::system::error_code ignored;
         guest->peer.close(ignored);
     });
     auto hearing = hear(guest);
     auto asked = co_await std::move(hearing);
-    guest->patience.cancel();
+    guest->expiry.cancel();
     if (asked) {
         auto answering = answer(self, std::move(*asked), std::move(guest->text));
         const json::object told = co_await std::move(answering);

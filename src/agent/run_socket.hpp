@@ -25,7 +25,7 @@ namespace pawl::agent {
 struct run_verbs {
     // False: this run is somebody else's by now. Empty: there is no journal.
     std::function<async<bool>(std::string text)> save{};
-    std::function<async<fence_verdict>(std::string resource, fence_token token, fence_rule rule)>
+    std::function<async<fence_result>(std::string resource, fence_token token, fence_rule rule)>
         check_fence{};
 };
 

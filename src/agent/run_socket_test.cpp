@@ -1,4 +1,4 @@
-#include "agent/body_trial.hpp"
+#include "agent/body_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,9 +48,9 @@ TEST(RunSocket, SavesWhatTheRunSaysUnderItsOwnToken) {
 TEST(RunSocket, ChecksFencesUpToTheRunsOwnToken) {
     body_trial house;
     std::vector<std::uint64_t> checked;
-    house.check_fences_by([&](std::string, fence_token token, fence_rule) -> async<fence_verdict> {
+    house.check_fences_by([&](std::string, fence_token token, fence_rule) -> async<fence_result> {
         checked.push_back(number(token));
-        co_return fence_verdict{true, token};
+        co_return fence_result{true, token};
     });
     const auto said = [&](const std::string& token) {
         return house

@@ -77,9 +77,9 @@ systemd_notice::systemd_notice()
     : address_{address_in(variable("NOTIFY_SOCKET"))}, watchdog_period_{period_of_watchdog()} {
     if (address_.empty()) return;
     socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    timeval patience{};
-    patience.tv_usec = std::chrono::microseconds{notice_wait_max}.count();
-    if (socket_ >= 0) setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    timeval expiry{};
+    expiry.tv_usec = std::chrono::microseconds{notice_wait_max}.count();
+    if (socket_ >= 0) setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &expiry, sizeof expiry);
 }
 
 systemd_notice::~systemd_notice() {

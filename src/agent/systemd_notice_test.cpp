@@ -60,11 +60,11 @@ public:
     manager& operator=(const manager&) = delete;
 
     // The next notice; empty when none comes.
-    std::string hear(millis patience = 10s) const {
+    std::string hear(millis timeout = 10s) const {
         pollfd one{};
         one.fd = socket_;
         one.events = POLLIN;
-        if (poll(&one, 1, static_cast<int>(patience.count())) != 1) return {};
+        if (poll(&one, 1, static_cast<int>(timeout.count())) != 1) return {};
         std::array<char, 4096> text{};
         const auto size = ::recv(socket_, text.data(), text.size(), 0);
         return {text.data(), static_cast<std::size_t>(size)};

@@ -1,7 +1,7 @@
 #include "base/terminal_text.hpp"
 
 #include "base/text.hpp"
-#include "base/well_formed.hpp"
+#include "base/utf8.hpp"
 
 #include <cstdio>
 #include <utility>
@@ -36,7 +36,7 @@ std::size_t size_by(unsigned first) {
 // The character that begins here; a byte that belongs to none is one of its own.
 std::string_view first_of(std::string_view text) {
     const auto whole = text.substr(0, size_by(byte_of(text, 0)));
-    return is_well_formed(whole) ? whole : text.substr(0, 1);
+    return is_utf8(whole) ? whole : text.substr(0, 1);
 }
 
 std::string shown(std::string_view character) {

@@ -1,4 +1,4 @@
-#include "config/trial.hpp"
+#include "config/config_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

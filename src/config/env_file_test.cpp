@@ -1,6 +1,6 @@
 #include "config/env_file.hpp"
 
-#include "config/trial.hpp"
+#include "config/config_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -86,6 +86,13 @@ field<T> count_field(std::string name, std::optional<std::int64_t> T::* member) 
                       });
 }
 
+// The same key under the name that it had before.
+template <class T>
+field<T> spelled_before(std::string name, field<T> now) {
+    now.before = std::move(name);
+    return now;
+}
+
 // The names stand in the order of the enumerators.
 template <class T, class Enum>
 field<T> choice_field(std::string name, Enum T::* member, std::string fallback,

@@ -23,6 +23,8 @@ struct field {
     // Changes `into` unless the value is wrong, and then says why.
     std::function<void(const value_reader&, const toml::node&, T& into)> read;
     std::function<bool(const T&, const T&)> same;
+    std::string before{};  // what the key was called before, which is read all the same; empty:
+                           // nothing else
 };
 
 template <class T>
@@ -58,13 +60,23 @@ void read_table(const reading_scope& scope, const toml::table& table, const std:
     for (const auto& one : fields) names.push_back(one.name);
     for (const auto& [key, value] : table) {
         std::size_t at = 0;
-        while (at < names.size() && names[at] != key.str()) ++at;
+        while (at < names.size() && names[at] != key.str() &&
+               (fields[at].before.empty() || fields[at].before != key.str()))
+            ++at;
         if (at == names.size()) {
             add_unknown_key(scope, key, prefix, names);
             continue;
         }
-        scope.keys[prefix + fields[at].name] = place_of(key.source().begin);
-        const value_reader reader{scope, prefix + fields[at].name};
+        const auto name = prefix + fields[at].name;
+        if (!scope.keys.emplace(name, place_of(key.source().begin)).second) {
+            const auto old = table.find(fields[at].before);
+            scope.found.add_fault(place_of(old->first.source().begin),
+                                  name + " stands here twice, once as " + prefix +
+                                      fields[at].before + ", as it was called before; keep " +
+                                      name);
+            continue;
+        }
+        const value_reader reader{scope, prefix + std::string{key.str()}};
         fields[at].read(reader, value, into);
     }
 }

@@ -1,4 +1,4 @@
-#include "config/trial.hpp"
+#include "config/config_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,9 +41,9 @@ env = { MODE = "full" }
 working_directory = "/srv"
 user = "report"
 ttl = "30s"                     # lock_at_most_for, renewed while it runs
-at_least = "0s"                 # lock_at_least_for
-hold = false
-occurrence = "at-most-once"     # or "at-least-once", or "off"
+min_hold = "0s"                 # lock_at_least_for
+hold_until_expiry = false
+delivery = "at-most-once"     # or "at-least-once", or "off"
 misfire = "run-once"            # skip | run-once
 misfire_window = "1h"
 overlap = "skip"                # skip | queue
@@ -143,7 +143,7 @@ nice = -5
 limits = { open_files = 1, processes = "unlimited", cpu_time = "1m", file_size = 5, core_size = "0" }
 max_concurrent_runs = 2
 partitions = 8
-occurrence = "off"
+delivery = "off"
 overlap = "queue"
 gap = "skip"
 repeat = "twice"
@@ -168,7 +168,7 @@ listen = "[::1]:0"
     EXPECT_EQ(job.limits.core_size, 0);
     EXPECT_FALSE(job.limits.memory);
     EXPECT_EQ(job.max_concurrent_runs, 2);
-    EXPECT_EQ(job.occurrence, occurrence_mode::off);
+    EXPECT_EQ(job.delivery, delivery::off);
     EXPECT_EQ(job.overlap, overlap::queue);
     EXPECT_EQ(job.transitions().gap, gap_time::skip);
     EXPECT_EQ(job.transitions().repeat, repeated_time::twice);
@@ -249,10 +249,19 @@ TEST(Configuration, SaysWhatIsWrongWithAJob) {
         {"schedule = \"0\\t25 * * *\"", "f:4:16: schedule is wrong here: "},
         {"schedule = '''\n0 25 * * *'''", "f:5:3: schedule is wrong here: "},
         {"schedule = \"0 0 30 2 *\"", "f:4:"},
+        {"hold_until_expiry = \"yes\"",
+         "f:4:21: hold_until_expiry is a text; write true or false, without quotes"},
         {"hold = \"yes\"", "f:4:8: hold is a text; write true or false, without quotes"},
-        {"hold = true\npartitions = 2", "f:4:1: hold keeps a lease after its run"},
+        {"hold = true\nhold_until_expiry = true",
+         "f:4:1: hold_until_expiry stands here twice, once as hold, as it was called before; keep "
+         "hold_until_expiry"},
+        {"min_hold = \"1s\"\nat_least = \"1s\"",
+         "f:5:1: min_hold stands here twice, once as at_least"},
+        {"occurrence = \"off\"\ndelivery = \"off\"",
+         "f:4:1: delivery stands here twice, once as occurrence"},
+        {"hold = true\npartitions = 2", "f:4:1: hold_until_expiry keeps a lease after its run"},
         {"hold = true\nat_least = \"31s\"",
-         "f:5:1: at_least is 31s, but with hold the lease ends after its ttl of 30s"},
+         "f:5:1: min_hold is 31s, but with hold_until_expiry the lease ends after its ttl of 30s"},
         {"timeout = \"1m\"\nsoft_timeout = \"1m\"", "f:5:1: soft_timeout is 1m, but timeout is 1m"},
         {"partitions = 1025", "f:4:14: partitions is 1025; give 1 to 1,024"},
         {"renew_fraction = 0.34", "f:4:18: renew_fraction is 0.34; give 0.01 to 0.33"},
@@ -352,7 +361,7 @@ TEST(Configuration, AMisfireWindowDoesNotOutlastTheStoresMemory) {
     EXPECT_THAT(only_fault("store='sqlite:x?retention=1h'\n" + job + "'2h'"),
                 HasSubstr("retention of 1h"));
     // Neither looks back.
-    EXPECT_EQ(only_fault(job + "'30d'\noccurrence='off'"), "");
+    EXPECT_EQ(only_fault(job + "'30d'\ndelivery='off'"), "");
     EXPECT_TRUE(read_configuration(job + "'30d'\nmisfire='skip'", "f", "").usable());
 }
 
@@ -360,7 +369,7 @@ TEST(Configuration, AMisfireWindowDoesNotOutlastTheStoresMemory) {
 TEST(Configuration, AMistakeInDefaultsIsToldOnce) {
     EXPECT_THAT(only_fault("[defaults]\nhold=true\npartitions=2\ncommand=['x']\n"
                            "[[job]]\nname='a'\n[[job]]\nname='b'"),
-                HasSubstr("f:2:1: hold keeps a lease"));
+                HasSubstr("f:2:1: hold_until_expiry keeps a lease"));
 }
 
 // Everything that is wrong is found at once, sorted; people are shown the first 20 and the count.

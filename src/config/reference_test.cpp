@@ -1,6 +1,6 @@
 // The reference of the configuration keeps up with the code.
+#include "config/config_fixture.hpp"
 #include "config/fields.hpp"
-#include "config/trial.hpp"
 
 #include <gtest/gtest.h>
 

@@ -26,15 +26,17 @@ void check_times(const job_settings& job, const job_origins& where, findings& fo
 }
 
 void check_lease(const job_settings& job, const job_origins& where, findings& found) {
-    if (job.hold && job.at_least > job.ttl)
-        found.add_fault(where.of("at_least"),
-                        "at_least is " + format_duration(job.at_least) +
-                            ", but with hold the lease ends after its ttl of " +
-                            format_duration(job.ttl) + "; raise the ttl, or drop hold");
-    if (job.hold && job.partitions > 1)
-        found.add_fault(where.of("hold"),
-                        "hold keeps a lease after its run, so partitions could not move to other "
-                        "nodes; drop hold, or partitions");
+    if (job.hold_until_expiry && job.min_hold > job.ttl)
+        found.add_fault(where.of("min_hold"),
+                        "min_hold is " + format_duration(job.min_hold) +
+                            ", but with hold_until_expiry the lease ends after its ttl of " +
+                            format_duration(job.ttl) +
+                            "; raise the ttl, or drop hold_until_expiry");
+    if (job.hold_until_expiry && job.partitions > 1)
+        found.add_fault(
+            where.of("hold_until_expiry"),
+            "hold_until_expiry keeps a lease after its run, so partitions could not move to other "
+            "nodes; drop hold_until_expiry, or partitions");
 }
 
 void warn_of_job(const job_settings& job, const job_origins& where, findings& found) {
@@ -82,7 +84,7 @@ void check_memory(const job_settings& job, const job_origins& where, std::string
                   findings& found) {
     const bool is_late_at_most_briefly =
         job.misfire == misfire::skip && job.overlap == overlap::skip;
-    if (is_late_at_most_briefly || job.occurrence == occurrence_mode::off) return;
+    if (is_late_at_most_briefly || job.delivery == delivery::off) return;
     const auto url = base::parse_store_url(store);
     const auto* text = url.has_value() ? url->find("retention") : nullptr;
     const auto read = base::parse_duration(text == nullptr ? "" : *text);

@@ -1,6 +1,6 @@
 // What the configuration accepts, the lease accepts.
+#include "config/config_fixture.hpp"
 #include "config/fields.hpp"
-#include "config/trial.hpp"
 
 #include <pawl/options.hpp>
 
@@ -14,8 +14,8 @@ namespace {
 lease_options lease_of(const job_settings& job) {
     lease_options options;
     options.ttl = job.ttl;
-    options.at_least = job.at_least;
-    options.hold = job.hold;
+    options.at_least = job.min_hold;
+    options.hold = job.hold_until_expiry;
     options.grace = job.grace;
     options.renew_fraction = job.renew_fraction;
     options.max_renew_failures = static_cast<int>(job.max_renew_failures);
@@ -60,12 +60,12 @@ TEST(Rules, AnyMixtureOfLinesIsReadOrTold) {
         for (const std::string value : {"3", "'x'", "true", "[]", "{}", "1.5", "['a']", "\"\\n\"",
                                         "1979-05-27", "'30s'", "[[1]]", "{a={b=1}}"})
             lines.push_back(key.name + " = " + value);
-    std::mt19937 dice{20261121};
+    std::mt19937 rng{20261121};
     std::size_t usable = 0;
     for (int round = 0; round < 40'000; ++round) {
         std::string text;
         std::uint32_t count = 0;
-        for (; count < 1 + dice() % 6; ++count) text += lines[dice() % lines.size()] + "\n";
+        for (; count < 1 + rng() % 6; ++count) text += lines[rng() % lines.size()] + "\n";
         const auto read = read_configuration(text, "f");
         if (read.usable()) ++usable;
         ASSERT_LE(read.faults.size(), read.fault_count) << text;

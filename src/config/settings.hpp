@@ -100,7 +100,7 @@ struct job_settings {
     repeated_time repeat = repeated_time::once;
     millis jitter{0};  // a random delay, up to this, before claiming; 0 to 24 h
     pawl::misfire misfire = pawl::misfire::run_once;
-    millis misfire_window{3'600'000};  // how late a firing may start; 0 to 365 d
+    millis misfire_window{3'600'000};  // how late an occurrence may start; 0 to 365 d
     pawl::overlap overlap = pawl::overlap::skip;
 
     // What it runs.
@@ -125,13 +125,13 @@ struct job_settings {
     retry_settings retries;
 
     // Its lease.
-    millis ttl{30'000};  // 100 ms to 7 d
-    millis at_least{0};  // 0 to 7 d; with hold at most ttl
-    bool hold = false;   // not with partitions
-    occurrence_mode occurrence = occurrence_mode::at_most_once;
+    millis ttl{30'000};              // 100 ms to 7 d
+    millis min_hold{0};              // 0 to 7 d; with hold_until_expiry at most ttl
+    bool hold_until_expiry = false;  // not with partitions
+    pawl::delivery delivery = pawl::delivery::at_most_once;
     std::int64_t max_renew_failures = 3;  // 1 to 100
     double renew_fraction = 0.3;          // of the ttl; 0.01 to below 1/3
-    outage on_store_down = outage::skip;  // run: not with safety=correctness
+    outage on_store_down = outage::wait;  // run: not with safety=correctness
 
     std::int64_t partitions = 1;           // 1 to 1024
     std::int64_t max_concurrent_runs = 0;  // of its partitions on this node, 0 to 4,000; 0: any

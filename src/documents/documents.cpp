@@ -14,9 +14,9 @@ namespace json = boost::json;
 // Between who cancelled a run and why.
 constexpr std::string_view cancel_mark = ": ";
 
-json::value time_of(const std::optional<occurrence>& firing) {
-    if (!firing) return nullptr;
-    return json::string{time_text(number(*firing))};
+json::value time_of(const std::optional<pawl::occurrence>& occurrence) {
+    if (!occurrence) return nullptr;
+    return json::string{time_text(number(*occurrence))};
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ json::object json_of(const run_record& run) {
     one["owner"] = run.owner;
     one["node"] = run.node;
     one["fence_token"] = number(run.token);
-    one["occurrence"] = time_of(run.firing);
+    one["occurrence"] = time_of(run.occurrence);
     one["trigger"] = run.trigger;
     one["status"] = name_of(run.status);
     one["reason"] = run.reason;
@@ -170,22 +170,22 @@ std::string text_of(const busy& other, std::string_view key) {
     return name + " is busy";
 }
 
-fence_token evictable(const record& shown) noexcept {
+fence_token releasable(const record& shown) noexcept {
     if (number(shown.holder) != 0) return shown.holder;
     return shown.remaining.count() > 0 ? shown.last_token : fence_token{};
 }
 
-std::string eviction_detail(const record& shown, std::string_view reason) {
-    const auto token = std::to_string(number(evictable(shown)));
+std::string force_release_detail(const record& shown, std::string_view reason) {
+    const auto token = std::to_string(number(releasable(shown)));
     return (number(shown.holder) != 0 ? "token " + token + " of " + shown.owner
                                       : "cooldown after token " + token) +
            ": " + std::string{reason};
 }
 
-std::string eviction_line(const record& shown, std::string_view reason) {
+std::string force_release_line(const record& shown, std::string_view reason) {
     if (number(shown.holder) == 0)
         return "forced end of the cooldown of '" + shown.key + "', newest token " +
-               std::to_string(number(evictable(shown))) + "; reason: " + std::string{reason};
+               std::to_string(number(releasable(shown))) + "; reason: " + std::string{reason};
     return "forced release of '" + shown.key + "', held by " + shown.owner + " under token " +
            std::to_string(number(shown.holder)) + "; reason: " + std::string{reason};
 }
@@ -215,11 +215,11 @@ bool is_enabled(const job_entry& job) {
     return told == nullptr || !told->is_bool() || told->as_bool();
 }
 
-std::vector<std::int64_t> firings_after(const job_entry& job,
-                                        std::chrono::system_clock::time_point from,
-                                        std::size_t count) {
-    return job_terms{job}.firings_after(std::chrono::floor<millis>(from).time_since_epoch().count(),
-                                        count);
+std::vector<std::int64_t> occurrences_after(const job_entry& job,
+                                            std::chrono::system_clock::time_point from,
+                                            std::size_t count) {
+    return job_terms{job}.occurrences_after(
+        std::chrono::floor<millis>(from).time_since_epoch().count(), count);
 }
 
 json::object json_of(const job_entry& job, const job_pause* pause, const run_record* last,
@@ -244,7 +244,7 @@ json::object json_of(const job_entry& job, const job_terms& terms, const job_pau
     one["next"] = nullptr;
     if (pause == nullptr) {
         const auto from = std::chrono::floor<millis>(now).time_since_epoch().count();
-        const auto next = terms.firings_after(from, 1);
+        const auto next = terms.occurrences_after(from, 1);
         if (!next.empty()) one["next"] = time_text(next.front());
     }
     one["last_run"] = nullptr;

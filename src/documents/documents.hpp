@@ -59,12 +59,12 @@ std::string cancel_words(const std::string& who, const std::string& reason);
 
 // Who holds a busy key, and for how long, in one line.
 std::string text_of(const busy& other, std::string_view key);
-// What a forced release of the lock as it was shown evicts: its holder's token, or the newest of a
-// lock in cooldown; 0 where the lock is free.
-fence_token evictable(const record& shown) noexcept;
+// What a forced release of the lock as it was shown force-releases: its holder's token, or the
+// newest of a lock in cooldown; 0 where the lock is free.
+fence_token releasable(const record& shown) noexcept;
 // Such a release: what the audit keeps, and what the log says.
-std::string eviction_detail(const record& shown, std::string_view reason);
-std::string eviction_line(const record& shown, std::string_view reason);
+std::string force_release_detail(const record& shown, std::string_view reason);
+std::string force_release_line(const record& shown, std::string_view reason);
 
 // OK, WARN or FAIL.
 std::string_view word_of(severity level);
@@ -74,14 +74,14 @@ std::string_view word_of(severity level);
 boost::json::object definition_of(const job_entry& job);
 bool is_enabled(const job_entry& job);
 
-// The firings of a job after `from`, in Unix milliseconds, at most `count`: by this machine's zone
-// data, and for people. Empty when it fires never, is not enabled, or its schedule is none that
-// this version reads.
-std::vector<std::int64_t> firings_after(const job_entry& job,
-                                        std::chrono::system_clock::time_point from,
-                                        std::size_t count);
+// The occurrences of a job after `from`, in Unix milliseconds, at most `count`: by this machine's
+// zone data, and for people. Empty when it fires never, is not enabled, or its schedule is none
+// that this version reads.
+std::vector<std::int64_t> occurrences_after(const job_entry& job,
+                                            std::chrono::system_clock::time_point from,
+                                            std::size_t count);
 
-// `last` may be null, as may the pause. The next firing is null while the job is paused.
+// `last` may be null, as may the pause. The next occurrence is null while the job is paused.
 boost::json::object json_of(const job_entry& job, const job_pause* pause, const run_record* last,
                             std::chrono::system_clock::time_point now);
 boost::json::object json_of(const job_entry& job, const job_terms& terms, const job_pause* pause,

@@ -40,11 +40,11 @@ base::argument_rule arguments_in(const json::object& what) {
     return rule;
 }
 
-std::optional<schedule::firing_rule> rule_of(const job_entry& job, const json::object& what) {
+std::optional<schedule::occurrence_rule> rule_of(const job_entry& job, const json::object& what) {
     const auto when = time::cron::parse(job.schedule);
     const auto where = time::zone::find(job.zone.empty() ? "UTC" : job.zone);
     if (when.has_error() || where.has_error()) return std::nullopt;
-    schedule::firing_rule rule{*when, *where};
+    schedule::occurrence_rule rule{*when, *where};
     if (text_in(what, "gap") == "skip") rule.policy.gap = gap_time::skip;
     if (text_in(what, "repeat") == "twice") rule.policy.repeat = repeated_time::twice;
     rule.lateness_max = duration_in(what, "misfire_window", rule.lateness_max);
@@ -76,7 +76,7 @@ std::string job_terms::key(std::uint32_t partition) const {
     return partitions == 1 ? key : key + "/" + std::to_string(partition);
 }
 
-std::vector<std::int64_t> job_terms::firings_after(std::int64_t from, std::size_t count) const {
+std::vector<std::int64_t> job_terms::occurrences_after(std::int64_t from, std::size_t count) const {
     std::vector<std::int64_t> found;
     if (!rule) return found;
     auto after = time::wall_instant{millis{from}};

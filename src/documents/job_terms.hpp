@@ -25,7 +25,7 @@ struct job_terms {
 
     std::string key(std::uint32_t partition) const;
     // Those after `from`, in Unix milliseconds, at most `count`: by this machine's zone data.
-    std::vector<std::int64_t> firings_after(std::int64_t from, std::size_t count) const;
+    std::vector<std::int64_t> occurrences_after(std::int64_t from, std::size_t count) const;
 
     boost::json::object definition;  // empty when it is not an object
     std::string name;
@@ -34,7 +34,7 @@ struct job_terms {
     bool enabled = true;
     // Nothing: it runs when somebody asks for it, is not enabled, or has a schedule that this
     // version does not read.
-    std::optional<schedule::firing_rule> rule{};
+    std::optional<schedule::occurrence_rule> rule{};
     base::argument_rule arguments{};  // that people may add
     bool remembers = true;            // occurrence is not off
     bool hold = false;

@@ -146,7 +146,7 @@ result<run_record> run_of(const json::value& from) {
     run.owner = read.text("owner");
     run.node = read.text("node");
     run.token = fence_token{read.token("fence_token")};
-    if (const auto at = read.time_or_none("occurrence")) run.firing = occurrence{*at};
+    if (const auto at = read.time_or_none("occurrence")) run.occurrence = occurrence{*at};
     run.trigger = read.text("trigger");
     const auto word = read.text("status");
     run.reason = read.text("reason");

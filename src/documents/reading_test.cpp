@@ -22,7 +22,7 @@ run_record some_run() {
     run.owner = "node-a:1";
     run.node = "node-a";
     run.token = fence_token{(1ULL << 53) - 1};
-    run.firing = occurrence{noon + 1};
+    run.occurrence = occurrence{noon + 1};
     run.trigger = "schedule";
     run.status = run_status::timed_out;
     run.reason = "too long";

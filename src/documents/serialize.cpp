@@ -1,11 +1,11 @@
-#include "base/well_formed.hpp"
+#include "base/utf8.hpp"
 #include "documents/documents.hpp"
 
 namespace pawl::documents {
 
 // What JSON itself consists of is ASCII, so that only texts in it are mended.
 std::string serialize(const boost::json::value& document) {
-    return base::well_formed(boost::json::serialize(document));
+    return base::to_utf8(boost::json::serialize(document));
 }
 
 }  // namespace pawl::documents

@@ -1,7 +1,7 @@
 #include "exec/child.hpp"
 
 #include "exec/account.hpp"
-#include "exec/trial.hpp"
+#include "exec/exec_fixture.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

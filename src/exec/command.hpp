@@ -1,4 +1,4 @@
-// What to run: a command line with its surroundings, and how its end reads as an exit status.
+// What to run: a command line with its environment, and how its end reads as an exit status.
 #pragma once
 
 #include <pawl/clock.hpp>

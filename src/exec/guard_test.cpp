@@ -1,5 +1,5 @@
 // What the guard is for: pawl, or the guard itself, dies or freezes, and the command still ends.
-#include "exec/trial.hpp"
+#include "exec/exec_fixture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #include "exec/guarding.hpp"
 
 #include "base/number.hpp"
-#include "exec/become.hpp"
-#include "exec/offspring.hpp"
+#include "exec/child_setup.hpp"
+#include "exec/descendants.hpp"
 #include "exec/pidfd.hpp"
 #include "exec/wire.hpp"
 #include "time/boot_alarm.hpp"
@@ -56,7 +56,7 @@ void hurry(pid_t dying) {
 
 class guarding {
 public:
-    guarding(descriptor socket, const surroundings& inherited)
+    guarding(descriptor socket, const context& inherited)
         : socket_{std::move(socket)}, inherited_{inherited} {}
 
     [[noreturn]] void run() {
@@ -148,7 +148,7 @@ private:
         if (command_ < 0) give_up(stage::guard, errno);
         if (command_ == 0) {
             const std::array<int, 3> streams{beside[1].get(), beside[2].get(), beside[3].get()};
-            become(*wanted, streams, tell.get(), guard, inherited_);
+            set_up_child(*wanted, streams, tell.get(), guard, inherited_);
         }
         // The child does the same; whoever comes first, from now on the group can be signalled.
         setpgid(command_, command_);
@@ -158,7 +158,7 @@ private:
     // Its end without a word means that exec succeeded, or that the child died before it.
     void hear_from_command() {
         if (!exec_result_.is_open()) return;
-        become_fault fault{};
+        child_setup_fault fault{};
         const ssize_t got = ::read(exec_result_.get(), &fault, sizeof fault);
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         exec_result_.close();
@@ -216,7 +216,7 @@ private:
     enum class remains { none, living, some };
 
     remains reap_others() {
-        const auto children = offspring();
+        const auto children = descendants();
         if (!children) return reap_blindly();
         auto left = remains::none;
         for (const pid_t pid : *children) {
@@ -282,7 +282,7 @@ private:
             kill(-command_, SIGCONT);
             group_asked_ = true;
         }
-        for (const pid_t pid : offspring().value_or(std::vector<pid_t>{})) {
+        for (const pid_t pid : descendants().value_or(std::vector<pid_t>{})) {
             if (group_asked_ && getpgid(pid) == command_) continue;
             if (std::find(asked_.begin(), asked_.end(), pid) != asked_.end()) continue;
             kill(pid, SIGTERM);
@@ -292,7 +292,7 @@ private:
     }
 
     void strike() {
-        const auto children = offspring();
+        const auto children = descendants();
         if (!command_reaped_) kill(-command_, SIGKILL);
         for (const pid_t pid : children.value_or(std::vector<pid_t>{})) kill(pid, SIGKILL);
         for (const pid_t pid : children.value_or(std::vector<pid_t>{})) hurry(pid);
@@ -350,7 +350,7 @@ private:
     }
 
     descriptor socket_;
-    const surroundings inherited_;
+    const context inherited_;
     descriptor children_ended_;
     descriptor timer_;
     descriptor exec_result_;
@@ -366,7 +366,7 @@ private:
     bool command_reaped_ = false;
     bool unsure_ = false;  // what is left could not be read
     int status_ = 0;
-    std::optional<become_fault> fault_;
+    std::optional<child_setup_fault> fault_;
     ending cause_ = ending::by_itself;
     bool group_asked_ = false;
     std::vector<pid_t> asked_;
@@ -390,8 +390,8 @@ void outlast_shortages() {
 
 }  // namespace
 
-surroundings surroundings::here() {
-    surroundings now;
+context context::here() {
+    context now;
     sigprocmask(SIG_SETMASK, nullptr, &now.blocked);
     now.policy = sched_getscheduler(0);
     sched_param parameters{};
@@ -402,7 +402,7 @@ surroundings surroundings::here() {
     return now;
 }
 
-void run_guard(descriptor socket, const surroundings& inherited) {
+void run_guard(descriptor socket, const context& inherited) {
     guarding{keep_only(std::move(socket)), inherited}.run();
 }
 

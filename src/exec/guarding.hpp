@@ -12,19 +12,19 @@ namespace pawl::exec {
 
 // What a command inherits from the program that pawl was when it started, and what the guard must
 // therefore put back after having changed it for itself.
-struct surroundings {
+struct context {
     sigset_t blocked{};
     int policy = 0;  // of the scheduler, with its priority
     int priority = 0;
     int nice = 0;
     int oom_score_adj = 0;
 
-    static surroundings here();
+    static context here();
 };
 
 // Never returns. Takes orders from `socket` (exec/wire.hpp) and exits when the command, and
 // everything that it has left behind, is dead.
-[[noreturn]] void run_guard(descriptor socket, const surroundings& inherited);
+[[noreturn]] void run_guard(descriptor socket, const context& inherited);
 
 // For the processes that stand beside pawl: out of its process group, so that neither ^C nor ^Z nor
 // a stop of the group reaches them; no signal but SIGKILL and SIGSTOP does; they keep none of

@@ -1,9 +1,9 @@
 #include "exec/launcher.hpp"
 
 #include "base/ensure.hpp"
+#include "exec/descendants.hpp"
 #include "exec/folder.hpp"
 #include "exec/guarding.hpp"
-#include "exec/offspring.hpp"
 #include "exec/wire.hpp"
 
 #include <fcntl.h>
@@ -34,7 +34,7 @@ constexpr int look_again_ms = 50;
 // The launcher's own process.
 class launching {
 public:
-    launching(descriptor socket, const surroundings& inherited, std::string folder)
+    launching(descriptor socket, const context& inherited, std::string folder)
         : control_{std::move(socket)}, inherited_{inherited}, folder_{std::move(folder)} {}
 
     [[noreturn]] void run() {
@@ -62,11 +62,11 @@ private:
     };
 
     void hear() {
-        char wish = 0;
+        char order = 0;
         std::array<descriptor, 1> sockets;
-        const arrival came = receive(control_.get(), wish, sockets);
+        const arrival came = receive(control_.get(), order, sockets);
         if (came == arrival::closed) control_.close();
-        if (came != arrival::message || wish != please_guard || !sockets[0].is_open()) return;
+        if (came != arrival::message || order != please_guard || !sockets[0].is_open()) return;
         if (watched_.size() >= guards_max) return refuse(sockets[0], EAGAIN);
         const pid_t pid = fork();
         if (pid < 0) return refuse(sockets[0], errno);
@@ -95,7 +95,7 @@ private:
             watched_.erase(was_guard);
         }
         if (bereaved_.empty()) return;
-        const auto children = offspring();
+        const auto children = descendants();
         const auto is_guard = [&](pid_t pid) {
             return std::any_of(watched_.begin(), watched_.end(),
                                [&](const watched& one) { return one.guard == pid; });
@@ -110,7 +110,7 @@ private:
     }
 
     descriptor control_;
-    const surroundings inherited_;
+    const context inherited_;
     const std::string folder_;
     descriptor children_ended_;
     std::vector<watched> watched_;
@@ -131,10 +131,10 @@ launcher launcher::start() {
     open_standard_streams();
     auto [ours, theirs] = socket_pair();
     if (!ours.is_open()) throw std::system_error{errno, std::generic_category(), "socketpair"};
-    const surroundings inherited = surroundings::here();
+    const context inherited = context::here();
     // When launcher and guards are dead, what they watched over becomes our child.
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    auto strangers = offspring().value_or(std::vector<pid_t>{});
+    auto strangers = descendants().value_or(std::vector<pid_t>{});
     std::string folder = make_folder();
     // Until it is out of our process group, a ^C would end the launcher.
     sigset_t all;
@@ -188,7 +188,7 @@ bool launcher::strike_at_orphans() const {
         waitid(P_PID, static_cast<id_t>(pid_), &news, WEXITED | WNOWAIT | WNOHANG) == 0 &&
         news.si_pid != pid_;
     const std::lock_guard lock{ours_->mutex};
-    const auto children = offspring();
+    const auto children = descendants();
     bool left = ending || !children;
     for (const pid_t pid : children.value_or(std::vector<pid_t>{})) {
         if (ours_->kept.contains(pid)) continue;

@@ -1,6 +1,6 @@
 #include "exec/signal_relay.hpp"
 
-#include "exec/trial.hpp"
+#include "exec/exec_fixture.hpp"
 
 #include <boost/asio/post.hpp>
 

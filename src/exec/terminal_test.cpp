@@ -1,7 +1,7 @@
 // A person at a terminal: pawl runs on a pseudo-terminal as a shell's job would.
 #include "exec/terminal.hpp"
 
-#include "exec/trial.hpp"
+#include "exec/exec_fixture.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

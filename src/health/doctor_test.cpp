@@ -65,7 +65,7 @@ TEST(Doctor, DiagnosesAStoreAtWork) {
     EXPECT_EQ(diagnose(store, {}, bounds).worst(), severity::warn);
 }
 
-TEST(Doctor, TheWorstFindingIsTheVerdict) {
+TEST(Doctor, TheWorstFindingIsTheResult) {
     diagnosis made;
     EXPECT_EQ(made.worst(), severity::ok);
     made.findings.push_back({severity::warn, "disk", ""});

@@ -118,9 +118,9 @@ boost::asio::awaitable<void> connection::part() {
     enter(phase::leaving);
     if (cut_) co_return;
     transport_.end_sending();
-    give_time(linger_wait);
+    give_time(lingering_close_wait);
     std::size_t dropped = 0;
-    while (dropped < linger_bytes_max) {
+    while (dropped < lingering_close_bytes_max) {
         auto& scratch = all_->scratch();
         const auto got = transport_.discard(scratch.data(), scratch.size());
         dropped += got.bytes;

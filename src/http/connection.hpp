@@ -26,8 +26,8 @@ constexpr std::size_t turn_bytes = std::size_t{64} * 1024;
 constexpr std::size_t turn_bytes_of_a_step = 1024;
 // After the last response: what still arrives is read and dropped, since closing a socket with
 // unread bytes takes back what was sent.
-constexpr millis linger_wait{1'000};
-constexpr std::size_t linger_bytes_max = std::size_t{1024} * 1024;
+constexpr millis lingering_close_wait{1'000};
+constexpr std::size_t lingering_close_bytes_max = std::size_t{1024} * 1024;
 // How often a peer is looked at whose unread bytes hide that it has gone.
 constexpr millis peer_looked_at_every{100};
 

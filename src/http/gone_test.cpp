@@ -1,5 +1,5 @@
 // Streams and long polls: whoever waits hears at once that nobody listens any more.
-#include "http/trial.hpp"
+#include "http/http_fixture.hpp"
 
 #include <gmock/gmock.h>
 
@@ -79,24 +79,24 @@ TEST(Gone, AnEndBehindUnreadBytesIsHeardAsWell) {
     EXPECT_LT(polled.expect_heard(), a_moment);
 }
 
-// Bytes that come while a handler waits are the next request, and no farewell.
+// Bytes that come while a handler waits are the next request, and no release_options.
 TEST(Gone, APipelinedRequestIsNoFarewell) {
-    turnstile gate;
-    trial_server server{gate.as_handler()};
+    turnstile blocker;
+    trial_server server{blocker.as_handler()};
     raw_client client{server.listen()};
     client.send(get("/1"));
-    await_inside(server, gate, 1);
+    await_inside(server, blocker, 1);
     client.send(get("/2"));
     // The server has seen it when it has answered another.
     raw_client other{server.listen()};
     other.send(get("/3"));
-    await_inside(server, gate, 2);
-    EXPECT_FALSE(server.on_loop<bool>([&] { return gate.gone.stop_requested(); }));
-    server.on_loop<bool>([&] { return gate.open(); });
+    await_inside(server, blocker, 2);
+    EXPECT_FALSE(server.on_loop<bool>([&] { return blocker.gone.stop_requested(); }));
+    server.on_loop<bool>([&] { return blocker.open(); });
     EXPECT_EQ(client.read_head().status, 204U);
     EXPECT_EQ(other.read_head().status, 204U);
-    await_inside(server, gate, 1);
-    server.on_loop<bool>([&] { return gate.open(); });
+    await_inside(server, blocker, 1);
+    server.on_loop<bool>([&] { return blocker.open(); });
     EXPECT_EQ(client.read_head().status, 204U);
 }
 
@@ -293,18 +293,18 @@ TEST(Stop, AStreamComesToItsEnd) {
 }
 
 // A handler that does not listen cannot hold up the end of the process.
-TEST(Stop, WhatTakesLongerThanThePatienceIsCut) {
-    turnstile gate;
-    trial_server server{gate.as_handler()};
+TEST(Stop, WhatTakesLongerThanTheTimeoutIsCut) {
+    turnstile blocker;
+    trial_server server{blocker.as_handler()};
     raw_client client{server.listen()};
     client.send(get("/"));
-    await_inside(server, gate, 1);
+    await_inside(server, blocker, 1);
     const auto begin = lease_clock::now();
     server.stop(millis{50});
     EXPECT_GE(lease_clock::now() - begin, millis{50});
     EXPECT_TRUE(client.is_at_end());
-    server.on_loop<bool>([&] { return gate.open(); });
-    await_inside(server, gate, 0);
+    server.on_loop<bool>([&] { return blocker.open(); });
+    await_inside(server, blocker, 0);
 }
 
 TEST(Stop, TwiceIsOnce) {

@@ -1,6 +1,6 @@
 // Ten thousand clients that have been answered once and say nothing more: what they cost, and that
 // nobody else notices them.
-#include "http/trial.hpp"
+#include "http/http_fixture.hpp"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

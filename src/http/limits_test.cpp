@@ -1,11 +1,13 @@
 // Whatever the other side could let grow has a bound, and each is told what it ran into.
-#include "http/trial.hpp"
+#include "http/http_fixture.hpp"
 
 #include <gmock/gmock.h>
 
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <future>
+#include <system_error>
 
 namespace pawl::http {
 namespace {
@@ -119,22 +121,22 @@ TEST(Limits, AResponseThatIsTakenPartByPartHasTheTimeForEach) {
 }
 
 TEST(Limits, MoreRequestsAtATimeThanAllowedAre503) {
-    turnstile gate;
-    trial_server server{gate.as_handler(), bounded([](limits& l) { l.requests_max = 2; })};
+    turnstile blocker;
+    trial_server server{blocker.as_handler(), bounded([](limits& l) { l.requests_max = 2; })};
     const auto port = server.listen();
     raw_client first{port}, second{port}, third{port};
     first.send(get("/"));
     second.send(get("/"));
-    await_inside(server, gate, 2);
+    await_inside(server, blocker, 2);
     const auto got = third.ask(get("/"));
     EXPECT_EQ(got.status, 503U);
     EXPECT_FALSE(got.has("Connection: close"));
-    server.on_loop<bool>([&] { return gate.open(); });
+    server.on_loop<bool>([&] { return blocker.open(); });
     EXPECT_EQ(first.read_head().status, 204U);
     EXPECT_EQ(second.read_head().status, 204U);
     third.send(get("/"));
-    await_inside(server, gate, 1);
-    server.on_loop<bool>([&] { return gate.open(); });
+    await_inside(server, blocker, 1);
+    server.on_loop<bool>([&] { return blocker.open(); });
     EXPECT_EQ(third.read_head().status, 204U);
 }
 
@@ -155,13 +157,13 @@ TEST(Limits, TheLongestIdleConnectionMakesWay) {
 }
 
 TEST(Limits, WhereNoConnectionIsIdleTheNextIsTurnedAwayWith503) {
-    turnstile gate;
-    trial_server server{gate.as_handler(), bounded([](limits& l) { l.connections_max = 2; })};
+    turnstile blocker;
+    trial_server server{blocker.as_handler(), bounded([](limits& l) { l.connections_max = 2; })};
     const auto port = server.listen();
     raw_client first{port}, second{port};
     first.send(get("/"));
     second.send(get("/"));
-    await_inside(server, gate, 2);
+    await_inside(server, blocker, 2);
     raw_client third{port};
     const auto got = third.ask(get("/"));
     EXPECT_EQ(got.status, 503U);
@@ -169,27 +171,27 @@ TEST(Limits, WhereNoConnectionIsIdleTheNextIsTurnedAwayWith503) {
     EXPECT_TRUE(third.is_at_end());
     EXPECT_EQ(server.counts().refused, 1U);
     EXPECT_EQ(server.counts().connections, 2U);
-    server.on_loop<bool>([&] { return gate.open(); });
+    server.on_loop<bool>([&] { return blocker.open(); });
     EXPECT_EQ(first.read_head().status, 204U);
     EXPECT_EQ(second.read_head().status, 204U);
-    server.on_loop<bool>([&] { return gate.open(); });
+    server.on_loop<bool>([&] { return blocker.open(); });
 }
 
 // Whoever is turned away holds a descriptor for as long as he reads why: only so many may.
 TEST(Limits, ACrowdThatIsTurnedAwayDoesNotHoldDescriptors) {
-    turnstile gate;
-    trial_server server{gate.as_handler(), bounded([](limits& l) { l.connections_max = 1; })};
+    turnstile blocker;
+    trial_server server{blocker.as_handler(), bounded([](limits& l) { l.connections_max = 1; })};
     const auto port = server.listen();
     raw_client inside{port};
     inside.send(get("/"));
-    await_inside(server, gate, 1);
+    await_inside(server, blocker, 1);
     std::vector<raw_client> crowd;
     for (int i = 0; i < 100; ++i) crowd.emplace_back(port);
     server.await_counts([](const server_counts& now) { return now.refused == 100; });
     int told = 0;
     for (auto& one : crowd) told += one.read_head().status == 503U ? 1 : 0;
     EXPECT_EQ(told, 64);
-    server.on_loop<bool>([&] { return gate.open(); });
+    server.on_loop<bool>([&] { return blocker.open(); });
     EXPECT_EQ(inside.read_head().status, 204U);
 }
 
@@ -230,8 +232,8 @@ TEST(Limits, WhatHeadsNeedInMemoryIsBoundedToo) {
 // A body that waits for its answer is in memory as well as one that has come in part. While it grew
 // it may have taken twice its bytes.
 TEST(Limits, WhatRequestsNeedWhileTheyAreAnsweredIsBoundedToo) {
-    turnstile gate;
-    trial_server server{gate.as_handler(),
+    turnstile blocker;
+    trial_server server{blocker.as_handler(),
                         bounded([](limits& l) { l.held_bytes_max = 1'000'000; })};
     const auto port = server.listen();
     const auto whole = post("/", std::string(200'000, 'x'));
@@ -241,18 +243,18 @@ TEST(Limits, WhatRequestsNeedWhileTheyAreAnsweredIsBoundedToo) {
         clients.back().send(whole);
         server.await_counts([&](const server_counts& now) {
             return now.accepted == clients.size() &&
-                   now.connections == static_cast<std::size_t>(gate.inside);
+                   now.connections == static_cast<std::size_t>(blocker.inside);
         });
     }
-    const auto inside = server.on_loop<int>([&] { return gate.inside; });
+    const auto inside = server.on_loop<int>([&] { return blocker.inside; });
     EXPECT_GE(inside, 2);
     EXPECT_LE(inside, 4);
-    server.on_loop<bool>([&] { return gate.open(); });
+    server.on_loop<bool>([&] { return blocker.open(); });
     raw_client later{port};
-    server.await_counts([&](const server_counts&) { return gate.inside == 0; });
+    server.await_counts([&](const server_counts&) { return blocker.inside == 0; });
     later.send(whole);
-    await_inside(server, gate, 1);
-    server.on_loop<bool>([&] { return gate.open(); });
+    await_inside(server, blocker, 1);
+    server.on_loop<bool>([&] { return blocker.open(); });
     EXPECT_EQ(later.read_head().status, 204U);
 }
 
@@ -266,50 +268,50 @@ limits patient(std::size_t connections, std::size_t per_address) {
 
 // Slow heads on every connection keep nobody out: nothing of them is idle.
 TEST(Limits, WhereNoConnectionIsIdleTheOldestUnfinishedRequestMakesWay) {
-    turnstile gate;
-    trial_server server{gate.as_handler(), patient(3, 1'000)};
+    turnstile blocker;
+    trial_server server{blocker.as_handler(), patient(3, 1'000)};
     const auto port = server.listen();
     raw_client answered{port};
     answered.send(get("/"));
-    await_inside(server, gate, 1);
+    await_inside(server, blocker, 1);
     raw_client head{port}, body{port};
     head.send("GET / HTTP/1.1\r\nHost: ");
     body.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc");
     raw_client next{port};
     next.send(get("/"));
-    await_inside(server, gate, 2);
+    await_inside(server, blocker, 2);
     raw_client another{port};
     another.send(get("/"));
-    await_inside(server, gate, 3);
+    await_inside(server, blocker, 3);
     EXPECT_TRUE(head.is_at_end());
     EXPECT_TRUE(body.is_at_end());
     // Who is being answered stays.
     raw_client too_many{port};
     EXPECT_EQ(too_many.read_head().status, 503U);
-    server.on_loop<bool>([&] { return gate.open(); });
+    server.on_loop<bool>([&] { return blocker.open(); });
     for (auto* one : {&answered, &next, &another}) EXPECT_EQ(one->read_head().status, 204U);
     EXPECT_EQ(server.counts().refused, 1U);
 }
 
 TEST(Limits, AnAddressThatHasItsShareTakesItFromItself) {
-    turnstile gate;
-    trial_server server{gate.as_handler(), patient(1'000, 2)};
+    turnstile blocker;
+    trial_server server{blocker.as_handler(), patient(1'000, 2)};
     const auto port = server.listen();
     raw_client elsewhere = raw_client::from("127.0.0.2", port);
     elsewhere.send("GET / HTTP/1.1\r\nHost: ");
     raw_client first{port}, second{port};
     first.send(get("/"));
-    await_inside(server, gate, 1);
+    await_inside(server, blocker, 1);
     second.send("GET / HTTP/1.1\r\nHost: ");
     raw_client third{port};
     third.send(get("/"));
-    await_inside(server, gate, 2);
+    await_inside(server, blocker, 2);
     EXPECT_TRUE(second.is_at_end());
     raw_client fourth{port};
     EXPECT_EQ(fourth.read_head().status, 503U);
     elsewhere.send("a\r\n\r\n");
-    await_inside(server, gate, 3);
-    server.on_loop<bool>([&] { return gate.open(); });
+    await_inside(server, blocker, 3);
+    server.on_loop<bool>([&] { return blocker.open(); });
     for (auto* one : {&elsewhere, &first, &third}) EXPECT_EQ(one->read_head().status, 204U);
 }
 
@@ -346,6 +348,9 @@ TEST(Limits, WithoutADescriptorTheLongestIdleConnectionMakesWay) {
 
 TEST(Limits, WithoutADescriptorAtAllItWaitsForOneAndSaysSoOnce) {
     trial_server server{echo};
+    // UBSan looks at a type that it meets for the first time through a pipe of its own, and calls
+    // one that it cannot look at invalid: it meets this one while there are descriptors.
+    EXPECT_EQ(std::generic_category().message(EMFILE), "Too many open files");
     const auto port = server.listen();
     auto client = raw_client::unconnected();
     {

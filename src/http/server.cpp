@@ -95,13 +95,13 @@ struct listener {
 class server::state : public std::enable_shared_from_this<server::state> {
 public:
     explicit state(server_parts made_of)
-        : all_{std::make_shared<connections>(std::move(made_of))}, patience_{all_->executor()} {}
+        : all_{std::make_shared<connections>(std::move(made_of))}, timeout_{all_->executor()} {}
 
     result<void> use_tls(tls_identity files);
     result<std::uint16_t> listen(const std::string& host, std::uint16_t port);
     result<void> listen_on(int descriptor);
     server_counts counts() const noexcept { return all_->counts; }
-    static boost::asio::awaitable<void> stop(std::shared_ptr<state> self, millis patience);
+    static boost::asio::awaitable<void> stop(std::shared_ptr<state> self, millis timeout);
     void abandon();
 
 private:
@@ -117,7 +117,7 @@ private:
 
     std::shared_ptr<connections> all_;
     std::vector<std::shared_ptr<listener>> listeners_;
-    net::boot_timer patience_;  // of stop()
+    net::boot_timer timeout_;  // of stop()
     bool rings_ = false;
     bool short_of_room_ = false;
     bool stopped_ = false;
@@ -281,15 +281,15 @@ void server::state::close_listeners() {
     listeners_.clear();
 }
 
-boost::asio::awaitable<void> server::state::stop(std::shared_ptr<state> self, millis patience) {
+boost::asio::awaitable<void> server::state::stop(std::shared_ptr<state> self, millis timeout) {
     if (self->stopped_) co_return;
     self->close_listeners();
     auto all = self->all_;
-    all->when_empty = [self] { self->patience_.wake(); };
+    all->when_empty = [self] { self->timeout_.wake(); };
     all->begin_stop();
-    self->patience_.set(lease_clock::now() + patience);
+    self->timeout_.set(lease_clock::now() + timeout);
     if (!all->is_empty()) {
-        auto waiting = self->patience_.wait();
+        auto waiting = self->timeout_.wait();
         co_await std::move(waiting);
     }
     all->when_empty = nullptr;
@@ -326,6 +326,6 @@ result<void> server::listen_on(int descriptor) try {
 
 server_counts server::counts() const noexcept { return state_->counts(); }
 
-boost::asio::awaitable<void> server::stop(millis patience) { return state::stop(state_, patience); }
+boost::asio::awaitable<void> server::stop(millis timeout) { return state::stop(state_, timeout); }
 
 }  // namespace pawl::http

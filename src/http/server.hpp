@@ -84,8 +84,8 @@ public:
 
     server_counts counts() const noexcept;
 
-    // Takes no more connections, lets what is being answered finish for `patience`, then cuts.
-    boost::asio::awaitable<void> stop(millis patience);
+    // Takes no more connections, lets what is being answered finish for `timeout`, then cuts.
+    boost::asio::awaitable<void> stop(millis timeout);
 
 private:
     class state;

@@ -1,5 +1,5 @@
 // What a client sees of a server of HTTP/1.1: raw bytes in, raw bytes out.
-#include "http/trial.hpp"
+#include "http/http_fixture.hpp"
 
 #include <gmock/gmock.h>
 

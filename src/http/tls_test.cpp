@@ -1,6 +1,6 @@
 // TLS as its clients meet it: certificates from files that are replaced while the server runs.
-#include "http/trial.hpp"
-#include "testing/servers/certificates.hpp"
+#include "http/http_fixture.hpp"
+#include "test_support/servers/certificates.hpp"
 
 #include <gmock/gmock.h>
 #include <openssl/ssl.h>

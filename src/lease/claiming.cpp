@@ -51,12 +51,12 @@ void claiming::sent(instant now) {
     if (!attempts_.first_sent) attempts_.first_sent = now;
 }
 
-void claiming::answered(result<verdict> answer, instant now, double chance) {
+void claiming::answered(result<acquire_result<grant>> answer, instant now, double uniform) {
     base::ensure(state_ == state::in_flight);
-    if (answer.has_error()) return on_failure(answer.error(), now, chance);
+    if (answer.has_error()) return on_failure(answer.error(), now, uniform);
     if (auto* won = std::get_if<grant>(&*answer)) return on_grant(std::move(*won), now);
     if (auto* done = std::get_if<already_done>(&*answer)) return finish(*done);
-    on_busy(std::get<busy>(std::move(*answer)), now, chance);
+    on_busy(std::get<busy>(std::move(*answer)), now, uniform);
 }
 
 void claiming::on_grant(grant what, instant now) {
@@ -85,12 +85,12 @@ void claiming::on_grant(grant what, instant now) {
     finish(granted{std::move(what), sent, *attempts_.first_sent, repeated});
 }
 
-void claiming::on_busy(busy why, instant now, double chance) {
+void claiming::on_busy(busy why, instant now, double uniform) {
     seen_ = why.holder;
     if (may_wait(now)) {
         nanos rest = why.remaining;
         if (plan_.poll.count() > 0) rest = std::min(rest, plan_.poll);
-        rest += full_jitter(std::min(rest / 10 + milliseconds{1}, expiry_jitter_max), chance);
+        rest += full_jitter(std::min(rest / 10 + milliseconds{1}, expiry_jitter_max), uniform);
         until_ = std::min(now + rest, give_up_);
         // What is early or quarantined changes by time alone: nobody will send a push.
         const bool held = why.reason == busy_reason::held || why.reason == busy_reason::lingering;
@@ -99,21 +99,21 @@ void claiming::on_busy(busy why, instant now, double chance) {
     }
     if (busy_retries_ < plan_.retries) {
         ++busy_retries_;
-        until_ = now + full_jitter(plan_.backoff * 2, chance);
+        until_ = now + full_jitter(plan_.backoff * 2, uniform);
         state_ = state::pausing;
         return;
     }
     finish(std::move(why));
 }
 
-void claiming::on_failure(failure why, instant now, double chance) {
+void claiming::on_failure(failure why, instant now, double uniform) {
     if (why.code == errc::outcome_unknown) attempts_.unanswered = true;
     const bool patient = plan_.when_down == store_down::retry || attempts_.unanswered;
     if (may_pass(why.code) && patient && now < settle_by_) {
         const auto longest = std::min<nanos>(store_backoff_first * (1 << std::min(failures_, 10)),
                                              store_backoff_max);
         ++failures_;
-        until_ = std::min(now + full_jitter(longest, chance), settle_by_);
+        until_ = std::min(now + full_jitter(longest, uniform), settle_by_);
         state_ = state::pausing;
         return;
     }
@@ -163,8 +163,8 @@ void claiming::finish(claim_outcome outcome) {
     state_ = withdraws ? state::withdrawing : state::done;
 }
 
-nanos claiming::full_jitter(nanos longest, double chance) const {
-    return std::chrono::duration_cast<nanos>(longest * chance);
+nanos claiming::full_jitter(nanos longest, double uniform) const {
+    return std::chrono::duration_cast<nanos>(longest * uniform);
 }
 
 }  // namespace pawl::leasing

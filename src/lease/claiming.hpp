@@ -6,7 +6,7 @@
 // the claim, or leaves it to its caller to ask again under the same id.
 #pragma once
 
-#include "lease/rhythm.hpp"
+#include "lease/renewal_timing.hpp"
 
 #include <pawl/spi/lease_store.hpp>
 
@@ -18,11 +18,11 @@ namespace pawl::leasing {
 
 // What the caller is willing to wait for. Constant for one claim.
 struct claim_plan {
-    rhythm how;
+    renewal_timing how;
     nanos wait{};     // for a busy key; 0: do not wait
     int retries = 0;  // of a busy key, when not waiting
     nanos backoff{};  // before each of those, with full jitter
-    store_down when_down = store_down::skip;
+    store_down when_down = store_down::fail;
     nanos settle{};  // how long to go on asking after an answer was lost
     nanos poll{};    // how long to rely on a push at most, where the store has none; 0: it has
     // Whether a claim whose outcome is unknown ends with that, or is asked for again later.
@@ -43,9 +43,9 @@ struct granted {
     instant first_sent;  // of the claim's attempts
     bool repeated;       // a copy of the request may still be on its way
 };
-struct cancelled {};
+struct cancelled {};  // by the caller
 
-using claim_outcome = std::variant<granted, busy, already_done, failure, cancelled>;
+using claim_outcome = acquire_result<granted, failure, cancelled>;
 
 // Used by one thread at a time.
 class claiming {
@@ -67,7 +67,7 @@ public:
     step next(instant now) const;
 
     void sent(instant now);
-    void answered(result<verdict> answer, instant now, double chance);
+    void answered(result<acquire_result<grant>> answer, instant now, double uniform);
     void woken(instant now);
     void withdrawn();
     void cancel();
@@ -82,11 +82,11 @@ private:
     enum class state { ready, in_flight, listening, pausing, withdrawing, done };
 
     void on_grant(grant what, instant now);
-    void on_busy(busy why, instant now, double chance);
-    void on_failure(failure why, instant now, double chance);
+    void on_busy(busy why, instant now, double uniform);
+    void on_failure(failure why, instant now, double uniform);
     void finish(claim_outcome outcome);
     bool may_wait(instant now) const { return now < give_up_; }
-    nanos full_jitter(nanos longest, double chance) const;
+    nanos full_jitter(nanos longest, double uniform) const;
 
     // Constant after construction
     claim_plan plan_;

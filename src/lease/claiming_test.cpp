@@ -13,21 +13,23 @@ constexpr double even = 0.5;
 
 claim_plan plan_with(nanos wait = {}) {
     claim_plan plan;
-    plan.how = rhythm_of({.ttl = 10s, .grace = 1s});
+    plan.how = renewal_timing_of({.ttl = 10s, .grace = 1s});
     plan.wait = wait;
     plan.backoff = 200ms;
     plan.settle = 4s;
     return plan;
 }
 
-result<verdict> won() { return verdict{grant{"key", fence_token{7}, 10s}}; }
-result<verdict> held_for(millis remaining, busy_reason why = busy_reason::held) {
-    return verdict{busy{fence_token{5}, "other", remaining, why}};
+result<acquire_result<grant>> won() {
+    return acquire_result<grant>{grant{"key", fence_token{7}, 10s}};
 }
-result<verdict> failed(errc code) { return failure{code, "the store said so"}; }
+result<acquire_result<grant>> held_for(millis remaining, busy_reason why = busy_reason::held) {
+    return acquire_result<grant>{busy{fence_token{5}, "other", remaining, why}};
+}
+result<acquire_result<grant>> failed(errc code) { return failure{code, "the store said so"}; }
 
 // Sends, and has it answered at once.
-void exchange(claiming& machine, instant now, result<verdict> answer) {
+void exchange(claiming& machine, instant now, result<acquire_result<grant>> answer) {
     ASSERT_EQ(machine.next(now).what, act::send);
     machine.sent(now);
     machine.answered(std::move(answer), now, even);
@@ -48,7 +50,7 @@ TEST(Claiming, AGrantIsTrustedFromWhenItWasAskedFor) {
 
 // A store may grant less time than was asked: what is too late is judged by what it granted.
 TEST(Claiming, AShorterGrantIsTooLateSooner) {
-    const auto short_one = verdict{grant{"key", fence_token{7}, 3s}};
+    const auto short_one = acquire_result<grant>{grant{"key", fence_token{7}, 3s}};
     claiming in_time{plan_with(), start};
     in_time.sent(start);
     in_time.answered(short_one, start + 1s, even);
@@ -67,7 +69,7 @@ TEST(Claiming, BusyIsFinalForWhoDoesNotWait) {
 
 TEST(Claiming, AnOccurrenceThatIsDoneIsFinalAlsoForWhoWaits) {
     claiming machine{plan_with(1min), start};
-    exchange(machine, start, verdict{already_done{occurrence{3}}});
+    exchange(machine, start, acquire_result<grant>{already_done{occurrence{3}}});
     EXPECT_TRUE(ended_as<already_done>(machine));
 }
 

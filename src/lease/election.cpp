@@ -9,11 +9,12 @@
 namespace pawl {
 
 std::optional<std::string> leadership_fault(const lease_options& options) {
-    if (options.firing)
-        return "firing names one occurrence, and a lease that is held again and again has none: "
+    if (options.occurrence)
+        return "occurrence names one occurrence, and a lease that is held again and again has "
+               "none: "
                "leave it out, or take locks::run for a job that runs once";
-    if (options.renew == renewing::manual)
-        return "renewing::manual renews nothing while the body works: leave it at automatic";
+    if (options.renew == renewal_mode::manual)
+        return "renewal_mode::manual renews nothing while the body works: leave it at automatic";
     if (options.again == reentrancy::instance)
         return "reentrancy::instance would let two bodies of this process share one lease: leave "
                "it at none";
@@ -38,13 +39,13 @@ bool needs_somebody(errc code) noexcept {
     return code == errc::denied || code == errc::protocol || code == errc::unsupported;
 }
 
-nanos backoff(int failures, nanos longest, double chance) {
+nanos backoff(int failures, nanos longest, double uniform) {
     const auto grown = backoff_first * (1 << std::clamp(failures - 1, 0, 10));
-    return times(std::min<nanos>(grown, longest), 0.5 + 0.5 * chance);
+    return times(std::min<nanos>(grown, longest), 0.5 + 0.5 * uniform);
 }
 
 election_plan election_plan_of(const lease_options& options) {
-    const auto how = rhythm_of(options);
+    const auto how = renewal_timing_of(options);
     return {how.renew_after, how.jitter,
             std::clamp(how.renew_after, backoff_first, backoff_longest)};
 }
@@ -69,29 +70,29 @@ void election::elected(instant) {
     state_ = state::serving;
 }
 
-void election::refused(instant now, double chance) {
+void election::refused(instant now, double uniform) {
     answered_ = true;
     failures_ = 0;
     // The wait was long, and should it ever not have been, this keeps the store from being flooded.
-    until_ = now + backoff(1, plan_.backoff_max, chance);
+    until_ = now + backoff(1, plan_.backoff_max, uniform);
 }
 
-void election::failed(const failure& why, instant now, double chance) {
+void election::failed(const failure& why, instant now, double uniform) {
     if (!answered_ && needs_somebody(why.code)) {
         fault_ = why;
         state_ = state::over;
         return;
     }
     answered_ = answered_ || why.code == errc::rejected;
-    until_ = now + backoff(++failures_, plan_.backoff_max, chance);
+    until_ = now + backoff(++failures_, plan_.backoff_max, uniform);
 }
 
-void election::ended(term_end how, instant now, double chance) {
+void election::ended(term_end how, instant now, double uniform) {
     base::ensure(state_ == state::serving);
     state_ = state::campaigning;
     // Whoever has just led would win again every time: it is awake, and the others are not yet.
     if (how == term_end::given_up)
-        until_ = now + times(plan_.rest, 1.0 + plan_.jitter * (2.0 * chance - 1.0));
+        until_ = now + times(plan_.rest, 1.0 + plan_.jitter * (2.0 * uniform - 1.0));
 }
 
 void election::call_off() { state_ = state::over; }

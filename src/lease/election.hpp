@@ -5,7 +5,7 @@
 // is kept is `heartbeat`'s.
 #pragma once
 
-#include "lease/rhythm.hpp"
+#include "lease/renewal_timing.hpp"
 
 #include <pawl/errors.hpp>
 #include <pawl/options.hpp>
@@ -20,7 +20,7 @@ bool needs_somebody(errc code) noexcept;
 
 // How long to stay away from a store that does not answer: doubles with each failure in a row, up
 // to `longest`, and at random between half of that and all of it.
-nanos backoff(int failures, nanos longest, double chance);
+nanos backoff(int failures, nanos longest, double uniform);
 
 // Constant for one campaign.
 struct election_plan {
@@ -57,11 +57,11 @@ public:
 
     void elected(instant now);
     // Still busy after a long wait.
-    void refused(instant now, double chance);
+    void refused(instant now, double uniform);
     // A store that has never answered and needs somebody is a fault of the setting; one that has is
     // asked again for ever.
-    void failed(const failure& why, instant now, double chance);
-    void ended(term_end how, instant now, double chance);
+    void failed(const failure& why, instant now, double uniform);
+    void ended(term_end how, instant now, double uniform);
     void call_off();
 
     std::uint64_t terms() const { return terms_; }

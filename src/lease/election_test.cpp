@@ -31,13 +31,13 @@ TEST(Election, ServesOnceElectedAndCountsTheTerms) {
 // Whoever returns of its own accord lets the others have a go first: a renewal interval, 0.3 of the
 // TTL, with a tenth of jitter to both sides.
 TEST(Election, RestsForARenewalIntervalAfterATermThatWasGivenUp) {
-    for (const double chance : {0.0, 0.5, 1.0}) {
+    for (const double uniform : {0.0, 0.5, 1.0}) {
         auto machine = fresh();
         machine.elected(start);
-        machine.ended(term_end::given_up, start + 1min, chance);
+        machine.ended(term_end::given_up, start + 1min, uniform);
         const auto step = machine.next(start + 1min);
         EXPECT_EQ(step.what, act::rest);
-        EXPECT_EQ(step.until, start + 1min + 4050ms + chance * 900ms);
+        EXPECT_EQ(step.until, start + 1min + 4050ms + uniform * 900ms);
         EXPECT_EQ(machine.next(step.until).what, act::claim);
     }
 }
@@ -52,12 +52,12 @@ TEST(Election, CampaignsAtOnceAfterATermThatWasTakenAway) {
 // Goal: a store that is down is never asked in a tight loop, nor left alone for long after it is
 // back. Method: a thousand failures in a row at both ends of chance.
 TEST(Election, StaysAwayFromAStoreThatIsDownForLongerAndLongerUpToABound) {
-    for (const double chance : {0.0, 1.0}) {
+    for (const double uniform : {0.0, 1.0}) {
         auto machine = fresh();
         auto now = start;
         nanos before{0};
         for (int i = 0; i < 1000; ++i) {
-            machine.failed({errc::unreachable, "down"}, now, chance);
+            machine.failed({errc::unreachable, "down"}, now, uniform);
             const auto step = machine.next(now);
             ASSERT_EQ(step.what, act::rest);
             const nanos pause = step.until - now;
@@ -68,7 +68,7 @@ TEST(Election, StaysAwayFromAStoreThatIsDownForLongerAndLongerUpToABound) {
             now = step.until;
             ASSERT_EQ(machine.next(now).what, act::claim);
         }
-        EXPECT_EQ(before, chance == 0.0 ? nanos{2250ms} : nanos{4500ms});
+        EXPECT_EQ(before, uniform == 0.0 ? nanos{2250ms} : nanos{4500ms});
     }
 }
 
@@ -112,9 +112,10 @@ TEST(Election, IsOverOnceCalledOff) {
 
 TEST(Election, WhatMakesNoSenseForALeaderIsExplained) {
     EXPECT_FALSE(leadership_fault(fifteen));
-    EXPECT_TRUE(leadership_fault({.ttl = 15s, .firing = occurrence{1}})->starts_with("firing"));
     EXPECT_TRUE(
-        leadership_fault({.ttl = 15s, .renew = renewing::manual})->starts_with("renewing::manual"));
+        leadership_fault({.ttl = 15s, .occurrence = occurrence{1}})->starts_with("occurrence"));
+    EXPECT_TRUE(leadership_fault({.ttl = 15s, .renew = renewal_mode::manual})
+                    ->starts_with("renewal_mode::manual"));
     EXPECT_TRUE(leadership_fault({.ttl = 15s, .again = reentrancy::instance})
                     ->starts_with("reentrancy::instance"));
 }

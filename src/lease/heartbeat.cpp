@@ -10,15 +10,16 @@ constexpr int unanswered_max = 8;
 
 }  // namespace
 
-heartbeat::heartbeat(const rhythm& how, instant claimed, instant first_claimed, double chance)
+heartbeat::heartbeat(const renewal_timing& how, instant claimed, instant first_claimed,
+                     double uniform)
     : how_{how}, first_claimed_{first_claimed}, trust_end_{claimed + how.trust} {
     if (how_.max_lifetime.count() > 0)
         trust_end_ = std::min(trust_end_, first_claimed_ + how_.max_lifetime);
-    renew_at_ = jittered(claimed, how_.renew_after, chance);
+    renew_at_ = jittered(claimed, how_.renew_after, uniform);
 }
 
-instant heartbeat::jittered(instant from, nanos after, double chance) const {
-    const double factor = 1.0 + how_.jitter * (2.0 * chance - 1.0);
+instant heartbeat::jittered(instant from, nanos after, double uniform) const {
+    const double factor = 1.0 + how_.jitter * (2.0 * uniform - 1.0);
     return from + std::chrono::duration_cast<nanos>(after * factor);
 }
 
@@ -32,7 +33,7 @@ loss heartbeat::why(instant now) const {
 
 // Once trust reaches to the end of the lifetime there is nothing left to win.
 bool heartbeat::renewal_helps() const {
-    if (how_.renew == renewing::manual || unanswered_ >= unanswered_max) return false;
+    if (how_.renew == renewal_mode::manual || unanswered_ >= unanswered_max) return false;
     return how_.max_lifetime.count() == 0 || trust_end_ < first_claimed_ + how_.max_lifetime;
 }
 
@@ -48,12 +49,12 @@ heartbeat::step heartbeat::next(instant now) const {
     return {act::wait, until};
 }
 
-void heartbeat::renewal_sent(instant now, double chance) {
+void heartbeat::renewal_sent(instant now, double uniform) {
     ++unanswered_;
-    renew_at_ = jittered(now, how_.retry_after, chance);
+    renew_at_ = jittered(now, how_.retry_after, uniform);
 }
 
-void heartbeat::renewal_answered(instant sent, renewal answer, instant now, double chance) {
+void heartbeat::renewal_answered(instant sent, renewal answer, instant now, double uniform) {
     if (unanswered_ > 0) --unanswered_;
     switch (answer) {
         case renewal::lost:
@@ -71,7 +72,7 @@ void heartbeat::renewal_answered(instant sent, renewal answer, instant now, doub
     auto end = sent + how_.trust;
     if (how_.max_lifetime.count() > 0) end = std::min(end, first_claimed_ + how_.max_lifetime);
     trust_end_ = std::max(trust_end_, end);
-    renew_at_ = jittered(sent, how_.renew_after, chance);
+    renew_at_ = jittered(sent, how_.renew_after, uniform);
 }
 
 }  // namespace pawl::leasing

@@ -4,14 +4,16 @@
 // what it decides to send. Randomness is handed in too, as a number from 0 to 1.
 #pragma once
 
-#include "lease/rhythm.hpp"
+#include "lease/renewal_timing.hpp"
+
+#include <pawl/spi/lease_store.hpp>
 
 namespace pawl::leasing {
 
 // Why a lease is no longer believed in.
 enum class loss {
     none,
-    taken,          // the store said so: expired there, taken, or evicted
+    taken,          // the store said so: expired there, taken, or force-released
     trust_ended,    // no renewal was answered in time
     lifetime_ended  // max_lifetime has passed
 };
@@ -21,11 +23,11 @@ class heartbeat {
 public:
     // `claimed` is when the claim that was granted had been sent: the store may have started the
     // lease at any moment since.
-    heartbeat(const rhythm& how, instant claimed, double chance)
-        : heartbeat{how, claimed, claimed, chance} {}
+    heartbeat(const renewal_timing& how, instant claimed, double uniform)
+        : heartbeat{how, claimed, claimed, uniform} {}
     // `first_claimed` is when the claim was sent for the first time, if it was repeated: the store
     // may count the lifetime of the lease from then.
-    heartbeat(const rhythm& how, instant claimed, instant first_claimed, double chance);
+    heartbeat(const renewal_timing& how, instant claimed, instant first_claimed, double uniform);
 
     enum class act {
         wait,   // until `until`
@@ -39,9 +41,9 @@ public:
     };
     step next(instant now) const;
 
-    void renewal_sent(instant now, double chance);
+    void renewal_sent(instant now, double uniform);
     // `sent` is what renewal_sent() was told for the request that this answers.
-    void renewal_answered(instant sent, renewal answer, instant now, double chance);
+    void renewal_answered(instant sent, renewal answer, instant now, double uniform);
     void stop_told() { stop_told_ = true; }
 
     bool trusted(instant now) const { return why(now) == loss::none; }
@@ -53,10 +55,10 @@ public:
 
 private:
     bool renewal_helps() const;
-    instant jittered(instant from, nanos after, double chance) const;
+    instant jittered(instant from, nanos after, double uniform) const;
 
     // Constant after construction
-    rhythm how_;
+    renewal_timing how_;
     instant first_claimed_;
     // State
     instant trust_end_;

@@ -15,7 +15,7 @@ constexpr double even = 0.5;
 lease_options options_of(millis ttl) { return {.ttl = ttl, .grace = millis{1000}}; }
 
 heartbeat beating(const lease_options& options) {
-    return heartbeat{rhythm_of(options), start, even};
+    return heartbeat{renewal_timing_of(options), start, even};
 }
 
 // Rule 8, with the default drift of 1/1000 and margin of ttl/50.
@@ -47,8 +47,8 @@ TEST(Heartbeat, LeavesAThirdAttemptAfterTwoThatFailed) {
 }
 
 TEST(Heartbeat, RenewsAtThreeTenthsOfTheTtlWithTenPerCentOfJitter) {
-    for (const auto& [chance, at] : {std::pair{0.0, 2700ms}, {0.5, 3000ms}, {1.0, 3300ms}}) {
-        const heartbeat beat{rhythm_of(options_of(10s)), start, chance};
+    for (const auto& [uniform, at] : {std::pair{0.0, 2700ms}, {0.5, 3000ms}, {1.0, 3300ms}}) {
+        const heartbeat beat{renewal_timing_of(options_of(10s)), start, uniform};
         EXPECT_EQ(beat.next(start).until, start + at);
         EXPECT_EQ(beat.next(start + at).what, act::renew);
     }
@@ -130,7 +130,7 @@ TEST(Heartbeat, TellsToStopAGraceBeforeTrustEndsAndGoesOnRenewing) {
 }
 
 TEST(Heartbeat, TheStopMarginIsAtMostAThirdOfTheTtl) {
-    const heartbeat beat{rhythm_of({.ttl = 3s, .grace = 1h}), start, even};
+    const heartbeat beat{renewal_timing_of({.ttl = 3s, .grace = 1h}), start, even};
     EXPECT_EQ(beat.trust_end() - beat.stop_at(), 1s);
 }
 
@@ -168,7 +168,7 @@ TEST(Heartbeat, MaxLifetimeEndsRenewalAndThenTrust) {
 // A repeated claim may have been granted by its first request: given the second one's answer, the
 // lifetime is still counted from the first.
 TEST(Heartbeat, MaxLifetimeIsCountedFromTheFirstRequestOfARepeatedClaim) {
-    const auto how = rhythm_of({.ttl = 10s, .max_lifetime = 12s});
+    const auto how = renewal_timing_of({.ttl = 10s, .max_lifetime = 12s});
     heartbeat beat{how, start + 3s, start, even};
     beat.renewal_sent(start + 6s, even);
     beat.renewal_answered(start + 6s, renewal::renewed, start + 6s, even);
@@ -176,7 +176,7 @@ TEST(Heartbeat, MaxLifetimeIsCountedFromTheFirstRequestOfARepeatedClaim) {
 }
 
 TEST(Heartbeat, ManualRenewalIsNeverAsked) {
-    const auto beat = beating({.ttl = 10s, .renew = renewing::manual, .grace = 1s});
+    const auto beat = beating({.ttl = 10s, .renew = renewal_mode::manual, .grace = 1s});
     for (auto now = start; now < start + 8s; now += 100ms)
         EXPECT_EQ(beat.next(now).what, act::wait);
 }
@@ -195,9 +195,9 @@ TEST(Heartbeat, DoesNotFloodASilentStore) {
 
 // Seed 000's three time lines, and the one that it gets wrong: a crash just after a heartbeat.
 TEST(Heartbeat, ReproducesTheTimelinesOfTheRedisDecisionRecord) {
-    lease_options specvital = profile::specvital();
-    specvital.renew_jitter = 0;
-    auto beat = beating(specvital);
+    lease_options batch_job = profile::batch_job();
+    batch_job.renew_jitter = 0;
+    auto beat = beating(batch_job);
     EXPECT_EQ(beat.next(start).until, start + 3min);
     EXPECT_EQ(beat.next(start + 3min).what, act::renew);
     beat.renewal_sent(start + 3min, even);

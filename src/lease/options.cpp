@@ -1,7 +1,7 @@
 #include <pawl/options.hpp>
 
 #include "base/duration.hpp"
-#include "lease/rhythm.hpp"
+#include "lease/renewal_timing.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,7 @@ std::optional<std::string> ttl_fault(const lease_options& o, const store_traits&
 }
 
 std::optional<std::string> renewal_fault(const lease_options& o) {
-    if (o.renew == renewing::manual) return std::nullopt;
+    if (o.renew == renewal_mode::manual) return std::nullopt;
     if (!(o.renew_fraction > 0.0 && o.renew_fraction < 1.0))
         return "renew_fraction " + number_text(o.renew_fraction) +
                " would renew at or after the expiry: give a fraction of the ttl between 0 and 1, "
@@ -47,7 +47,7 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
     if (o.retry_period.count() < 0 || o.retry_period >= o.ttl)
         return "retry_period " + format_duration(o.retry_period) + " is not below the ttl of " +
                format_duration(o.ttl);
-    const auto how = leasing::rhythm_of(o);
+    const auto how = leasing::renewal_timing_of(o);
     const auto last = leasing::nanos{static_cast<std::int64_t>(
         static_cast<double>(how.renew_after.count()) * (1.0 + o.renew_jitter))};
     if (last >= how.trust)
@@ -82,7 +82,7 @@ std::optional<std::string> trust_fault(const lease_options& o) {
     if (o.margin.count() < 0 || o.margin >= o.ttl)
         return "margin " + format_duration(o.margin) + " is not below the ttl of " +
                format_duration(o.ttl);
-    if (leasing::rhythm_of(o).trust.count() <= 0)
+    if (leasing::renewal_timing_of(o).trust.count() <= 0)
         return "ttl " + format_duration(o.ttl) +
                " leaves no time to trust the lease: its margin is 5ms at least";
     return std::nullopt;
@@ -95,10 +95,12 @@ std::optional<std::string> safety_fault(const lease_options& o, const store_trai
         return "tokens of this store may fall after a loss of its data, and fencing is required: "
                "set "
                "quarantine=DUR in the store's URL, or take a store with strict fencing";
-    if (safety == safety_class::correctness && o.if_lapsed == lapse::extend_if_unclaimed)
+    if (safety == safety_class::correctness && o.if_expired == expired_renewal::extend_if_unclaimed)
         return "extend_expired goes on with a lapsed lease, which safety=correctness refuses";
-    if (o.firing && (number(*o.firing) < 0 || *o.firing > occurrence_max))
-        return "occurrence " + std::to_string(number(*o.firing)) +
+    if (o.occurrence && o.mode == delivery::off)
+        return "mode off remembers no occurrence: leave the occurrence out, or take at_most_once";
+    if (o.occurrence && (number(*o.occurrence) < 0 || *o.occurrence > occurrence_max))
+        return "occurrence " + std::to_string(number(*o.occurrence)) +
                " lies outside the years 1970 to 9999: give Unix milliseconds";
     return std::nullopt;
 }
@@ -116,11 +118,11 @@ std::optional<std::string> validate(const lease_options& options, const store_tr
 
 namespace leasing {
 
-rhythm rhythm_of(const lease_options& options) {
+renewal_timing renewal_timing_of(const lease_options& options) {
     const auto part = [](nanos whole, double fraction) {
         return nanos{static_cast<std::int64_t>(static_cast<double>(whole.count()) * fraction)};
     };
-    rhythm how;
+    renewal_timing how;
     how.ttl = options.ttl;
     const nanos margin = options.margin.count() > 0 ? nanos{options.margin}
                                                     : std::max<nanos>(how.ttl / 50, millis{5});
@@ -134,7 +136,7 @@ rhythm rhythm_of(const lease_options& options) {
         how.max_lifetime = part(options.max_lifetime, 1.0 - options.drift) - margin;
     how.jitter = options.renew_jitter;
     how.renew = options.renew;
-    how.if_lapsed = options.if_lapsed;
+    how.if_expired = options.if_expired;
     return how;
 }
 

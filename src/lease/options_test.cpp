@@ -23,9 +23,9 @@ TEST(Options, AnOrdinaryLeaseHasNothingWrong) {
 }
 
 TEST(Options, EveryProfileOfTheSourceDocumentsIsValid) {
-    for (const auto& one : {profile::specvital(), profile::exclusive_job(), profile::cordum_job(),
-                            profile::cordum_loop(), profile::cordum_run(),
-                            profile::cordum_snapshot(), profile::shedlock(), profile::dotnet()})
+    for (const auto& one : {profile::batch_job(), profile::exclusive_job(), profile::short_job(),
+                            profile::reconcile_loop(), profile::workflow_run(),
+                            profile::snapshot_writer(), profile::shedlock(), profile::dotnet()})
         EXPECT_EQ(fault(one), "");
 }
 
@@ -50,9 +50,11 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
     EXPECT_THAT(fault({.ttl = 30s, .grace = -1s}), HasSubstr("grace"));
     for (const std::int64_t far :
          {std::int64_t{-1}, number(occurrence_max) + 1, INT64_MIN, INT64_MAX})
-        EXPECT_THAT(fault({.ttl = 30s, .firing = occurrence{far}}),
+        EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{far}}),
                     HasSubstr("occurrence " + std::to_string(far) + " lies outside"));
-    EXPECT_EQ(fault({.ttl = 30s, .firing = occurrence_max}), "");
+    EXPECT_EQ(fault({.ttl = 30s, .occurrence = occurrence_max}), "");
+    EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{1}, .mode = delivery::off}),
+                HasSubstr("mode off"));
 }
 
 TEST(Options, ALaterRenewalIsAllowedWithARetryPeriod) {
@@ -69,7 +71,7 @@ TEST(Options, RespectTheStoresFloorAndStep) {
 TEST(Options, CorrectnessRefusesWhatWouldWeakenIt) {
     EXPECT_THAT(fault({.ttl = 30s}, safety_class::correctness), HasSubstr("quarantine=DUR"));
     EXPECT_THAT(fault({.ttl = 30s, .tokens = fencing::required}), HasSubstr("strict fencing"));
-    EXPECT_THAT(fault({.ttl = 30s, .if_lapsed = lapse::extend_if_unclaimed},
+    EXPECT_THAT(fault({.ttl = 30s, .if_expired = expired_renewal::extend_if_unclaimed},
                       safety_class::correctness, {.strict_fencing = true}),
                 HasSubstr("extend_expired"));
     EXPECT_EQ(fault({.ttl = 30s}, safety_class::correctness, {.strict_fencing = true}), "");

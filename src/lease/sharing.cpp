@@ -10,7 +10,7 @@
 
 namespace pawl {
 
-std::optional<std::string> share_fault(const share_options& options, std::uint32_t count) {
+std::optional<std::string> partition_fault(const partition_options& options, std::uint32_t count) {
     using base::format_duration;
     if (count < 1 || count > partitions_max)
         return "the number of partitions is " + std::to_string(count) + ": give 1 to " +
@@ -51,11 +51,11 @@ std::optional<std::uint32_t> parse_number(std::string_view text) {
 }  // namespace
 
 sharing_plan sharing_plan_of(std::string_view name, std::uint32_t count,
-                             const share_options& options) {
+                             const partition_options& options) {
     const nanos ttl = options.lease.ttl;
     const nanos interval = options.interval.count() > 0 ? nanos{options.interval}
                                                         : std::max<nanos>(ttl / 10, interval_least);
-    return {std::string{name}, count, interval, rhythm_of(options.lease).renew_after,
+    return {std::string{name}, count, interval, renewal_timing_of(options.lease).renew_after,
             (count + looks_to_move_all - 1) / looks_to_move_all};
 }
 
@@ -142,15 +142,15 @@ std::optional<sharing::step> sharing::next_of_parts(instant now) {
     return std::nullopt;
 }
 
-void sharing::look_again(instant now, double chance) {
-    look_at_ = now + times(plan_.interval, 1.0 - look_jitter * chance);
+void sharing::look_again(instant now, double uniform) {
+    look_at_ = now + times(plan_.interval, 1.0 - look_jitter * uniform);
 }
 
-void sharing::looked(const std::vector<member>& present, instant now, double chance) {
+void sharing::looked(const std::vector<member>& present, instant now, double uniform) {
     looking_ = false;
     answered_ = true;
     failures_ = 0;
-    look_again(now, chance);
+    look_again(now, uniform);
     if (called_off_) return;
     others_.clear();
     const member* oldest = nullptr;
@@ -206,17 +206,17 @@ void sharing::slot_taken(instant now) {
     standing_ = once_more && take_slot() ? standing::wanting : standing::absent;
 }
 
-void sharing::announce_failed(const failure& why, instant now, double chance) {
+void sharing::announce_failed(const failure& why, instant now, double uniform) {
     base::ensure(standing_ == standing::announcing);
     standing_ = standing::absent;
     note(why);
-    look_at_ = now + backoff(failures_, plan_.interval, chance);
+    look_at_ = now + backoff(failures_, plan_.interval, uniform);
 }
 
-void sharing::look_failed(const failure& why, instant now, double chance) {
+void sharing::look_failed(const failure& why, instant now, double uniform) {
     looking_ = false;
     note(why);
-    look_at_ = now + backoff(failures_, plan_.interval, chance);
+    look_at_ = now + backoff(failures_, plan_.interval, uniform);
 }
 
 void sharing::note(const failure& why) {
@@ -276,22 +276,22 @@ void sharing::granted(std::uint32_t which) {
 }
 
 void sharing::unclaimed(std::uint32_t which, const std::optional<failure>& why, instant now,
-                        double chance) {
+                        double uniform) {
     auto& one = parts_[which];
     base::ensure(one.now == state::claiming || one.now == state::calling_off);
     one.now = state::away;
     if (!why) return;
     note(*why);
-    one.not_before = now + backoff(failures_, plan_.interval, chance);
+    one.not_before = now + backoff(failures_, plan_.interval, uniform);
 }
 
-void sharing::ended(std::uint32_t which, term_end how, instant now, double chance) {
+void sharing::ended(std::uint32_t which, term_end how, instant now, double uniform) {
     auto& one = parts_[which];
     base::ensure(one.now == state::held || one.now == state::leaving);
     one.now = state::away;
     one.to_go = false;
     one.not_before = how == term_end::given_up
-                         ? now + times(plan_.rest, 1.0 + look_jitter * (chance - 0.5))
+                         ? now + times(plan_.rest, 1.0 + look_jitter * (uniform - 0.5))
                          : now;
 }
 

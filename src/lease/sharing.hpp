@@ -26,9 +26,9 @@ struct sharing_plan {
     nanos rest{};           // before a partition whose body returned by itself is claimed again
     std::uint32_t moves{};  // partitions given up at one look, at most
 };
-// REQUIRES: validate(), leadership_fault() and share_fault() had nothing to say.
+// REQUIRES: validate(), leadership_fault() and partition_fault() had nothing to say.
 sharing_plan sharing_plan_of(std::string_view name, std::uint32_t count,
-                             const share_options& options);
+                             const partition_options& options);
 
 // Live members of one share at most; whoever comes later stands by until there is a free slot.
 constexpr std::uint32_t members_max = 1000;
@@ -74,18 +74,18 @@ public:
     // Every step but `wait` and `over` counts as begun once it is returned.
     step next(instant now);
 
-    void looked(const std::vector<member>& present, instant now, double chance);
-    void look_failed(const failure& why, instant now, double chance);
+    void looked(const std::vector<member>& present, instant now, double uniform);
+    void look_failed(const failure& why, instant now, double uniform);
     void announced(instant now);
     void slot_taken(instant now);
-    void announce_failed(const failure& why, instant now, double chance);
+    void announce_failed(const failure& why, instant now, double uniform);
     // The lease of the slot is lost.
     void forgotten(instant now);
     void granted(std::uint32_t which);
     // Nothing: called off, or the wait was over.
     void unclaimed(std::uint32_t which, const std::optional<failure>& why, instant now,
-                   double chance);
-    void ended(std::uint32_t which, term_end how, instant now, double chance);
+                   double uniform);
+    void ended(std::uint32_t which, term_end how, instant now, double uniform);
     void left();
     // Everything is given up: the slot, then the partitions.
     void call_off();
@@ -112,7 +112,7 @@ private:
     bool take_slot();
     void deliberate();
     void choose_moves();
-    void look_again(instant now, double chance);
+    void look_again(instant now, double uniform);
     void note(const failure& why);
 
     // Constant after construction

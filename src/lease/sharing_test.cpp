@@ -1,5 +1,5 @@
 // The machine of partitions, on instants and members that the tests make up. How several of them
-// get on with each other is for testing/simulation.
+// get on with each other is for test_support/simulation.
 #include "lease/sharing.hpp"
 #include "lease/assignment.hpp"
 
@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 using act = sharing::act;
 
 constexpr instant start{1h};
-const share_options thirty{.lease = {.ttl = 30s}};
+const partition_options thirty{.lease = {.ttl = 30s}};
 
 std::vector<std::uint32_t> slots(std::uint32_t count) {
     std::vector<std::uint32_t> all(count);
@@ -77,11 +77,12 @@ TEST(Member, ItsTextIsReadBackAndNothingElseIs) {
 }
 
 TEST(Share, WhatMakesNoSenseIsExplained) {
-    EXPECT_FALSE(share_fault(thirty, 16));
-    EXPECT_TRUE(share_fault(thirty, 0)->starts_with("the number of partitions is 0"));
-    EXPECT_TRUE(share_fault(thirty, 1025)->starts_with("the number of partitions is 1025"));
-    EXPECT_TRUE(share_fault({.interval = 31s}, 16)->starts_with("interval 31s"));
-    EXPECT_TRUE(share_fault({.interval = -1ms}, 16)->starts_with("interval cannot be negative"));
+    EXPECT_FALSE(partition_fault(thirty, 16));
+    EXPECT_TRUE(partition_fault(thirty, 0)->starts_with("the number of partitions is 0"));
+    EXPECT_TRUE(partition_fault(thirty, 1025)->starts_with("the number of partitions is 1025"));
+    EXPECT_TRUE(partition_fault({.interval = 31s}, 16)->starts_with("interval 31s"));
+    EXPECT_TRUE(
+        partition_fault({.interval = -1ms}, 16)->starts_with("interval cannot be negative"));
 }
 
 // A member and what it has been told to do. Claims and bodies end only when the test says so.
@@ -94,7 +95,7 @@ struct participant {
     bool left = false;
     instant until{};
 
-    explicit participant(std::uint32_t count, share_options options = thirty)
+    explicit participant(std::uint32_t count, partition_options options = thirty)
         : machine{sharing_plan_of("reindex", count, options), start} {}
 
     // Until it wants to wait or is over.
@@ -262,10 +263,10 @@ TEST(Sharing, WhatWasGrantedTooLateIsGivenUpAtOnce) {
 }
 
 TEST(Sharing, LooksAgainWithinAnInterval) {
-    for (const double chance : {0.0, 0.5, 1.0}) {
+    for (const double uniform : {0.0, 0.5, 1.0}) {
         participant one{16};
         one.settle();
-        one.machine.looked({}, start, chance);
+        one.machine.looked({}, start, uniform);
         one.settle();
         one.machine.announced(start);
         one.settle();

@@ -1,10 +1,10 @@
 #include "metrics/instruments.hpp"
 
-#include "base/well_formed.hpp"
+#include "base/utf8.hpp"
 #include "metrics/measured_store.hpp"
+#include "metrics/metrics_registry.hpp"
 #include "metrics/process_facts.hpp"
-#include "metrics/sample_shelf.hpp"
-#include "metrics/tally.hpp"
+#include "metrics/sample_buffer.hpp"
 #include "metrics/watchers.hpp"
 #include "net/timer.hpp"
 #include "time/clocks.hpp"
@@ -36,7 +36,7 @@ MetricFamily instants_of(const char* name, const char* help, const char* label,
                          const std::vector<std::pair<std::string, std::int64_t>>& instants) {
     std::map<std::string, std::int64_t> latest;
     for (const auto& [who, when] : instants) {
-        auto text = base::well_formed(who);
+        auto text = base::to_utf8(who);
         if (latest.size() == labels_max && latest.count(text) == 0) text = other_label;
         auto& known = latest[text];
         known = std::max(known, when);
@@ -91,7 +91,7 @@ std::vector<MetricFamily> families_of(const live_values& now) {
 
 class instruments::state {
 public:
-    explicit state(const build_facts& facts) : counted{std::make_shared<tally>(facts)} {}
+    explicit state(const build_facts& facts) : counted{std::make_shared<metrics_registry>(facts)} {}
 
     void take_sample() {
         auto now = counted->read();
@@ -108,11 +108,11 @@ public:
         return shelf_.samples();
     }
 
-    const std::shared_ptr<tally> counted;
+    const std::shared_ptr<metrics_registry> counted;
 
 private:
     mutable std::mutex mutex_;
-    sample_shelf shelf_;  // under mutex_
+    sample_buffer shelf_;  // under mutex_
 };
 
 namespace {

@@ -1,9 +1,9 @@
 // The page as Prometheus gets it: whole, and judged by promtool.
 #include "metrics/instruments.hpp"
 
+#include "engines/memory/store/memory_store.hpp"
 #include "runtime/core.hpp"
-#include "stores/memory/memory_store.hpp"
-#include "testing/metrics/reading.hpp"
+#include "test_support/metrics/reading.hpp"
 
 #include <gtest/gtest.h>
 

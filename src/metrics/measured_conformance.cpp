@@ -1,8 +1,8 @@
+#include "engines/memory/store/memory_store.hpp"
 #include "metrics/measured_store.hpp"
-#include "stores/memory/memory_store.hpp"
 
-#include "testing/conformance/engines/in_memory.hpp"
-#include "testing/conformance/store_laws.hpp"
+#include "test_support/conformance/engines/in_memory.hpp"
+#include "test_support/conformance/store_laws.hpp"
 
 #include <memory>
 
@@ -15,7 +15,7 @@ public:
     static std::shared_ptr<lease_store> open_at(net::loop& where, const std::string& address,
                                                 store_settings settings) {
         settings.name_space += ".measured." + address;
-        auto counted = std::make_shared<metrics::tally>(metrics::build_facts{});
+        auto counted = std::make_shared<metrics::metrics_registry>(metrics::build_facts{});
         return metrics::make_measured_store(memory::make_memory_store(where, std::move(settings)),
                                             std::move(counted));
     }

@@ -1,7 +1,7 @@
 // A store around another one, that times every verb.
 #pragma once
 
-#include "metrics/tally.hpp"
+#include "metrics/metrics_registry.hpp"
 
 #include <pawl/spi/lease_store.hpp>
 
@@ -10,6 +10,6 @@
 namespace pawl::metrics {
 
 std::shared_ptr<lease_store> make_measured_store(std::shared_ptr<lease_store> inner,
-                                                 std::shared_ptr<tally> counted);
+                                                 std::shared_ptr<metrics_registry> counted);
 
 }  // namespace pawl::metrics

@@ -1,8 +1,8 @@
 #include "metrics/measured_store.hpp"
 
+#include "engines/memory/store/memory_store.hpp"
 #include "net/loop.hpp"
-#include "stores/memory/memory_store.hpp"
-#include "testing/faults/faulty_store.hpp"
+#include "test_support/faults/faulty_store.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,8 +46,8 @@ awaitable<bool> release(lease_store& store) {
     const auto answer = co_await std::move(work);
     co_return answer.has_value();
 }
-awaitable<bool> evict(lease_store& store) {
-    auto work = store.evict("k", fence_token{1}, 0ms);
+awaitable<bool> force_release(lease_store& store) {
+    auto work = store.force_release("k", fence_token{1}, 0ms);
     const auto answer = co_await std::move(work);
     co_return answer.has_value();
 }
@@ -80,7 +80,7 @@ const std::array<std::pair<verb, asking>, verb_count> verbs{{{verb::acquire, acq
                                                              {verb::withdraw, withdraw},
                                                              {verb::renew, renew},
                                                              {verb::release, release},
-                                                             {verb::evict, evict},
+                                                             {verb::force_release, force_release},
                                                              {verb::inspect, inspect},
                                                              {verb::list, list},
                                                              {verb::wait_change, wait_change},
@@ -92,7 +92,7 @@ struct seen {
     std::uint64_t timed = 0;
     double failed = 0;
 };
-seen of(tally& counted, verb what) {
+seen of(metrics_registry& counted, verb what) {
     seen found;
     for (const auto& family : counted.collect(instant{})) {
         for (const auto& one : family.metric) {
@@ -111,7 +111,7 @@ seen of(tally& counted, verb what) {
 struct measured {
     net::loop loop;
     std::shared_ptr<testing_faults::plan> faults = std::make_shared<testing_faults::plan>();
-    std::shared_ptr<tally> counted = std::make_shared<tally>(build_facts{});
+    std::shared_ptr<metrics_registry> counted = std::make_shared<metrics_registry>(build_facts{});
     std::shared_ptr<lease_store> store;
 
     explicit measured(const std::string& name_space) {
@@ -175,18 +175,20 @@ class particular_store final : public lease_store {
 public:
     explicit particular_store(std::shared_ptr<lease_store> inner) : inner_{std::move(inner)} {}
     store_traits traits() const noexcept override { return {true, true, true, 7ms, 3ms}; }
-    async<verdict> acquire(claim wanted) override { return inner_->acquire(std::move(wanted)); }
+    async<acquire_result<grant>> acquire(claim wanted) override {
+        return inner_->acquire(std::move(wanted));
+    }
     async<bool> withdraw(withdrawal given_up) override {
         return inner_->withdraw(std::move(given_up));
     }
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
         return inner_->renew(leases);
     }
-    async<bool> release(std::string key, fence_token token, farewell how) override {
+    async<bool> release(std::string key, fence_token token, release_options how) override {
         return inner_->release(std::move(key), token, how);
     }
-    async<bool> evict(std::string key, fence_token token, millis delay) override {
-        return inner_->evict(std::move(key), token, delay);
+    async<bool> force_release(std::string key, fence_token token, millis delay) override {
+        return inner_->force_release(std::move(key), token, delay);
     }
     async<std::optional<record>> inspect(std::string key) override {
         return inner_->inspect(std::move(key));
@@ -197,7 +199,7 @@ public:
     async<void> wait_change(std::string, fence_token) override {
         co_return failure{errc::unreachable, "no push, as planned"};
     }
-    async<fence_verdict> fence(std::string resource, fence_token token, fence_rule rule) override {
+    async<fence_result> fence(std::string resource, fence_token token, fence_rule rule) override {
         return inner_->fence(std::move(resource), token, rule);
     }
     async<examination> examine() override {
@@ -212,7 +214,7 @@ private:
 
 TEST(MeasuredStore, PassesOnWhatTheStoreSaysOfItself) {
     net::loop loop;
-    const auto counted = std::make_shared<tally>(build_facts{});
+    const auto counted = std::make_shared<metrics_registry>(build_facts{});
     const auto store = make_measured_store(
         std::make_shared<particular_store>(memory::make_memory_store(loop, {})), counted);
     EXPECT_TRUE(store->traits().strict_fencing);
@@ -231,7 +233,7 @@ TEST(MeasuredStore, PassesOnWhatTheStoreSaysOfItself) {
 // A claim will tell whether the store is there: its push is a hint.
 TEST(MeasuredStore, APushThatFailsIsCountedAndNoMore) {
     net::loop loop;
-    const auto counted = std::make_shared<tally>(build_facts{});
+    const auto counted = std::make_shared<metrics_registry>(build_facts{});
     const auto store = make_measured_store(
         std::make_shared<particular_store>(memory::make_memory_store(loop, {})), counted);
     EXPECT_FALSE(loop.wait_for(wait_change(*store)));

@@ -10,7 +10,8 @@ namespace {
 // Of one engine, and on its loop.
 class lock_watcher final : public observer {
 public:
-    explicit lock_watcher(std::shared_ptr<tally> counted) : counted_{std::move(counted)} {}
+    explicit lock_watcher(std::shared_ptr<metrics_registry> counted)
+        : counted_{std::move(counted)} {}
     // With the engine goes what it held.
     ~lock_watcher() override { counted_->holds_less(held_); }
 
@@ -25,7 +26,9 @@ public:
                           : failures == 0 ? renewal::lost
                                           : renewal::unknown);
     }
-    void on_trouble(std::string_view, int, millis) override { counted_->in_trouble(); }
+    void on_renewal_failures(std::string_view, int, millis) override {
+        counted_->renewals_failed();
+    }
     void on_lost(std::string_view key, fence_token, loss_reason why) override {
         counted_->lost(why);
         lost_.emplace(key);
@@ -45,7 +48,7 @@ private:
     }
 
     // Constant after construction
-    std::shared_ptr<tally> counted_;
+    std::shared_ptr<metrics_registry> counted_;
     // State
     std::size_t held_ = 0;
     std::unordered_set<std::string> lost_;  // keys whose handles are still there
@@ -53,7 +56,8 @@ private:
 
 class run_watcher final : public schedule::dispatch_observer {
 public:
-    explicit run_watcher(std::shared_ptr<tally> counted) : counted_{std::move(counted)} {}
+    explicit run_watcher(std::shared_ptr<metrics_registry> counted)
+        : counted_{std::move(counted)} {}
 
     void on_run_begun(const std::string& job, millis late, fence_token token) override {
         counted_->run_begun(job, late, token);
@@ -76,16 +80,17 @@ public:
     void on_journal(bool answers) override { counted_->journal(answers); }
 
 private:
-    std::shared_ptr<tally> counted_;
+    std::shared_ptr<metrics_registry> counted_;
 };
 
 }  // namespace
 
-std::shared_ptr<observer> make_lock_watcher(std::shared_ptr<tally> counted) {
+std::shared_ptr<observer> make_lock_watcher(std::shared_ptr<metrics_registry> counted) {
     return std::make_shared<lock_watcher>(std::move(counted));
 }
 
-std::shared_ptr<schedule::dispatch_observer> make_run_watcher(std::shared_ptr<tally> counted) {
+std::shared_ptr<schedule::dispatch_observer> make_run_watcher(
+    std::shared_ptr<metrics_registry> counted) {
     return std::make_shared<run_watcher>(std::move(counted));
 }
 

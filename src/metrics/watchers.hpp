@@ -1,7 +1,7 @@
 // What hears of leases and runs, and counts.
 #pragma once
 
-#include "metrics/tally.hpp"
+#include "metrics/metrics_registry.hpp"
 #include "schedule/dispatcher.hpp"
 
 #include <pawl/observer.hpp>
@@ -10,7 +10,8 @@
 
 namespace pawl::metrics {
 
-std::shared_ptr<observer> make_lock_watcher(std::shared_ptr<tally> counted);
-std::shared_ptr<schedule::dispatch_observer> make_run_watcher(std::shared_ptr<tally> counted);
+std::shared_ptr<observer> make_lock_watcher(std::shared_ptr<metrics_registry> counted);
+std::shared_ptr<schedule::dispatch_observer> make_run_watcher(
+    std::shared_ptr<metrics_registry> counted);
 
 }  // namespace pawl::metrics

@@ -1,8 +1,8 @@
 // What is counted of real leases: `locks` on a store in memory that fails when told to.
 #include "metrics/watchers.hpp"
 
-#include "testing/faults/world.hpp"
-#include "testing/metrics/reading.hpp"
+#include "test_support/faults/world.hpp"
+#include "test_support/metrics/reading.hpp"
 
 #include <prometheus/text_serializer.h>
 
@@ -20,7 +20,7 @@ using testing_metrics::value_of;
 
 struct watched {
     world one;
-    std::shared_ptr<tally> counted = std::make_shared<tally>(build_facts{});
+    std::shared_ptr<metrics_registry> counted = std::make_shared<metrics_registry>(build_facts{});
 
     locks open() { return one.open({.watcher = make_lock_watcher(counted)}); }
     double operator[](const std::string& series) const {
@@ -32,11 +32,11 @@ struct watched {
 TEST(LockWatcher, EveryOutcomeOfAClaimIsCounted) {
     watched all;
     auto a = all.open(), b = all.open();
-    auto lease = a.try_acquire("k", {.ttl = 10s, .firing = occurrence{1'000}});
+    auto lease = a.try_acquire("k", {.ttl = 10s, .occurrence = occurrence{1'000}});
     ASSERT_TRUE(lease);
     EXPECT_FALSE(b.try_acquire("k", {.ttl = 10s}));
     lease->release();
-    EXPECT_FALSE(b.try_acquire("k", {.ttl = 10s, .firing = occurrence{1'000}}));
+    EXPECT_FALSE(b.try_acquire("k", {.ttl = 10s, .occurrence = occurrence{1'000}}));
     all.one.faults->fail_all = errc::denied;
     EXPECT_THROW(a.try_acquire("k", {.ttl = 10s}), store_error);
     for (const std::string outcome : {"granted", "busy", "already_done", "error"})
@@ -58,7 +58,7 @@ TEST(LockWatcher, WhatIsHeldIsKnownAtEveryMoment) {
         second->release();
         EXPECT_EQ(all["pawl_locks_held"], 2);
         // Lost, and released afterwards: it was held once.
-        a.release_by_force("3", third->token(), 0ms);
+        a.force_release("3", third->token(), 0ms);
         EXPECT_FALSE(third->renew());
         wait_for_stop(third->stop_token());
         while (!third->lost()) std::this_thread::yield();
@@ -82,13 +82,13 @@ TEST(LockWatcher, RenewalsAreToldApart) {
     watched all;
     auto a = all.open();
     auto lease =
-        a.try_acquire("k", {.ttl = 1h, .renew = renewing::manual, .max_renew_failures = 2});
+        a.try_acquire("k", {.ttl = 1h, .renew = renewal_mode::manual, .max_renew_failures = 2});
     ASSERT_TRUE(lease);
     EXPECT_TRUE(lease->renew());
     all.one.faults->renewals_to_fail = 3;
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(lease->renew());
     EXPECT_EQ(all["pawl_lock_renew_trouble_total"], 1);
-    a.release_by_force("k", lease->token(), 0ms);
+    a.force_release("k", lease->token(), 0ms);
     EXPECT_FALSE(lease->renew());
     EXPECT_EQ(all["pawl_lock_renew_total{outcome=\"renewed\"}"], 1);
     EXPECT_EQ(all["pawl_lock_renew_total{outcome=\"unknown\"}"], 3);

@@ -11,6 +11,7 @@ std::shared_ptr<attachment> attachments::attach(std::weak_ptr<attached> what) {
 }
 
 void attachments::shutdown() {
+    own_->cut();
     std::vector<tie> ties;
     {
         const std::lock_guard lock{mutex_};

@@ -51,10 +51,14 @@ public:
     static inline boost::asio::execution_context::id id;
 
     explicit attachments(boost::asio::execution_context& owner)
-        : service{owner}, where_{static_cast<boost::asio::io_context&>(owner)} {}
+        : service{owner},
+          where_{static_cast<boost::asio::io_context&>(owner)},
+          own_{std::make_shared<attachment>(where_)} {}
 
     // Thread-safe.
     std::shared_ptr<attachment> attach(std::weak_ptr<attached> what);
+    // For what keeps no handler of the loop's, and only wants to reach it. Thread-safe.
+    const std::shared_ptr<attachment>& own() const { return own_; }
 
 private:
     struct tie {
@@ -65,6 +69,7 @@ private:
     void shutdown() override;
 
     boost::asio::io_context& where_;
+    const std::shared_ptr<attachment> own_;
     std::mutex mutex_;
     std::vector<tie> ties_;  // under mutex_
 };
@@ -73,5 +78,20 @@ inline std::shared_ptr<attachment> attach(boost::asio::io_context& where,
                                           std::weak_ptr<attached> what) {
     return boost::asio::use_service<attachments>(where).attach(std::move(what));
 }
+
+inline std::shared_ptr<attachment> attach(boost::asio::io_context& where) {
+    return boost::asio::use_service<attachments>(where).own();
+}
+
+// Deletes on the loop, on whatever thread the last holder lets go; with the loop, where it has
+// ended.
+struct deleted_on_loop {
+    std::shared_ptr<attachment> where;
+
+    template <class Object>
+    void operator()(Object* object) const {
+        where->post([last = std::shared_ptr<Object>{object}] {});
+    }
+};
 
 }  // namespace pawl::net

@@ -13,8 +13,9 @@ namespace pawl::net {
 namespace {
 
 TEST(BlockingPool, RunsJobsAtOnceUpToItsThreads) {
-    blocking_pool pool{2};
+    // Outlives the pool, whose threads may still be on their way out of it.
     std::latch both{2};
+    blocking_pool pool{2};
     // Neither job ends unless both run at the same time.
     for (int i = 0; i < 2; ++i) pool.submit([&] { both.arrive_and_wait(); });
     both.wait();

@@ -9,13 +9,13 @@
 namespace pawl::net {
 namespace {
 
-// How long the loop may stand still between two visitors before its own thread takes over. Waking
+// How long the loop may stand still between two drivers before its own thread takes over. Waking
 // that thread for every blocking call would cost more than most calls take.
-constexpr std::chrono::milliseconds own_thread_patience{1};
+constexpr std::chrono::milliseconds own_thread_timeout{1};
 
 struct driving {
     const loop* where = nullptr;
-    void* visitor = nullptr;
+    void* loop_driver = nullptr;
 };
 thread_local driving current;
 
@@ -34,7 +34,7 @@ loop::loop(simulated_node& node)
 loop::~loop() {
     {
         const std::lock_guard lock{mutex_};
-        base::ensure(visitors_.empty());
+        base::ensure(drivers_.empty());
         stopping_ = true;
     }
     context_.stop();
@@ -53,43 +53,43 @@ std::size_t loop::turn() {
 
 bool loop::is_driving() const noexcept { return current.where == this; }
 
-bool loop::is_visited() const noexcept { return is_driving() && current.visitor != nullptr; }
+bool loop::is_visited() const noexcept { return is_driving() && current.loop_driver != nullptr; }
 
 void loop::submit(blocking_job job) {
     if (is_visited())
-        static_cast<visitor*>(current.visitor)->errands.push_back(std::move(job));
+        static_cast<loop_driver*>(current.loop_driver)->operations.push_back(std::move(job));
     else
         pool_.submit(std::move(job));
 }
 
-void loop::enter(visitor& me) {
+void loop::enter(loop_driver& me) {
     base::ensure(!is_driving());
     const std::lock_guard lock{mutex_};
-    visitors_.push_back(&me);
+    drivers_.push_back(&me);
     ++turns_;
 }
 
-void loop::finish(visitor& who, std::exception_ptr error) {
+void loop::finish(loop_driver& who, std::exception_ptr error) {
     const std::lock_guard lock{mutex_};
     who.error = std::move(error);
     who.done = true;
     who.changed.notify_one();
 }
 
-void loop::run_errands(visitor& me, std::unique_lock<std::mutex>& lock) {
+void loop::run_operations(loop_driver& me, std::unique_lock<std::mutex>& lock) {
     ++away_;
     step_aside();
     lock.unlock();
-    while (!me.errands.empty()) {
-        auto job = std::move(me.errands.front());
-        me.errands.pop_front();
+    while (!me.operations.empty()) {
+        auto job = std::move(me.operations.front());
+        me.operations.pop_front();
         job();
     }
     lock.lock();
     --away_;
 }
 
-void loop::drive_until_done(visitor& me) {
+void loop::drive_until_done(loop_driver& me) {
     std::unique_lock lock{mutex_};
     while (!me.done) {
         if (driven_) {
@@ -103,9 +103,9 @@ void loop::drive_until_done(visitor& me) {
         current = {};
         lock.lock();
         driven_ = false;
-        if (!me.errands.empty()) run_errands(me, lock);
+        if (!me.operations.empty()) run_operations(me, lock);
     }
-    visitors_.erase(std::find(visitors_.begin(), visitors_.end(), &me));
+    drivers_.erase(std::find(drivers_.begin(), drivers_.end(), &me));
     ++turns_;
     step_aside();
 }
@@ -113,7 +113,7 @@ void loop::drive_until_done(visitor& me) {
 // REQUIRES: mutex_ is held and this thread does not drive.
 void loop::step_aside() {
     if (driven_) return;
-    for (auto* other : visitors_) {
+    for (auto* other : drivers_) {
         if (!other->done) other->changed.notify_one();
     }
     if (own_sleeps_deeply_ || attended_ > 0) own_turn_.notify_one();
@@ -123,17 +123,17 @@ void loop::step_aside() {
 bool loop::may_take_over(std::unique_lock<std::mutex>& lock) {
     const auto turns_before = turns_;
     const bool was_driven = driven_;
-    own_turn_.wait_for(lock, own_thread_patience,
+    own_turn_.wait_for(lock, own_thread_timeout,
                        [this] { return stopping_ || (attended_ > 0 && is_deserted()); });
     if (stopping_ || (attended_ > 0 && is_deserted())) return true;
     if (driven_ && was_driven && turns_ == turns_before) {
-        // One long visit: sleep until its visitor steps aside.
+        // One long visit: sleep until its loop driver steps aside.
         own_sleeps_deeply_ = true;
         own_turn_.wait(lock, [this] { return stopping_ || !driven_; });
         own_sleeps_deeply_ = false;
         return is_deserted();
     }
-    // Whoever is there but does not drive is on an errand, or about to leave.
+    // Whoever is there but does not drive is on an operation, or about to leave.
     return !driven_ && !was_driven && turns_ == turns_before;
 }
 
@@ -149,7 +149,7 @@ void loop::drive_for_ever() {
             context_.run_one();
             current = {};
             lock.lock();
-        } while (!stopping_ && visitors_.size() == away_);
+        } while (!stopping_ && drivers_.size() == away_);
         driven_ = false;
         step_aside();
     }

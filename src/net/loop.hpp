@@ -69,7 +69,7 @@ public:
     template <class T>
     T wait_for(boost::asio::awaitable<T> work) {
         std::optional<T> value;
-        visitor me;
+        loop_driver me;
         enter(me);
         boost::asio::co_spawn(context_, store_into(std::move(work), value),
                               [&](const std::exception_ptr& raised) { finish(me, raised); });
@@ -117,10 +117,10 @@ public:
 
 private:
     // A caller that blocks in wait_for, and drives the loop when nobody else does.
-    struct visitor {
+    struct loop_driver {
         bool done = false;  // under mutex_
         std::exception_ptr error;
-        std::deque<blocking_job> errands;  // touched by the visitor's own thread only
+        std::deque<blocking_job> operations;  // touched by the driver's own thread only
         std::condition_variable changed;
     };
 
@@ -131,15 +131,15 @@ private:
     }
 
     void submit(blocking_job job);
-    void enter(visitor& me);
-    void finish(visitor& who, std::exception_ptr error);
-    void drive_until_done(visitor& me);
-    void run_errands(visitor& me, std::unique_lock<std::mutex>& lock);
+    void enter(loop_driver& me);
+    void finish(loop_driver& who, std::exception_ptr error);
+    void drive_until_done(loop_driver& me);
+    void run_operations(loop_driver& me, std::unique_lock<std::mutex>& lock);
     void step_aside();
     void drive_for_ever();
     bool may_take_over(std::unique_lock<std::mutex>& lock);
     // Nobody drives, and no blocked caller is there to do so. REQUIRES: mutex_ is held.
-    bool is_deserted() const { return !driven_ && visitors_.size() == away_; }
+    bool is_deserted() const { return !driven_ && drivers_.size() == away_; }
 
     // First: coroutines that die with the context still count down.
     std::atomic<int> attended_{0};
@@ -149,12 +149,12 @@ private:
     std::mutex mutex_;
     std::condition_variable own_turn_;
     // Under mutex_
-    std::vector<visitor*> visitors_;
-    std::size_t away_ = 0;  // how many of them are on an errand
+    std::vector<loop_driver*> drivers_;
+    std::size_t away_ = 0;  // how many of them are on an operation
     bool driven_ = false;
     bool stopping_ = false;
     bool own_sleeps_deeply_ = false;
-    std::uint64_t turns_ = 0;  // rises whenever a visitor comes or goes
+    std::uint64_t turns_ = 0;  // rises whenever a loop driver comes or goes
     // Last, so that they start when the rest is there.
     blocking_pool pool_{2};
     std::thread own_;

@@ -110,8 +110,8 @@ TEST(Loop, GoesOnWhileABlockingJobRuns) {
     EXPECT_EQ(where.wait_for(block_until_ticked(where)), 1);
 }
 
-// A long errand of a blocked caller must not leave the loop's own thread spinning or asleep.
-TEST(Loop, AttentionIsPaidWhileACallerIsOnAnErrand) {
+// A long operation of a blocked caller must not leave the loop's own thread spinning or asleep.
+TEST(Loop, AttentionIsPaidWhileACallerRunsAnOperation) {
     loop where;
     const loop::attention waiting{where};
     auto ask = [](loop& on) -> awaitable<int> {

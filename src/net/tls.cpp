@@ -79,10 +79,10 @@ void expect_peer(SSL* session, const std::string& name) {
 }
 
 failure explain_handshake(SSL* session, const boost::system::error_code& error) {
-    const auto verdict = SSL_get_verify_result(session);
-    if (verdict != X509_V_OK)
+    const auto status = SSL_get_verify_result(session);
+    if (status != X509_V_OK)
         return {errc::denied, std::string{"the server's TLS certificate is refused: "} +
-                                  X509_verify_cert_error_string(verdict)};
+                                  X509_verify_cert_error_string(status)};
     if (error.category() == boost::asio::error::get_ssl_category()) {
         const auto reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));
         if (refuses_certificate(reason))

@@ -26,7 +26,7 @@ void check_body(const job& what) {
     if (!what.body) throw option_error{"the job '" + what.name + "' has no body"};
 }
 
-std::optional<run_outcome> skipped(const attempt& tried) {
+std::optional<run_outcome> skipped(const acquire_result<lease>& tried) {
     if (std::holds_alternative<busy>(tried)) return run_outcome::skipped_busy;
     if (std::holds_alternative<already_done>(tried)) return run_outcome::skipped_done;
     return std::nullopt;
@@ -44,7 +44,7 @@ run_start start_of(const job& what, const lease& held, const std::string& owner)
     start.owner = owner;
     start.node = runtime::host_name();
     start.token = held.token();
-    start.firing = what.lease.firing;
+    start.occurrence = what.lease.occurrence;
     start.mode = what.lease.mode;
     start.trigger = "library";
     start.silence_max = runs::run_silence_max;
@@ -141,7 +141,7 @@ private:
         if (!me.records_) co_return;
         run_session::settings how;
         how.where = me.records_;
-        how.who.on_trouble = report;
+        how.who.on_renewal_failures = report;
         how.who.on_told = [told = me.journal_](runs::stop_cause) mutable { told.request_stop(); };
         me.written_ = run_session::make(me.home_.loop(), std::move(how));
     }
@@ -149,7 +149,7 @@ private:
     // What the body is told of itself.
     run order_of(const beginning& begun) const {
         run order{start_.key, begun.id, start_.token, told_.token()};
-        order.firing = start_.firing;
+        order.occurrence = start_.occurrence;
         order.idempotency_key = runs::idempotency_key(start_, begun);
         order.attempt = begun.attempt;
         order.last_checkpoint = begun.checkpoint;
@@ -165,7 +165,7 @@ private:
         was.reason = runtime::reason_of(thrown_);
         runs::circumstances under;
         under.is_at_least_once =
-            start_.mode == delivery::at_least_once && start_.firing.has_value();
+            start_.mode == delivery::at_least_once && start_.occurrence.has_value();
         under.failed = runs::failing::reopens;
         under.trusted = kept_ || !was.started;
         under.loss = held_.lost();
@@ -205,7 +205,7 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
     auto answer = co_await std::move(claiming);
     auto& tried = answer.value();
     if (std::holds_alternative<already_done>(tried)) co_return run_outcome::skipped_done;
-    auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&tried);
+    auto* won = std::get_if<std::shared_ptr<runtime::lease_state>>(&tried);
     if (won == nullptr) co_return run_outcome::skipped_busy;
     // Requested when the loop goes away while the body runs.
     std::stop_source abandoned;

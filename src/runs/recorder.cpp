@@ -58,8 +58,8 @@ awaitable<void> run_recorder::wait_for_news(instant end) {
     co_await std::move(waiting);
 }
 
-awaitable<void> run_recorder::wait_until_idle(millis patience) {
-    const auto end = pause_.now() + patience;
+awaitable<void> run_recorder::wait_until_idle(millis timeout) {
+    const auto end = pause_.now() + timeout;
     while (has_work() && pause_.now() < end) {
         auto waiting = wait_for_news(end);
         co_await std::move(waiting);
@@ -85,7 +85,7 @@ awaitable<void> run_recorder::take_back(self_ptr self, run_end how) {
     auto& me = *self;
     me.forget();
     if (!me.journal_) co_return;
-    const auto give_up = me.pause_.now() + recording_patience;
+    const auto give_up = me.pause_.now() + recording_timeout;
     while (me.pumping_ && me.pause_.now() < give_up) {
         auto waiting = me.wait_for_news(give_up);
         co_await std::move(waiting);
@@ -117,7 +117,7 @@ void run_recorder::become_stale() {
 
 // What the journal will never take must not stand in the way of what it would.
 void run_recorder::let_go_of_refused(const failure& why) {
-    if (listener_.on_trouble) listener_.on_trouble(&why);
+    if (listener_.on_renewal_failures) listener_.on_renewal_failures(&why);
     if (start_) return forget();
     const bool was_output =
         !gathered_.empty() && (queue_.empty() || queue_.front().kind == what::finish);
@@ -132,11 +132,11 @@ bool run_recorder::survive(const failure& why) {
     const auto now = pause_.now();
     if (!failing_since_) {
         failing_since_ = now;
-        if (listener_.on_trouble) listener_.on_trouble(&why);
+        if (listener_.on_renewal_failures) listener_.on_renewal_failures(&why);
     }
     ++failures_;
     // While the run goes on its record is wanted, and what waits to be written is bounded.
-    if (!ending_since_ || now - std::max(*failing_since_, *ending_since_) < recording_patience)
+    if (!ending_since_ || now - std::max(*failing_since_, *ending_since_) < recording_timeout)
         return true;
     forget();
     return false;
@@ -162,7 +162,7 @@ awaitable<void> run_recorder::pump(self_ptr self) {
         if (me.failing_since_) {
             me.failing_since_.reset();
             me.failures_ = 0;
-            if (me.listener_.on_trouble) me.listener_.on_trouble(nullptr);
+            if (me.listener_.on_renewal_failures) me.listener_.on_renewal_failures(nullptr);
         }
         if (!*written) me.become_stale();
         // Nothing but output, and not much of it: more may come.
@@ -246,7 +246,7 @@ async<bool> run_recorder::write_output(self_ptr self) {
 }
 
 awaitable<std::optional<beginning>> run_recorder::begin(self_ptr self, run_start start,
-                                                        millis patience) {
+                                                        millis timeout) {
     auto& me = *self;
     me.mark_ = run_mark{start.id, start.token};
     if (!me.journal_) {
@@ -257,7 +257,7 @@ awaitable<std::optional<beginning>> run_recorder::begin(self_ptr self, run_start
     }
     me.start_ = std::move(start);
     me.start_pump();
-    const auto end = me.pause_.now() + patience;
+    const auto end = me.pause_.now() + timeout;
     while (!me.beginning_ && me.start_ && me.pause_.now() < end) {
         auto waiting = me.wait_for_news(end);
         co_await std::move(waiting);
@@ -299,7 +299,7 @@ void run_recorder::next_attempt(run_end last) {
     enqueue(std::move(one));
 }
 
-awaitable<bool> run_recorder::finish(self_ptr self, run_end how, millis patience) {
+awaitable<bool> run_recorder::finish(self_ptr self, run_end how, millis timeout) {
     auto& me = *self;
     if (!me.journal_) co_return true;
     if (me.closed_) co_return false;
@@ -308,14 +308,14 @@ awaitable<bool> run_recorder::finish(self_ptr self, run_end how, millis patience
     one.how = std::move(how);
     me.ending_since_ = me.pause_.now();
     me.enqueue(std::move(one));
-    auto waiting = me.wait_until_idle(patience);
+    auto waiting = me.wait_until_idle(timeout);
     co_await std::move(waiting);
     co_return me.finished_;
 }
 
-awaitable<bool> run_recorder::finish_unstarted(self_ptr self, run_end how, millis patience) {
+awaitable<bool> run_recorder::finish_unstarted(self_ptr self, run_end how, millis timeout) {
     auto& me = *self;
-    auto finishing = finish(self, std::move(how), patience);
+    auto finishing = finish(self, std::move(how), timeout);
     if (co_await std::move(finishing)) co_return true;
     if (me.closed_ || me.may_have_begun_) co_return false;
     me.forget();

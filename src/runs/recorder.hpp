@@ -25,7 +25,7 @@
 namespace pawl::runs {
 
 constexpr millis output_gathered_for{250};
-using runtime::recording_patience;
+using runtime::recording_timeout;
 constexpr millis record_retry_first{100};
 constexpr millis record_retry_longest{5'000};
 // How often runners say that they are alive, and the silence after which they count as gone.
@@ -44,7 +44,7 @@ class run_recorder : public std::enable_shared_from_this<run_recorder> {
 public:
     struct listener {
         // The journal failed, or works again (nothing).
-        std::function<void(const failure*)> on_trouble{};
+        std::function<void(const failure*)> on_renewal_failures{};
         // Known late: this run is somebody else's, or over. What it writes is refused.
         std::function<void()> on_stale{};
     };
@@ -59,26 +59,26 @@ public:
 
     using self_ptr = std::shared_ptr<run_recorder>;
 
-    // Nothing when the journal did not answer within `patience`: the run may begin, and its
+    // Nothing when the journal did not answer within `timeout`: the run may begin, and its
     // beginning is written down when the journal is back.
     static boost::asio::awaitable<std::optional<beginning>> begin(self_ptr self, run_start start,
-                                                                  millis patience);
+                                                                  millis timeout);
     void output(std::string_view bytes);
     void note(std::string kind, std::string text);
     void next_attempt(run_end last);
-    // True when it was written down within `patience`; it is tried further in any case.
+    // True when it was written down within `timeout`; it is tried further in any case.
     // REQUIRES: called once, unless forget() or take_back() is.
-    static boost::asio::awaitable<bool> finish(self_ptr self, run_end how, millis patience);
+    static boost::asio::awaitable<bool> finish(self_ptr self, run_end how, millis timeout);
     // The same for a run whose work never began, ended as `skipped`. True also when no row of it is
     // there or will ever be: then its occurrence may be given back.
     static boost::asio::awaitable<bool> finish_unstarted(self_ptr self, run_end how,
-                                                         millis patience);
+                                                         millis timeout);
     // Answers as journal::checkpoint does, behind all that was to be written before.
     static async<bool> checkpoint(self_ptr self, std::string text);
     // Ends the patience with the journal: nothing more is written, and nobody waits any longer.
     void forget();
     // The run does not take place: nothing more is written, and what the journal may have been told
-    // of its beginning ends so. Returns when that is known, or recording_patience is over.
+    // of its beginning ends so. Returns when that is known, or recording_timeout is over.
     static boost::asio::awaitable<void> take_back(self_ptr self, run_end how);
 
     // The row's, which may be an older one than was offered.
@@ -105,7 +105,7 @@ private:
     static async<bool> write_output(self_ptr self);
     bool has_work() const noexcept;
     boost::asio::awaitable<void> wait_for_news(instant end);
-    boost::asio::awaitable<void> wait_until_idle(millis patience);
+    boost::asio::awaitable<void> wait_until_idle(millis timeout);
     void tell_waiters();
     // True when the pump should go on.
     bool survive(const failure& why);

@@ -1,8 +1,8 @@
 #include "runs/recorder.hpp"
 
-#include "journals/memory/memory_journal.hpp"
+#include "engines/memory/journal/memory_journal.hpp"
 #include "net/loop.hpp"
-#include "testing/faults/faulty_journal.hpp"
+#include "test_support/faults/faulty_journal.hpp"
 
 #include <gtest/gtest.h>
 #include <boost/asio/post.hpp>
@@ -37,7 +37,7 @@ struct recorder_world {
     static run_start start_of(std::uint64_t token) {
         run_start start{"run-" + std::to_string(token), "report", "job/report"};
         start.token = fence_token{token};
-        start.firing = occurrence{1};
+        start.occurrence = occurrence{1};
         start.mode = delivery::at_least_once;
         start.trigger = "schedule";
         return start;
@@ -139,7 +139,7 @@ TEST(RunRecorder, RunsTogetherKeepNoMoreThanThereIsRoomFor) {
     const auto first = one.recorder(1'000), second = one.recorder(1'000);
     ASSERT_EQ(one.begin(first, 1).outcome, begin_outcome::begun);
     auto other = recorder_world::start_of(2);
-    other.firing = occurrence{2};
+    other.occurrence = occurrence{2};
     one.loop.wait_for(run_recorder::begin(second, other, 60s));
     faults->fail_all = errc::unreachable;
     one.on_loop([&] {

@@ -1,5 +1,6 @@
 #include "runs/session.hpp"
 
+#include "net/attachment.hpp"
 #include "net/unattended.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -26,9 +27,10 @@ run_session::run_session(net::loop& loop, settings how)
 run_session::self_ptr run_session::make(net::loop& loop, settings how) {
     const auto limit = how.output_limit;
     auto room = std::move(how.room);
-    self_ptr made{new run_session{loop, std::move(how)}};
+    self_ptr made{new run_session{loop, std::move(how)},
+                  net::deleted_on_loop{net::attach(loop.context())}};
     run_recorder::listener hearing;
-    hearing.on_trouble = made->listener_.on_trouble;
+    hearing.on_renewal_failures = made->listener_.on_renewal_failures;
     hearing.on_stale = [weak = made->weak_from_this()] {
         if (const auto who = weak.lock()) who->tell(stop_cause::lost);
     };
@@ -38,9 +40,9 @@ run_session::self_ptr run_session::make(net::loop& loop, settings how) {
 }
 
 awaitable<std::optional<beginning>> run_session::begin(self_ptr self, run_start start,
-                                                       millis patience) {
+                                                       millis timeout) {
     auto& me = *self;
-    auto beginning_of = run_recorder::begin(me.recorder_, std::move(start), patience);
+    auto beginning_of = run_recorder::begin(me.recorder_, std::move(start), timeout);
     auto told = co_await std::move(beginning_of);
     if (me.journal_ && me.says_that_it_lives_ && !me.over_ && (!told || may_begin(*told)))
         boost::asio::co_spawn(me.loop_.get_executor(), live(self), net::unattended{});
@@ -57,13 +59,13 @@ async<bool> run_session::checkpoint(self_ptr self, std::string text) {
     return run_recorder::checkpoint(self->recorder_, std::move(text));
 }
 
-awaitable<bool> run_session::end(self_ptr self, run_end how, millis patience) {
+awaitable<bool> run_session::end(self_ptr self, run_end how, millis timeout) {
     auto& me = *self;
     me.over_ = true;
     me.timer_.cancel();
     auto finishing = how.status == run_status::skipped
-                         ? run_recorder::finish_unstarted(me.recorder_, std::move(how), patience)
-                         : run_recorder::finish(me.recorder_, std::move(how), patience);
+                         ? run_recorder::finish_unstarted(me.recorder_, std::move(how), timeout)
+                         : run_recorder::finish(me.recorder_, std::move(how), timeout);
     co_return co_await std::move(finishing);
 }
 

@@ -8,7 +8,7 @@
 #include "net/loop.hpp"
 #include "net/timer.hpp"
 #include "runs/recorder.hpp"
-#include "runs/verdict.hpp"
+#include "runs/run_result.hpp"
 
 #include <pawl/spi/journal.hpp>
 
@@ -25,18 +25,19 @@
 namespace pawl::runs {
 
 // How long the beginning and the end of a run wait for the journal.
-constexpr millis journal_patience{2'000};
+constexpr millis journal_timeout{2'000};
 // Runs of each job that are kept where nobody says how many.
 constexpr std::size_t runs_kept = 1'000;
 
-// On the loop only, unless it says otherwise. Kept alive by what it still has to write.
+// On the loop only, unless it says otherwise. Kept alive by what it still has to write. Whoever
+// lets go of it last may be on any thread, such as a body's: it ends on the loop.
 class run_session : public std::enable_shared_from_this<run_session> {
 public:
     using self_ptr = std::shared_ptr<run_session>;
 
     struct listener {
         // The journal failed, or works again (nothing).
-        std::function<void(const failure*)> on_trouble{};
+        std::function<void(const failure*)> on_renewal_failures{};
         // Cancelled by somebody, or lost: it turned out to be somebody else's. Told again with
         // every heartbeat.
         std::function<void(stop_cause)> on_told{};
@@ -51,19 +52,19 @@ public:
     };
     static self_ptr make(net::loop& loop, settings how);
 
-    // Nothing where the journal did not answer within `patience`: the run may begin, and its
+    // Nothing where the journal did not answer within `timeout`: the run may begin, and its
     // beginning is written down when the journal is back. REQUIRES: called once, before the others.
-    static boost::asio::awaitable<std::optional<beginning>> begin(
-        self_ptr self, run_start start, millis patience = journal_patience);
+    static boost::asio::awaitable<std::optional<beginning>> begin(self_ptr self, run_start start,
+                                                                  millis timeout = journal_timeout);
     void output(std::string_view bytes) { recorder_->output(bytes); }
     void note(std::string kind, std::string text);
     void next_attempt(run_end last);
     // Saves progress: false where this run is somebody else's by now, or over.
     static async<bool> checkpoint(self_ptr self, std::string text);
-    // True when it was written down within `patience`, or will never have to be; it is tried
+    // True when it was written down within `timeout`, or will never have to be; it is tried
     // further in any case. REQUIRES: called once, unless forget() or take_back() is.
     static boost::asio::awaitable<bool> end(self_ptr self, run_end how,
-                                            millis patience = journal_patience);
+                                            millis timeout = journal_timeout);
     // Nothing more is written, and nobody waits any longer.
     void forget();
     // The run does not take place, and what the journal may have been told of it ends so.

@@ -1,16 +1,20 @@
 // What locks.run writes down, on a store and a journal in memory.
 #include <pawl/pawl.hpp>
 
+#include "net/loop.hpp"
 #include "runs/session.hpp"
-#include "testing/faults/journal_world.hpp"
+#include "test_support/faults/journal_world.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -23,7 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr occurrence due{1'700'000'000'000};
 constexpr lease_options again{
-    .ttl = 10s, .firing = due, .mode = delivery::at_least_once, .grace = 0ms};
+    .ttl = 10s, .occurrence = due, .mode = delivery::at_least_once, .grace = 0ms};
 
 TEST(WrittenRun, ARunIsWrittenDownWithItsTokenAndItsEnd) {
     journal_world one;
@@ -46,7 +50,7 @@ TEST(WrittenRun, ARunIsWrittenDownWithItsTokenAndItsEnd) {
     EXPECT_TRUE(row.completed_at);
 }
 
-TEST(WrittenRun, AFiringThatTheJournalKnowsAsOverIsNotRunAgain) {
+TEST(WrittenRun, AnOccurrenceThatTheJournalKnowsAsOverIsNotRunAgain) {
     journal_world one;
     auto a = one.open();
     int runs = 0;
@@ -135,7 +139,7 @@ TEST(WrittenRun, AStaleCheckpointIsRefused) {
     bool saved = true;
     const job victim{.name = "j", .lease = again, .body = [&](const run& now) {
                          EXPECT_TRUE(now.checkpoint("mine"));
-                         b.release_by_force("j", now.token, 0ms);
+                         b.force_release("j", now.token, 0ms);
                          const job thief{.name = "j", .lease = again, .body = [](const run& its) {
                                              EXPECT_EQ(its.last_checkpoint, "mine");
                                              EXPECT_TRUE(its.checkpoint("its"));
@@ -166,7 +170,7 @@ TEST(WrittenRun, ABodyDoesNotBeginUnderALeaseThatEndedMeanwhile) {
     one.faults->renewals_to_fail = 1'000;
     auto a = one.open();
     int runs = 0;
-    const lease_options once{.ttl = 300ms, .firing = due};
+    const lease_options once{.ttl = 300ms, .occurrence = due};
     const job nightly{.name = "j", .lease = once, .body = [&](const run&) { ++runs; }};
     EXPECT_EQ(a.run(nightly), run_outcome::lost);
     EXPECT_EQ(runs, 0);
@@ -245,7 +249,7 @@ TEST(WrittenRun, WhatCannotBeToldAsSkippedIsNotGivenBack) {
     auto a = one.open(), b = one.open();
     one.journal_faults->begin_delay = 2s;
     one.faults->renewals_to_fail = 1'000;
-    const lease_options brief{.ttl = 600ms, .firing = due, .grace = 0ms};
+    const lease_options brief{.ttl = 600ms, .occurrence = due, .grace = 0ms};
     bool ran = false;
     const job nightly{.name = "j", .lease = brief, .body = [&](const run&) { ran = true; }};
     std::thread away{[&] {
@@ -262,7 +266,7 @@ TEST(WrittenRun, WhatCannotBeToldAsSkippedIsNotGivenBack) {
     one.faults->renewals_to_fail = 0;
     EXPECT_TRUE(a.drain(10s));
     EXPECT_TRUE(
-        std::holds_alternative<already_done>(b.claim_key("j", brief, patience{.wait = 5s})));
+        std::holds_alternative<already_done>(b.claim_key("j", brief, wait_policy{.wait = 5s})));
 }
 
 TEST(WrittenRun, TheCoroutineWritesTheSame) {
@@ -298,6 +302,48 @@ TEST(WrittenRun, OfManyRunsTheNewestAreKept) {
     EXPECT_GE(kept, runs::runs_kept);
     // One run in sixteen takes 64 away.
     EXPECT_LT(kept, runs::runs_kept + 300);
+}
+
+// Goal: a session is the loop's alone, whoever has it last: the thread of a body has its
+// checkpoints. Method: the last to let go is this thread, while the loop is busy.
+TEST(RunSession, EndsOnItsLoopWhoeverLetsGoLast) {
+    net::loop loop;
+    std::promise<void> go_on;
+    const auto nothing_else_runs = go_on.get_future().share();
+    auto is_there = std::make_shared<int>(0);
+    const std::weak_ptr<int> end_of_session = is_there;
+    runs::run_session::settings how;
+    how.who.on_renewal_failures = [is_there](const failure*) {};
+    auto session = runs::run_session::make(loop, std::move(how));
+    is_there.reset();
+    std::promise<void> begun;
+    boost::asio::post(loop.get_executor(), [&] {
+        begun.set_value();
+        nothing_else_runs.wait();
+    });
+    begun.get_future().wait();
+    session.reset();
+    EXPECT_FALSE(end_of_session.expired());
+    go_on.set_value();
+    EXPECT_TRUE(loop.wait_for([]() -> boost::asio::awaitable<bool> { co_return true; }()));
+    EXPECT_TRUE(end_of_session.expired());
+}
+
+// A loop that has ended takes what was on it along, and a session that is let go of afterwards too.
+TEST(RunSession, MayOutliveItsLoop) {
+    auto is_there = std::make_shared<int>(0);
+    const std::weak_ptr<int> end_of_session = is_there;
+    runs::run_session::settings how;
+    how.who.on_renewal_failures = [is_there](const failure*) {};
+    is_there.reset();
+    runs::run_session::self_ptr session;
+    {
+        net::loop loop;
+        session = runs::run_session::make(loop, std::move(how));
+    }
+    EXPECT_FALSE(end_of_session.expired());
+    session.reset();
+    EXPECT_TRUE(end_of_session.expired());
 }
 
 }  // namespace

@@ -2,19 +2,19 @@
 
 namespace pawl::runs {
 
-silence_verdict judge_silence(const run_record& run, const std::optional<record>& lease) {
-    silence_verdict told;
+silence_result judge_silence(const run_record& run, const std::optional<record>& lease) {
+    silence_result told;
     const bool held = lease && lease->remaining.count() > 0 && lease->holder == run.token &&
                       number(run.token) != 0;
     if (held) return told;
-    bool again = run.mode == delivery::at_least_once && run.firing.has_value();
+    bool again = run.mode == delivery::at_least_once && run.occurrence.has_value();
     told.what = silence::over;
     told.how.reason = "its node " + run.node + " fell silent";
     const auto done = lease ? lease->last_done : std::nullopt;
-    if (again && done && number(*done) >= number(*run.firing)) {
+    if (again && done && number(*done) >= number(*run.occurrence)) {
         // Of a later one the store cannot say whether this one had ended.
         told.what = silence::in_doubt;
-        if (done == run.firing) {
+        if (done == run.occurrence) {
             again = false;
             told.how.reason = "it ended, and its node " + run.node + " could not write down how";
         }

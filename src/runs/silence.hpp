@@ -13,15 +13,15 @@ namespace pawl::runs {
 enum class silence {
     alive,     // it holds its key: frozen, or cut off from its journal
     in_doubt,  // the store knows it, or a later one, as done: its runner may still be about to tell
-               // the journal, for recording_patience at most
+               // the journal, for recording_timeout at most
     over
 };
 
-struct silence_verdict {
+struct silence_result {
     silence what = silence::alive;
     run_end how{};  // unless it is alive; for one in doubt, when nobody has told better
 };
 
-silence_verdict judge_silence(const run_record& run, const std::optional<record>& lease);
+silence_result judge_silence(const run_record& run, const std::optional<record>& lease);
 
 }  // namespace pawl::runs

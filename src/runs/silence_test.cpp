@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr occurrence firing{1'000'000};
+constexpr occurrence due{1'000'000};
 
 run_record silent_run(delivery mode) {
     run_record run;
@@ -15,7 +15,7 @@ run_record silent_run(delivery mode) {
     run.key = "k";
     run.node = "node-a";
     run.token = fence_token{7};
-    run.firing = firing;
+    run.occurrence = due;
     run.mode = mode;
     return run;
 }
@@ -31,10 +31,10 @@ record key_of(fence_token holder, std::optional<occurrence> done = {}) {
 // Frozen or cut off, but its key is its own.
 TEST(SilentRun, WhoHoldsItsKeyIsAlive) {
     const auto run = silent_run(delivery::at_most_once);
-    EXPECT_EQ(judge_silence(run, key_of(run.token, firing)).what, silence::alive);
+    EXPECT_EQ(judge_silence(run, key_of(run.token, due)).what, silence::alive);
 }
 
-// Nobody else runs that firing, unless it was to be done at least once.
+// Nobody else runs that occurrence, unless it was to be done at least once.
 TEST(SilentRun, WithoutItsKeyItIsLostOrToBeTakenUp) {
     for (const auto& lease : {std::optional{key_of({})}, std::optional{key_of(fence_token{8})},
                               std::optional<record>{}}) {
@@ -48,17 +48,17 @@ TEST(SilentRun, WithoutItsKeyItIsLostOrToBeTakenUp) {
     }
 }
 
-// The store knows better than the journal that it was done; of a later firing it cannot tell.
+// The store knows better than the journal that it was done; of a later occurrence it cannot tell.
 TEST(SilentRun, WhatTheStoreKnowsAsDoneIsInDoubt) {
     const auto run = silent_run(delivery::at_least_once);
-    const auto done = judge_silence(run, key_of({}, firing));
+    const auto done = judge_silence(run, key_of({}, due));
     EXPECT_EQ(done.what, silence::in_doubt);
     EXPECT_EQ(done.how.status, run_status::lost);
     EXPECT_EQ(done.how.reason, "it ended, and its node node-a could not write down how");
-    const auto later = judge_silence(run, key_of({}, occurrence{number(firing) + 1}));
+    const auto later = judge_silence(run, key_of({}, occurrence{number(due) + 1}));
     EXPECT_EQ(later.what, silence::in_doubt);
     EXPECT_EQ(later.how.status, run_status::abandoned);
-    EXPECT_EQ(judge_silence(run, key_of({}, occurrence{number(firing) - 1})).what, silence::over);
+    EXPECT_EQ(judge_silence(run, key_of({}, occurrence{number(due) - 1})).what, silence::over);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // context, the end of `locks`. What was asked for meanwhile is given back, and nothing hangs.
 #include <pawl/pawl.hpp>
 
-#include "testing/faults/journal_world.hpp"
+#include "test_support/faults/journal_world.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -33,7 +33,7 @@ namespace {
 using namespace std::chrono_literals;
 using boost::asio::awaitable;
 
-constexpr lease_options once{.ttl = 1min, .firing = occurrence{1'700'000'000'000}};
+constexpr lease_options once{.ttl = 1min, .occurrence = occurrence{1'700'000'000'000}};
 
 void wait_until_held(locks& by, std::string_view key) {
     for (;;) {

@@ -11,7 +11,7 @@ void check_key(std::string_view key) {
 }
 
 void check_claim(const engine& what, std::string_view key, const lease_options& options,
-                 const patience& how_long) {
+                 const wait_policy& how_long) {
     check_key(key);
     if (auto bad = validate(options, what.store().traits(), what.settings().safety))
         throw option_error{*bad};

@@ -42,7 +42,7 @@ std::shared_ptr<kept_claim> claimer::new_claim() {
 leasing::claim_plan claimer::plan_of(const claim_request& todo) const {
     leasing::claim_plan plan;
     plan.if_unknown = todo.if_unknown;
-    plan.how = leasing::rhythm_of(todo.options);
+    plan.how = leasing::renewal_timing_of(todo.options);
     plan.wait = std::max(nanos{0}, nanos{todo.waiting.wait} - (loop_.now() - todo.began));
     plan.retries = todo.waiting.retries;
     plan.backoff = todo.waiting.backoff;
@@ -65,12 +65,12 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
         switch (step.what) {
             case claiming::act::send: {
                 claim wanted{todo.key, todo.under->id, todo.owner, todo.options.ttl};
-                wanted.firing = todo.options.firing;
+                wanted.occurrence = todo.options.occurrence;
                 wanted.mode = todo.options.mode;
                 machine.sent(me.loop_.now());
                 auto asking = me.store_->acquire(std::move(wanted));
                 auto answer = co_await std::move(asking);
-                machine.answered(std::move(answer), me.loop_.now(), me.chance());
+                machine.answered(std::move(answer), me.loop_.now(), me.uniform());
                 break;
             }
             case claiming::act::listen: {
@@ -86,7 +86,7 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
                 break;
             }
             case claiming::act::withdraw:
-                withdraw_later(self, withdrawal{todo.key, todo.under->id, todo.options.firing},
+                withdraw_later(self, withdrawal{todo.key, todo.under->id, todo.options.occurrence},
                                machine.attempts(), todo.options);
                 machine.withdrawn();
                 break;
@@ -187,7 +187,7 @@ awaitable<void> claimer::withdraw(std::shared_ptr<claimer> self, withdrawal give
         if (gone.has_value()) break;
         self->report_failure("withdraw", gone.error());
         if (!may_pass(gone.error().code) || self->loop_.now() >= until) break;
-        auto pausing = timer.wait_for(std::chrono::duration_cast<nanos>(longest * self->chance()));
+        auto pausing = timer.wait_for(std::chrono::duration_cast<nanos>(longest * self->uniform()));
         co_await std::move(pausing);
     }
     self->end_ending();

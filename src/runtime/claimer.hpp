@@ -8,7 +8,7 @@
 #include "lease/claiming.hpp"
 #include "net/attachment.hpp"
 #include "net/loop.hpp"
-#include "runtime/gate.hpp"
+#include "runtime/local_queue.hpp"
 
 #include <pawl/observer.hpp>
 #include <pawl/options.hpp>
@@ -44,7 +44,7 @@ struct claim_request {
     std::string owner;
     std::shared_ptr<kept_claim> under;
     lease_options options;
-    patience waiting;
+    wait_policy waiting;
     // withdraw: the id is known to nobody else. keep: whoever knows it asks again, and gives it up
     // by itself.
     leasing::claim_plan::unknown if_unknown;
@@ -89,7 +89,7 @@ public:
     // minute at least.
     instant worth_withdrawing(const leasing::claim_attempts& attempts,
                               const lease_options& options) const {
-        const auto least = options.firing ? withdraw_occurrence_min : millis{0};
+        const auto least = options.occurrence ? withdraw_occurrence_min : millis{0};
         return attempts.last_sent + std::max(options.ttl, least) + timeout_;
     }
 
@@ -109,7 +109,7 @@ private:
     void report_failure(std::string_view operation, const failure& why) const {
         if (watcher_) watcher_->on_store_failure(operation, why);
     }
-    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
+    double uniform() { return std::uniform_real_distribution<double>{0.0, 1.0}(random_); }
 
     // Constant after construction
     net::loop& loop_;

@@ -22,7 +22,7 @@ using journal_maker = std::function<std::shared_ptr<journal>(net::loop&)>;
 
 // How long to go on trying to write down a run that has ended; afterwards its record stays as it
 // is.
-constexpr millis recording_patience{600'000};
+constexpr millis recording_timeout{600'000};
 
 // Of this machine; "localhost" where it has none.
 std::string host_name();
@@ -55,7 +55,7 @@ public:
     const std::shared_ptr<engine>& running() { return engine_; }
     // How long a node has to write down how a run ended before others do. Set before anything runs,
     // by tests.
-    millis recording_patience = runtime::recording_patience;
+    millis recording_timeout = runtime::recording_timeout;
     bool keeps_records() const { return static_cast<bool>(make_journal_); }
     // Opened when it is first asked for; null where there is none. Blocks, and throws store_error.
     // Thread-safe, and not for the loop's own thread.

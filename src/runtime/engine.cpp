@@ -20,7 +20,8 @@ using boost::asio::awaitable;
 using leasing::nanos;
 
 // With one retry. The TTL does it, where the store does not answer.
-awaitable<release_outcome> end_lease(std::shared_ptr<engine> self, std::shared_ptr<holding> who) {
+awaitable<release_outcome> end_lease(std::shared_ptr<engine> self,
+                                     std::shared_ptr<lease_state> who) {
     auto outcome = release_outcome::unknown;
     for (int attempt = 0; attempt < 2 && outcome == release_outcome::unknown; ++attempt) {
         const auto answer = co_await self->store().release(who->key, who->token, who->parting());
@@ -36,8 +37,9 @@ awaitable<release_outcome> end_lease(std::shared_ptr<engine> self, std::shared_p
 }
 
 // The mark of its occurrence outlasts the lease, so that this is asked for until it is answered.
-awaitable<release_outcome> give_back(std::shared_ptr<engine> self, std::shared_ptr<holding> who) {
-    withdrawal given_up{who->key, who->claim_id, who->options.firing};
+awaitable<release_outcome> give_back(std::shared_ptr<engine> self,
+                                     std::shared_ptr<lease_state> who) {
+    withdrawal given_up{who->key, who->claim_id, who->options.occurrence};
     auto giving = claimer::give_back(self->claims(), std::move(given_up), who->options);
     const auto gone = co_await std::move(giving);
     if (gone.has_value()) co_return *gone ? release_outcome::released : release_outcome::lost;
@@ -53,14 +55,14 @@ engine::engine(parts made_of)
       settings_{std::move(made_of.settings)},
       owner_{std::move(made_of.owner)},
       watcher_{std::move(made_of.watcher)},
-      gate_{std::make_shared<gate>()},
-      keeper_{std::make_shared<keeper>(executor_, store_, watcher_)},
+      local_queue_{std::make_shared<local_queue>()},
+      renewer_{std::make_shared<renewer>(executor_, store_, watcher_)},
       claims_{std::make_shared<claimer>(loop_, store_, settings_.timeout, watcher_)} {}
 
 void engine::start() {
     bell_ = net::attach(loop_.context(), weak_from_this());
     claims_->connect(bell_);
-    boost::asio::co_spawn(executor_, keeper::run(keeper_), net::unattended{});
+    boost::asio::co_spawn(executor_, renewer::run(renewer_), net::unattended{});
 }
 
 void engine::report(const claim_request& todo, acquire_outcome outcome) {
@@ -78,7 +80,7 @@ std::optional<busy> engine::held_here(const std::string& key) const {
 }
 
 // Reentrancy by instance: another handle on the lease that this process holds already.
-std::shared_ptr<holding> engine::share(const std::string& key) {
+std::shared_ptr<lease_state> engine::share(const std::string& key) {
     const auto found = held_.find(key);
     if (found == held_.end()) return nullptr;
     auto who = found->second.lock();
@@ -89,14 +91,15 @@ std::shared_ptr<holding> engine::share(const std::string& key) {
 }
 
 async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
-                                 lease_options options, patience how_long, std::stop_token stop) {
+                                 lease_options options, wait_policy how_long,
+                                 std::stop_token stop) {
     auto claiming =
         claim_key(std::move(self), std::move(key), options, how_long, std::move(stop), nullptr);
     co_return co_await std::move(claiming);
 }
 
 async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
-                                 lease_options options, patience how_long, std::stop_token stop,
+                                 lease_options options, wait_policy how_long, std::stop_token stop,
                                  std::shared_ptr<kept_claim> under) {
     if (options.again == reentrancy::instance) {
         if (auto shared = self->share(key)) co_return claimed{std::move(shared)};
@@ -127,16 +130,16 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     const at_the_end counted{*self->claims_, *last};
     if (options.acquire_jitter.count() > 0) {
         auto pausing = todo.place->called_off.wait_for(
-            std::chrono::duration_cast<nanos>(options.acquire_jitter * self->keeper_->chance()));
+            std::chrono::duration_cast<nanos>(options.acquire_jitter * self->renewer_->uniform()));
         co_await std::move(pausing);
     }
-    auto turn = self->gate_->try_enter(todo.key);
+    auto turn = self->local_queue_->try_enter(todo.key);
     if (!turn && how_long.wait.count() > 0) {
-        auto line = self->gate_->enter(todo.key, how_long.wait, todo.place);
+        auto line = self->local_queue_->enter(todo.key, how_long.wait, todo.place);
         turn = co_await std::move(line);
     }
     if (!turn) {
-        if (todo.place->called_off.is_set()) co_return claimed{called_off{}};
+        if (todo.place->called_off.is_set()) co_return claimed{cancelled{}};
         self->report(todo, acquire_outcome::busy);
         co_return claimed{self->held_here(todo.key).value_or(
             busy{fence_token{}, self->owner_, options.ttl, busy_reason::held})};
@@ -154,7 +157,7 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         who->not_started.store(true, std::memory_order_release);
         auto releasing = release(self, std::move(who));
         co_await std::move(releasing);
-        co_return claimed{called_off{}};
+        co_return claimed{cancelled{}};
     }
     if (auto* other = std::get_if<busy>(&outcome)) {
         self->report(todo, acquire_outcome::busy);
@@ -164,36 +167,36 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         self->report(todo, acquire_outcome::already_done);
         co_return claimed{*done};
     }
-    if (std::holds_alternative<leasing::cancelled>(outcome)) co_return claimed{called_off{}};
+    if (std::holds_alternative<cancelled>(outcome)) co_return claimed{cancelled{}};
     self->report(todo, acquire_outcome::error);
     if (self->watcher_) self->watcher_->on_store_failure("acquire", std::get<failure>(outcome));
     co_return std::get<failure>(std::move(outcome));
 }
 
-std::shared_ptr<holding> engine::hold(claim_request& todo, leasing::granted won, ticket turn) {
-    const leasing::heartbeat beat{leasing::rhythm_of(todo.options), won.sent, won.first_sent,
-                                  keeper_->chance()};
+std::shared_ptr<lease_state> engine::hold(claim_request& todo, leasing::granted won, ticket turn) {
+    const leasing::heartbeat beat{leasing::renewal_timing_of(todo.options), won.sent,
+                                  won.first_sent, renewer_->uniform()};
     auto who =
-        std::make_shared<holding>(std::move(won.what), owner_, todo.options, beat, std::move(turn),
-                                  won.sent, home_, loop_.clocks().simulated());
+        std::make_shared<lease_state>(std::move(won.what), owner_, todo.options, beat,
+                                      std::move(turn), won.sent, home_, loop_.clocks().simulated());
     who->claim_id = todo.under->id;
     who->claim_repeated = won.repeated;
     held_.insert_or_assign(who->key, who);
-    keeper_->keep(who);
+    renewer_->keep(who);
     return who;
 }
 
-void engine::let_go(std::shared_ptr<holding> who) noexcept {
+void engine::let_go(std::shared_ptr<lease_state> who) noexcept {
     if (--who->handles == 0) release_in_background(std::move(who));
 }
 
-void engine::release_in_background(std::shared_ptr<holding> who) noexcept {
+void engine::release_in_background(std::shared_ptr<lease_state> who) noexcept {
     who->home->with([&](net::loop& where, const std::shared_ptr<engine>& what) {
         boost::asio::co_spawn(where.get_executor(), release(what, who), boost::asio::detached);
     });
 }
 
-void engine::let_go_unused(std::shared_ptr<holding> who) noexcept {
+void engine::let_go_unused(std::shared_ptr<lease_state> who) noexcept {
     if (--who->handles > 0) return;
     // Nobody can come any more.
     if (!who->shared.load(std::memory_order_acquire))
@@ -202,8 +205,8 @@ void engine::let_go_unused(std::shared_ptr<holding> who) noexcept {
 }
 
 awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
-                                           std::shared_ptr<holding> who) {
-    self->keeper_->forget(who);
+                                           std::shared_ptr<lease_state> who) {
+    self->renewer_->forget(who);
     if (const auto found = self->held_.find(who->key);
         found != self->held_.end() && found->second.lock() == who)
         self->held_.erase(found);
@@ -227,8 +230,8 @@ awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
     co_return outcome;
 }
 
-awaitable<renewal> engine::renew(std::shared_ptr<engine> self, std::shared_ptr<holding> who) {
-    return keeper::renew_now(self->keeper_, std::move(who));
+awaitable<renewal> engine::renew(std::shared_ptr<engine> self, std::shared_ptr<lease_state> who) {
+    return renewer::renew_now(self->renewer_, std::move(who));
 }
 
 }  // namespace pawl::runtime

@@ -8,9 +8,9 @@
 #include "net/attachment.hpp"
 #include "net/loop.hpp"
 #include "runtime/claimer.hpp"
-#include "runtime/gate.hpp"
-#include "runtime/holding.hpp"
-#include "runtime/keeper.hpp"
+#include "runtime/lease_state.hpp"
+#include "runtime/local_queue.hpp"
+#include "runtime/renewer.hpp"
 
 #include <pawl/observer.hpp>
 #include <pawl/options.hpp>
@@ -30,9 +30,8 @@
 
 namespace pawl::runtime {
 
-struct called_off {};
-
-using claimed = std::variant<std::shared_ptr<holding>, busy, already_done, called_off>;
+using leasing::cancelled;
+using claimed = acquire_result<std::shared_ptr<lease_state>, cancelled>;
 
 class engine : public net::attached, public std::enable_shared_from_this<engine> {
 public:
@@ -53,21 +52,22 @@ public:
 
     // REQUIRES: validate() had nothing to say about the options.
     static async<claimed> claim_key(std::shared_ptr<engine> self, std::string key,
-                                    lease_options options, patience how_long, std::stop_token stop);
+                                    lease_options options, wait_policy how_long,
+                                    std::stop_token stop);
     // The same under an id that stays: while `under->attempts.unanswered` the caller asks again, or
     // gives it up by claimer::withdraw().
     static async<claimed> claim_key(std::shared_ptr<engine> self, std::string key,
-                                    lease_options options, patience how_long, std::stop_token stop,
-                                    std::shared_ptr<kept_claim> under);
+                                    lease_options options, wait_policy how_long,
+                                    std::stop_token stop, std::shared_ptr<kept_claim> under);
     // One handle less; with the last one the lease is released in the background. Any thread.
-    static void let_go(std::shared_ptr<holding> who) noexcept;
+    static void let_go(std::shared_ptr<lease_state> who) noexcept;
     // The same for a grant that has reached nobody: its occurrence is given back, unless somebody
     // has come to share it.
-    static void let_go_unused(std::shared_ptr<holding> who) noexcept;
+    static void let_go_unused(std::shared_ptr<lease_state> who) noexcept;
     static boost::asio::awaitable<release_outcome> release(std::shared_ptr<engine> self,
-                                                           std::shared_ptr<holding> who);
+                                                           std::shared_ptr<lease_state> who);
     static boost::asio::awaitable<renewal> renew(std::shared_ptr<engine> self,
-                                                 std::shared_ptr<holding> who);
+                                                 std::shared_ptr<lease_state> who);
     // For failures of what is asked of the store directly.
     void report_failure(std::string_view operation, const failure& why) const {
         if (watcher_) watcher_->on_store_failure(operation, why);
@@ -84,10 +84,10 @@ public:
     net::loop& loop() const { return loop_; }
 
 private:
-    static void release_in_background(std::shared_ptr<holding> who) noexcept;
+    static void release_in_background(std::shared_ptr<lease_state> who) noexcept;
     std::optional<busy> held_here(const std::string& key) const;
-    std::shared_ptr<holding> share(const std::string& key);
-    std::shared_ptr<holding> hold(claim_request& todo, leasing::granted won, ticket turn);
+    std::shared_ptr<lease_state> share(const std::string& key);
+    std::shared_ptr<lease_state> hold(claim_request& todo, leasing::granted won, ticket turn);
     void report(const claim_request& todo, acquire_outcome outcome);
 
     // Constant after construction
@@ -99,11 +99,11 @@ private:
     std::string owner_;
     std::shared_ptr<observer> watcher_;
     std::shared_ptr<link> home_;
-    std::shared_ptr<gate> gate_;
-    std::shared_ptr<keeper> keeper_;
+    std::shared_ptr<local_queue> local_queue_;
+    std::shared_ptr<renewer> renewer_;
     std::shared_ptr<claimer> claims_;
     // State
-    std::unordered_map<std::string, std::weak_ptr<holding>> held_;
+    std::unordered_map<std::string, std::weak_ptr<lease_state>> held_;
 };
 
 }  // namespace pawl::runtime

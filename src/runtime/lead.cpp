@@ -17,7 +17,7 @@ namespace {
 using boost::asio::awaitable;
 using leasing::election;
 using runtime::engine;
-using runtime::holding;
+using runtime::lease_state;
 
 // A claim waits for the key at most so long and then begins anew.
 constexpr millis campaign_wait = std::chrono::hours{1};
@@ -33,7 +33,7 @@ struct candidacy {
           machine{leasing::election_plan_of(how), home->now()},
           random{home->loop().clocks().seed()} {
         // The election itself asks again, and forgets old failures when it is answered.
-        options.on_store_down = store_down::skip;
+        options.on_store_down = store_down::fail;
     }
 
     // Constant after construction
@@ -45,7 +45,7 @@ struct candidacy {
     election machine;
     std::minstd_rand random;
 
-    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random); }
+    double uniform() { return std::uniform_real_distribution<double>{0.0, 1.0}(random); }
 };
 
 std::shared_ptr<candidacy> stand(runtime::core& what, std::string key, const lease_options& options,
@@ -65,16 +65,16 @@ awaitable<void> rest(std::shared_ptr<candidacy> who, instant until) {
     co_await timer->wait();
 }
 
-awaitable<std::shared_ptr<holding>> campaign(std::shared_ptr<candidacy> who) {
-    const patience how_long{.wait = campaign_wait};
+awaitable<std::shared_ptr<lease_state>> campaign(std::shared_ptr<candidacy> who) {
+    const wait_policy how_long{.wait = campaign_wait};
     auto asking = engine::claim_key(who->home, who->key, who->options, how_long, who->shutdown);
     auto answer = co_await std::move(asking);
     const auto now = who->home->now();
     if (answer.has_error()) {
-        who->machine.failed(answer.error(), now, who->chance());
+        who->machine.failed(answer.error(), now, who->uniform());
         co_return nullptr;
     }
-    if (auto* won = std::get_if<std::shared_ptr<holding>>(&*answer)) {
+    if (auto* won = std::get_if<std::shared_ptr<lease_state>>(&*answer)) {
         // Elected in the moment in which it was called off: nobody serves such a term.
         if (who->shutdown.stop_requested()) {
             auto releasing = engine::release(who->home, std::move(*won));
@@ -84,12 +84,12 @@ awaitable<std::shared_ptr<holding>> campaign(std::shared_ptr<candidacy> who) {
         who->machine.elected(now);
         co_return std::move(*won);
     }
-    if (!who->shutdown.stop_requested()) who->machine.refused(now, who->chance());
+    if (!who->shutdown.stop_requested()) who->machine.refused(now, who->uniform());
     co_return nullptr;
 }
 
 // On the loop. Nothing when the campaign is over.
-awaitable<std::shared_ptr<holding>> next_term(std::shared_ptr<candidacy> who) {
+awaitable<std::shared_ptr<lease_state>> next_term(std::shared_ptr<candidacy> who) {
     for (;;) {
         if (who->shutdown.stop_requested()) who->machine.call_off();
         const auto step = who->machine.next(who->home->now());
@@ -152,7 +152,7 @@ awaitable<std::uint64_t> serve_terms(runtime::core& home, std::shared_ptr<candid
         auto releasing = held.async_release();
         co_await std::move(releasing);
         if (thrown) std::rethrow_exception(thrown);
-        who->machine.ended(how, who->home->now(), who->chance());
+        who->machine.ended(how, who->home->now(), who->uniform());
     }
 }
 
@@ -168,7 +168,7 @@ std::uint64_t locks::lead(std::string_view key, const lease_options& options, st
         const auto how = runtime::end_of(held, options);
         held.release();
         if (thrown) std::rethrow_exception(thrown);
-        who->machine.ended(how, who->home->now(), who->chance());
+        who->machine.ended(how, who->home->now(), who->uniform());
     }
     return terms_of(*who);
 }

@@ -1,9 +1,10 @@
 // Leadership and partitions over a store in memory, with threads as processes. Time here is real
-// but short; decisions about time are tested on virtual time in src/lease and testing/simulation.
+// but short; decisions about time are tested on virtual time in src/lease and
+// test_support/simulation.
 #include <pawl/pawl.hpp>
 
 #include "lease/assignment.hpp"
-#include "testing/faults/world.hpp"
+#include "test_support/faults/world.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
@@ -25,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience_of_tests = 60s;
+constexpr auto timeout_of_tests = 60s;
 
 // lead() on a thread of its own.
 struct candidate {
@@ -114,9 +115,9 @@ TEST(Leader, CampaignsAgainAfterItWasEvicted) {
                        if (now.number <= 2) tokens[now.number - 1].set_value(now.token);
                        wait_for_stop(now.stop);
                    }};
-    const auto evicted = tokens[0].get_future().get();
-    ASSERT_TRUE(b.release_by_force("leader", evicted, 0ms));
-    EXPECT_GT(number(tokens[1].get_future().get()), number(evicted));
+    const auto force_released = tokens[0].get_future().get();
+    ASSERT_TRUE(b.force_release("leader", force_released, 0ms));
+    EXPECT_GT(number(tokens[1].get_future().get()), number(force_released));
     only.shutdown.request_stop();
     EXPECT_EQ(only.outcome.get(), 2u);
 }
@@ -133,17 +134,17 @@ TEST(Leader, ABodyThatIgnoresItsStopIsWaitedForWhileTheNextLeads) {
                        next_leads.wait();
                        EXPECT_TRUE(now.stop.stop_requested());
                    }};
-    const auto evicted = old_token.get_future().get();
+    const auto force_released = old_token.get_future().get();
     candidate next{b, {.ttl = 1min}, [&](const term& now) {
                        new_token.set_value(now.token);
                        wait_for_stop(now.stop);
                    }};
-    ASSERT_TRUE(b.release_by_force("leader", evicted, 0ms));
+    ASSERT_TRUE(b.force_release("leader", force_released, 0ms));
     const auto newer = new_token.get_future().get();
-    EXPECT_GT(number(newer), number(evicted));
+    EXPECT_GT(number(newer), number(force_released));
     EXPECT_EQ(deaf.outcome.wait_for(0s), std::future_status::timeout);
     EXPECT_TRUE(b.check_fence("ledger", newer).accepted);
-    EXPECT_FALSE(a.check_fence("ledger", evicted).accepted);
+    EXPECT_FALSE(a.check_fence("ledger", force_released).accepted);
     deaf.shutdown.request_stop();
     next_leads.count_down();
     EXPECT_EQ(deaf.outcome.get(), 1u);
@@ -191,7 +192,7 @@ TEST(Leader, ShutdownEndsTheRestBetweenTwoTerms) {
     std::latch elected{1};
     candidate only{a, {.ttl = ttl_max}, [&](const term&) { elected.count_down(); }};
     elected.wait();
-    EXPECT_TRUE(b.acquire("leader", {.ttl = 1min}, patience_of_tests));
+    EXPECT_TRUE(b.acquire("leader", {.ttl = 1min}, timeout_of_tests));
     only.shutdown.request_stop();
     EXPECT_EQ(only.outcome.get(), 1u);
 }
@@ -240,7 +241,7 @@ TEST(Leader, OptionsThatMakeNoSenseAreRefused) {
     const term_body body = [](const term&) {};
     EXPECT_THROW(a.lead("", {.ttl = 1min}, {}, body), option_error);
     EXPECT_THROW(a.lead("leader", {}, {}, body), option_error);
-    EXPECT_THROW(a.lead("leader", {.ttl = 1min, .renew = renewing::manual}, {}, body),
+    EXPECT_THROW(a.lead("leader", {.ttl = 1min, .renew = renewal_mode::manual}, {}, body),
                  option_error);
     EXPECT_THROW(a.lead("leader", {.ttl = 1min}, {}, nullptr), option_error);
 }
@@ -280,7 +281,7 @@ public:
     }
     bool wait_until(const std::map<int, int>& shares) {
         std::unique_lock lock{mutex_};
-        return changed_.wait_for(lock, patience_of_tests, [&] { return shares_now() == shares; });
+        return changed_.wait_for(lock, timeout_of_tests, [&] { return shares_now() == shares; });
     }
     int overlaps() const {
         const std::lock_guard lock{mutex_};
@@ -320,16 +321,16 @@ private:
 
 // Nothing here waits for a lease to run out but where a member is cut off, and a busy machine may
 // leave a body without its core for longer than a short lease lasts.
-const share_options quick{.lease = {.ttl = 10s}, .interval = 20ms};
-const share_options brief{.lease = {.ttl = 2s}, .interval = 20ms};
+const partition_options quick{.lease = {.ttl = 10s}, .interval = 20ms};
+const partition_options brief{.lease = {.ttl = 2s}, .interval = 20ms};
 
 // share() on a thread of its own.
 struct participant {
     participant(locks& at, std::uint32_t count, partition_body body, std::string name = "reindex",
-                share_options options = quick)
+                partition_options options = quick)
         : outcome{std::async(std::launch::async, [&at, count, name, options, body = std::move(body),
                                                   stop = shutdown.get_token()] {
-              at.share(name, count, stop, body, options);
+              at.run_partitions(name, count, stop, body, options);
           })} {}
     ~participant() { shutdown.request_stop(); }
 
@@ -488,7 +489,7 @@ TEST(Partitions, AStoreThatRefusesFromTheStartIsAnError) {
     auto a = one.open();
     one.faults->fail_all = errc::protocol;
     try {
-        a.share("reindex", 4, {}, [](const partition&) {}, quick);
+        a.run_partitions("reindex", 4, {}, [](const partition&) {}, quick);
         FAIL() << "no error";
     } catch (const store_error& error) {
         EXPECT_EQ(error.code(), errc::protocol);
@@ -499,13 +500,13 @@ TEST(Partitions, OptionsThatMakeNoSenseAreRefused) {
     world one;
     auto a = one.open();
     const partition_body body = [](const partition&) {};
-    EXPECT_THROW(a.share("", 4, {}, body), option_error);
-    EXPECT_THROW(a.share(std::string(500, 'x'), 4, {}, body), option_error);
-    EXPECT_THROW(a.share("reindex", 0, {}, body), option_error);
-    EXPECT_THROW(a.share("reindex", partitions_max + 1, {}, body), option_error);
-    EXPECT_THROW(a.share("reindex", 4, {}, body, {.interval = 1min}), option_error);
-    EXPECT_THROW(a.share("reindex", 4, {}, body, {.lease = {}}), option_error);
-    EXPECT_THROW(a.share("reindex", 4, {}, nullptr), option_error);
+    EXPECT_THROW(a.run_partitions("", 4, {}, body), option_error);
+    EXPECT_THROW(a.run_partitions(std::string(500, 'x'), 4, {}, body), option_error);
+    EXPECT_THROW(a.run_partitions("reindex", 0, {}, body), option_error);
+    EXPECT_THROW(a.run_partitions("reindex", partitions_max + 1, {}, body), option_error);
+    EXPECT_THROW(a.run_partitions("reindex", 4, {}, body, {.interval = 1min}), option_error);
+    EXPECT_THROW(a.run_partitions("reindex", 4, {}, body, {.lease = {}}), option_error);
+    EXPECT_THROW(a.run_partitions("reindex", 4, {}, nullptr), option_error);
 }
 
 TEST(AsyncShare, RunsThePartitionsUntilItIsShutDown) {
@@ -519,7 +520,7 @@ TEST(AsyncShare, RunsThePartitionsUntilItIsShutDown) {
         wait_for_stop(mine.stop);
     };
     auto done = boost::asio::co_spawn(
-        context, a.async_share("reindex", 4, shutdown.get_token(), body, quick),
+        context, a.async_run_partitions("reindex", 4, shutdown.get_token(), body, quick),
         boost::asio::use_future);
     context.run();
     EXPECT_NO_THROW(done.get());

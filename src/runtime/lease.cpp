@@ -9,11 +9,11 @@ namespace pawl {
 namespace {
 
 using runtime::engine;
-using runtime::holding;
+using runtime::lease_state;
 
 }  // namespace
 
-lease::lease(std::shared_ptr<holding> held) : held_{std::move(held)} {}
+lease::lease(std::shared_ptr<lease_state> held) : held_{std::move(held)} {}
 
 lease::~lease() { let_go(); }
 

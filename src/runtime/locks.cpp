@@ -17,15 +17,15 @@ using runtime::check_key;
 using runtime::claimed;
 using runtime::engine;
 
-attempt as_attempt(claimed what) {
-    if (auto* held = std::get_if<std::shared_ptr<runtime::holding>>(&what))
+acquire_result<lease> as_attempt(claimed what) {
+    if (auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&what))
         return lease{std::move(*held)};
     if (auto* other = std::get_if<busy>(&what)) return std::move(*other);
     if (auto* done = std::get_if<already_done>(&what)) return *done;
     return busy{};
 }
 
-std::optional<lease> as_lease(attempt what) {
+std::optional<lease> as_lease(acquire_result<lease> what) {
     if (auto* won = std::get_if<lease>(&what)) return std::move(*won);
     return std::nullopt;
 }
@@ -39,7 +39,7 @@ public:
         : what_{std::exchange(other.what_, claimed{busy{}})}, fresh_{other.fresh_} {}
     undelivered& operator=(undelivered&&) = delete;
     ~undelivered() {
-        auto* held = std::get_if<std::shared_ptr<runtime::holding>>(&what_);
+        auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&what_);
         if (held == nullptr) return;
         if (fresh_)
             engine::let_go_unused(std::move(*held));
@@ -47,7 +47,7 @@ public:
             engine::let_go(std::move(*held));
     }
 
-    attempt take() && { return as_attempt(std::exchange(what_, claimed{busy{}})); }
+    acquire_result<lease> take() && { return as_attempt(std::exchange(what_, claimed{busy{}})); }
 
 private:
     claimed what_;
@@ -55,14 +55,14 @@ private:
 };
 
 awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease_options options,
-                           patience how_long, std::stop_token stop, std::stop_token gone) {
+                           wait_policy how_long, std::stop_token stop, std::stop_token gone) {
     const runtime::either_stop told{std::move(stop), std::move(gone)};
     const auto began = where->now();
     auto claiming =
         engine::claim_key(std::move(where), std::move(key), options, how_long, told.token());
     auto answer = co_await std::move(claiming);
     auto& what = answer.value();
-    const auto* held = std::get_if<std::shared_ptr<runtime::holding>>(&what);
+    const auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&what);
     const bool fresh = held != nullptr && (*held)->claimed >= began;
     co_return undelivered{std::move(what), fresh};
 }
@@ -87,8 +87,8 @@ locks locks::open(const store_factory& make, store_settings settings, open_optio
     return locks{std::make_unique<runtime::core>(on_loop, std::move(settings), std::move(options))};
 }
 
-attempt locks::claim_key(std::string_view key, const lease_options& options, patience how_long,
-                         std::stop_token stop) {
+acquire_result<lease> locks::claim_key(std::string_view key, const lease_options& options,
+                                       wait_policy how_long, std::stop_token stop) {
     check_claim(*core_->running(), key, options, how_long);
     auto answer = core_->loop().wait_for(
         engine::claim_key(core_->running(), std::string{key}, options, how_long, std::move(stop)));
@@ -101,11 +101,12 @@ std::optional<lease> locks::try_acquire(std::string_view key, const lease_option
 
 std::optional<lease> locks::acquire(std::string_view key, const lease_options& options, millis wait,
                                     std::stop_token stop) {
-    return as_lease(claim_key(key, options, patience{.wait = wait}, std::move(stop)));
+    return as_lease(claim_key(key, options, wait_policy{.wait = wait}, std::move(stop)));
 }
 
-awaitable<attempt> locks::async_claim_key(std::string key, lease_options options, patience how_long,
-                                          std::stop_token stop) {
+awaitable<acquire_result<lease>> locks::async_claim_key(std::string key, lease_options options,
+                                                        wait_policy how_long,
+                                                        std::stop_token stop) {
     check_claim(*core_->running(), key, options, how_long);
     std::stop_source gone;
     auto asking =
@@ -122,7 +123,7 @@ awaitable<std::optional<lease>> locks::async_try_acquire(std::string key, lease_
 
 awaitable<std::optional<lease>> locks::async_acquire(std::string key, lease_options options,
                                                      millis wait, std::stop_token stop) {
-    const patience how_long{.wait = wait};
+    const wait_policy how_long{.wait = wait};
     auto claiming = async_claim_key(std::move(key), options, how_long, std::move(stop));
     auto what = co_await std::move(claiming);
     co_return as_lease(std::move(what));
@@ -146,21 +147,21 @@ page locks::list(std::string_view prefix, std::string_view after, std::size_t li
         core_->running()->store().list(std::string{prefix}, std::string{after}, limit)));
 }
 
-bool locks::release_by_force(std::string_view key, fence_token shown, millis delay) {
+bool locks::force_release(std::string_view key, fence_token shown, millis delay) {
     check_key(key);
     if (delay.count() < 0) throw option_error{"the lock delay cannot be negative"};
-    return value_of(
-        core_->loop().wait_for(core_->running()->store().evict(std::string{key}, shown, delay)));
+    return value_of(core_->loop().wait_for(
+        core_->running()->store().force_release(std::string{key}, shown, delay)));
 }
 
-fence_verdict locks::check_fence(std::string_view resource, fence_token token, fence_rule rule) {
+fence_result locks::check_fence(std::string_view resource, fence_token token, fence_rule rule) {
     check_key(resource);
     return value_of(core_->loop().wait_for(
         core_->running()->store().fence(std::string{resource}, token, rule)));
 }
 
-awaitable<fence_verdict> locks::async_check_fence(std::string resource, fence_token token,
-                                                  fence_rule rule) {
+awaitable<fence_result> locks::async_check_fence(std::string resource, fence_token token,
+                                                 fence_rule rule) {
     check_key(resource);
     auto checking = core_->running()->store().fence(std::move(resource), token, rule);
     auto answer = co_await net::await_on(core_->loop(), std::move(checking));

@@ -1,8 +1,8 @@
 // The facade over a store in memory: what a C++ engineer meets. Time here is real but short; every
-// decision about time is tested on virtual time in src/lease and testing/simulation.
+// decision about time is tested on virtual time in src/lease and test_support/simulation.
 #include <pawl/pawl.hpp>
 
-#include "testing/faults/world.hpp"
+#include "test_support/faults/world.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -77,12 +77,12 @@ TEST(Locks, TheHeartbeatKeepsALeaseFarBeyondItsTtl) {
     EXPECT_FALSE(lease->lost());
 }
 
-TEST(Locks, AnEvictedHolderIsToldToStop) {
+TEST(Locks, AForceReleasedHolderIsToldToStop) {
     world one;
     auto a = one.open(), b = one.open();
     auto lease = a.try_acquire("k", {.ttl = 600ms});
     ASSERT_TRUE(lease);
-    ASSERT_TRUE(b.release_by_force("k", lease->token(), 0ms));
+    ASSERT_TRUE(b.force_release("k", lease->token(), 0ms));
     wait_for_stop(lease->stop_token());
     EXPECT_FALSE(lease->trusted());
     EXPECT_EQ(lease->lost(), loss_reason::taken);
@@ -162,7 +162,7 @@ TEST(Locks, AClaimThatIsGivenUpGivesItsOccurrenceBack) {
     world one;
     one.settings.timeout = 20ms;
     auto a = one.open(), b = one.open();
-    const lease_options wanted{.ttl = 1min, .firing = due_now()};
+    const lease_options wanted{.ttl = 1min, .occurrence = due_now()};
     one.faults->answers_to_lose = 1000;
     one.faults->withdrawals_to_fail = 3;
     EXPECT_THROW(a.try_acquire("k", wanted), store_error);
@@ -178,7 +178,7 @@ TEST(Locks, AReleaseOfWhatWasNotStartedGivesTheOccurrenceBack) {
     for (const int failures : {0, 3}) {
         world one;
         auto a = one.open(), b = one.open();
-        lease_options wanted{.ttl = 1min, .firing = due_now()};
+        lease_options wanted{.ttl = 1min, .occurrence = due_now()};
         wanted.hold = true;
         auto held = a.try_acquire("k", wanted);
         ASSERT_TRUE(held);
@@ -209,7 +209,7 @@ TEST(Locks, DrainingEndsWhenItIsToldTo) {
 TEST(Locks, AClaimThatWasSentTwiceIsWithdrawnAfterItsRelease) {
     world one;
     auto a = one.open(), b = one.open();
-    const lease_options wanted{.ttl = 1min, .firing = due_now()};
+    const lease_options wanted{.ttl = 1min, .occurrence = due_now()};
     one.faults->answers_to_lose = 1;
     auto lease = a.try_acquire("k", wanted);
     ASSERT_TRUE(lease);
@@ -289,8 +289,8 @@ TEST(Locks, AWaiterIsWokenByTheRelease) {
     }
 }
 
-// P12, R29: the local gate. A thousand local waiters cost the store a number of operations for each
-// hand-over that does not grow with them.
+// P12, R29: the local queue. A thousand local waiters cost the store a number of operations for
+// each hand-over that does not grow with them.
 TEST(Locks, ManyLocalWaitersCostTheStoreOne) {
     world one;
     auto a = one.open();
@@ -381,7 +381,7 @@ TEST(Locks, AtLeastKeepsTheKeyAfterARelease) {
 TEST(Locks, AManualLeaseIsRenewedWhenAskedTo) {
     world one;
     auto a = one.open();
-    auto lease = a.try_acquire("k", {.ttl = 10s, .renew = renewing::manual});
+    auto lease = a.try_acquire("k", {.ttl = 10s, .renew = renewal_mode::manual});
     const auto before = lease->trusted_until();
     EXPECT_TRUE(lease->renew());
     EXPECT_GT(lease->trusted_until(), before);
@@ -392,8 +392,9 @@ TEST(Locks, AManualLeaseIsRenewedWhenAskedTo) {
 TEST(Locks, ARenewalAfterTheEndOfValidityIsNotTold) {
     world one;
     auto a = one.open();
-    auto lease = a.try_acquire(
-        "k", {.ttl = 100ms, .renew = renewing::manual, .if_lapsed = lapse::extend_if_unclaimed});
+    auto lease = a.try_acquire("k", {.ttl = 100ms,
+                                     .renew = renewal_mode::manual,
+                                     .if_expired = expired_renewal::extend_if_unclaimed});
     ASSERT_TRUE(lease);
     while (a.inspect("k")->remaining.count() > 0) std::this_thread::yield();
     EXPECT_FALSE(lease->renew());
@@ -418,7 +419,7 @@ TEST(Run, SkipsWhatIsBusyOrDone) {
     int runs = 0;
     const job nightly{
         .name = "nightly",
-        .lease = {.ttl = 10s, .firing = occurrence{1000}},
+        .lease = {.ttl = 10s, .occurrence = occurrence{1000}},
         .body = [&](const run& now) {
             ++runs;
             EXPECT_FALSE(now.id.empty());
@@ -434,7 +435,7 @@ TEST(Run, ABodyThatThrowsIsReleasedAndMayRunAgainUnderAtLeastOnce) {
     world one;
     auto a = one.open();
     const lease_options options{
-        .ttl = 10s, .firing = occurrence{1000}, .mode = delivery::at_least_once};
+        .ttl = 10s, .occurrence = occurrence{1000}, .mode = delivery::at_least_once};
     const job broken{.name = "j", .lease = options, .body = [](const run&) {
                          throw std::runtime_error{"disk full"};
                      }};
@@ -450,7 +451,7 @@ TEST(Run, LossStopsTheBodyAndIsReported) {
     world one;
     auto a = one.open(), b = one.open();
     const job victim{.name = "j", .lease = {.ttl = 600ms}, .body = [&](const run& now) {
-                         b.release_by_force("j", now.token, 0ms);
+                         b.force_release("j", now.token, 0ms);
                          wait_for_stop(now.stop);
                      }};
     EXPECT_EQ(a.run(victim), run_outcome::lost);
@@ -486,7 +487,9 @@ struct counting : observer {
     void on_renew(std::string_view, bool renewed, int failures) override {
         if (!renewed && failures == 0) ++denied;
     }
-    void on_trouble(std::string_view, int failures, millis) override { trouble = failures; }
+    void on_renewal_failures(std::string_view, int failures, millis) override {
+        trouble = failures;
+    }
     void on_acquire(std::string_view, acquire_outcome outcome, millis) override {
         ++(outcome == acquire_outcome::granted ? granted : refused);
     }
@@ -512,7 +515,7 @@ TEST(Observer, HearsOfEveryGrantRefusalLossAndRelease) {
     auto a = one.open({.watcher = ears}), b = one.open({.watcher = ears});
     auto lease = a.try_acquire("k", {.ttl = 600ms});
     EXPECT_FALSE(b.try_acquire("k", {.ttl = 600ms}));
-    b.release_by_force("k", lease->token(), 0ms);
+    b.force_release("k", lease->token(), 0ms);
     wait_for_stop(lease->stop_token());
     lease->release();
     EXPECT_EQ(ears->granted, 1);

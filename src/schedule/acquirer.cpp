@@ -33,8 +33,7 @@ std::string length_text(millis how_long) {
 
 // Where a busy key is waited for, what one node has skipped another may still have in mind.
 bool gives_way(const job_plan& plan) {
-    return plan.lane.mode == occurrence_mode::at_most_once &&
-           plan.lane.when_running == overlap::skip;
+    return plan.queue.mode == delivery::at_most_once && plan.queue.when_running == overlap::skip;
 }
 
 // A row that is older than its occurrence was written by a clock that was fast: what it says came
@@ -46,15 +45,16 @@ bool is_premature(const run_record& row, occurrence which) {
 // The store does not know that an occurrence was skipped, so only its row keeps it from running.
 async<bool> has_been_skipped(std::shared_ptr<journal> records, std::string job,
                              std::uint32_t partition, occurrence which) {
-    auto finding = records->find_firing(std::move(job), partition, which);
+    auto finding = records->find_occurrence(std::move(job), partition, which);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return row.error();
     co_return *row && (*row)->status == run_status::skipped && !is_premature(**row, which);
 }
 
 bool must_withdraw(const node_state& node, const track& which) {
-    return which.unresolved && (node.stopping || which.replaced ||
-                                !which.decisions.queue().wants_firing(which.unresolved->firing));
+    return which.unresolved &&
+           (node.stopping || which.replaced ||
+            !which.decisions.queue().wants_occurrence(which.unresolved->occurrence));
 }
 
 // Whatever is claimed next would find the key held by the claim that was not answered. False when
@@ -62,7 +62,7 @@ bool must_withdraw(const node_state& node, const track& which) {
 awaitable<bool> withdraw_unresolved(node_state& node, std::shared_ptr<track> which) {
     const auto what = *which->unresolved;
     const auto until = node.engine->claims()->worth_withdrawing(what.claim->attempts, what.options);
-    withdrawal given_up{which->key, what.claim->id, what.firing};
+    withdrawal given_up{which->key, what.claim->id, what.occurrence};
     if (node.stopping) {
         which->unresolved.reset();
         node.spawn(runtime::claimer::withdraw(node.engine->claims(), std::move(given_up), until));
@@ -78,7 +78,7 @@ awaitable<bool> withdraw_unresolved(node_state& node, std::shared_ptr<track> whi
 
 bool fails_open(const track& which, const failure& why) {
     return which.plan->on_store_down == outage::run_without_lease && is_outage(why) &&
-           which.decisions.wanted().kind == wish_kind::firing;
+           which.decisions.wanted().kind == request_kind::occurrence;
 }
 
 awaitable<void> audit_fail_open(node_state& node, std::string job, std::string why) {
@@ -100,23 +100,23 @@ awaitable<void> audit_fail_open(node_state& node, std::string job, std::string w
 bool may_begin(const node_state& node, const track& which) {
     const auto home = which.owner.lock();
     return home && !which.replaced && which.plan->enabled && !node.stopping &&
-           !(home->paused && which.decisions.wanted().kind == wish_kind::firing);
+           !(home->paused && which.decisions.wanted().kind == request_kind::occurrence);
 }
 
-// Whether the store remembers a later firing than the one that is asked for. It cannot tell then
-// what has become of that one, and neither can a node without a journal.
+// Whether the store remembers a later occurrence than the one that is asked for. It cannot tell
+// then what has become of that one, and neither can a node without a journal.
 bool was_passed(const node_state& node, const track& which, occurrence last) {
     const auto& wanted = which.decisions.wanted();
-    return node.records && wanted.kind == wish_kind::firing &&
-           number(last) > number(*wanted.firing);
+    return node.records && wanted.kind == request_kind::occurrence &&
+           number(last) > number(*wanted.occurrence);
 }
 
 // What is claimed of the store: with the occurrence, where that is to be remembered.
 lease_options options_of(const track& which) {
     auto options = which.plan->lease;
     const auto& wanted = which.decisions.wanted();
-    if (wanted.firing && !wanted.passed && which.plan->lane.mode != occurrence_mode::off) {
-        options.firing = wanted.firing;
+    if (wanted.occurrence && !wanted.passed && which.plan->queue.mode != delivery::off) {
+        options.occurrence = wanted.occurrence;
         options.mode = which.plan->mode();
     }
     return options;
@@ -126,14 +126,15 @@ lease_options options_of(const track& which) {
 // unknown. What is not an occurrence of the schedule has nothing that could be used up.
 std::shared_ptr<runtime::kept_claim> claim_of(node_state& node, const track& which,
                                               const lease_options& options) {
-    if (!options.firing || which.decisions.wanted().kind != wish_kind::firing) return nullptr;
-    if (which.unresolved && which.unresolved->firing == *options.firing)
+    if (!options.occurrence || which.decisions.wanted().kind != request_kind::occurrence)
+        return nullptr;
+    if (which.unresolved && which.unresolved->occurrence == *options.occurrence)
         return which.unresolved->claim;
     return node.engine->claims()->new_claim();
 }
 
-// For the row of a firing that gives way. Only an agent's owner is on the list of nodes: any other
-// holder is no run of a job. Empty where the lane's own words say it all.
+// For the row of an occurrence that gives way. Only an agent's owner is on the list of nodes: any
+// other holder is no run of a job. Empty where the key state's own words say it all.
 awaitable<std::string> name_holder(node_state& node, std::shared_ptr<track> which, busy other,
                                    std::optional<record> lock) {
     const auto until = node.now() + other.remaining;
@@ -172,7 +173,7 @@ void acquirer::wake(const std::shared_ptr<track>& which) {
 }
 
 void acquirer::let_go(const std::shared_ptr<track>& which) {
-    which->decisions.queue().forget_firings();
+    which->decisions.queue().forget_occurrences();
     which->replaced = true;
     if (which->at_work) wake(which);
 }
@@ -187,11 +188,11 @@ awaitable<void> acquirer::work(std::shared_ptr<track> which) {
             const bool resolved = co_await std::move(resolving);
             if (!resolved) continue;
         }
-        if (step.what == lane::act::nothing || node_.stopping) {
+        if (step.what == key_state::act::nothing || node_.stopping) {
             if (which->woken && !node_.stopping) continue;
             break;
         }
-        if (step.what == lane::act::pause) {
+        if (step.what == key_state::act::pause) {
             if (which->woken) continue;
             const auto left = std::chrono::ceil<millis>(step.until - node_.loop.now());
             auto waiting = which->timer.wait_for(std::max(left, millis{0}));
@@ -199,17 +200,17 @@ awaitable<void> acquirer::work(std::shared_ptr<track> which) {
             continue;
         }
         // As if the store did not answer: asked again, and given up for the same reasons.
-        if (!may_fire(*which) && which->decisions.wanted().kind == wish_kind::firing) {
-            which->decisions.on_failure(node_.loop.now(), node_.chance());
+        if (!may_fire(*which) && which->decisions.wanted().kind == request_kind::occurrence) {
+            which->decisions.on_failure(node_.loop.now(), node_.uniform());
             continue;
         }
-        const bool waits_in_line = step.patience.count() > 0;
+        const bool waits_in_line = step.timeout.count() > 0;
         if (!waits_in_line && catches_up(*which)) {
             auto asking = leave_skipped(which);
             const bool settled = co_await std::move(asking);
             if (settled) continue;
         }
-        auto claiming = claim(which, step.patience);
+        auto claiming = claim(which, step.timeout);
         co_await std::move(claiming);
     }
     which->at_work = false;
@@ -217,12 +218,12 @@ awaitable<void> acquirer::work(std::shared_ptr<track> which) {
 }
 
 // False when it has to be asked again, after a while.
-awaitable<bool> acquirer::resolve(std::shared_ptr<track> which, lane::act next) {
+awaitable<bool> acquirer::resolve(std::shared_ptr<track> which, key_state::act next) {
     auto withdrawing = withdraw_unresolved(node_, which);
     const bool resolved = co_await std::move(withdrawing);
     if (resolved) co_return true;
-    if (next == lane::act::claim) {
-        which->decisions.on_failure(node_.loop.now(), node_.chance());
+    if (next == key_state::act::claim) {
+        which->decisions.on_failure(node_.loop.now(), node_.uniform());
     } else if (!node_.stopping) {
         auto waiting = which->timer.wait_for(withdraw_retry);
         co_await std::move(waiting);
@@ -234,45 +235,45 @@ bool acquirer::may_fire(const track& which) const {
     return others_.control.knows_pauses() && others_.where.may_run(which.plan->on_store_down);
 }
 
-// Whether others may have told what became of the firing.
+// Whether others may have told what became of the occurrence.
 bool acquirer::catches_up(const track& which) const {
     const auto& wanted = which.decisions.wanted();
     // What was sent and not answered may be why others have skipped it, and what has begun here is
     // this node's own.
     const bool is_ours = which.unresolved || wanted.begun;
-    if (!node_.records || wanted.kind != wish_kind::firing || is_ours) return false;
+    if (!node_.records || wanted.kind != request_kind::occurrence || is_ours) return false;
     return others_.where.catches_up(
-        wall_of(*wanted.firing), node_.now(),
+        wall_of(*wanted.occurrence), node_.now(),
         gives_way(*which.plan) ? positions::when_busy::gives_way : positions::when_busy::waits);
 }
 
 // True when no claim is to be made.
 awaitable<bool> acquirer::leave_skipped(std::shared_ptr<track> which) {
-    auto& lane_of = which->decisions;
-    const auto firing = *lane_of.wanted().firing;
-    auto asking = has_been_skipped(node_.records, which->plan->name, which->partition, firing);
+    auto& decisions = which->decisions;
+    const auto occurrence = *decisions.wanted().occurrence;
+    auto asking = has_been_skipped(node_.records, which->plan->name, which->partition, occurrence);
     const auto skipped = co_await std::move(asking);
     if (skipped.has_error()) {
         // One that was here when it came due has not seen it skipped: no run waits for a journal.
-        if (!others_.where.was_due_before(wall_of(firing))) co_return false;
-        lane_of.on_failure(node_.loop.now(), node_.chance());
+        if (!others_.where.was_due_before(wall_of(occurrence))) co_return false;
+        decisions.on_failure(node_.loop.now(), node_.uniform());
         co_return true;
     }
     if (!*skipped) co_return false;
-    lane_of.on_done();
+    decisions.on_done();
     co_return true;
 }
 
 // A place among the runs of this node and, where it has a bound, of its job. False when there is
-// none, and the lane knows.
+// none, and the key state knows.
 awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
-    auto& lane_of = which->decisions;
+    auto& decisions = which->decisions;
     const auto home = which->owner.lock();
     const auto bound = which->plan->runs_max;
     const auto job_is_full = [&] { return bound > 0 && home->running >= bound; };
     const bool was_full = job_is_full();
     if (!was_full && slots_.try_take()) co_return true;
-    const auto left = lane_of.wanted().give_up - node_.loop.now();
+    const auto left = decisions.wanted().give_up - node_.loop.now();
     bool served = false;
     if (was_full) {
         auto waiting = which->timer.wait_for(millis{200});
@@ -286,9 +287,9 @@ awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
     if (begins && !job_is_full()) co_return true;
     if (served) slots_.give_back();
     if (served && !begins)
-        lane_of.on_called_off();
+        decisions.on_called_off();
     else
-        lane_of.on_no_room(node_.loop.now());
+        decisions.on_no_room(node_.loop.now());
     co_return false;
 }
 
@@ -317,7 +318,7 @@ awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) 
 }
 
 awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
-    auto& lane_of = which->decisions;
+    auto& decisions = which->decisions;
     const auto home = which->owner.lock();
     auto waiting = await_turn(which, wait);
     const bool is_its_turn = co_await std::move(waiting);
@@ -325,7 +326,7 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
     // Counted from here: partitions of a job that come due together ask at the same time.
     ++home->running;
     const auto options = options_of(*which);
-    const patience none{};
+    const wait_policy none{};
     auto key = which->key;
     auto under = claim_of(node_, *which, options);
     auto claiming = runtime::engine::claim_key(node_.engine, std::move(key), options, none,
@@ -334,15 +335,15 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
     const auto at = node_.loop.now();
     which->unresolved.reset();
     if (under && under->attempts.unanswered) {
-        which->unresolved = track::unresolved_claim{under, *options.firing, options};
-        lane_of.on_unanswered();
+        which->unresolved = track::unresolved_claim{under, *options.occurrence, options};
+        decisions.on_unanswered();
     }
     if (answer.has_error()) {
         if (!std::exchange(node_.store_down, true))
             node_.log(log_level::warn, "the store does not answer: " + answer.error().detail);
         if (!fails_open(*which, answer.error())) {
             leave_slot(*home);
-            co_return lane_of.on_failure(at, node_.chance());
+            co_return decisions.on_failure(at, node_.uniform());
         }
         auto running = run_without_lease(which, answer.error());
         co_await std::move(running);
@@ -352,8 +353,8 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
         node_.log(log_level::info, "the store answers again");
     if (auto* won = std::get_if<won_lease>(&*answer)) {
         look_for_the_dead(which);
-        auto performing =
-            perform_unless_skipped(which, std::move(*won), under ? options.firing : std::nullopt);
+        auto performing = perform_unless_skipped(which, std::move(*won),
+                                                 under ? options.occurrence : std::nullopt);
         co_await std::move(performing);
         co_return leave_slot(*home);
     }
@@ -365,7 +366,7 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
         auto settling = settle_done(which, done->last);
         co_await std::move(settling);
     } else {
-        lane_of.on_called_off();
+        decisions.on_called_off();
     }
 }
 
@@ -381,25 +382,26 @@ awaitable<void> acquirer::run_without_lease(std::shared_ptr<track> which, failur
 }
 
 awaitable<void> acquirer::settle_done(std::shared_ptr<track> which, occurrence last) {
-    auto& lane_of = which->decisions;
-    const auto wanted = lane_of.wanted();
-    if (was_passed(node_, *which, last)) co_return lane_of.on_passed();
-    if (wanted.kind != wish_kind::orphan || last != *wanted.firing) co_return lane_of.on_done();
+    auto& decisions = which->decisions;
+    const auto wanted = decisions.wanted();
+    if (was_passed(node_, *which, last)) co_return decisions.on_passed();
+    if (wanted.kind != request_kind::orphan || last != *wanted.occurrence)
+        co_return decisions.on_done();
     auto looking = node_.engine->store().inspect(which->key);
     const auto seen = co_await std::move(looking);
-    // Without its token nobody can write down what is known; the board offers it again.
+    // Without its token nobody can write down what is known; the control state offers it again.
     if (seen.has_value() && *seen)
         others_.control.on_orphan_done(wanted.id,
                                        {node_.loop.now(), (*seen)->last_token, (*seen)->owner});
-    lane_of.on_called_off();
+    decisions.on_called_off();
 }
 
 // While a claim was not answered, others may have found the key busy and let the occurrence go:
 // then it is withdrawn, as their row tells what has become of it.
 awaitable<void> acquirer::perform_unless_skipped(std::shared_ptr<track> which,
-                                                 std::shared_ptr<runtime::holding> won,
+                                                 std::shared_ptr<runtime::lease_state> won,
                                                  std::optional<occurrence> claimed) {
-    auto& lane_of = which->decisions;
+    auto& decisions = which->decisions;
     const bool came_late = claimed && won->claim_repeated;
     std::optional<lease> held{lease{std::move(won)}};
     if (came_late && node_.records && gives_way(*which->plan)) {
@@ -410,33 +412,33 @@ awaitable<void> acquirer::perform_unless_skipped(std::shared_ptr<track> which,
             held->mark_not_started();
             auto releasing = held->async_release();
             co_await std::move(releasing);
-            co_return lane_of.on_called_off();
+            co_return decisions.on_called_off();
         }
     }
-    lane_of.on_granted();
+    decisions.on_granted();
     auto performing = others_.runs.perform(which, std::move(held));
     co_await std::move(performing);
 }
 
-// Busy says nothing of this firing: the holder may be running it, or the one before.
+// Busy says nothing of this occurrence: the holder may be running it, or the one before.
 awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) {
-    auto& lane_of = which->decisions;
-    const auto wanted = lane_of.wanted();
+    auto& decisions = which->decisions;
+    const auto wanted = decisions.wanted();
     which->busy_under = other.holder;
     bool marked = false, passed = false;
     std::string holder;
-    if (wanted.firing && other.reason != busy_reason::early &&
+    if (wanted.occurrence && other.reason != busy_reason::early &&
         other.reason != busy_reason::quarantined) {
         auto looking = node_.engine->store().inspect(which->key);
         const auto seen = co_await std::move(looking);
-        if (seen.has_error()) co_return lane_of.on_failure(node_.loop.now(), node_.chance());
-        marked =
-            *seen && (*seen)->last_done && number(*(*seen)->last_done) >= number(*wanted.firing);
+        if (seen.has_error()) co_return decisions.on_failure(node_.loop.now(), node_.uniform());
+        marked = *seen && (*seen)->last_done &&
+                 number(*(*seen)->last_done) >= number(*wanted.occurrence);
         passed = marked && was_passed(node_, *which, *(*seen)->last_done);
         // Where the key is never free, the store has no other occasion to say so.
-        if (wanted.kind == wish_kind::orphan && !wanted.passed && marked &&
-            number(*(*seen)->last_done) > number(*wanted.firing))
-            co_return lane_of.on_done();
+        if (wanted.kind == request_kind::orphan && !wanted.passed && marked &&
+            number(*(*seen)->last_done) > number(*wanted.occurrence))
+            co_return decisions.on_done();
         if (which->seen && which->seen->holder == other.holder)
             which->seen->twice = which->seen->twice || !marked;
         else if (*seen && (*seen)->last_done && other.reason == busy_reason::held) {
@@ -445,34 +447,34 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
         }
         if (!marked && node_.records && gives_way(*which->plan)) {
             // Skipped for good only when nobody has begun it.
-            auto finding =
-                node_.records->find_firing(which->plan->name, which->partition, *wanted.firing);
+            auto finding = node_.records->find_occurrence(which->plan->name, which->partition,
+                                                          *wanted.occurrence);
             const auto row = co_await std::move(finding);
             marked = row.has_value() && *row && (*row)->status != run_status::skipped;
         }
-        if (!marked && node_.records && wanted.kind == wish_kind::firing) {
+        if (!marked && node_.records && wanted.kind == request_kind::occurrence) {
             auto naming = name_holder(node_, which, other, *seen);
             holder = co_await std::move(naming);
         }
     }
-    if (other.reason == busy_reason::early && wanted.firing && !node_.records) {
+    if (other.reason == busy_reason::early && wanted.occurrence && !node_.records) {
         // The store has told how far ahead of it our clock is.
         const auto stores =
-            wall_of(*wanted.firing) - node_.engine->settings().max_skew - other.remaining;
+            wall_of(*wanted.occurrence) - node_.engine->settings().max_skew - other.remaining;
         node_.clock.follow_store(node_.loop.wall(), stores);
         node_.time_changed.cancel();
     }
-    if (passed && !wanted.passed) co_return lane_of.on_passed();
-    lane_of.on_busy(other, marked, node_.loop.now(), node_.chance(), std::move(holder));
+    if (passed && !wanted.passed) co_return decisions.on_passed();
+    decisions.on_busy(other, marked, node_.loop.now(), node_.uniform(), std::move(holder));
 }
 
 // The key has passed on, to this node or to another one, from somebody who held it for longer than
-// it takes to run once. If that one died before it wrote a line, its firing has to be told.
+// it takes to run once. If that one died before it wrote a line, its occurrence has to be told.
 void acquirer::look_for_the_dead(const std::shared_ptr<track>& which) {
     const auto seen = std::exchange(which->seen, std::nullopt);
     if (!seen || !seen->twice || !node_.records) return;
-    if (which->plan->lane.mode != occurrence_mode::at_most_once) return;
-    lost_beginning what{seen->firing, seen->holder, seen->owner};
+    if (which->plan->queue.mode != delivery::at_most_once) return;
+    lost_beginning what{seen->occurrence, seen->holder, seen->owner};
     node_.spawn(others_.lost.keep_telling_lost(which, std::move(what)));
 }
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "runtime/engine.hpp"
-#include "schedule/control_state.hpp"
+#include "schedule/control_cache.hpp"
 #include "schedule/job_table.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
@@ -25,7 +25,7 @@ namespace pawl::schedule {
 // Whom it hands on to, and what it goes by.
 struct acquirer_parts {
     const positions& where;
-    control_state& control;
+    control_cache& control;
     runner& runs;
     skip_recorder& skips;
     reconciler& lost;
@@ -46,10 +46,10 @@ public:
     void send_away() { slots_.send_away(); }
 
 private:
-    using won_lease = std::shared_ptr<runtime::holding>;
+    using won_lease = std::shared_ptr<runtime::lease_state>;
 
     boost::asio::awaitable<void> work(std::shared_ptr<track> which);
-    boost::asio::awaitable<bool> resolve(std::shared_ptr<track> which, lane::act next);
+    boost::asio::awaitable<bool> resolve(std::shared_ptr<track> which, key_state::act next);
     bool may_fire(const track& which) const;
     bool catches_up(const track& which) const;
     boost::asio::awaitable<bool> leave_skipped(std::shared_ptr<track> which);

@@ -4,7 +4,7 @@
 // whatever becomes of this process: another node may be granted the key right after it.
 #pragma once
 
-#include "runs/verdict.hpp"
+#include "runs/run_result.hpp"
 
 #include <pawl/clock.hpp>
 #include <pawl/spi/async.hpp>
@@ -35,7 +35,7 @@ struct run_order {
     std::uint32_t partition = 0;
     std::uint32_t partition_count = 1;
     fence_token token{};
-    std::optional<occurrence> firing;
+    std::optional<pawl::occurrence> occurrence;
     int attempt = 1;
     std::string trigger;
     std::vector<std::string> arguments;  // of a run that somebody asked for

@@ -11,7 +11,7 @@ namespace {
 
 using boost::asio::awaitable;
 
-// So that the place of the schedule stays as it is, with a firing that is due at this moment.
+// So that the place of the schedule stays as it is, with an occurrence that is due at this moment.
 bool fire_alike(const job_plan& a, const job_plan& b) {
     if (a.enabled != b.enabled || a.when.has_value() != b.when.has_value()) return false;
     if (!a.when) return true;
@@ -25,7 +25,8 @@ bool fire_alike(const job_plan& a, const job_plan& b) {
 
 dispatcher::dispatcher(parts made_of)
     : node_{made_of},
-      control_{node_.records ? control_state::board_of::journal : control_state::board_of::none},
+      control_{node_.records ? control_cache::control_source::journal
+                             : control_cache::control_source::none},
       runner_{node_, control_},
       skips_{node_, control_},
       registrar_{node_, jobs_, positions_, runner_, made_of.runs_max},
@@ -33,13 +34,13 @@ dispatcher::dispatcher(parts made_of)
       acquirer_{node_, {positions_, control_, runner_, skips_, reconciler_}, made_of.runs_max},
       timekeeper_{node_, jobs_, registrar_, acquirer_},
       finder_{node_, jobs_, positions_, control_},
-      board_{node_,
-             {jobs_, positions_, control_, registrar_, finder_, reconciler_, runner_, acquirer_,
-              timekeeper_}} {}
+      control_state_{node_,
+                     {jobs_, positions_, control_, registrar_, finder_, reconciler_, runner_,
+                      acquirer_, timekeeper_}} {}
 
 dispatcher::~dispatcher() = default;
 
-std::optional<wall_instant> dispatcher::next_firing(const std::string& name) const {
+std::optional<wall_instant> dispatcher::next_occurrence(const std::string& name) const {
     const auto found = jobs_.find(name);
     if (!found || found->paused) return std::nullopt;
     return jobs_.times().next_of(found->entry);
@@ -75,7 +76,7 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
     if (same_tracks) {
         for (auto& one : which.tracks) {
             one->plan = which.plan;
-            one->decisions.queue().follow(which.plan->lane);
+            one->decisions.queue().follow(which.plan->queue);
         }
     } else {
         for (auto& one : which.tracks) acquirer_.let_go(one);
@@ -100,7 +101,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
             me.node_.stopping = true;
             stopped.cancel();
             me.node_.time_changed.cancel();
-            me.board_.wake_up();
+            me.control_state_.wake_up();
             me.registrar_.wake_up();
             me.reconciler_.wake_up();
         });
@@ -111,11 +112,12 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     co_await std::move(registering);
     auto publishing = me.registrar_.publish_jobs();
     co_await std::move(publishing);
-    auto looking = me.board_.look();
+    auto looking = me.control_state_.look();
     co_await std::move(looking);
     if (!me.knows_pauses())
-        me.node_.log(log_level::warn,
-                     "the board was not read: no schedule fires before it is known what is paused");
+        me.node_.log(
+            log_level::warn,
+            "the control state was not read: no schedule fires before it is known what is paused");
     // Last: a reload is told by `ready` whether a new job has a place in the timetable already.
     auto finding = me.finder_.find();
     co_await std::move(finding);
@@ -123,7 +125,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     if (me.node_.watcher) me.node_.watcher->on_ready();
     if (!me.positions_.are_known()) me.node_.spawn(me.finder_.keep_finding());
     me.node_.spawn(me.timekeeper_.keep_time());
-    me.node_.spawn(me.board_.watch());
+    me.node_.spawn(me.control_state_.watch());
     me.node_.spawn(me.registrar_.keep_registered());
     me.node_.spawn(me.registrar_.keep_published());
     me.node_.spawn(me.runner_.beat());
@@ -141,7 +143,7 @@ awaitable<void> dispatcher::drain(millis grace) {
     node_.call_off.request_stop();
     for (auto& [name, which] : jobs_.all())
         for (auto& one : which->tracks) {
-            one->decisions.queue().forget_firings();
+            one->decisions.queue().forget_occurrences();
             one->timer.cancel();
         }
     acquirer_.send_away();
@@ -151,15 +153,15 @@ awaitable<void> dispatcher::drain(millis grace) {
         co_await std::move(registering);
     }
     const auto longest_grace = runner_.longest_grace();
-    const auto patience_ends = node_.loop.now() + grace;
-    while (node_.work.goes_on() && !hurried_ && node_.loop.now() < patience_ends) {
-        const auto left = std::chrono::ceil<millis>(patience_ends - node_.loop.now());
+    const auto times_out = node_.loop.now() + grace;
+    while (node_.work.goes_on() && !hurried_ && node_.loop.now() < times_out) {
+        const auto left = std::chrono::ceil<millis>(times_out - node_.loop.now());
         auto waiting = node_.work.wait_for(left);
         co_await std::move(waiting);
     }
     runner_.stop_all();
     // Killed after its grace; then its last words have to be written and its lease released.
-    const auto end = node_.loop.now() + longest_grace + runs::journal_patience * 2 +
+    const auto end = node_.loop.now() + longest_grace + runs::journal_timeout * 2 +
                      node_.engine->settings().timeout * 2;
     while (node_.work.goes_on() && node_.loop.now() < end) {
         const auto left = std::chrono::ceil<millis>(end - node_.loop.now());

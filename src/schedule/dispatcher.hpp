@@ -2,14 +2,14 @@
 //
 // It composes the drivers of a node and says when its day begins and ends. The timekeeper offers
 // what is due to the queue of each key, the acquirer claims what a queue wants, the runner runs
-// what was granted; beside them the registrar, the control board and the reconciler keep in touch
+// what was granted; beside them the registrar, the control state and the reconciler keep in touch
 // with the other nodes. Whatever ends the node in the middle, another one finds enough to go on
 // from: the lease that expires, the row that falls silent.
 #pragma once
 
 #include "schedule/acquirer.hpp"
-#include "schedule/control_board.hpp"
-#include "schedule/control_state.hpp"
+#include "schedule/control_cache.hpp"
+#include "schedule/control_watcher.hpp"
 #include "schedule/intervals.hpp"
 #include "schedule/job_plan.hpp"
 #include "schedule/job_table.hpp"
@@ -63,8 +63,8 @@ public:
     bool is_ready() const noexcept { return node_.ready; }
     // Until then nobody knows which jobs are paused, and no schedule fires.
     bool knows_pauses() const noexcept { return control_.knows_pauses(); }
-    // The next firing of a job, for people and metrics.
-    std::optional<wall_instant> next_firing(const std::string& job) const;
+    // The next occurrence of a job, for people and metrics.
+    std::optional<wall_instant> next_occurrence(const std::string& job) const;
 
 private:
     void take_plan(std::shared_ptr<const job_plan> plan);
@@ -74,7 +74,7 @@ private:
     node_state node_;
     job_table jobs_;
     positions positions_;
-    control_state control_;
+    control_cache control_;
     // What is done about it: each is handed those above that it needs
     runner runner_;
     skip_recorder skips_;
@@ -83,7 +83,7 @@ private:
     acquirer acquirer_;
     timekeeper timekeeper_;
     position_finder finder_;
-    control_board board_;
+    control_watcher control_state_;
     bool hurried_ = false;
 };
 

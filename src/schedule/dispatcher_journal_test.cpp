@@ -1,6 +1,6 @@
 // Schedulers whose journal is away, late or loses its answers: no run waits for it, and nothing
 // that it alone knows is done without it.
-#include "schedule/dispatcher_world_test.hpp"
+#include "schedule/dispatcher_fixture.hpp"
 #include "time/clocks.hpp"
 
 #include <gmock/gmock.h>
@@ -17,13 +17,13 @@ namespace pawl {
 namespace {
 
 // Goal: a run that was done is not run again because its journal could not be told. Method: a node
-// loses its journal and goes on, at least once, with later firings; another one sees the first
+// loses its journal and goes on, at least once, with later occurrences; another one sees the first
 // silent for longer than any run is, and leaves it until its node can tell how it ended.
 TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAgain) {
+    std::atomic<bool> is_first{true};  // outlives the runs that ask it
     schedule_world one;
     auto cut_journal = std::make_shared<testing_faults::journal_plan>();
     auto a = std::make_unique<scheduler_node>(one.open_node(one.faults, cut_journal), "a");
-    std::atomic<bool> is_first{true};
     a->cron.add(one.note_and("j", "a", brief_at_least_once,
                              [&](const run&) {
                                  if (is_first.exchange(false))
@@ -47,7 +47,7 @@ TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAg
     a->stop();
     b->stop();
     EXPECT_EQ(one.run_of(first.id).attempt, 1);
-    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*first.firing)), 1);
+    EXPECT_EQ(std::ranges::count(one.seen.occurrences(), number(*first.occurrence)), 1);
 }
 
 // Goal: a row that nobody can tell the end of is closed, and its run is not run again. Method: a
@@ -55,17 +55,17 @@ TEST(DispatcherWithoutJournal, AtLeastOnceWhatWasDoneWithoutTheJournalIsNotRunAg
 // under the last token that was granted.
 TEST(DispatcherWithoutJournal, AnAbandonedRunThatItsNodeHasDoneIsClosed) {
     schedule_world one;
-    one.recording_patience = 2s;
+    one.recording_timeout = 2s;
     auto gone = one.open();
     auto once = brief_at_least_once;
-    once.firing =
+    once.occurrence =
         occurrence{std::chrono::floor<millis>(time::local_now() - 5s).time_since_epoch().count()};
     auto held = gone.try_acquire("j", once);
     ASSERT_TRUE(held);
     run_start start{"left", "j", "j"};
     start.node = "gone";
     start.token = held->token();
-    start.firing = once.firing;
+    start.occurrence = once.occurrence;
     start.mode = delivery::at_least_once;
     start.trigger = "schedule";
     one.ask([&] { return one.records->begin(start); });
@@ -81,6 +81,27 @@ TEST(DispatcherWithoutJournal, AnAbandonedRunThatItsNodeHasDoneIsClosed) {
     b->stop();
     EXPECT_EQ(one.run_of("left").reason, "it ended, and its node could not write down how");
     EXPECT_EQ(one.seen.size(), 0u);
+}
+
+// Goal: runs are judged where no lease may be longer than a short quarantine. Method: a row is left
+// behind over a store that grants nothing for longer than a job's five seconds.
+TEST(DispatcherWithoutJournal, AShortQuarantineKeepsNoRunFromBeingJudged) {
+    schedule_world one;
+    one.settings.quarantine = brief.ttl;
+    run_start start{"left", "j", "j"};
+    start.node = "gone";
+    start.token = fence_token{1};
+    start.occurrence =
+        occurrence{std::chrono::floor<millis>(time::local_now()).time_since_epoch().count()};
+    start.mode = delivery::at_most_once;
+    start.trigger = "schedule";
+    start.silence_max = 1s;
+    one.ask([&] { return one.records->begin(start); });
+    auto b = one.node("b");
+    b->cron.add(one.note("j", "b"), {.cron = "0 0 1 1 *"});
+    b->start();
+    EXPECT_TRUE(eventually([&] { return one.run_of("left").status == run_status::lost; }));
+    b->stop();
 }
 
 // Runs go on, and what could not be written down then is written when the journal is back.
@@ -119,7 +140,7 @@ TEST(DispatcherWithoutJournal, ARunThatTookASkippedRowOverIsCancelledByIt) {
     run_start skipped{"00000000-0000-4000-8000-000000000001", "j", begun.key};
     skipped.owner = skipped.node = "b";
     skipped.trigger = "schedule";
-    skipped.firing = begun.firing;
+    skipped.occurrence = begun.occurrence;
     ASSERT_TRUE(one.ask([&] { return one.records->skip(skipped, "the previous one goes on"); }));
     one.journal_faults->fail_all = std::nullopt;
     ASSERT_TRUE(eventually([&] { return one.run_of(skipped.id).status == run_status::started; }));
@@ -127,10 +148,11 @@ TEST(DispatcherWithoutJournal, ARunThatTookASkippedRowOverIsCancelledByIt) {
     EXPECT_TRUE(eventually([&] { return one.run_of(skipped.id).status == run_status::cancelled; }));
 }
 
-// Goal: a board that was never read does not count as one without pauses. Method: a node starts
-// while its journal is away, with a job that is paused and one that is not; several firings later
-// neither has run, and when the journal is back only the one that is not paused runs.
-TEST(DispatcherWithoutJournal, NothingFiresBeforeTheBoardHasBeenReadOnceSinceTheStart) {
+// Goal: a control state that was never read does not count as one without pauses. Method: a node
+// starts while its journal is away, with a job that is paused and one that is not; several
+// occurrences later neither has run, and when the journal is back only the one that is not paused
+// runs.
+TEST(DispatcherWithoutJournal, NothingFiresBeforeTheControlStateHasBeenReadOnceSinceTheStart) {
     schedule_world one;
     ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
     one.journal_faults->fail_all = errc::unreachable;
@@ -155,7 +177,8 @@ TEST(DispatcherWithoutJournal, NothingFiresBeforeTheBoardHasBeenReadOnceSinceThe
 }
 
 // Goal: a job that is added while the node runs is paused from the first moment on. Method: the
-// journal goes away once the board has been read; then a job is added whose pause was on it.
+// journal goes away once the control state has been read; then a job is added whose pause was on
+// it.
 TEST(DispatcherWithoutJournal, AJobThatIsAddedAgainIsStillPaused) {
     schedule_world one;
     ASSERT_TRUE(one.ask([&] { return one.records->pause("paused", "by hand", "a test"); }));
@@ -171,7 +194,7 @@ TEST(DispatcherWithoutJournal, AJobThatIsAddedAgainIsStillPaused) {
 }
 
 // Goal: a start without the journal loses nothing that was due before. Method: a node publishes a
-// job that fires once a day and leaves before it does; the firing comes due, and another node
+// job that fires once a day and leaves before it does; the occurrence comes due, and another node
 // starts while its journal is away. Back again, it knows since when the job has been due.
 TEST(DispatcherWithoutJournal, WhatWasDueBeforeAStartWithoutTheJournalRuns) {
     schedule_world one;
@@ -196,12 +219,12 @@ TEST(DispatcherWithoutJournal, WhatWasDueBeforeAStartWithoutTheJournalRuns) {
     one.journal_faults->fail_all = std::nullopt;
     ASSERT_TRUE(one.seen.wait_for(1));
     b->stop();
-    EXPECT_EQ(one.seen.firings(),
+    EXPECT_EQ(one.seen.occurrences(),
               std::vector{
                   number(occurrence{std::chrono::floor<millis>(due).time_since_epoch().count()})});
 }
 
-// Goal: a journal that cannot be written keeps no schedule from firing. Method: it takes no jobs,
+// Goal: a journal that cannot be written keeps no schedule from running. Method: it takes no jobs,
 // for want of a right; a node that waited until it does would wait for ever.
 TEST(DispatcherWithoutJournal, AJournalThatTakesNoJobsStopsNoSchedule) {
     schedule_world one;
@@ -212,38 +235,38 @@ TEST(DispatcherWithoutJournal, AJournalThatTakesNoJobsStopsNoSchedule) {
     EXPECT_TRUE(one.seen.wait_for(1));
 }
 
-// Goal: a node that does not know what the others do keeps none of them from a firing. Method: its
-// board alone cannot be read; each firing makes way for the next, and no row says that it was
-// skipped.
-TEST(DispatcherWithoutJournal, WhatMakesWayBeforeTheBoardWasReadIsNoRow) {
+// Goal: a node that does not know what the others do keeps none of them from an occurrence. Method:
+// its control state alone cannot be read; each occurrence makes way for the next, and no row says
+// that it was skipped.
+TEST(DispatcherWithoutJournal, WhatMakesWayBeforeTheControlStateWasReadIsNoRow) {
     struct listening : schedule_observer {
         std::atomic<int> skipped{0};
         void on_skipped(std::string_view, occurrence, std::string_view) override { ++skipped; }
     };
     schedule_world one;
-    one.journal_faults->fail_board = errc::unreachable;
+    one.journal_faults->fail_control_state = errc::unreachable;
     auto ears = std::make_shared<listening>();
     auto a = one.node("a", {.watcher = ears});
     a->cron.add(one.note("j", "a"), each_second);
     a->start();
     ASSERT_TRUE(eventually([&] { return ears->skipped >= 2; }));
     EXPECT_TRUE(one.rows("j").empty());
-    one.journal_faults->fail_board = std::nullopt;
+    one.journal_faults->fail_control_state = std::nullopt;
     ASSERT_TRUE(one.seen.wait_for(1));
 }
 
 // Goal: what a node has skipped is on record, however long its journal was away. Method: a run
-// outlasts two firings while the journal fails.
+// outlasts two occurrences while the journal fails.
 TEST(DispatcherWithoutJournal, WhatWasSkippedWithoutTheJournalIsWrittenWhenItIsBack) {
+    std::atomic<bool> is_first{true};  // outlives the runs that ask it
     schedule_world one;
     auto a = one.node("a");
-    std::atomic<bool> is_first{true};
     a->cron.add(one.note_and("j", "a", brief,
                              [&](const run& now) {
                                  if (!is_first.exchange(false)) return;
                                  one.journal_faults->fail_all = errc::unreachable;
                                  const auto until =
-                                     time::wall_instant{millis{number(*now.firing)}} + 3s;
+                                     time::wall_instant{millis{number(*now.occurrence)}} + 3s;
                                  EXPECT_TRUE(eventually([&] { return time::local_now() > until; }));
                              }),
                 each_second);
@@ -251,14 +274,15 @@ TEST(DispatcherWithoutJournal, WhatWasSkippedWithoutTheJournalIsWrittenWhenItIsB
     ASSERT_TRUE(one.seen.wait_for(2));
     EXPECT_TRUE(one.rows("j", run_status::skipped).empty());
     one.journal_faults->fail_all = std::nullopt;
-    const auto second = number(*one.seen.lines().front().what.firing) + 1'000;
+    const auto second = number(*one.seen.lines().front().what.occurrence) + 1'000;
     EXPECT_TRUE(eventually([&] {
-        return std::ranges::any_of(one.rows("j", run_status::skipped),
-                                   [&](const auto& row) { return number(*row.firing) == second; });
+        return std::ranges::any_of(one.rows("j", run_status::skipped), [&](const auto& row) {
+            return number(*row.occurrence) == second;
+        });
     }));
 }
 
-// From its second firing on, the beginning is told so late, and the lease cannot be renewed.
+// From its second occurrence on, the beginning is told so late, and the lease cannot be renewed.
 void add_held_up(schedule_world& one, scheduler_node& on, const lease_options& lease,
                  millis begin_delay) {
     auto is_first = std::make_shared<std::atomic<bool>>(true);
@@ -282,23 +306,23 @@ void expect_skipped_and_run_once(schedule_world& one, scheduler_node& on) {
     one.journal_faults->begin_delay = 0ms;
     ASSERT_TRUE(eventually([&] { return one.run_of(row.id).status == run_status::completed; }));
     on.stop();
-    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*row.firing)), 1);
+    EXPECT_EQ(std::ranges::count(one.seen.occurrences(), number(*row.occurrence)), 1);
 }
 
-// Goal: an at-most-once firing whose lease ends while its journal is waited for is not used up.
+// Goal: an at-most-once occurrence whose lease ends while its journal is waited for is not used up.
 // Method: the answer to its beginning takes longer than its lease, which cannot be renewed.
-TEST(DispatcherWithoutJournal, AFiringWhoseLeaseEndsBeforeItsWorkBeginsIsAskedForAgain) {
+TEST(DispatcherWithoutJournal, AnOccurrenceWhoseLeaseEndsBeforeItsWorkBeginsIsAskedForAgain) {
     schedule_world one;
     auto a = one.node("a");
     add_held_up(one, *a, {.ttl = 600ms, .grace = 0ms}, 1'500ms);
     expect_skipped_and_run_once(one, *a);
-    const auto firings = one.seen.firings();
-    EXPECT_EQ(firings[1], firings[0] + 5'000);
+    const auto occurrences = one.seen.occurrences();
+    EXPECT_EQ(occurrences[1], occurrences[0] + 5'000);
 }
 
 // Goal: nor is one whose work comes to begin when its lease is about to end. Method: the answer
 // comes between the instant at which the work would be told to stop and the end of trust.
-TEST(DispatcherWithoutJournal, AFiringThatWouldBeStoppedAtOnceIsAskedForAgain) {
+TEST(DispatcherWithoutJournal, AnOccurrenceThatWouldBeStoppedAtOnceIsAskedForAgain) {
     schedule_world one;
     auto a = one.node("a");
     add_held_up(one, *a, {.ttl = 3s, .grace = 1s}, 2'300ms);
@@ -306,19 +330,20 @@ TEST(DispatcherWithoutJournal, AFiringThatWouldBeStoppedAtOnceIsAskedForAgain) {
     EXPECT_TRUE(one.rows("j", run_status::lost).empty());
 }
 
-// Goal: no row of a firing is ended behind the back of whoever runs it. Method: as above, and the
-// journal goes away before it can be told; a firing that were given back then would be claimed
-// again before its row says that it is skipped.
-TEST(DispatcherWithoutJournal, AFiringThatCannotBeToldAsSkippedIsNotGivenBack) {
+// Goal: no row of an occurrence is ended behind the back of whoever runs it. Method: as above, and
+// the journal goes away before it can be told; an occurrence that were given back then would be
+// claimed again before its row says that it is skipped.
+TEST(DispatcherWithoutJournal, AnOccurrenceThatCannotBeToldAsSkippedIsNotGivenBack) {
     schedule_world one;
     auto a = one.node("a");
     add_held_up(one, *a, {.ttl = 600ms, .grace = 0ms}, 1'500ms);
     a->start();
     ASSERT_TRUE(one.seen.wait_for(1));
-    const auto second = one.seen.firings().front() + 5'000;
+    const auto second = one.seen.occurrences().front() + 5'000;
     const auto row_of_second = [&](run_status status) {
-        return std::ranges::any_of(one.rows("j", status),
-                                   [&](const auto& row) { return number(*row.firing) == second; });
+        return std::ranges::any_of(one.rows("j", status), [&](const auto& row) {
+            return number(*row.occurrence) == second;
+        });
     };
     ASSERT_TRUE(eventually([&] { return row_of_second(run_status::started); }));
     one.journal_faults->fail_all = errc::unreachable;
@@ -331,7 +356,7 @@ TEST(DispatcherWithoutJournal, AFiringThatCannotBeToldAsSkippedIsNotGivenBack) {
     EXPECT_TRUE(eventually([&] { return row_of_second(run_status::skipped); }));
     ASSERT_TRUE(one.seen.wait_for(3));
     a->stop();
-    EXPECT_EQ(std::ranges::count(one.seen.firings(), second), 0);
+    EXPECT_EQ(std::ranges::count(one.seen.occurrences(), second), 0);
     EXPECT_TRUE(row_of_second(run_status::skipped));
 }
 
@@ -350,8 +375,8 @@ TEST(DispatcherWithoutJournal, LostAnswersOfTheJournalMakeNoSecondRun) {
     ASSERT_TRUE(one.seen.wait_for(3));
     a->stop();
     one.journal_faults->answers_to_lose = 0;
-    const auto firings = one.seen.firings();
-    EXPECT_EQ(std::adjacent_find(firings.begin(), firings.end()), firings.end());
+    const auto occurrences = one.seen.occurrences();
+    EXPECT_EQ(std::adjacent_find(occurrences.begin(), occurrences.end()), occurrences.end());
     const auto& begun = one.seen;
     for (const auto& line : begun.lines()) EXPECT_EQ(one.run_of(line.what.id).attempt, 1);
 }

@@ -1,5 +1,6 @@
-// Several schedulers over one store: what becomes of firings when nodes come, go, and lose touch.
-#include "schedule/dispatcher_world_test.hpp"
+// Several schedulers over one store: what becomes of occurrences when nodes come, go, and lose
+// touch.
+#include "schedule/dispatcher_fixture.hpp"
 #include "time/clocks.hpp"
 
 #include <gmock/gmock.h>
@@ -14,13 +15,13 @@
 namespace pawl {
 namespace {
 
-void expect_each_second_once(const std::vector<std::int64_t>& firings) {
-    for (std::size_t i = 1; i < firings.size(); ++i)
-        EXPECT_EQ(firings[i] - firings[i - 1], 1'000) << "after " << firings[i - 1];
+void expect_each_second_once(const std::vector<std::int64_t>& occurrences) {
+    for (std::size_t i = 1; i < occurrences.size(); ++i)
+        EXPECT_EQ(occurrences[i] - occurrences[i - 1], 1'000) << "after " << occurrences[i - 1];
 }
 
 // Two nodes, of which one leaves: every second runs once, and none is lost with it.
-TEST(Dispatcher, EachFiringRunsOnceAndAHandOverLosesNone) {
+TEST(Dispatcher, EachOccurrenceRunsOnceAndAHandOverLosesNone) {
     schedule_world one;
     auto a = one.node("a"), b = one.node("b");
     for (auto* each : {&*a, &*b}) {
@@ -32,7 +33,7 @@ TEST(Dispatcher, EachFiringRunsOnceAndAHandOverLosesNone) {
     const auto before = one.seen.size();
     ASSERT_TRUE(one.seen.wait_for(before + 2));
     b->stop();
-    expect_each_second_once(one.seen.firings());
+    expect_each_second_once(one.seen.occurrences());
     const auto rows = one.rows("j");
     EXPECT_EQ(rows.size(), one.seen.size());
     for (const auto& row : rows) {
@@ -42,16 +43,16 @@ TEST(Dispatcher, EachFiringRunsOnceAndAHandOverLosesNone) {
     }
 }
 
-// Goal: sums over nodes count a skipped firing once. Method: two nodes, and a first run that
-// outlasts two firings, which both of them see. What one has skipped as the run ended, the other
-// may run.
-TEST(Dispatcher, AFiringThatTwoNodesSkipIsToldOnce) {
+// Goal: sums over nodes count a skipped occurrence once. Method: two nodes, and a first run that
+// outlasts two occurrences, which both of them see. What one has skipped as the run ended, the
+// other may run.
+TEST(Dispatcher, AnOccurrenceThatTwoNodesSkipIsToldOnce) {
     struct listening : schedule_observer {
         std::mutex mutex;
         std::multiset<occurrence> skipped;
-        void on_skipped(std::string_view, occurrence firing, std::string_view) override {
+        void on_skipped(std::string_view, pawl::occurrence occurrence, std::string_view) override {
             const std::lock_guard lock{mutex};
-            skipped.insert(firing);
+            skipped.insert(occurrence);
         }
     };
     schedule_world one;
@@ -61,8 +62,8 @@ TEST(Dispatcher, AFiringThatTwoNodesSkipIsToldOnce) {
         return rows;
     };
     auto ears = std::make_shared<listening>();
+    std::atomic<bool> is_first{true};  // outlives the runs that ask it
     auto a = one.node("a", {.watcher = ears}), b = one.node("b", {.watcher = ears});
-    std::atomic<bool> is_first{true};
     const auto outlast = [&](const run&) {
         if (!is_first.exchange(false)) return;
         EXPECT_TRUE(eventually([&] { return skipped_rows().size() >= 2; }));
@@ -75,8 +76,8 @@ TEST(Dispatcher, AFiringThatTwoNodesSkipIsToldOnce) {
     a->stop();
     b->stop();
     EXPECT_GE(ears->skipped.size(), 2u);
-    for (const auto firing : ears->skipped) EXPECT_EQ(ears->skipped.count(firing), 1u);
-    for (const auto& row : skipped_rows()) EXPECT_EQ(ears->skipped.count(*row.firing), 1u);
+    for (const auto occurrence : ears->skipped) EXPECT_EQ(ears->skipped.count(occurrence), 1u);
+    for (const auto& row : skipped_rows()) EXPECT_EQ(ears->skipped.count(*row.occurrence), 1u);
 }
 
 // A new node goes on where the old one stopped: what was due meanwhile runs once, the latest of it.
@@ -87,7 +88,7 @@ TEST(Dispatcher, ARestartRunsWhatWasMissedOnceAndNothingTwice) {
     a->start();
     ASSERT_TRUE(one.seen.wait_for(1));
     a->stop();
-    const auto last = one.seen.firings().back();
+    const auto last = one.seen.occurrences().back();
     ASSERT_TRUE(
         eventually([&] { return time::local_now().time_since_epoch() > millis{last} + 2'500ms; }));
     auto b = one.node("b");
@@ -96,13 +97,13 @@ TEST(Dispatcher, ARestartRunsWhatWasMissedOnceAndNothingTwice) {
     b->start();
     ASSERT_TRUE(one.seen.wait_for(begun + 2));
     b->stop();
-    const auto firings = one.seen.firings();
-    EXPECT_EQ(std::adjacent_find(firings.begin(), firings.end()), firings.end());
-    EXPECT_GE(firings[begun], last + 2'000);
+    const auto occurrences = one.seen.occurrences();
+    EXPECT_EQ(std::adjacent_find(occurrences.begin(), occurrences.end()), occurrences.end());
+    EXPECT_GE(occurrences[begun], last + 2'000);
 }
 
 // The runner loses store and journal at once, as when its machine is cut off. Another one is
-// granted the firing when the lease has run out, and goes on from the checkpoint.
+// granted the occurrence when the lease has run out, and goes on from the checkpoint.
 TEST(Dispatcher, AtLeastOnceWhatALostRunnerLeftIsTakenUpFromItsCheckpoint) {
     schedule_world one;
     auto cut = std::make_shared<testing_faults::plan>();
@@ -127,7 +128,7 @@ TEST(Dispatcher, AtLeastOnceWhatALostRunnerLeftIsTakenUpFromItsCheckpoint) {
     const auto taken_up = [&] {
         const auto lines = one.seen.lines();
         const auto found = std::find_if(lines.begin(), lines.end(), [&](const auto& line) {
-            return line.node == "b" && line.what.firing == lost.firing;
+            return line.node == "b" && line.what.occurrence == lost.occurrence;
         });
         return found == lines.end() ? std::nullopt : std::optional{found->what};
     };
@@ -140,7 +141,7 @@ TEST(Dispatcher, AtLeastOnceWhatALostRunnerLeftIsTakenUpFromItsCheckpoint) {
     ASSERT_TRUE(eventually([&] { return one.run_of(lost.id).status == run_status::completed; }));
 }
 
-// A node that is shut down says so; whoever comes next finds it on the board.
+// A node that is shut down says so; whoever comes next finds it in the control state.
 TEST(Dispatcher, AtLeastOnceWhatAStopHasInterruptedIsTakenUpByTheNextNode) {
     schedule_world one;
     auto a = one.node("a", {.shutdown_grace = 0ms});
@@ -181,14 +182,14 @@ TEST(Dispatcher, PartitionsAreSpreadOverTheNodesAndEachRunsOnce) {
         each->cron.add(one.note("j", each->name()), split);
         each->start();
     }
-    // Of some firing each of the two has run two; that takes until they have seen each other.
+    // Of some occurrence each of the two has run two; that takes until they have seen each other.
     using share = std::map<std::string, std::set<std::uint32_t>>;
     const auto fair = [&] {
-        std::map<std::int64_t, share> by_firing;
+        std::map<std::int64_t, share> by_occurrence;
         for (const auto& line : one.seen.lines())
-            by_firing[number(*line.what.firing)][line.node].insert(line.what.partition);
-        return std::any_of(by_firing.begin(), by_firing.end(), [](const auto& one_of) {
-            const auto& [firing, shares] = one_of;
+            by_occurrence[number(*line.what.occurrence)][line.node].insert(line.what.partition);
+        return std::any_of(by_occurrence.begin(), by_occurrence.end(), [](const auto& one_of) {
+            const auto& [occurrence, shares] = one_of;
             return shares.size() == 2 && shares.begin()->second.size() == 2 &&
                    shares.rbegin()->second.size() == 2;
         });
@@ -198,7 +199,7 @@ TEST(Dispatcher, PartitionsAreSpreadOverTheNodesAndEachRunsOnce) {
     b->stop();
     std::set<std::pair<std::int64_t, std::uint32_t>> ran;
     for (const auto& line : one.seen.lines()) {
-        EXPECT_TRUE(ran.emplace(number(*line.what.firing), line.what.partition).second);
+        EXPECT_TRUE(ran.emplace(number(*line.what.occurrence), line.what.partition).second);
         EXPECT_EQ(line.what.key, "j/" + std::to_string(line.what.partition));
         EXPECT_EQ(line.what.partition_count, 4u);
     }
@@ -241,10 +242,10 @@ TEST(Dispatcher, FailOpenRunsWithoutATokenAndIsAudited) {
         EXPECT_TRUE(number(line.what.token) != 0 || line.what.key == "j");
 }
 
-// Goal: a firing that was skipped does not run later. Method: while a run of the only node goes on
-// a firing is skipped; the run ends, the node with it, and the next one finds that firing within
-// its misfire window, not known to the store.
-TEST(Dispatcher, AFiringThatWasSkippedDoesNotRunAfterARestart) {
+// Goal: an occurrence that was skipped does not run later. Method: while a run of the only node
+// goes on an occurrence is skipped; the run ends, the node with it, and the next one finds that
+// occurrence within its misfire window, not known to the store.
+TEST(Dispatcher, AnOccurrenceThatWasSkippedDoesNotRunAfterARestart) {
     schedule_world one;
     const auto skipped = [&] { return one.rows("j", run_status::skipped); };
     auto rarely = each_second;
@@ -265,7 +266,7 @@ TEST(Dispatcher, AFiringThatWasSkippedDoesNotRunAfterARestart) {
     ASSERT_TRUE(one.seen.wait_for(2));
     b->stop();
     EXPECT_EQ(one.run_of(left_out.id).status, run_status::skipped);
-    EXPECT_EQ(std::ranges::count(one.seen.firings(), number(*left_out.firing)), 0);
+    EXPECT_EQ(std::ranges::count(one.seen.occurrences(), number(*left_out.occurrence)), 0);
 }
 
 // Goal: an outage around the commit of a claim costs no occurrence. Method: claims that take effect
@@ -284,9 +285,9 @@ TEST(Dispatcher, AClaimThatIsNotAnsweredUsesNoOccurrenceUp) {
     ASSERT_TRUE(one.seen.wait_for(3));
     a->stop();
     EXPECT_EQ(one.faults->answers_to_lose, 0);
-    const auto firings = one.seen.firings();
-    EXPECT_EQ(firings[1] - firings[0], 5'000);
-    EXPECT_EQ(firings[2] - firings[1], 5'000);
+    const auto occurrences = one.seen.occurrences();
+    EXPECT_EQ(occurrences[1] - occurrences[0], 5'000);
+    EXPECT_EQ(occurrences[2] - occurrences[1], 5'000);
     for (const auto& row : one.rows("j")) EXPECT_EQ(row.status, run_status::completed);
 }
 
@@ -302,14 +303,14 @@ struct skipped_elsewhere : schedule_world {
         a->cron.add(note_and("j", "a", brief, lose_answers), {.cron = "*/5 * * * * *"});
         a->start();
         EXPECT_TRUE(seen.wait_for(1));
-        const auto second = millis{seen.firings().front()} + 5s;
+        const auto second = millis{seen.occurrences().front()} + 5s;
         const auto reach = [](millis moment) {
             EXPECT_TRUE(eventually([&] { return time::local_now().time_since_epoch() >= moment; }));
         };
         reach(second + after_due);
         run_start start{"skipped-elsewhere", "j", "j"};
         start.node = "b";
-        start.firing = occurrence{second.count()};
+        start.occurrence = occurrence{second.count()};
         start.trigger = "schedule";
         EXPECT_TRUE(ask([&] { return records->skip(start, "an overlap on b"); }));
         // The claim has been sent more than once by then.
@@ -317,7 +318,7 @@ struct skipped_elsewhere : schedule_world {
         EXPECT_GT(faults->answers_to_lose.exchange(0), 0);
         EXPECT_TRUE(seen.wait_for(2));
         a->stop();
-        return seen.firings();
+        return seen.occurrences();
     }
 };
 
@@ -325,8 +326,8 @@ struct skipped_elsewhere : schedule_world {
 // comes at last: the third one runs next.
 TEST(Dispatcher, WhatOthersHaveSkippedWhileAClaimWasNotAnsweredDoesNotRun) {
     skipped_elsewhere one;
-    const auto firings = one.run_with_a_row(0ms);
-    EXPECT_EQ(firings[1] - firings[0], 10'000);
+    const auto occurrences = one.run_with_a_row(0ms);
+    EXPECT_EQ(occurrences[1] - occurrences[0], 10'000);
     EXPECT_EQ(one.run_of("skipped-elsewhere").status, run_status::skipped);
 }
 
@@ -334,12 +335,12 @@ TEST(Dispatcher, WhatOthersHaveSkippedWhileAClaimWasNotAnsweredDoesNotRun) {
 // due, so the occurrence runs.
 TEST(Dispatcher, WhatAFastClockHasSkippedBeforeItWasDueRuns) {
     skipped_elsewhere one;
-    const auto firings = one.run_with_a_row(-4'500ms);
-    EXPECT_EQ(firings[1] - firings[0], 5'000);
+    const auto occurrences = one.run_with_a_row(-4'500ms);
+    EXPECT_EQ(occurrences[1] - occurrences[0], 5'000);
     EXPECT_EQ(one.run_of("skipped-elsewhere").status, run_status::completed);
 }
 
-// A run whose lease was taken is told so; at most once its firing is lost, and nobody runs it.
+// A run whose lease was taken is told so; at most once its occurrence is lost, and nobody runs it.
 TEST(Dispatcher, AtMostOnceALeaseThatIsLostEndsTheRunAsLost) {
     schedule_world one;
     auto operated = one.open();
@@ -348,7 +349,7 @@ TEST(Dispatcher, AtMostOnceALeaseThatIsLostEndsTheRunAsLost) {
     a->cron.add(one.note_and("j", "a", quick,
                              [&](const run& now) {
                                  if (one.seen.size() > 1) return;
-                                 operated.release_by_force("j", now.token, 0ms);
+                                 operated.force_release("j", now.token, 0ms);
                                  wait_for_stop(now.stop);
                              }),
                 each_second);
@@ -359,8 +360,8 @@ TEST(Dispatcher, AtMostOnceALeaseThatIsLostEndsTheRunAsLost) {
     ASSERT_EQ(lost.size(), 1u);
     EXPECT_EQ(lost.front().id, one.seen.lines().front().what.id);
     EXPECT_THAT(lost.front().reason, testing::HasSubstr("its lease was lost (taken)"));
-    const auto firings = one.seen.firings();
-    EXPECT_EQ(std::adjacent_find(firings.begin(), firings.end()), firings.end());
+    const auto occurrences = one.seen.occurrences();
+    EXPECT_EQ(std::adjacent_find(occurrences.begin(), occurrences.end()), occurrences.end());
 }
 
 }  // namespace

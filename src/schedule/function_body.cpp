@@ -34,7 +34,7 @@ struct piece_of_work {
 
 class function_body final : public body, public std::enable_shared_from_this<function_body> {
 public:
-    function_body(std::shared_ptr<const function_surroundings> around,
+    function_body(std::shared_ptr<const function_context> around,
                   std::shared_ptr<const pawl::job> what)
         : around_{std::move(around)},
           what_{std::move(what)},
@@ -84,7 +84,7 @@ private:
 
     pawl::run told_of(const run_order& order) const {
         pawl::run now{order.key, order.run_id, order.token, told_.get_token()};
-        now.firing = order.firing;
+        now.occurrence = order.occurrence;
         now.idempotency_key = order.idempotency_key;
         now.attempt = order.attempt;
         now.last_checkpoint = order.checkpoint;
@@ -99,7 +99,7 @@ private:
     }
 
     // Constant after construction
-    const std::shared_ptr<const function_surroundings> around_;
+    const std::shared_ptr<const function_context> around_;
     const std::shared_ptr<const pawl::job> what_;
     std::stop_source told_;
     // State, on the loop
@@ -109,7 +109,7 @@ private:
 
 }  // namespace
 
-body_maker function_bodies(std::shared_ptr<const function_surroundings> around,
+body_maker function_bodies(std::shared_ptr<const function_context> around,
                            std::shared_ptr<const pawl::job> what) {
     return [around, what](output_sink) { return std::make_shared<function_body>(around, what); };
 }

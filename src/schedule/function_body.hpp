@@ -17,14 +17,14 @@
 namespace pawl::schedule {
 
 // Where the functions of one scheduler run.
-struct function_surroundings {
+struct function_context {
     net::loop& where;
     std::shared_ptr<net::attachment> bell;  // of the loop
     std::shared_ptr<net::blocking_pool> threads;
 };
 
 // The loop outlives what runs.
-body_maker function_bodies(std::shared_ptr<const function_surroundings> around,
+body_maker function_bodies(std::shared_ptr<const function_context> around,
                            std::shared_ptr<const pawl::job> what);
 
 }  // namespace pawl::schedule

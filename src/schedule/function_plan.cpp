@@ -61,7 +61,7 @@ void check_options(const std::string& job, const lease_options& lease,
     if (when.keep_runs < 1) refuse(job, "keep_runs is 0: take 1 or more");
 }
 
-// A firing that is to be skipped when it is missed may still be a little late.
+// An occurrence that is to be skipped when it is missed may still be a little late.
 millis lateness_of(const schedule_options& when) {
     return when.misfire == pawl::misfire::skip ? std::min(when.misfire_window, lateness_tolerated)
                                                : when.misfire_window;
@@ -75,9 +75,9 @@ void check_lease(const std::string& job, const lease_options& lease, const sched
                "NAME/PARTITION");
     const auto longest =
         when.partitions == 1 ? job : job + "/" + std::to_string(when.partitions - 1);
-    runtime::check_claim(store, longest, lease, patience{});
+    runtime::check_claim(store, longest, lease, wait_policy{});
     const auto kept = store.settings().retention;
-    const bool remembers = !when.cron.empty() && when.occurrence != occurrence_mode::off;
+    const bool remembers = !when.cron.empty() && when.delivery != delivery::off;
     if (remembers && lateness_of(when) > kept)
         refuse(job, "misfire_window is " + base::format_duration(when.misfire_window) +
                         ", but the store forgets what has run after its retention of " +
@@ -87,10 +87,10 @@ void check_lease(const std::string& job, const lease_options& lease, const sched
         store.settings().safety == safety_class::correctness)
         refuse(job,
                "on_store_down = run_without_lease is what the store's safety=correctness "
-               "forbids: take skip, or safety=efficiency");
+               "forbids: take wait, or safety=efficiency");
 }
 
-std::optional<firing_rule> rule_of(const std::string& job, const schedule_options& when) {
+std::optional<occurrence_rule> rule_of(const std::string& job, const schedule_options& when) {
     if (when.cron.empty()) return std::nullopt;
     const auto where = time::zone::find(when.zone);
     if (where.has_error()) refuse(job, "zone: " + where.error().what);
@@ -98,19 +98,17 @@ std::optional<firing_rule> rule_of(const std::string& job, const schedule_option
     if (parsed.has_error())
         refuse(job, "cron '" + base::printable(when.cron) + "' is wrong at column " +
                         std::to_string(parsed.error().column + 1) + ": " + parsed.error().what);
-    firing_rule rule{*parsed, *where};
+    occurrence_rule rule{*parsed, *where};
     rule.policy.gap = when.gap;
     rule.policy.repeat = when.repeat;
     rule.lateness_max = lateness_of(when);
     return rule;
 }
 
-lane_rules lane_of(const lease_options& lease, const schedule_options& when) {
-    lane_rules rules;
+queue_rules queue_rules_of(const lease_options& lease, const schedule_options& when) {
+    queue_rules rules;
     rules.when_running = when.overlap;
-    rules.mode = lease.mode == delivery::at_least_once ? occurrence_mode::at_least_once
-                                                       : occurrence_mode::at_most_once;
-    if (when.occurrence) rules.mode = *when.occurrence;
+    rules.mode = when.delivery.value_or(lease.mode);
     rules.lateness_max =
         when.overlap == pawl::overlap::queue ? when.misfire_window : lateness_of(when);
     rules.hold = lease.hold;
@@ -125,7 +123,7 @@ job_entry entry_of(const job_plan& plan, const schedule_options& when, const std
     what["zone"] = when.zone;
     what["body"] = "a function of the program";
     what["ttl"] = base::format_duration(plan.lease.ttl);
-    what["occurrence"] = modes[static_cast<std::size_t>(plan.lane.mode)];
+    what["occurrence"] = modes[static_cast<std::size_t>(plan.queue.mode)];
     what["misfire"] = when.misfire == pawl::misfire::skip ? "skip" : "run-once";
     what["overlap"] = when.overlap == pawl::overlap::skip ? "skip" : "queue";
     what["partitions"] = when.partitions;
@@ -143,7 +141,7 @@ job_entry entry_of(const job_plan& plan, const schedule_options& when, const std
 
 std::shared_ptr<const job_plan> plan_of(const pawl::job& what, const schedule_options& when,
                                         const std::string& node, const runtime::engine& store,
-                                        std::shared_ptr<const function_surroundings> around) {
+                                        std::shared_ptr<const function_context> around) {
     if (!what.body) throw option_error{"the job '" + what.name + "' has no body"};
     check_options(what.name, what.lease, when);
     check_lease(what.name, what.lease, when, store);
@@ -152,7 +150,7 @@ std::shared_ptr<const job_plan> plan_of(const pawl::job& what, const schedule_op
     // The key is the name, so that locks::run and a scheduler exclude each other.
     plan->key_prefix.clear();
     plan->when = rule_of(what.name, when);
-    plan->lane = lane_of(what.lease, when);
+    plan->queue = queue_rules_of(what.lease, when);
     plan->lease = what.lease;
     plan->jitter = when.jitter;
     plan->retry.max = when.retries.max;

@@ -5,8 +5,8 @@
 
 namespace pawl::schedule {
 
-// How often a node looks at the board: what people ask for is done within that.
-constexpr millis board_interval{1'000};
+// How often a node looks at the control state: what people ask for is done within that.
+constexpr millis control_interval{1'000};
 constexpr millis registry_interval{3'000};
 // A node that has been silent for longer has no share of the partitions.
 constexpr millis node_silence_max{10'000};

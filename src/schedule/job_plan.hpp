@@ -2,7 +2,7 @@
 #pragma once
 
 #include "schedule/body.hpp"
-#include "schedule/lane.hpp"
+#include "schedule/key_state.hpp"
 #include "schedule/retry.hpp"
 #include "schedule/timetable.hpp"
 
@@ -19,9 +19,9 @@ namespace pawl::schedule {
 
 struct job_plan {
     std::string name;
-    std::string key_prefix = "job/";    // of the keys of its leases; a library's jobs have none
-    std::optional<firing_rule> when{};  // nothing: it runs when somebody asks for it
-    lane_rules lane{};
+    std::string key_prefix = "job/";        // of the keys of its leases; a library's jobs have none
+    std::optional<occurrence_rule> when{};  // nothing: it runs when somebody asks for it
+    queue_rules queue{};
     lease_options lease{};  // without an occurrence
     millis jitter{0};
     retry_rule retry{};
@@ -30,7 +30,7 @@ struct job_plan {
     millis grace{10'000};
     std::uint32_t partitions = 1;
     std::uint32_t runs_max = 0;  // of this job on this node at a time; 0: no bound of its own
-    outage on_store_down = outage::skip;
+    outage on_store_down = outage::wait;
     std::uint64_t output_limit = 1 << 20;
     std::size_t keep_runs = 1000;
     bool enabled = true;
@@ -42,8 +42,8 @@ struct job_plan {
         return partitions == 1 ? key : key + "/" + std::to_string(partition);
     }
     delivery mode() const noexcept {
-        return lane.mode == occurrence_mode::at_least_once ? delivery::at_least_once
-                                                           : delivery::at_most_once;
+        return queue.mode == delivery::at_least_once ? delivery::at_least_once
+                                                     : delivery::at_most_once;
     }
 };
 

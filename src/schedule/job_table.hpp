@@ -5,7 +5,7 @@
 #include "runtime/engine.hpp"
 #include "schedule/fair_share.hpp"
 #include "schedule/job_plan.hpp"
-#include "schedule/lane.hpp"
+#include "schedule/key_state.hpp"
 #include "schedule/timetable.hpp"
 
 #include <pawl/options.hpp>
@@ -35,7 +35,7 @@ struct track {
           owner{std::move(home)},
           partition{number},
           key{plan->key(number)},
-          decisions{plan->lane},
+          decisions{plan->queue},
           timer{executor} {}
 
     // The plan that what begins from now on follows.
@@ -43,27 +43,27 @@ struct track {
     std::weak_ptr<known_job> owner;
     std::uint32_t partition;
     std::string key;
-    lane decisions;
+    key_state decisions;
     net::timer timer;
     bool at_work = false;
     bool woken = false;
     bool replaced = false;     // its job is gone, or has other partitions by now
-    bool telling = false;      // which firings were skipped
+    bool telling = false;      // which occurrences were skipped
     fence_token busy_under{};  // who held the key when it was last found busy
 
     // A claim of an occurrence whose outcome is unknown. As long as it is wanted it is asked for
     // under the same id; after that it is withdrawn before anything else is claimed.
     struct unresolved_claim {
         std::shared_ptr<runtime::kept_claim> claim;
-        occurrence firing{};
+        pawl::occurrence occurrence{};
         lease_options options{};
     };
     std::optional<unresolved_claim> unresolved{};
 
-    // Who was seen holding the key, for which firing, and whether that was so at two firings: then
-    // the holder takes long, or is dead and has perhaps written nothing down.
+    // Who was seen holding the key, for which occurrence, and whether that was so at two
+    // occurrences: then the holder takes long, or is dead and has perhaps written nothing down.
     struct sighting {
-        occurrence firing{};
+        pawl::occurrence occurrence{};
         fence_token holder{};
         std::string owner;
         bool twice = false;

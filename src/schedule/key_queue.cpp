@@ -6,14 +6,14 @@
 namespace pawl::schedule {
 namespace {
 
-// An orphan is offered by the board for as long as it is one.
-constexpr millis board_patience{60'000};
+// An orphan is offered by the control state for as long as it is one.
+constexpr millis control_state_timeout{60'000};
 
-void skip(std::deque<skipped_firing>& all, const wish& which, skip_reason why,
+void skip(std::deque<skipped_occurrence>& all, const run_request& which, skip_reason why,
           std::string holder = {}) {
-    if (!which.firing) return;
+    if (!which.occurrence) return;
     if (all.size() == skips_kept_max) all.pop_front();
-    all.push_back({*which.firing, why, std::move(holder)});
+    all.push_back({*which.occurrence, why, std::move(holder)});
 }
 
 }  // namespace
@@ -25,16 +25,16 @@ std::string_view text_of(skip_reason why) noexcept {
         case skip_reason::too_late:
             return "it could not begin within the misfire window";
         case skip_reason::superseded:
-            return "a later firing came due before it could begin";
+            return "a later occurrence came due before it could begin";
         case skip_reason::too_many:
-            return "too many firings were waiting";
+            return "too many occurrences were waiting";
         case skip_reason::answer_lost:
             return "the store did not answer in time, and granted the key to another run meanwhile";
     }
     return "";
 }
 
-std::string text_of(const skipped_firing& one) {
+std::string text_of(const skipped_occurrence& one) {
     if (one.holder.empty()) return std::string{text_of(one.why)};
     if (one.why == skip_reason::overlap) return one.holder;
     return std::string{text_of(one.why)} + ": " + one.holder;
@@ -42,73 +42,80 @@ std::string text_of(const skipped_firing& one) {
 
 // -- what is offered
 
-void key_queue::offer_firing(occurrence firing, instant now, millis late, millis hold_back) {
-    wish made;
-    made.firing = firing;
+void key_queue::offer_occurrence(pawl::occurrence occurrence, instant now, millis late,
+                                 millis hold_back) {
+    run_request made;
+    made.occurrence = occurrence;
     made.not_before = now + hold_back;
     // Whoever is to be left to others first is not late because of that.
     made.give_up = now + std::max(rules_.lateness_max - late, millis{0}) + hold_back;
-    const auto names = [&](const wish& one) { return one.firing == firing; };
+    const auto names = [&](const run_request& one) { return one.occurrence == occurrence; };
     // It has come due again, after a clock that was put back: it does not lie ahead any more.
     if (current_ && names(current_->what)) current_->ahead = false;
     if (wants_any(names)) return;
 
     if (rules_.when_running == overlap::skip) {
         // What may still be lost is not given up for what comes later.
-        const bool unresolved = rules_.mode == occurrence_mode::at_least_once &&
-                                (current_ || std::any_of(queue_.begin(), queue_.end(), is_firing));
+        const bool unresolved =
+            rules_.mode == delivery::at_least_once &&
+            (current_ || std::any_of(queue_.begin(), queue_.end(), is_occurrence));
         const bool runs = current_ && current_->at == stage::running;
         if (runs || unresolved) return skip(skipped_, made, skip_reason::overlap);
         // One that waits for the store, or for a place on this node, makes way for its successor:
         // after an outage the latest runs. One that came too early by this node's clock stays.
         for (const auto& older : queue_)
-            if (is_firing(older)) skip(skipped_, older, skip_reason::superseded);
-        std::erase_if(queue_, is_firing);
-        if (current_ && current_->at == stage::waiting && is_firing(current_->what) &&
+            if (is_occurrence(older)) skip(skipped_, older, skip_reason::superseded);
+        std::erase_if(queue_, is_occurrence);
+        if (current_ && current_->at == stage::waiting && is_occurrence(current_->what) &&
             current_->failures > 0) {
             skip_current(skip_reason::superseded, std::move(current_->holder));
             let_go_of_current();
         }
     }
-    const auto last = std::find_if(queue_.begin(), queue_.end(),
-                                   [](const wish& one) { return one.kind == wish_kind::trigger; });
+    const auto last = std::find_if(queue_.begin(), queue_.end(), [](const run_request& one) {
+        return one.kind == request_kind::trigger;
+    });
     queue_.insert(last, std::move(made));
-    if (std::count_if(queue_.begin(), queue_.end(), is_firing) >
-        static_cast<std::ptrdiff_t>(firings_queued_max)) {
-        const auto oldest = std::find_if(queue_.begin(), queue_.end(), is_firing);
+    if (std::count_if(queue_.begin(), queue_.end(), is_occurrence) >
+        static_cast<std::ptrdiff_t>(occurrences_queued_max)) {
+        const auto oldest = std::find_if(queue_.begin(), queue_.end(), is_occurrence);
         skip(skipped_, *oldest, skip_reason::too_many);
         queue_.erase(oldest);
     }
 }
 
 bool key_queue::offer_trigger(std::string id, instant now) {
-    const auto is_trigger = [](const wish& one) { return one.kind == wish_kind::trigger; };
-    if (wants_any([&](const wish& one) { return is_trigger(one) && one.id == id; })) return false;
+    const auto is_trigger = [](const run_request& one) {
+        return one.kind == request_kind::trigger;
+    };
+    if (wants_any([&](const run_request& one) { return is_trigger(one) && one.id == id; }))
+        return false;
     const auto waiting = std::count_if(queue_.begin(), queue_.end(), is_trigger);
     if (waiting >= static_cast<std::ptrdiff_t>(triggers_queued_max)) return false;
-    wish made;
-    made.kind = wish_kind::trigger;
+    run_request made;
+    made.kind = request_kind::trigger;
     made.id = std::move(id);
     made.not_before = now;
-    made.give_up = now + board_patience;
+    made.give_up = now + control_state_timeout;
     queue_.push_back(std::move(made));
     return true;
 }
 
-bool key_queue::offer_orphan(std::string id, occurrence firing, instant now) {
-    // Its own firing may be waiting here; then that one takes it up.
-    if (wants_any([&](const wish& one) {
-            return one.firing == firing || (one.kind == wish_kind::orphan && one.id == id);
+bool key_queue::offer_orphan(std::string id, pawl::occurrence occurrence, instant now) {
+    // Its own occurrence may be waiting here; then that one takes it up.
+    if (wants_any([&](const run_request& one) {
+            return one.occurrence == occurrence ||
+                   (one.kind == request_kind::orphan && one.id == id);
         }))
         return false;
-    wish made;
-    made.kind = wish_kind::orphan;
-    made.firing = firing;
+    run_request made;
+    made.kind = request_kind::orphan;
+    made.occurrence = occurrence;
     made.id = std::move(id);
     made.not_before = now;
-    made.give_up = now + board_patience;
-    const auto place = std::find_if(queue_.begin(), queue_.end(), [&](const wish& one) {
-        return !one.firing || number(*one.firing) > number(firing);
+    made.give_up = now + control_state_timeout;
+    const auto place = std::find_if(queue_.begin(), queue_.end(), [&](const run_request& one) {
+        return !one.occurrence || number(*one.occurrence) > number(occurrence);
     });
     queue_.insert(place, std::move(made));
     return true;
@@ -116,11 +123,11 @@ bool key_queue::offer_orphan(std::string id, occurrence firing, instant now) {
 
 // -- what is let go of
 
-void key_queue::forget_firings() { std::erase_if(queue_, is_firing); }
+void key_queue::forget_occurrences() { std::erase_if(queue_, is_occurrence); }
 
 void key_queue::forget_ahead(occurrence now) {
-    const auto is_ahead = [&](const wish& one) {
-        return is_firing(one) && number(*one.firing) > number(now);
+    const auto is_ahead = [&](const run_request& one) {
+        return is_occurrence(one) && number(*one.occurrence) > number(now);
     };
     std::erase_if(queue_, is_ahead);
     if (!current_ || !is_ahead(current_->what)) return;
@@ -133,16 +140,16 @@ void key_queue::forget_ahead(occurrence now) {
 void key_queue::drop_overlapped() {
     if (rules_.when_running != overlap::skip) return;
     for (const auto& one : queue_)
-        if (is_firing(one)) skip(skipped_, one, skip_reason::overlap);
-    std::erase_if(queue_, is_firing);
+        if (is_occurrence(one)) skip(skipped_, one, skip_reason::overlap);
+    std::erase_if(queue_, is_occurrence);
 }
 
 void key_queue::skip_current(skip_reason why, std::string holder) {
     skip(skipped_, current_->what, why, std::move(holder));
 }
 
-std::vector<skipped_firing> key_queue::take_skipped() {
-    std::vector<skipped_firing> all{skipped_.begin(), skipped_.end()};
+std::vector<skipped_occurrence> key_queue::take_skipped() {
+    std::vector<skipped_occurrence> all{skipped_.begin(), skipped_.end()};
     skipped_.clear();
     return all;
 }
@@ -151,8 +158,8 @@ std::vector<skipped_firing> key_queue::take_skipped() {
 
 bool key_queue::take_next(instant now) {
     for (const auto& one : queue_)
-        if (is_firing(one) && one.give_up < now) skip(skipped_, one, skip_reason::too_late);
-    std::erase_if(queue_, [&](const wish& one) { return one.give_up < now; });
+        if (is_occurrence(one) && one.give_up < now) skip(skipped_, one, skip_reason::too_late);
+    std::erase_if(queue_, [&](const run_request& one) { return one.give_up < now; });
     if (queue_.empty()) return false;
     current_.emplace(std::move(queue_.front()));
     queue_.pop_front();
@@ -160,10 +167,11 @@ bool key_queue::take_next(instant now) {
 }
 
 void key_queue::make_way() {
-    if (queue_.empty() || queue_.front().kind != wish_kind::orphan) return;
-    if (number(*queue_.front().firing) > number(*current_->what.firing)) return;
-    const auto place = std::find_if(queue_.begin(), queue_.end(),
-                                    [](const wish& one) { return one.kind != wish_kind::orphan; });
+    if (queue_.empty() || queue_.front().kind != request_kind::orphan) return;
+    if (number(*queue_.front().occurrence) > number(*current_->what.occurrence)) return;
+    const auto place = std::find_if(queue_.begin(), queue_.end(), [](const run_request& one) {
+        return one.kind != request_kind::orphan;
+    });
     queue_.insert(place, std::move(current_->what));
     let_go_of_current();
 }

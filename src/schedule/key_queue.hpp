@@ -1,7 +1,7 @@
 // What is wanted of one key on this node: what waits, in its order, and the one that is asked for.
 //
 // A machine without I/O: it is handed instants. What is let go of before it was asked for is let go
-// of here, and told; what becomes of the one that is asked for is a lane's to say.
+// of here, and told; what becomes of the one that is asked for is a key state's to say.
 #pragma once
 
 #include <pawl/clock.hpp>
@@ -19,31 +19,31 @@
 
 namespace pawl::schedule {
 
-constexpr std::size_t firings_queued_max = 100;
+constexpr std::size_t occurrences_queued_max = 100;
 constexpr std::size_t triggers_queued_max = 100;
 // Skips that nobody has asked about yet; of those beyond, the oldest are forgotten.
 constexpr std::size_t skips_kept_max = 1'000;
 
-struct lane_rules {
+struct queue_rules {
     overlap when_running = overlap::skip;
-    occurrence_mode mode = occurrence_mode::at_most_once;
-    millis lateness_max{3'600'000};  // how late a firing may begin
+    delivery mode = delivery::at_most_once;
+    millis lateness_max{3'600'000};  // how late an occurrence may begin
     bool hold = false;  // leases are kept until they expire: a busy key is nothing to wait for
 };
 
-enum class wish_kind {
-    firing,   // the schedule wants it
-    trigger,  // somebody asked for it
-    orphan    // a firing that somebody else began and left
+enum class request_kind {
+    occurrence,  // the schedule wants it
+    trigger,     // somebody asked for it
+    orphan       // an occurrence that somebody else began and left
 };
 
-struct wish {
-    wish_kind kind = wish_kind::firing;
-    std::optional<occurrence> firing{};  // of a firing and of an orphan
-    std::string id{};                    // of a trigger; of an orphan's run
+struct run_request {
+    request_kind kind = request_kind::occurrence;
+    std::optional<pawl::occurrence> occurrence{};  // of an occurrence and of an orphan
+    std::string id{};                              // of a trigger; of an orphan's run
     instant not_before{};
     instant give_up{};    // no attempt is made after this
-    bool passed = false;  // of an orphan: later firings have run since, so that the store would
+    bool passed = false;  // of an orphan: later occurrences have run since, so that the store would
                           // refuse it; it is claimed without its occurrence, and its row decides
     bool begun = false;   // it has been granted here before, and was not brought to its end
 };
@@ -52,57 +52,62 @@ enum class skip_reason {
     overlap,     // the previous one was still running
     too_late,    // it could not begin within the misfire window
     superseded,  // a later one came due before it could begin
-    too_many,    // more are waiting than a lane keeps
+    too_many,    // more are waiting than a key state keeps
     answer_lost  // its claim was not answered, and the key was granted to another meanwhile
 };
 std::string_view text_of(skip_reason why) noexcept;
 
-struct skipped_firing {
-    occurrence firing{};
+struct skipped_occurrence {
+    pawl::occurrence occurrence{};
     skip_reason why = skip_reason::overlap;
     std::string holder{};  // who was in its way, in one line; empty where that is not known
 };
 // What its row says: an overlap is its holder, where that is known.
-std::string text_of(const skipped_firing& one);
+std::string text_of(const skipped_occurrence& one);
 
-inline bool is_firing(const wish& one) noexcept { return one.kind == wish_kind::firing; }
+inline bool is_occurrence(const run_request& one) noexcept {
+    return one.kind == request_kind::occurrence;
+}
 
 // Used by one thread at a time.
 class key_queue {
 public:
-    explicit key_queue(const lane_rules& rules) : rules_{rules} {}
+    explicit key_queue(const queue_rules& rules) : rules_{rules} {}
 
     // The job has changed: what waits goes by the new rules, and what runs has begun by the old.
-    void follow(const lane_rules& rules) { rules_ = rules; }
-    const lane_rules& rules() const noexcept { return rules_; }
+    void follow(const queue_rules& rules) { rules_ = rules; }
+    const queue_rules& rules() const noexcept { return rules_; }
 
-    // A firing has come due. `late` is how long ago; `hold_back` is how long to leave it to others.
-    void offer_firing(occurrence firing, instant now, millis late, millis hold_back);
-    // What is on the board is offered again and again, until it is gone from there. True if it is
-    // new.
+    // An occurrence has come due. `late` is how long ago; `hold_back` is how long to leave it to
+    // others.
+    void offer_occurrence(pawl::occurrence occurrence, instant now, millis late, millis hold_back);
+    // What is in the control state is offered again and again, until it is gone from there. True if
+    // it is new.
     bool offer_trigger(std::string id, instant now);
-    bool offer_orphan(std::string id, occurrence firing, instant now);
-    // Lets go of all firings that wait, as the job is paused or gone. Triggers stay.
-    void forget_firings();
-    // The wall clock was put back to `now`: lets go of firings that lie ahead of it, which would
-    // keep others waiting until then. The timetable hands them out again in their time.
+    bool offer_orphan(std::string id, pawl::occurrence occurrence, instant now);
+    // Lets go of all occurrences that wait, as the job is paused or gone. Triggers stay.
+    void forget_occurrences();
+    // The wall clock was put back to `now`: lets go of occurrences that lie ahead of it, which
+    // would keep others waiting until then. The timetable hands them out again in their time.
     void forget_ahead(occurrence now);
 
-    // Firings that were let go of since the last call.
-    std::vector<skipped_firing> take_skipped();
+    // Occurrences that were let go of since the last call.
+    std::vector<skipped_occurrence> take_skipped();
     bool has_skipped() const noexcept { return !skipped_.empty(); }
     // Whether this occurrence is asked for, or will be.
-    bool wants_firing(occurrence firing) const {
-        return wants_any([&](const wish& one) { return is_firing(one) && one.firing == firing; });
+    bool wants_occurrence(pawl::occurrence occurrence) const {
+        return wants_any([&](const run_request& one) {
+            return is_occurrence(one) && one.occurrence == occurrence;
+        });
     }
     bool is_idle() const noexcept { return !current_ && queue_.empty(); }
     std::size_t waiting() const noexcept { return queue_.size(); }
 
     enum class stage { waiting, claiming, running };
     struct asked_for {
-        explicit asked_for(wish wanted) : what{std::move(wanted)} {}
+        explicit asked_for(run_request wanted) : what{std::move(wanted)} {}
 
-        wish what;
+        run_request what;
         stage at = stage::waiting;
         bool ahead = false;      // it is let go of once its claim is answered
         bool listening = false;  // it was found busy: wait for the store's push
@@ -130,10 +135,11 @@ private:
                std::any_of(queue_.begin(), queue_.end(), is_it);
     }
 
-    lane_rules rules_;
-    std::deque<wish> queue_;  // orphans first, then firings in their order, then triggers
+    queue_rules rules_;
+    std::deque<run_request>
+        queue_;  // orphans first, then occurrences in their order, then triggers
     std::optional<asked_for> current_;
-    std::deque<skipped_firing> skipped_;
+    std::deque<skipped_occurrence> skipped_;
 };
 
 }  // namespace pawl::schedule

@@ -13,17 +13,17 @@ using stage = key_queue::stage;
 
 const instant now{1h};
 
-lane_rules in_order() {
-    lane_rules rules;
+queue_rules in_order() {
+    queue_rules rules;
     rules.when_running = overlap::queue;
     rules.lateness_max = 1min;
     return rules;
 }
 
-std::string name_of(const wish& one) {
-    if (one.kind == wish_kind::trigger) return "trigger " + one.id;
-    return (one.kind == wish_kind::orphan ? "orphan " : "firing ") +
-           std::to_string(number(*one.firing));
+std::string name_of(const run_request& one) {
+    if (one.kind == request_kind::trigger) return "trigger " + one.id;
+    return (one.kind == request_kind::orphan ? "orphan " : "occurrence ") +
+           std::to_string(number(*one.occurrence));
 }
 
 std::vector<std::string> take_all(key_queue& queue, instant at) {
@@ -37,21 +37,21 @@ std::vector<std::string> take_all(key_queue& queue, instant at) {
 
 // What was begun is finished first, what is due comes before what was asked for by hand, and each
 // of them in its order, whichever was offered first.
-TEST(KeyQueue, AsksForOrphansThenFiringsThenTriggers) {
+TEST(KeyQueue, AsksForOrphansThenOccurrencesThenTriggers) {
     key_queue queue{in_order()};
     queue.offer_trigger("a", now);
-    queue.offer_firing(occurrence{30}, now, 0ms, 0ms);
+    queue.offer_occurrence(occurrence{30}, now, 0ms, 0ms);
     queue.offer_orphan("y", occurrence{20}, now);
     queue.offer_trigger("b", now);
-    queue.offer_firing(occurrence{40}, now, 0ms, 0ms);
+    queue.offer_occurrence(occurrence{40}, now, 0ms, 0ms);
     queue.offer_orphan("x", occurrence{10}, now);
 
     EXPECT_EQ(take_all(queue, now),
-              (std::vector<std::string>{"orphan 10", "orphan 20", "firing 30", "firing 40",
+              (std::vector<std::string>{"orphan 10", "orphan 20", "occurrence 30", "occurrence 40",
                                         "trigger a", "trigger b"}));
 }
 
-// The board offers the same again and again; also while it is asked for.
+// The control state offers the same again and again; also while it is asked for.
 TEST(KeyQueue, TakesWhatItHasOnce) {
     key_queue queue{in_order()};
     EXPECT_TRUE(queue.offer_trigger("a", now));
@@ -67,18 +67,18 @@ TEST(KeyQueue, TakesWhatItHasOnce) {
     EXPECT_EQ(queue.waiting(), 2u);
 }
 
-// What has waited for too long is dropped when its turn comes; of a firing that is told.
-TEST(KeyQueue, DropsWhatIsTooLateAndTellsOfFirings) {
+// What has waited for too long is dropped when its turn comes; of an occurrence that is told.
+TEST(KeyQueue, DropsWhatIsTooLateAndTellsOfOccurrences) {
     key_queue queue{in_order()};
-    queue.offer_firing(occurrence{1}, now, 0ms, 0ms);
+    queue.offer_occurrence(occurrence{1}, now, 0ms, 0ms);
     queue.offer_trigger("a", now);
-    queue.offer_firing(occurrence{2}, now, 0ms, 1s);
+    queue.offer_occurrence(occurrence{2}, now, 0ms, 1s);
 
-    EXPECT_EQ(take_all(queue, now + 1min + 1ms), std::vector<std::string>{"firing 2"});
+    EXPECT_EQ(take_all(queue, now + 1min + 1ms), std::vector<std::string>{"occurrence 2"});
 
     const auto skipped = queue.take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
-    EXPECT_EQ(skipped[0].firing, occurrence{1});
+    EXPECT_EQ(skipped[0].occurrence, occurrence{1});
     EXPECT_EQ(skipped[0].why, skip_reason::too_late);
     EXPECT_FALSE(queue.has_skipped());
 }
@@ -88,8 +88,8 @@ TEST(KeyQueue, DropsWhatIsTooLateAndTellsOfFirings) {
 TEST(KeyQueue, LetsGoOfWhatLiesAhead) {
     for (const auto at : {stage::waiting, stage::claiming, stage::running}) {
         key_queue queue{in_order()};
-        queue.offer_firing(occurrence{20}, now, 0ms, 0ms);
-        queue.offer_firing(occurrence{30}, now, 0ms, 0ms);
+        queue.offer_occurrence(occurrence{20}, now, 0ms, 0ms);
+        queue.offer_occurrence(occurrence{30}, now, 0ms, 0ms);
         ASSERT_TRUE(queue.take_next(now));
         queue.current()->at = at;
 
@@ -99,7 +99,7 @@ TEST(KeyQueue, LetsGoOfWhatLiesAhead) {
         EXPECT_EQ(queue.current() == nullptr, at == stage::waiting);
         if (!queue.current()) continue;
         EXPECT_EQ(queue.current()->ahead, at == stage::claiming);
-        queue.offer_firing(occurrence{20}, now, 0ms, 0ms);
+        queue.offer_occurrence(occurrence{20}, now, 0ms, 0ms);
         EXPECT_FALSE(queue.current()->ahead);
         EXPECT_EQ(queue.waiting(), 0u);
     }
@@ -109,8 +109,8 @@ TEST(KeyQueue, LetsGoOfWhatLiesAhead) {
 TEST(KeyQueue, MakesWayForAnOlderOrphanOnly) {
     for (const int orphan : {10, 30}) {
         key_queue queue{in_order()};
-        queue.offer_firing(occurrence{20}, now, 0ms, 0ms);
-        queue.offer_firing(occurrence{40}, now, 0ms, 0ms);
+        queue.offer_occurrence(occurrence{20}, now, 0ms, 0ms);
+        queue.offer_occurrence(occurrence{40}, now, 0ms, 0ms);
         ASSERT_TRUE(queue.take_next(now));
         queue.offer_orphan("x", occurrence{orphan}, now);
 
@@ -120,7 +120,8 @@ TEST(KeyQueue, MakesWayForAnOlderOrphanOnly) {
         queue.let_go_of_current();
         const auto rest = take_all(queue, now);
         if (orphan == 10) {
-            EXPECT_EQ(rest, (std::vector<std::string>{"orphan 10", "firing 20", "firing 40"}));
+            EXPECT_EQ(rest,
+                      (std::vector<std::string>{"orphan 10", "occurrence 20", "occurrence 40"}));
         }
     }
 }

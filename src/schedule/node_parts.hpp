@@ -4,7 +4,7 @@
 #include "net/loop.hpp"
 #include "runtime/core.hpp"
 #include "runtime/engine.hpp"
-#include "schedule/lane.hpp"
+#include "schedule/key_state.hpp"
 #include "schedule/timetable.hpp"
 
 #include <pawl/policies.hpp>
@@ -40,7 +40,7 @@ public:
     // This node has written down how a run ended whose own node is silent: lost or abandoned.
     virtual void on_run_judged(const std::string& /*job*/, run_status) {}
     virtual void on_skipped(const std::string& /*job*/, occurrence, skip_reason) {}
-    // So many firings before this one were due, and nobody makes up for them.
+    // So many occurrences before this one were due, and nobody makes up for them.
     virtual void on_missed(const std::string& /*job*/, wall_instant /*before*/,
                            std::size_t /*how_many*/) {}
     virtual void on_fail_open(const std::string& /*job*/) {}
@@ -57,7 +57,7 @@ struct node_parts {
     node_identity me{};
     std::size_t runs_max = 8;
     std::shared_ptr<dispatch_observer> watcher{};
-    millis recording_patience = runtime::recording_patience;
+    millis recording_timeout = runtime::recording_timeout;
 };
 
 }  // namespace pawl::schedule

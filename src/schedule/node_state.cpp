@@ -25,7 +25,7 @@ node_state::node_state(node_parts made_of)
       engine{std::move(made_of.engine)},
       records{std::move(made_of.records)},
       me{std::move(made_of.me)},
-      recording_patience{made_of.recording_patience},
+      recording_timeout{made_of.recording_timeout},
       watcher{std::move(made_of.watcher)},
       clock{records ? node_clock::compared_with::journal : node_clock::compared_with::store},
       time_changed{loop.get_executor()},
@@ -34,7 +34,8 @@ node_state::node_state(node_parts made_of)
       ids{loop.ids()} {}
 
 void node_state::spawn(awaitable<void> what) {
-    // One that ended by an exception would leave its lane at work for ever, and nobody would know.
+    // One that ended by an exception would leave its key state at work for ever, and nobody would
+    // know.
     boost::asio::co_spawn(loop.get_executor(), keep_alive(home.lock(), std::move(what)),
                           net::unattended{});
 }

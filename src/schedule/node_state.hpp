@@ -21,9 +21,9 @@
 
 namespace pawl::schedule {
 
-// How long a run waits for its journal (runs::journal_patience) once that is known to be down: a
+// How long a run waits for its journal (runs::journal_timeout) once that is known to be down: a
 // job of every second keeps its pace without it.
-constexpr millis journal_patience_down{100};
+constexpr millis journal_timeout_down{100};
 // What has to be written down and is not part of a run is written when the journal is back, if that
 // is within an hour.
 constexpr millis journal_retry{5'000};
@@ -36,14 +36,14 @@ struct node_state {
     // As the schedules go by it.
     wall_instant now() const { return clock.corrected(loop.wall()); }
     // From 0 to 1.
-    double chance() { return std::uniform_real_distribution<double>{0.0, 1.0}(random); }
+    double uniform() { return std::uniform_real_distribution<double>{0.0, 1.0}(random); }
     void log(log_level how, std::string_view line) const {
         if (watcher) watcher->log(how, line);
     }
     // REQUIRES: `home` is set.
     void spawn(boost::asio::awaitable<void> what);
-    millis patience_with_journal() const noexcept {
-        return journal_down ? journal_patience_down : runs::journal_patience;
+    millis timeout_with_journal() const noexcept {
+        return journal_down ? journal_timeout_down : runs::journal_timeout;
     }
 
     // Constant after construction
@@ -51,7 +51,7 @@ struct node_state {
     std::shared_ptr<runtime::engine> engine;
     std::shared_ptr<journal> records;  // null: nothing is written down, nobody can ask
     node_identity me;
-    millis recording_patience;
+    millis recording_timeout;
     std::shared_ptr<dispatch_observer> watcher;
     std::weak_ptr<const void> home{};  // whose parts coroutines use; set before the first of them
 

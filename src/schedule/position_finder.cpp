@@ -10,10 +10,10 @@ namespace {
 
 using boost::asio::awaitable;
 
-// Of a lane all firings lie ahead of it.
-constexpr occurrence before_all_firings{std::numeric_limits<std::int64_t>::min()};
+// Of a key state all occurrences lie ahead of it.
+constexpr occurrence before_all_occurrences{std::numeric_limits<std::int64_t>::min()};
 // How long a node that starts asks for what it should know, before it goes by what it has.
-constexpr millis knowledge_patience{5'000};
+constexpr millis knowledge_timeout{5'000};
 constexpr millis knowledge_retry{500};
 // What the keys of an agent's jobs begin with; those of a library's jobs begin with nothing in
 // common.
@@ -63,7 +63,7 @@ awaitable<bool> position_finder::read_done(done_occurrences& done) {
 }
 
 awaitable<bool> position_finder::list_done(std::string prefix, done_occurrences& done) {
-    const auto end = node_.loop.now() + knowledge_patience;
+    const auto end = node_.loop.now() + knowledge_timeout;
     std::string after;
     for (;;) {
         auto listing = node_.engine->store().list(prefix, after, page_limit_max);
@@ -82,7 +82,7 @@ awaitable<bool> position_finder::list_done(std::string prefix, done_occurrences&
 
 awaitable<bool> position_finder::inspect_done(std::vector<std::string> keys,
                                               done_occurrences& done) {
-    const auto end = node_.loop.now() + knowledge_patience;
+    const auto end = node_.loop.now() + knowledge_timeout;
     for (std::size_t i = 0; i < keys.size();) {
         auto looking = node_.engine->store().inspect(keys[i]);
         const auto seen = co_await std::move(looking);
@@ -123,7 +123,7 @@ void position_finder::place(const done_occurrences& done, positions::told how_mu
         if (!which->plan->when || !which->plan->enabled) continue;
         positions::scheduled_job its{name};
         its.on_store_down = which->plan->on_store_down;
-        its.mode = which->plan->lane.mode;
+        its.mode = which->plan->queue.mode;
         its.has_a_place = jobs_.times().next_of(which->entry).has_value();
         for (const auto& one : which->tracks)
             if (const auto found = done.find(one->key); found != done.end())
@@ -132,7 +132,7 @@ void position_finder::place(const done_occurrences& done, positions::told how_mu
         if (!position) continue;
         // They come due anew, in their order, with those before them.
         for (const auto& one : which->tracks)
-            one->decisions.queue().forget_ahead(before_all_firings);
+            one->decisions.queue().forget_ahead(before_all_occurrences);
         jobs_.times().add(which->entry, *which->plan->when, *position, now);
     }
     node_.time_changed.cancel();

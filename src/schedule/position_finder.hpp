@@ -3,7 +3,7 @@
 // A driver: from where a schedule goes on is `positions`' to say.
 #pragma once
 
-#include "schedule/control_state.hpp"
+#include "schedule/control_cache.hpp"
 #include "schedule/job_table.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
@@ -21,7 +21,7 @@ namespace pawl::schedule {
 class position_finder {
 public:
     position_finder(node_state& node, job_table& jobs, positions& where,
-                    const control_state& control)
+                    const control_cache& control)
         : node_{node}, jobs_{jobs}, positions_{where}, control_{control} {}
 
     boost::asio::awaitable<void> find();
@@ -42,7 +42,7 @@ private:
     node_state& node_;
     job_table& jobs_;
     positions& positions_;
-    const control_state& control_;
+    const control_cache& control_;
 };
 
 }  // namespace pawl::schedule

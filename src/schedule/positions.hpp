@@ -48,8 +48,8 @@ public:
         explicit scheduled_job(const std::string& called) : name{called} {}
 
         const std::string& name;
-        outage on_store_down = outage::skip;
-        occurrence_mode mode = occurrence_mode::at_most_once;
+        outage on_store_down = outage::wait;
+        delivery mode = delivery::at_most_once;
         bool has_a_place = false;  // in the timetable
         std::optional<occurrence> last{};
 

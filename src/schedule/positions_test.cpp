@@ -17,8 +17,8 @@ const std::string job = "nightly";
 
 struct beginning_of {
     const char* what;
-    outage on_store_down = outage::skip;
-    occurrence_mode mode = occurrence_mode::at_most_once;
+    outage on_store_down = outage::wait;
+    delivery mode = delivery::at_most_once;
     bool has_a_place = false;
     positions::state_of_node node{};
     std::optional<millis> published{};  // before now
@@ -50,27 +50,27 @@ TEST_P(PositionsBegin, WhereTheScheduleStands) {
     }
 }
 
-constexpr auto any = occurrence_mode::at_most_once;
-constexpr auto no_memory = occurrence_mode::off;
+constexpr auto any = delivery::at_most_once;
+constexpr auto no_memory = delivery::off;
 constexpr auto lease_or_none = outage::run_without_lease;
 constexpr positions::state_of_node starts{told::all, false, false};
 constexpr positions::state_of_node starts_blind{told::in_part, false, false};
 constexpr positions::state_of_node lives{told::all, true, true};
 constexpr positions::state_of_node lives_blind{told::in_part, true, true};
-constexpr positions::state_of_node waits_for_board{told::all, true, false};
+constexpr positions::state_of_node waits_for_control_state{told::all, true, false};
 constexpr positions::state_of_node waits_for_both{told::in_part, true, false};
 
 INSTANTIATE_TEST_SUITE_P(
     Schedules, PositionsBegin,
     testing::Values(
-        beginning_of{"nothing is known of it", outage::skip, any, false, starts, {}, {}, 0ms},
-        beginning_of{"it was published", outage::skip, any, false, starts, 5min, {}, 5min},
-        beginning_of{"it has run since", outage::skip, any, false, starts, 5min, {1min}, 1min},
+        beginning_of{"nothing is known of it", outage::wait, any, false, starts, {}, {}, 0ms},
+        beginning_of{"it was published", outage::wait, any, false, starts, 5min, {}, 5min},
+        beginning_of{"it has run since", outage::wait, any, false, starts, 5min, {1min}, 1min},
         beginning_of{
-            "a job of that name ran before", outage::skip, any, false, starts, 5min, {9min}, 5min},
-        beginning_of{"no journal knows it", outage::skip, any, false, starts, {}, {9min}, 9min},
+            "a job of that name ran before", outage::wait, any, false, starts, 5min, {9min}, 5min},
+        beginning_of{"no journal knows it", outage::wait, any, false, starts, {}, {9min}, 9min},
         beginning_of{"the partition that is behind decides",
-                     outage::skip,
+                     outage::wait,
                      any,
                      false,
                      starts,
@@ -78,28 +78,28 @@ INSTANTIATE_TEST_SUITE_P(
                      {1min, 3min, 2min},
                      3min},
         beginning_of{"learned later, it goes on where it stood",
-                     outage::skip,
+                     outage::wait,
                      any,
                      true,
                      lives,
                      5min,
                      {1min},
                      1min},
-        beginning_of{"the store is away", outage::skip, any, false, starts_blind, 5min, {}, {}},
+        beginning_of{"the store is away", outage::wait, any, false, starts_blind, 5min, {}, {}},
         beginning_of{
-            "the store is still away", outage::skip, any, true, lives_blind, 5min, {1min}, {}},
+            "the store is still away", outage::wait, any, true, lives_blind, 5min, {1min}, {}},
         beginning_of{
             "it may run without a lease", lease_or_none, any, false, starts_blind, 5min, {}, 5min},
         beginning_of{"it runs without a lease", lease_or_none, any, true, lives, 5min, {1min}, {}},
-        beginning_of{"it would run without a lease, and did not for want of the board",
+        beginning_of{"it would run without a lease, and did not for want of the control state",
                      lease_or_none,
                      any,
                      true,
-                     waits_for_board,
+                     waits_for_control_state,
                      5min,
                      {1min},
                      1min},
-        beginning_of{"it wants the board and the store",
+        beginning_of{"it wants the control state and the store",
                      lease_or_none,
                      any,
                      true,
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {1min},
                      {}},
         beginning_of{"what has run is not remembered",
-                     outage::skip,
+                     outage::wait,
                      no_memory,
                      false,
                      starts,
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {1min},
                      0ms},
         beginning_of{"what is not remembered begins once",
-                     outage::skip,
+                     outage::wait,
                      no_memory,
                      true,
                      lives,
@@ -127,16 +127,16 @@ INSTANTIATE_TEST_SUITE_P(
 // Schedules wait for the store to have told all, but those that may run without a lease.
 TEST(Positions, UnknownOnesRunNothingThatNeedsALease) {
     positions at;
-    EXPECT_TRUE(at.may_run(outage::skip)) << "a job that comes while the node runs begins now";
+    EXPECT_TRUE(at.may_run(outage::wait)) << "a job that comes while the node runs begins now";
     at.on_store_read(told::in_part, now);
     EXPECT_FALSE(at.are_known());
-    EXPECT_FALSE(at.may_run(outage::skip));
+    EXPECT_FALSE(at.may_run(outage::wait));
     EXPECT_TRUE(at.may_run(lease_or_none));
 
     at.on_store_read(told::all, now + 1s);
 
     EXPECT_TRUE(at.are_known());
-    EXPECT_TRUE(at.may_run(outage::skip));
+    EXPECT_TRUE(at.may_run(outage::wait));
 }
 
 // What came due before this node knew what had run, others may have skipped; and where a busy key

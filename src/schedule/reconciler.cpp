@@ -26,7 +26,7 @@ constexpr std::size_t keys_checked_max = 1'000;
 }  // namespace
 
 reconciler::reconciler(node_state& node, const job_table& jobs, const positions& where,
-                       const control_state& control, const registrar& nodes)
+                       const control_cache& control, const registrar& nodes)
     : node_{node},
       jobs_{jobs},
       positions_{where},
@@ -37,21 +37,23 @@ reconciler::reconciler(node_state& node, const job_table& jobs, const positions&
 awaitable<void> reconciler::reconcile() {
     while (!node_.stopping) {
         const auto wait =
-            std::chrono::floor<millis>(reconcile_interval * (0.75 + node_.chance() / 2));
+            std::chrono::floor<millis>(reconcile_interval * (0.75 + node_.uniform() / 2));
         auto waiting = timer_.wait_for(wait);
         co_await std::move(waiting);
         if (node_.stopping || !node_.records) continue;
         if (!control_.may_judge(node_.loop.now())) continue;
         // Never released: whoever has it keeps the others from looking again for a while.
         lease_options options;
-        options.ttl = reconcile_interval * 2;
+        // A store with a quarantine grants nothing for longer than that.
+        constexpr millis longest = reconcile_interval * 2;
+        options.ttl = std::min(longest, node_.engine->settings().quarantine.value_or(longest));
         options.hold = true;
-        options.renew = renewing::manual;
+        options.renew = renewal_mode::manual;
         auto claiming = runtime::engine::claim_key(node_.engine, reconciler_key, options,
-                                                   patience{}, node_.call_off.get_token());
+                                                   wait_policy{}, node_.call_off.get_token());
         auto answer = co_await std::move(claiming);
         if (answer.has_error()) continue;
-        auto* won = std::get_if<std::shared_ptr<runtime::holding>>(&*answer);
+        auto* won = std::get_if<std::shared_ptr<runtime::lease_state>>(&*answer);
         if (won == nullptr) continue;
         std::optional<lease> held{lease{std::move(*won)}};
         auto judging = judge_stale_runs();
@@ -87,7 +89,7 @@ awaitable<void> reconciler::judge_stale_runs() {
 
 void reconciler::forget_judged(const std::unordered_set<std::string>& seen) {
     // One that stood where another was judged meanwhile may have been missed, this time.
-    const auto forgotten = node_.loop.now() - 2 * node_.recording_patience;
+    const auto forgotten = node_.loop.now() - 2 * node_.recording_timeout;
     std::erase_if(unheld_since_, [&](const auto& one) {
         return !seen.contains(one.first) &&
                (seen.size() < stale_at_once_max || one.second < forgotten);
@@ -99,13 +101,13 @@ async<bool> reconciler::judge_stale(const run_record& one) {
     auto looking = node_.engine->store().inspect(one.key);
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return seen.error();
-    const auto verdict = runs::judge_silence(one, *seen);
-    if (verdict.what == runs::silence::alive) co_return false;
-    if (verdict.what == runs::silence::in_doubt) {
+    const auto outcome = runs::judge_silence(one, *seen);
+    if (outcome.what == runs::silence::alive) co_return false;
+    if (outcome.what == runs::silence::in_doubt) {
         const auto since = unheld_since_.try_emplace(one.id, node_.loop.now());
-        if (node_.loop.now() - since.first->second < node_.recording_patience) co_return false;
+        if (node_.loop.now() - since.first->second < node_.recording_timeout) co_return false;
     }
-    const auto& how = verdict.how;
+    const auto& how = outcome.how;
     run_mark who{one.id, one.token};
     auto judging = node_.records->judge(std::move(who), how);
     const auto judged = co_await std::move(judging);
@@ -119,9 +121,11 @@ async<bool> reconciler::judge_stale(const run_record& one) {
 // Writes down what nobody else could any more. No more than a row is at stake: whoever began it has
 // lost its lease. False when the journal has not answered.
 awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginning what) {
+    // One that was given back has left the store with the moment before it.
+    if (which->plan->when && !fires_at(*which->plan->when, wall_of(what.which))) co_return true;
     // It asks for its claim again, or withdraws it, or writes down what has become of it.
     if (registrar_.hears(what.owner)) co_return false;
-    auto finding = node_.records->find_firing(which->plan->name, which->partition, what.which);
+    auto finding = node_.records->find_occurrence(which->plan->name, which->partition, what.which);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return false;
     if (*row && (*row)->status != run_status::skipped) co_return true;
@@ -129,7 +133,7 @@ awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginni
     start.partition = which->partition;
     start.owner = std::move(what.owner);
     start.token = what.token;
-    start.firing = what.which;
+    start.occurrence = what.which;
     auto writing =
         write_lost(std::move(start), "its node was lost before it could write down that it began");
     co_return co_await std::move(writing);
@@ -140,8 +144,8 @@ awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
     start.trigger = "schedule";
     start.silence_max = runs::run_silence_max;
     const auto job = start.job;
-    const auto which =
-        "the firing of '" + start.key + "' for " + time::format_rfc3339(wall_of(*start.firing));
+    const auto which = "the occurrence of '" + start.key + "' for " +
+                       time::format_rfc3339(wall_of(*start.occurrence));
     const auto token = start.token;
     auto beginning_of = node_.records->begin(std::move(start));
     const auto begun = co_await std::move(beginning_of);
@@ -163,11 +167,11 @@ awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
 }
 
 // A node that was lost between a grant and the first line about it has left nothing but the mark at
-// the store. At most once: that firing will not run, and somebody should say so.
+// the store. At most once: that occurrence will not run, and somebody should say so.
 awaitable<void> reconciler::find_lost_beginnings() {
     std::vector<std::shared_ptr<track>> tracks;
     for (const auto& [name, which] : jobs_.all())
-        if (which->plan->lane.mode == occurrence_mode::at_most_once && which->plan->when)
+        if (which->plan->queue.mode == delivery::at_most_once && which->plan->when)
             for (const auto& one : which->tracks) tracks.push_back(one);
     // Where there are more than one look takes, the next look goes on behind this one.
     const auto looked_at = std::min(tracks.size(), keys_checked_max);
@@ -186,19 +190,19 @@ async<void> reconciler::find_lost_beginning(std::shared_ptr<track> one) {
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return seen.error();
     if (!*seen || !(*seen)->last_done || (*seen)->remaining.count() > 0) co_return result<void>{};
-    const auto firing = *(*seen)->last_done;
-    if (begun_[one->key] == number(firing)) co_return result<void>{};
+    const auto occurrence = *(*seen)->last_done;
+    if (begun_[one->key] == number(occurrence)) co_return result<void>{};
     if (registrar_.hears((*seen)->owner)) co_return result<void>{};
-    auto finding = node_.records->find_firing(one->plan->name, one->partition, firing);
+    auto finding = node_.records->find_occurrence(one->plan->name, one->partition, occurrence);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return row.error();
-    begun_[one->key] = number(firing);
+    begun_[one->key] = number(occurrence);
     // What the journal has let go of is no news, nor what ran before there was a journal.
-    const auto age = node_.now() - wall_of(firing);
+    const auto age = node_.now() - wall_of(occurrence);
     if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1} ||
-        positions_.is_before_all(one->plan->name, firing))
+        positions_.is_before_all(one->plan->name, occurrence))
         co_return result<void>{};
-    lost_beginning what{firing, (*seen)->last_token, (*seen)->owner};
+    lost_beginning what{occurrence, (*seen)->last_token, (*seen)->owner};
     auto telling = tell_lost(one, std::move(what));
     co_await std::move(telling);
     co_return result<void>{};

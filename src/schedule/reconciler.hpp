@@ -6,7 +6,7 @@
 #pragma once
 
 #include "net/timer.hpp"
-#include "schedule/control_state.hpp"
+#include "schedule/control_cache.hpp"
 #include "schedule/job_table.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
@@ -34,7 +34,7 @@ struct lost_beginning {
 class reconciler {
 public:
     reconciler(node_state& node, const job_table& jobs, const positions& where,
-               const control_state& control, const registrar& nodes);
+               const control_cache& control, const registrar& nodes);
 
     // For as long as the node lives.
     boost::asio::awaitable<void> reconcile();
@@ -59,7 +59,7 @@ private:
     node_state& node_;
     const job_table& jobs_;
     const positions& positions_;
-    const control_state& control_;
+    const control_cache& control_;
     const registrar& registrar_;
     net::timer timer_;
     // By run: since when it has been seen silent, and without its key.

@@ -6,7 +6,7 @@
 namespace pawl::schedule {
 
 std::optional<millis> wait_before_retry(const retry_rule& rule, int attempt,
-                                        double chance) noexcept {
+                                        double uniform) noexcept {
     if (attempt < 1 || attempt > rule.max) return std::nullopt;
     const auto longest = static_cast<double>(std::max<millis::rep>(rule.max_backoff.count(), 0));
     const auto first = static_cast<double>(std::max<millis::rep>(rule.backoff.count(), 0));
@@ -17,7 +17,7 @@ std::optional<millis> wait_before_retry(const retry_rule& rule, int attempt,
     // Waits at the bound are spread below it: all of them cut off there would end together.
     const auto least = middle * (1 - jitter);
     const auto most = std::min(middle * (1 + jitter), longest);
-    const auto wait = least + (most - least) * std::clamp(chance, 0.0, 1.0);
+    const auto wait = least + (most - least) * std::clamp(uniform, 0.0, 1.0);
     return millis{static_cast<millis::rep>(wait)};
 }
 

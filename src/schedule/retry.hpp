@@ -16,8 +16,8 @@ struct retry_rule {
 };
 
 // Before attempt `attempt` + 1, after `attempt` (from 1) has failed; nothing when none is left.
-// `chance` is in [0, 1).
+// `uniform` is in [0, 1).
 std::optional<millis> wait_before_retry(const retry_rule& rule, int attempt,
-                                        double chance) noexcept;
+                                        double uniform) noexcept;
 
 }  // namespace pawl::schedule

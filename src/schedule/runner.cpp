@@ -24,18 +24,18 @@ using boost::asio::awaitable;
 constexpr std::uint32_t prune_every = 16;
 constexpr std::size_t beats_at_once_max = 500;
 // How long a run that somebody asked for waits for the journal to say that nobody else has run it.
-constexpr millis trigger_patience{10'000};
+constexpr millis trigger_timeout{10'000};
 
-run_start started_by(const wish& what, run_start start) {
-    start.trigger = what.kind == wish_kind::trigger ? "manual" : "schedule";
-    start.firing = what.firing;
+run_start started_by(const run_request& what, run_start start) {
+    start.trigger = what.kind == request_kind::trigger ? "manual" : "schedule";
+    start.occurrence = what.occurrence;
     return start;
 }
 
-run_start start_of(node_state& node, const control_state& control, const track& which,
+run_start start_of(node_state& node, const control_cache& control, const track& which,
                    const std::optional<lease>& held) {
     const auto& wanted = which.decisions.wanted();
-    run_start start{wanted.kind == wish_kind::trigger ? wanted.id : node.ids.next_uuid(),
+    run_start start{wanted.kind == request_kind::trigger ? wanted.id : node.ids.next_uuid(),
                     which.plan->name, which.key};
     start.partition = which.partition;
     start.owner = node.me.owner;
@@ -45,15 +45,15 @@ run_start start_of(node_state& node, const control_state& control, const track& 
     start.silence_max = runs::run_silence_max;
     start = started_by(wanted, std::move(start));
     // Its row says how it was to be run, whatever the job has become since.
-    if (wanted.kind == wish_kind::orphan) start.mode = delivery::at_least_once;
-    if (wanted.kind == wish_kind::trigger) {
+    if (wanted.kind == request_kind::orphan) start.mode = delivery::at_least_once;
+    if (wanted.kind == request_kind::trigger) {
         start.answers_trigger = true;
         if (const auto* asked = control.trigger(wanted.id)) start.past = asked->past;
     }
     return start;
 }
 
-run_order order_of(const node_state& node, const control_state& control, const track& which,
+run_order order_of(const node_state& node, const control_cache& control, const track& which,
                    const run_start& start, const beginning& begun) {
     run_order order;
     order.run_id = begun.id;
@@ -63,7 +63,7 @@ run_order order_of(const node_state& node, const control_state& control, const t
     order.partition = which.partition;
     order.partition_count = which.plan->partitions;
     order.token = start.token;
-    order.firing = start.firing;
+    order.occurrence = start.occurrence;
     order.attempt = begun.attempt;
     order.trigger = start.trigger;
     order.owner = node.me.owner;
@@ -77,7 +77,7 @@ run_order order_of(const node_state& node, const control_state& control, const t
 run_end judge(const active_run& run, const work_result& what, const lease* held) {
     runs::circumstances under;
     under.is_at_least_once =
-        run.plan->lane.mode == occurrence_mode::at_least_once && run.order.firing.has_value();
+        run.plan->queue.mode == delivery::at_least_once && run.order.occurrence.has_value();
     under.has_worked = run.worked;
     under.cause = run.cause;
     if (held != nullptr) {
@@ -112,7 +112,7 @@ awaitable<std::string> reason_of_cancel(std::shared_ptr<journal> records, std::s
 
 }  // namespace
 
-runner::runner(node_state& node, control_state& control)
+runner::runner(node_state& node, control_cache& control)
     : node_{node}, control_{control}, beat_timer_{node.loop.get_executor()} {}
 
 // Tells the run's history, the node's own list and the log that it begins.
@@ -131,8 +131,8 @@ void runner::announce(const std::shared_ptr<active_run>& run, const run_start& s
         run->session->note("asked", asked->by);
     if (stops_all_) run->stop(stop_cause::shutdown);
     if (node_.watcher) {
-        const auto late = start.firing
-                              ? std::chrono::floor<millis>(node_.now() - wall_of(*start.firing))
+        const auto late = start.occurrence
+                              ? std::chrono::floor<millis>(node_.now() - wall_of(*start.occurrence))
                               : millis{0};
         node_.watcher->on_run_begun(start.job, std::max(late, millis{0}), start.token);
         if (begun.outcome == begin_outcome::resumed) node_.watcher->on_orphan_taken(start.job);
@@ -199,9 +199,9 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     auto run = prepare(which);
     auto how_it_ended = ending::settled;
     auto start = start_of(node_, control_, *which, held);
-    const bool triggered = wanted.kind == wish_kind::trigger;
+    const bool triggered = wanted.kind == request_kind::trigger;
     auto beginning_of = runs::run_session::begin(
-        run->session, start, triggered ? trigger_patience : node_.patience_with_journal());
+        run->session, start, triggered ? trigger_timeout : node_.timeout_with_journal());
     const auto told = co_await std::move(beginning_of);
     const auto begun = told.value_or(beginning{begin_outcome::begun, start.id});
     // Only the journal knows whether a trigger has been answered. If not, it will offer it again.
@@ -224,7 +224,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
         auto releasing = held->async_release();
         co_await std::move(releasing);
     }
-    if (wanted.kind == wish_kind::trigger) control_.on_answered(wanted.id);
+    if (wanted.kind == request_kind::trigger) control_.on_answered(wanted.id);
     if (home && node_.records && ++home->ended % prune_every == 1)
         node_.spawn(runs::prune(node_.records, plan->name, plan->keep_runs));
     which->decisions.on_ended(how_it_ended, node_.loop.now());
@@ -247,7 +247,8 @@ awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_sta
         work_result nothing;
         nothing.started = false;
         runs::circumstances under;
-        under.is_at_least_once = start.mode == delivery::at_least_once && start.firing.has_value();
+        under.is_at_least_once =
+            start.mode == delivery::at_least_once && start.occurrence.has_value();
         how = runs::judge(nothing, under);
     }
     const auto took = std::chrono::floor<millis>(node_.loop.now() - run->begun - run->waited);
@@ -258,7 +259,7 @@ awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_sta
         node_.watcher->on_run_ended(run->plan->name, how.status, took);
     const auto status = how.status;
     auto finishing =
-        runs::run_session::end(run->session, std::move(how), node_.patience_with_journal());
+        runs::run_session::end(run->session, std::move(how), node_.timeout_with_journal());
     const bool written = co_await std::move(finishing);
     active_.erase(begun.id);
     const auto settled = runs::settle(status, written);
@@ -287,7 +288,7 @@ awaitable<run_end> runner::attempt_until_over(std::shared_ptr<active_run> run, l
             how.status == run_status::failed ||
             (how.status == run_status::timed_out && run->cause == stop_cause::timed_out);
         if (!may_retry) co_return how;
-        const auto wait = wait_before_retry(run->plan->retry, tries, node_.chance());
+        const auto wait = wait_before_retry(run->plan->retry, tries, node_.uniform());
         if (!wait) co_return how;
         // Told once only, perhaps while it was being stopped for another reason.
         if (held != nullptr && held->stop_token().stop_requested()) {

@@ -7,7 +7,7 @@
 #include "net/timer.hpp"
 #include "runs/session.hpp"
 #include "schedule/body.hpp"
-#include "schedule/control_state.hpp"
+#include "schedule/control_cache.hpp"
 #include "schedule/job_table.hpp"
 #include "schedule/node_state.hpp"
 
@@ -63,7 +63,7 @@ struct active_run {
 // On the loop only.
 class runner {
 public:
-    runner(node_state& node, control_state& control);
+    runner(node_state& node, control_cache& control);
 
     // What was granted; without a lease where the job may run so. Ends with its release.
     // REQUIRES: the queue of the key has been told of the grant.
@@ -102,7 +102,7 @@ private:
     boost::asio::awaitable<void> begin_again(std::shared_ptr<active_run> run, run_end last);
 
     node_state& node_;
-    control_state& control_;
+    control_cache& control_;
     std::unordered_map<std::string, std::shared_ptr<active_run>> active_;  // by the id that each
                                                                            // began with
     std::shared_ptr<runs::output_room> output_room_ = std::make_shared<runs::output_room>();

@@ -1,5 +1,5 @@
 // One scheduler as a program meets it, on real time that is short.
-#include "testing/faults/schedule_world.hpp"
+#include "test_support/faults/schedule_world.hpp"
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
 
@@ -63,11 +63,11 @@ TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
               "the job 'j' has no cron, and there is no journal through which to ask for it: give "
               "one of the two");
     auto named = good;
-    named.lease.firing = occurrence{1};
-    EXPECT_THAT(refusal(named, each_second), testing::HasSubstr("firing names one occurrence"));
+    named.lease.occurrence = occurrence{1};
+    EXPECT_THAT(refusal(named, each_second), testing::HasSubstr("occurrence names one occurrence"));
     auto manual = good;
-    manual.lease.renew = renewing::manual;
-    EXPECT_THAT(refusal(manual, each_second), testing::HasSubstr("renewing::manual"));
+    manual.lease.renew = renewal_mode::manual;
+    EXPECT_THAT(refusal(manual, each_second), testing::HasSubstr("renewal_mode::manual"));
     auto unkept = good;
     unkept.lease.ttl = 0ms;
     EXPECT_THAT(refusal(unkept, each_second), testing::HasSubstr("ttl"));
@@ -123,8 +123,8 @@ TEST(Scheduler, WorksWithLeasesAlone) {
     ASSERT_TRUE(one.seen.wait_for(3));
     a.stop();
     b.stop();
-    const auto firings = one.seen.firings();
-    EXPECT_EQ(std::adjacent_find(firings.begin(), firings.end()), firings.end());
+    const auto occurrences = one.seen.occurrences();
+    EXPECT_EQ(std::adjacent_find(occurrences.begin(), occurrences.end()), occurrences.end());
     EXPECT_TRUE(one.rows("j").empty());
 }
 
@@ -243,7 +243,7 @@ TEST(Scheduler, ARunThatIsAskedForHasItsArgumentsAndTheLastCheckpoint) {
     const auto lines = one.seen.lines();
     EXPECT_EQ(lines[0].what.id, "id-1");
     EXPECT_EQ(lines[0].what.idempotency_key, "id-1");
-    EXPECT_FALSE(lines[0].what.firing);
+    EXPECT_FALSE(lines[0].what.occurrence);
     EXPECT_EQ(lines[0].what.arguments, (std::vector<std::string>{"--day", "monday"}));
     EXPECT_EQ(lines[1].what.last_checkpoint, "page 3");
     EXPECT_EQ(one.run_of("id-1").trigger, "manual");
@@ -266,7 +266,7 @@ TEST(Scheduler, APausedJobFiresNotUntilItIsResumed) {
     }));
 }
 
-TEST(Scheduler, AFiringDuringTheLastRunIsSkippedAndThatIsWrittenDown) {
+TEST(Scheduler, AnOccurrenceDuringTheLastRunIsSkippedAndThatIsWrittenDown) {
     schedule_world one;
     auto a = one.node("a");
     a->cron.add(
@@ -281,7 +281,7 @@ TEST(Scheduler, AFiringDuringTheLastRunIsSkippedAndThatIsWrittenDown) {
               "the previous run was still going on");
 }
 
-TEST(Scheduler, AFiringDuringTheLastRunWaitsWhereItIsQueued) {
+TEST(Scheduler, AnOccurrenceDuringTheLastRunWaitsWhereItIsQueued) {
     schedule_world one;
     auto a = one.node("a");
     std::atomic<int> at_once{0};
@@ -290,7 +290,7 @@ TEST(Scheduler, AFiringDuringTheLastRunWaitsWhereItIsQueued) {
     a->cron.add(one.note_and("j", "a", brief,
                              [&](const run& now) {
                                  EXPECT_EQ(++at_once, 1);
-                                 const auto next = number(*now.firing) + 1'100;
+                                 const auto next = number(*now.occurrence) + 1'100;
                                  eventually([&] {
                                      return time::local_now().time_since_epoch() >= millis{next};
                                  });
@@ -300,8 +300,9 @@ TEST(Scheduler, AFiringDuringTheLastRunWaitsWhereItIsQueued) {
     a->start();
     ASSERT_TRUE(one.seen.wait_for(3));
     a->stop();
-    const auto firings = one.seen.firings();
-    for (std::size_t i = 1; i < firings.size(); ++i) EXPECT_EQ(firings[i] - firings[i - 1], 1'000);
+    const auto occurrences = one.seen.occurrences();
+    for (std::size_t i = 1; i < occurrences.size(); ++i)
+        EXPECT_EQ(occurrences[i] - occurrences[i - 1], 1'000);
 }
 
 TEST(Scheduler, RunsNoMoreAtATimeThanItMay) {

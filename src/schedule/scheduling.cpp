@@ -29,8 +29,8 @@ public:
     void on_run_ended(const std::string& job, run_status status, millis took) override {
         if (watcher_) watcher_->on_run_ended(job, status, took);
     }
-    void on_skipped(const std::string& job, occurrence firing, skip_reason why) override {
-        if (watcher_) watcher_->on_skipped(job, firing, text_of(why));
+    void on_skipped(const std::string& job, pawl::occurrence occurrence, skip_reason why) override {
+        if (watcher_) watcher_->on_skipped(job, occurrence, text_of(why));
     }
     void on_fail_open(const std::string& job) override {
         if (watcher_) watcher_->on_fail_open(job);
@@ -58,9 +58,9 @@ scheduler_options with_defaults(scheduler_options options) {
 std::shared_ptr<scheduling> scheduling::make(runtime::core& home, scheduler_options options) {
     auto made = std::make_shared<scheduling>(home, std::move(options));
     made->bell_ = net::attach(home.loop().context(), made);
-    made->around_ = std::make_shared<const function_surroundings>(function_surroundings{
-        home.loop(), made->bell_,
-        std::make_shared<net::blocking_pool>(made->options_.max_concurrent_runs)});
+    made->around_ = std::make_shared<const function_context>(
+        function_context{home.loop(), made->bell_,
+                         std::make_shared<net::blocking_pool>(made->options_.max_concurrent_runs)});
     return made;
 }
 
@@ -160,7 +160,7 @@ awaitable<bool> scheduling::run(std::shared_ptr<scheduling> self, std::stop_toke
     made_of.records = std::move(records);
     made_of.me = {me.options_.node, made_of.engine->owner(), "library", ""};
     made_of.runs_max = me.options_.max_concurrent_runs;
-    made_of.recording_patience = me.home_.recording_patience;
+    made_of.recording_timeout = me.home_.recording_timeout;
     made_of.watcher = std::make_shared<listener>(self, me.options_.watcher);
     me.dispatcher_ = std::make_shared<dispatcher>(std::move(made_of));
     std::vector<std::shared_ptr<const job_plan>> first;

@@ -24,7 +24,7 @@ namespace pawl::schedule {
 // sense, in one line.
 std::shared_ptr<const job_plan> plan_of(const pawl::job& what, const schedule_options& when,
                                         const std::string& node, const runtime::engine& store,
-                                        std::shared_ptr<const function_surroundings> around);
+                                        std::shared_ptr<const function_context> around);
 
 class scheduling : public net::attached, public std::enable_shared_from_this<scheduling> {
 public:
@@ -53,7 +53,7 @@ private:
     runtime::core& home_;
     const scheduler_options options_;
     std::shared_ptr<net::attachment> bell_;
-    std::shared_ptr<const function_surroundings> around_;
+    std::shared_ptr<const function_context> around_;
     mutable std::mutex mutex_;
     // Under mutex_
     std::map<std::string, std::shared_ptr<const job_plan>, std::less<>> plans_;

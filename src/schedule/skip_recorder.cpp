@@ -23,8 +23,8 @@ awaitable<void> skip_recorder::keep_recording(std::shared_ptr<track> which) {
         for (auto& one : which->decisions.queue().take_skipped())
             left.push_back({std::move(one), false});
         while (left.size() > skips_kept_max) left.pop_front();
-        // Whoever has not read the board does not know what the others do: a row of its own might
-        // keep them from running what it has only not begun itself.
+        // Whoever has not read the control state does not know what the others do: a row of its own
+        // might keep them from running what it has only not begun itself.
         if (!node_.records || !control_.knows_pauses()) {
             tell(*which, left);
             left.clear();
@@ -50,12 +50,12 @@ awaitable<void> skip_recorder::keep_recording(std::shared_ptr<track> which) {
 void skip_recorder::tell(const track& which, std::deque<unwritten_skip>& skipped) {
     for (auto& one : skipped) {
         if (!std::exchange(one.told, true) && node_.watcher)
-            node_.watcher->on_skipped(which.plan->name, one.what.firing, one.what.why);
+            node_.watcher->on_skipped(which.plan->name, one.what.occurrence, one.what.why);
     }
 }
 
-// A firing that has a row has run elsewhere, or somebody else has told that it was skipped. What
-// the journal does not take is left.
+// An occurrence that has a row has run elsewhere, or somebody else has told that it was skipped.
+// What the journal does not take is left.
 awaitable<void> skip_recorder::write(std::shared_ptr<track> which,
                                      std::deque<unwritten_skip>& left) {
     while (!left.empty()) {
@@ -64,19 +64,19 @@ awaitable<void> skip_recorder::write(std::shared_ptr<track> which,
         start.partition = which->partition;
         start.owner = node_.me.owner;
         start.node = node_.me.name;
-        start.firing = one.what.firing;
+        start.occurrence = one.what.occurrence;
         start.mode = which->plan->mode();
         start.trigger = "schedule";
         auto skipping = node_.records->skip(std::move(start), text_of(one.what));
         const auto told = co_await std::move(skipping);
         if (told.has_value()) {
             if (*told && !one.told && node_.watcher)
-                node_.watcher->on_skipped(which->plan->name, one.what.firing, one.what.why);
+                node_.watcher->on_skipped(which->plan->name, one.what.occurrence, one.what.why);
             left.pop_front();
             continue;
         }
         if (!one.told)
-            node_.log(log_level::warn, std::to_string(left.size()) + " skipped firings of '" +
+            node_.log(log_level::warn, std::to_string(left.size()) + " skipped occurrences of '" +
                                            which->plan->name +
                                            "' are not written down yet: " + told.error().detail);
         tell(*which, left);

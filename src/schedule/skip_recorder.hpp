@@ -3,9 +3,9 @@
 // A driver, beside the work on the queue: no occurrence waits until others have been written down.
 #pragma once
 
-#include "schedule/control_state.hpp"
+#include "schedule/control_cache.hpp"
 #include "schedule/job_table.hpp"
-#include "schedule/lane.hpp"
+#include "schedule/key_state.hpp"
 #include "schedule/node_state.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -18,7 +18,7 @@ namespace pawl::schedule {
 // On the loop only.
 class skip_recorder {
 public:
-    skip_recorder(node_state& node, const control_state& control)
+    skip_recorder(node_state& node, const control_cache& control)
         : node_{node}, control_{control} {}
 
     // What the queue has let go of since the last time, and what it lets go of meanwhile.
@@ -27,7 +27,7 @@ public:
 private:
     // Until its row is written.
     struct unwritten_skip {
-        skipped_firing what;
+        skipped_occurrence what;
         bool told = false;  // to the observer
     };
     boost::asio::awaitable<void> keep_recording(std::shared_ptr<track> which);
@@ -36,7 +36,7 @@ private:
     void tell(const track& which, std::deque<unwritten_skip>& skipped);
 
     node_state& node_;
-    const control_state& control_;
+    const control_cache& control_;
 };
 
 }  // namespace pawl::schedule

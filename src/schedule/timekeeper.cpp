@@ -11,20 +11,20 @@ namespace {
 
 using boost::asio::awaitable;
 
-// However far away the next firing is: the wall clock may be stepped at any moment.
+// However far away the next occurrence is: the wall clock may be stepped at any moment.
 constexpr millis clock_look{1'000};
 constexpr std::size_t due_at_once_max = 1'000;
-// What a node that was away for a moment asks for beside the latest firing of a job whose firings
-// are taken in their order.
+// What a node that was away for a moment asks for beside the latest occurrence of a job whose
+// occurrences are taken in their order.
 constexpr millis catch_up_max{60'000};
 
 // One that was not there for a moment must not overtake those who were: they may still wait with an
-// earlier firing, which could not be granted any more. So where firings are taken in their order, a
-// node asks for all that came due a short while ago; those that have run are told as done.
-std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing& due) {
+// earlier occurrence, which could not be granted any more. So where occurrences are taken in their
+// order, a node asks for all that came due a short while ago; those that have run are told as done.
+std::vector<wall_instant> worth_offering(const job_plan& plan, const due_occurrence& due) {
     std::vector<wall_instant> all;
-    const bool in_order = plan.lane.when_running == overlap::queue ||
-                          plan.lane.mode == occurrence_mode::at_least_once;
+    const bool in_order =
+        plan.queue.when_running == overlap::queue || plan.queue.mode == delivery::at_least_once;
     if (in_order && due.missed > 0 && plan.when) {
         const auto& rule = *plan.when;
         const auto since = due.at - std::min<millis>(catch_up_max, rule.lateness_max);
@@ -33,7 +33,7 @@ std::vector<wall_instant> worth_offering(const job_plan& plan, const due_firing&
             all.push_back(*next);
             next = rule.when.next(*next, rule.where, rule.policy);
         }
-        const auto most = std::min<std::size_t>(due.missed, firings_queued_max - 1);
+        const auto most = std::min<std::size_t>(due.missed, occurrences_queued_max - 1);
         if (all.size() > most)
             all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(most));
     }
@@ -76,23 +76,24 @@ void timekeeper::put_clock_back(wall_instant now, std::optional<wall_instant> la
         }
 }
 
-void timekeeper::take_due(const due_firing& due, wall_instant now) {
+void timekeeper::take_due(const due_occurrence& due, wall_instant now) {
     const auto which = jobs_.of(due.entry);
     if (!which || which->paused || !which->plan->enabled) return;
-    const auto firings = worth_offering(*which->plan, due);
-    if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, firings.size());
+    const auto occurrences = worth_offering(*which->plan, due);
+    if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, occurrences.size());
         left_out > 0) {
         node_.log(log_level::warn, "job '" + which->plan->name + "' has missed " +
                                        std::to_string(left_out) +
-                                       " firings, which are not made up for");
-        if (node_.watcher) node_.watcher->on_missed(which->plan->name, firings.front(), left_out);
+                                       " occurrences, which are not made up for");
+        if (node_.watcher)
+            node_.watcher->on_missed(which->plan->name, occurrences.front(), left_out);
     }
     const auto at = node_.loop.now();
     for (auto& one : which->tracks) {
         const auto hold_back = hold_back_of(*which, *one);
-        for (const auto& firing : firings) {
-            const auto late = std::max(std::chrono::floor<millis>(now - firing), millis{0});
-            one->decisions.queue().offer_firing(occurrence_of(firing), at, late, hold_back);
+        for (const auto& occurrence : occurrences) {
+            const auto late = std::max(std::chrono::floor<millis>(now - occurrence), millis{0});
+            one->decisions.queue().offer_occurrence(occurrence_of(occurrence), at, late, hold_back);
         }
         acquirer_.wake(one);
     }
@@ -100,7 +101,7 @@ void timekeeper::take_due(const due_firing& due, wall_instant now) {
 
 // How long this node leaves it to others.
 millis timekeeper::hold_back_of(known_job& which, const track& one) {
-    const auto spread = std::chrono::floor<millis>(which.plan->jitter * node_.chance());
+    const auto spread = std::chrono::floor<millis>(which.plan->jitter * node_.uniform());
     if (which.plan->partitions <= 1) return spread;
     const auto& nodes = registrar_.live_nodes();
     if (!which.shares || which.shared_among != nodes) {

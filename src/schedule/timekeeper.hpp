@@ -32,7 +32,7 @@ public:
 
 private:
     void put_clock_back(wall_instant now, std::optional<wall_instant> last_right);
-    void take_due(const due_firing& due, wall_instant now);
+    void take_due(const due_occurrence& due, wall_instant now);
     millis hold_back_of(known_job& which, const track& one);
 
     node_state& node_;

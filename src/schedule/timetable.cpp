@@ -14,19 +14,19 @@ constexpr std::size_t branches = 4;  // of the heap: flatter than two, and kinde
 constexpr microseconds first_step_back = std::chrono::seconds{1};
 
 // However odd a schedule or a zone is, no loop here can stand still.
-std::optional<wall_instant> next_after(const firing_rule& rule, wall_instant when) {
+std::optional<wall_instant> next_after(const occurrence_rule& rule, wall_instant when) {
     const auto next = rule.when.next(when, rule.where, rule.policy);
     base::ensure(!next || *next > when);
     return next;
 }
 
-// The last firing that is not after `now`. REQUIRES: `known` is such a one.
+// The last occurrence that is not after `now`. REQUIRES: `known` is such a one.
 //
-// Steps back from now that double until one lands before a firing, and then halves what lies
+// Steps back from now that double until one lands before an occurrence, and then halves what lies
 // between: a schedule of each second costs as little after a year of sleep as after a minute.
-wall_instant latest_until(const firing_rule& rule, wall_instant known, wall_instant now) {
+wall_instant latest_until(const occurrence_rule& rule, wall_instant known, wall_instant now) {
     auto none_after = now;  // and up to now
-    // Asks about (from, now], where known <= from; says whether there is a firing.
+    // Asks about (from, now], where known <= from; says whether there is an occurrence.
     const auto look = [&](wall_instant from) {
         const auto found = next_after(rule, from);
         const bool any = found && *found <= now;
@@ -50,7 +50,11 @@ std::size_t mix(std::size_t hash, std::size_t more) {
 
 }  // namespace
 
-std::size_t timetable::rule_hash::operator()(const firing_rule& rule) const noexcept {
+bool fires_at(const occurrence_rule& rule, wall_instant at) {
+    return next_after(rule, at - microseconds{1}) == at;
+}
+
+std::size_t timetable::rule_hash::operator()(const occurrence_rule& rule) const noexcept {
     auto hash = std::hash<std::string_view>{}(rule.when.text());
     hash = mix(hash, std::hash<std::string_view>{}(rule.where.name()));
     hash = mix(hash, static_cast<std::size_t>(rule.policy.gap) * 2 +
@@ -58,12 +62,13 @@ std::size_t timetable::rule_hash::operator()(const firing_rule& rule) const noex
     return mix(hash, static_cast<std::size_t>(rule.lateness_max.count()));
 }
 
-bool timetable::rule_equal::operator()(const firing_rule& a, const firing_rule& b) const noexcept {
+bool timetable::rule_equal::operator()(const occurrence_rule& a,
+                                       const occurrence_rule& b) const noexcept {
     return a.lateness_max == b.lateness_max && a.where == b.where && a.policy.gap == b.policy.gap &&
            a.policy.repeat == b.policy.repeat && a.when.text() == b.when.text();
 }
 
-std::optional<wall_instant> timetable::firing_after(shared_rule& rule, wall_instant when) {
+std::optional<wall_instant> timetable::occurrence_after(shared_rule& rule, wall_instant when) {
     auto& known = rule.second.looked_up;
     if (!known || known->first != when) known = {when, next_after(rule.first, when)};
     return known->second;
@@ -93,7 +98,7 @@ timetable::outcome timetable::settle(shared_rule& rule, wall_instant from, wall_
     return found;
 }
 
-void timetable::add(entry_id entry, firing_rule rule, wall_instant position, wall_instant now) {
+void timetable::add(entry_id entry, occurrence_rule rule, wall_instant position, wall_instant now) {
     auto& shared = *rules_.try_emplace(std::move(rule)).first;
     ++shared.second.entries;
     auto [found, fresh] = entries_.try_emplace(entry);
@@ -106,7 +111,7 @@ void timetable::add(entry_id entry, firing_rule rule, wall_instant position, wal
     state.position = std::min(position, now);
     state.not_before = position;
     state.uncounted = 0;
-    wait_for(*found, firing_after(shared, state.position));
+    wait_for(*found, occurrence_after(shared, state.position));
 }
 
 void timetable::remove(entry_id entry) {
@@ -121,8 +126,8 @@ void timetable::release(shared_rule& rule) {
     if (--rule.second.entries == 0) rules_.erase(rules_.find(rule.first));
 }
 
-std::vector<due_firing> timetable::advance(wall_instant now, std::size_t limit) {
-    std::vector<due_firing> due;
+std::vector<due_occurrence> timetable::advance(wall_instant now, std::size_t limit) {
+    std::vector<due_occurrence> due;
     for (std::size_t looked_at = 0; looked_at < limit; ++looked_at) {
         if (heap_.empty() || heap_.front().at > now) break;
         const auto [first, entry] = heap_.front();
@@ -130,7 +135,7 @@ std::vector<due_firing> timetable::advance(wall_instant now, std::size_t limit) 
         // The clock was behind it, and is right now.
         if (state.position < state.not_before && state.not_before <= now) {
             state.position = state.not_before;
-            wait_for(*entry, firing_after(*state.rule, state.position));
+            wait_for(*entry, occurrence_after(*state.rule, state.position));
             continue;
         }
         const auto found = settle(*state.rule, state.position, first, now);
@@ -166,7 +171,7 @@ void timetable::clock_put_back(wall_instant now, std::optional<wall_instant> las
         if (state.position <= now) continue;
         // One that was added by a clock that was ahead knows nothing of the time before.
         state.position = state.not_before <= now ? std::max(from, state.not_before) : from;
-        wait_for(entry, firing_after(*state.rule, state.position));
+        wait_for(entry, occurrence_after(*state.rule, state.position));
     }
 }
 

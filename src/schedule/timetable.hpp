@@ -1,7 +1,7 @@
 // Which schedules are due, out of many.
 //
 // A machine without I/O and without a clock: it is handed the wall time, which may have stepped
-// either way since, and hands back what is due. It never hands out more than one firing of a
+// either way since, and hands back what is due. It never hands out more than one occurrence of a
 // schedule at a time: what was missed in between is told as a number, so that no outage ends in
 // three hundred runs at once.
 //
@@ -31,27 +31,30 @@ using wall_instant = time::wall_instant;
 inline occurrence occurrence_of(wall_instant at) noexcept {
     return occurrence{std::chrono::floor<millis>(at).time_since_epoch().count()};
 }
-inline wall_instant wall_of(occurrence firing) noexcept {
-    return wall_instant{millis{number(firing)}};
+inline wall_instant wall_of(pawl::occurrence occurrence) noexcept {
+    return wall_instant{millis{number(occurrence)}};
 }
 
-// A firing that came due this long ago counts as missed, not as a little late.
+// An occurrence that came due this long ago counts as missed, not as a little late.
 constexpr millis lateness_tolerated{10'000};
 
-struct firing_rule {
+struct occurrence_rule {
     time::cron when;
     time::zone where{};
     time::transitions policy{};
-    // How late a firing may be handed out at all: the misfire window, or lateness_tolerated where
-    // misfires are to be skipped.
+    // How late an occurrence may be handed out at all: the misfire window, or lateness_tolerated
+    // where misfires are to be skipped.
     millis lateness_max{3'600'000};
 };
 
-struct due_firing {
+// Whether an occurrence comes due at this very moment.
+bool fires_at(const occurrence_rule& rule, wall_instant at);
+
+struct due_occurrence {
     entry_id entry = 0;
     wall_instant at{};         // for when it was scheduled
-    std::uint64_t missed = 0;  // earlier firings that were left out since the last one; counted up
-                               // to missed_max
+    std::uint64_t missed = 0;  // earlier occurrences that were left out since the last one; counted
+                               // up to missed_max
 };
 constexpr std::uint64_t missed_max = 1000;
 
@@ -63,23 +66,24 @@ public:
     timetable(const timetable&) = delete;
     timetable& operator=(const timetable&) = delete;
 
-    // Fires from the first firing strictly after `position`: the last firing that is known to have
-    // run, or when the schedule came into being; never from the future: a position after `now`
-    // counts as now, and what came due until then is left out once it lies in the past. Replaces an
-    // entry with the same id, and forgets what that one has missed.
-    void add(entry_id entry, firing_rule rule, wall_instant position, wall_instant now);
+    // Fires from the first occurrence strictly after `position`: the last occurrence that is known
+    // to have run, or when the schedule came into being; never from the future: a position after
+    // `now` counts as now, and what came due until then is left out once it lies in the past.
+    // Replaces an entry with the same id, and forgets what that one has missed.
+    void add(entry_id entry, occurrence_rule rule, wall_instant position, wall_instant now);
     // It is known by now that the schedule came into being then.
     void not_before(entry_id entry, wall_instant when);
     void remove(entry_id entry);
     std::size_t size() const noexcept { return entries_.size(); }
 
-    // What is due at `now`, each entry at most once: the latest firing that is due and not too
+    // What is due at `now`, each entry at most once: the latest occurrence that is due and not too
     // late. The earliest come first. Looks at no more than `limit` entries, those included whose
-    // firings are too late; while next_due() is not after `now` there are more, to be had at once.
-    std::vector<due_firing> advance(wall_instant now, std::size_t limit);
+    // occurrences are too late; while next_due() is not after `now` there are more, to be had at
+    // once.
+    std::vector<due_occurrence> advance(wall_instant now, std::size_t limit);
     // When to call again; nothing when no entry will ever fire.
     std::optional<wall_instant> next_due() const;
-    // The next firing of one entry, for people and metrics.
+    // The next occurrence of one entry, for people and metrics.
     std::optional<wall_instant> next_of(entry_id entry) const;
 
     // The wall clock was put back to `now`: whatever waits for a time that had come by the wrong
@@ -91,29 +95,29 @@ public:
 
 private:
     struct rule_hash {
-        std::size_t operator()(const firing_rule& rule) const noexcept;
+        std::size_t operator()(const occurrence_rule& rule) const noexcept;
     };
     struct rule_equal {
-        bool operator()(const firing_rule& a, const firing_rule& b) const noexcept;
+        bool operator()(const occurrence_rule& a, const occurrence_rule& b) const noexcept;
     };
     // What became of the entries of a rule that stood at `from`, the last time that one was due.
     struct outcome {
         wall_instant from{};
         wall_instant latest{};
         std::optional<wall_instant> following{};  // of `latest`
-        std::uint64_t between = 0;                // firings after `from` and before `latest`
+        std::uint64_t between = 0;                // occurrences after `from` and before `latest`
     };
     struct rule_use {
         std::size_t entries = 0;
         std::optional<outcome> last{};
         std::optional<std::pair<wall_instant, std::optional<wall_instant>>> looked_up{};
     };
-    using rule_map = std::unordered_map<firing_rule, rule_use, rule_hash, rule_equal>;
+    using rule_map = std::unordered_map<occurrence_rule, rule_use, rule_hash, rule_equal>;
     using shared_rule = rule_map::value_type;
 
     struct entry_state {
         shared_rule* rule = nullptr;
-        wall_instant position{};      // firings up to here have been handed out, or counted
+        wall_instant position{};      // occurrences up to here have been handed out, or counted
         wall_instant not_before{};    // what came due until then is not its own
         std::uint32_t place = 0;      // in the heap; nowhere: it never fires again
         std::uint32_t uncounted = 0;  // missed, and not told yet
@@ -125,7 +129,7 @@ private:
     };
     static constexpr std::uint32_t nowhere = UINT32_MAX;
 
-    static std::optional<wall_instant> firing_after(shared_rule& rule, wall_instant when);
+    static std::optional<wall_instant> occurrence_after(shared_rule& rule, wall_instant when);
     static outcome settle(shared_rule& rule, wall_instant from, wall_instant first,
                           wall_instant now);
     void release(shared_rule& rule);

@@ -24,8 +24,8 @@ wall_instant at(const std::string& text) {
 
 std::string text_of(wall_instant when) { return time::format_rfc3339(when); }
 
-firing_rule rule_of(const std::string& expression, const std::string& zone_name = "UTC",
-                    millis lateness_max = 1h) {
+occurrence_rule rule_of(const std::string& expression, const std::string& zone_name = "UTC",
+                        millis lateness_max = 1h) {
     const auto when = time::cron::parse(expression);
     const auto where = time::zone::find(zone_name);
     EXPECT_TRUE(when) << expression;
@@ -37,12 +37,20 @@ const auto noon = at("2026-11-21T12:00:00Z");
 constexpr entry_id one = 1;
 
 // All that one schedule hands out when it is looked at every `step`.
-std::vector<due_firing> watch(timetable& table, wall_instant from, wall_instant to,
-                              millis step = 1s) {
-    std::vector<due_firing> seen;
+std::vector<due_occurrence> watch(timetable& table, wall_instant from, wall_instant to,
+                                  millis step = 1s) {
+    std::vector<due_occurrence> seen;
     for (auto now = from; now <= to; now += step)
         for (const auto& each : table.advance(now, all)) seen.push_back(each);
     return seen;
+}
+
+TEST(Timetable, TheMomentBeforeAnOccurrenceIsNone) {
+    for (const auto* each : {"*/5 * * * *", "@every 10m"}) {
+        EXPECT_TRUE(fires_at(rule_of(each), noon)) << each;
+        EXPECT_FALSE(fires_at(rule_of(each), noon - 1ms)) << each;
+        EXPECT_FALSE(fires_at(rule_of(each), noon + 1ms)) << each;
+    }
 }
 
 TEST(Timetable, FiresWhenItIsTimeAndNotBefore) {
@@ -73,7 +81,7 @@ TEST(Timetable, TheEarliestComeFirstAndOfOneInstantTheLowestId) {
 }
 
 // Hangfire#1591: 300 runs at once after an outage.
-TEST(Timetable, AnOutageEndsInOneFiringAndANumber) {
+TEST(Timetable, AnOutageEndsInOneOccurrenceAndANumber) {
     timetable table;
     table.add(one, rule_of("* * * * *"), noon, noon);
     const auto due = table.advance(noon + 5h + 30s, all);
@@ -84,7 +92,7 @@ TEST(Timetable, AnOutageEndsInOneFiringAndANumber) {
 }
 
 // kubernetes#42649: after a hundred misses it was stopped for good.
-TEST(Timetable, NoNumberOfMissedFiringsStopsASchedule) {
+TEST(Timetable, NoNumberOfMissedOccurrencesStopsASchedule) {
     timetable table;
     table.add(one, rule_of("* * * * * *"), noon, noon);
     auto now = noon;
@@ -103,7 +111,7 @@ TEST(Timetable, NoNumberOfMissedFiringsStopsASchedule) {
 TEST(Timetable, ASchedulePickedUpAtItsPositionFiresHoweverOftenItIsPickedUp) {
     const auto position = at("2026-11-16T09:00:00Z");
     auto now = position;
-    std::vector<due_firing> seen;
+    std::vector<due_occurrence> seen;
     for (int deploy = 0; deploy < 30; ++deploy) {
         timetable table;
         table.add(one, rule_of("0 9 * * 1"), seen.empty() ? position : seen.back().at, now);
@@ -114,7 +122,7 @@ TEST(Timetable, ASchedulePickedUpAtItsPositionFiresHoweverOftenItIsPickedUp) {
     EXPECT_EQ(seen[0].at, at("2026-11-23T09:00:00Z"));
 }
 
-TEST(Timetable, AFiringThatIsTooLateIsCountedAndNotHandedOut) {
+TEST(Timetable, AnOccurrenceThatIsTooLateIsCountedAndNotHandedOut) {
     timetable table;
     table.add(one, rule_of("0 * * * *", "UTC", lateness_tolerated), noon, noon);
     EXPECT_TRUE(table.advance(noon + 3h + 10s + 1us, all).empty());
@@ -136,8 +144,8 @@ TEST(Timetable, TheLatestOfABurstLongAgoIsFound) {
     EXPECT_EQ(due[0].missed, missed_max);
 }
 
-// Goal: the shortcut to the latest firing finds what walking finds. Method: walk, over expressions
-// and zones whose clocks jump, between two moments that chance picks.
+// Goal: the shortcut to the latest occurrence finds what walking finds. Method: walk, over
+// expressions and zones whose clocks jump, between two moments that chance picks.
 TEST(Timetable, TheShortcutFindsWhatWalkingFinds) {
     std::mt19937_64 random{1};
     const auto moment = [&](wall_instant from, std::chrono::seconds within) {
@@ -190,7 +198,7 @@ TEST(Timetable, AClockThatIsPutBackStallsNothing) {
     EXPECT_EQ(due[0].at, noon + 10min);
 }
 
-// An hourly firing was due while the clock stood in another year.
+// An hourly occurrence was due while the clock stood in another year.
 TEST(Timetable, WhatCameDueWhileTheClockWasAheadIsNotLost) {
     timetable table;
     table.add(one, rule_of("0 * * * *"), noon - 1h, noon - 1h);
@@ -202,7 +210,7 @@ TEST(Timetable, WhatCameDueWhileTheClockWasAheadIsNotLost) {
     EXPECT_EQ(due[0].at, noon + 1h);
 }
 
-// A firing that was handed out by the right clock is not handed out again.
+// An occurrence that was handed out by the right clock is not handed out again.
 TEST(Timetable, AStepBackRepeatsNothingThatLiesBeforeIt) {
     timetable table;
     table.add(one, rule_of("0 12 * * *"), noon - 1h, noon - 1h);
@@ -315,21 +323,21 @@ TEST(Timetable, AgreesWithAPlainMapUnderEveryChange) {
     const auto below = [&](std::uint64_t bound) { return random() % bound; };
     timetable table;
     std::map<entry_id, wall_instant> plain;
-    std::map<entry_id, firing_rule> rules;
-    std::vector<firing_rule> kinds;
+    std::map<entry_id, occurrence_rule> rules;
+    std::vector<occurrence_rule> kinds;
     for (const auto* each :
          {"* * * * *", "*/5 * * * * *", "0 */2 * * *", "7 7 * * *", "@every 11s"})
         kinds.push_back(rule_of(each, "UTC", 24h * 365));
     auto now = noon;
     for (int round = 0; round < 5000; ++round) {
         const auto id = static_cast<entry_id>(below(64));
-        const auto chance = below(10);
-        if (chance < 4) {
+        const auto uniform = below(10);
+        if (uniform < 4) {
             const auto& rule = kinds[below(kinds.size())];
             table.add(id, rule, now, now);
             rules.insert_or_assign(id, rule);
             plain[id] = *rule.when.next(now, rule.where);
-        } else if (chance < 5) {
+        } else if (uniform < 5) {
             table.remove(id);
             plain.erase(id);
         } else {

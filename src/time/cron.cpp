@@ -26,7 +26,7 @@ std::optional<wall_instant> next_interval(wall_instant after, microseconds every
     return wall_instant{(count + 1) * every};
 }
 
-// Goes along the stretches of a zone's offsets and finds the first firing in them.
+// Goes along the stretches of a zone's offsets and finds the first occurrence in them.
 class search {
 public:
     search(const cron_plan& what, const calendar& where, transitions policy) noexcept

@@ -2,7 +2,7 @@
 //
 // Five fields (minute hour day month weekday), six (with seconds in front), a macro such as @daily,
 // or an interval such as @every 90s. Intervals are counted from the Unix epoch, so that every node,
-// and the same node after a restart, finds the same firings.
+// and the same node after a restart, finds the same occurrences.
 #pragma once
 
 #include "base/duration.hpp"
@@ -33,8 +33,9 @@ public:
     // expression that never fires, such as "0 0 30 2 *", is a fault as well.
     static base::parsed<cron> parse(std::string_view text);
 
-    // The first firing strictly after `after`. Nothing after the year 9999, or when all that there
-    // is for a century falls into gaps that are skipped. Bounded in time for every expression.
+    // The first occurrence strictly after `after`. Nothing after the year 9999, or when all that
+    // there is for a century falls into gaps that are skipped. Bounded in time for every
+    // expression.
     std::optional<wall_instant> next(wall_instant after, const zone& where,
                                      transitions policy = {}) const;
 

@@ -1,7 +1,7 @@
-// The cases of testing/cron, which were gathered from the tests of other schedulers: goal, that an
-// expression means here what it means there; method, every case is asked, and each that does not
-// hold is named by its id. The few that contradict the others stand in exceptions.json, with the
-// reason, and must still fail: an exception that is none any more is to be removed.
+// The cases of test_support/cron, which were gathered from the tests of other schedulers: goal,
+// that an expression means here what it means there; method, every case is asked, and each that
+// does not hold is named by its id. The few that contradict the others stand in exceptions.json,
+// with the reason, and must still fail: an exception that is none any more is to be removed.
 #include "time/cron.hpp"
 #include "time/rfc3339.hpp"
 

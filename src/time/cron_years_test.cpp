@@ -1,7 +1,8 @@
 // Schedules over decades of virtual time, in zones whose clocks are set in odd ways. Goal: no loop,
 // no miss, no double, under every policy. Method: an oracle walks the clock on the wall tick by
-// tick (testing/cron/oracle.hpp), and what next() finds must be the same, firing by firing.
-#include "testing/cron/oracle.hpp"
+// tick (test_support/cron/oracle.hpp), and what next() finds must be the same, occurrence by
+// occurrence.
+#include "test_support/cron/oracle.hpp"
 #include "time/cron.hpp"
 #include "time/rfc3339.hpp"
 
@@ -34,9 +35,9 @@ const std::vector<policy_pair> policies{{{gap_time::end, repeated_time::once}, {
 // Each answer of both policies once: enough where decades are walked.
 const std::vector<policy_pair> opposite_policies{policies[0], policies[1]};
 
-// All firings after the one instant and up to the other; ends when they do not rise.
-std::vector<sys_seconds> firings(const cron& what, const zone& where, sys_seconds from,
-                                 sys_seconds to, transitions policy) {
+// All occurrences after the one instant and up to the other; ends when they do not rise.
+std::vector<sys_seconds> occurrences(const cron& what, const zone& where, sys_seconds from,
+                                     sys_seconds to, transitions policy) {
     std::vector<sys_seconds> found;
     wall_instant after{from};
     while (const auto next = what.next(after, where, policy)) {
@@ -57,8 +58,8 @@ void compare(const std::string& expression, const std::string& place, sys_second
     const auto where = zone::find(place).value();
     const testing::cron_oracle oracle{expression, place};
     for (const auto& [ours, theirs] : under) {
-        const auto found = firings(*parsed, where, from, to, ours);
-        const auto expected = oracle.firings(from, to, theirs);
+        const auto found = occurrences(*parsed, where, from, to, ours);
+        const auto expected = oracle.occurrences(from, to, theirs);
         if (found == expected) continue;
         const auto [one, other] =
             std::mismatch(found.begin(), found.end(), expected.begin(), expected.end());
@@ -185,8 +186,9 @@ TEST(CronYears, WhateverIsWrittenFiresAsTheOracleSays) {
             // Only a day that there never is may be wrong with it.
             ASSERT_NE(parsed.error().what.find("never fires"), std::string::npos)
                 << expression << ": " << parsed.error().what;
-            EXPECT_TRUE(
-                testing::cron_oracle(expression, "UTC").firings(from, from + years{28}, {}).empty())
+            EXPECT_TRUE(testing::cron_oracle(expression, "UTC")
+                            .occurrences(from, from + years{28}, {})
+                            .empty())
                 << expression;
             ++refused;
             continue;

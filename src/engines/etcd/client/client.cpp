@@ -1,0 +1,515 @@
+#include "engines/etcd/client/client.hpp"
+
+#include "base/duration.hpp"
+#include "base/ensure.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/this_coro.hpp>
+
+#include <google/protobuf/message_lite.h>
+#include <grpc/support/log.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/client_unary_call.h>
+#include <grpcpp/impl/rpc_method.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+
+namespace pawl::etcd {
+namespace {
+
+constexpr millis backoff_min{10};
+constexpr millis backoff_max{1000};
+constexpr millis clock_age_max = std::chrono::minutes{1};
+// The largest answer: a full page of records with their locks and what is done.
+constexpr int answer_max = 16 * 1024 * 1024;
+// etcd refuses clients that ping more often than every 5 s.
+constexpr int ping_every_ms = 10'000;
+
+// gRPC writes to standard error what a caller is told in one line of ours. Whoever wants its words
+// sets GRPC_VERBOSITY.
+void silence_grpc() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        if (std::getenv("GRPC_VERBOSITY") == nullptr)
+            gpr_set_log_function([](gpr_log_func_args*) {});
+    });
+}
+
+// gRPC's threads end with the last channel, and abort when it is one of them that lets go of it. So
+// there is one that never goes; it never connects either.
+void keep_grpc_threads() {
+    static std::once_flag once;
+    std::call_once(once, [] {
+        static const auto* const kept = new std::shared_ptr<grpc::Channel>{
+            grpc::CreateChannel("ipv4:127.0.0.1:0", grpc::InsecureChannelCredentials())};
+        struct first_call {
+            grpc::ClientContext context;
+            grpc::Slice nothing;
+            grpc::ByteBuffer request{&nothing, 1}, response;
+        };
+        const auto first = std::make_shared<first_call>();
+        first->context.set_deadline(std::chrono::system_clock::now());
+        grpc::GenericStub stub{*kept};
+        stub.UnaryCall(&first->context, "/pawl/none", {}, &first->request, &first->response,
+                       [first](const grpc::Status&) {});
+    });
+}
+
+result<std::string> read_file(const std::string& path, const std::string& what) {
+    if (path.empty()) return std::string{};
+    std::ifstream file{path, std::ios::binary};
+    if (!file)
+        return failure{errc::denied,
+                       "the TLS " + what + " " + path + " cannot be used: " + std::strerror(errno)};
+    return std::string{std::istreambuf_iterator<char>{file}, {}};
+}
+
+result<std::shared_ptr<grpc::ChannelCredentials>> make_credentials(
+    const std::optional<net::tls_settings>& tls) {
+    if (!tls) return grpc::InsecureChannelCredentials();
+    grpc::SslCredentialsOptions options;
+    const auto ca = read_file(tls->ca, "authorities (ca)");
+    if (ca.has_error()) return ca.error();
+    const auto certificate = read_file(tls->certificate, "certificate (cert)");
+    if (certificate.has_error()) return certificate.error();
+    const auto key = read_file(tls->key, "key");
+    if (key.has_error()) return key.error();
+    options.pem_root_certs = *ca;
+    options.pem_cert_chain = *certificate;
+    options.pem_private_key = *key;
+    return grpc::SslCredentials(options);
+}
+
+// By address: gRPC's own resolver asks servers that need not exist for names in /etc/hosts.
+std::string target_of(const base::endpoint& where, const std::string& address) {
+    const bool is_ipv6 = address.find(':') != std::string::npos;
+    return (is_ipv6 ? "ipv6:" : "ipv4:") + place_of({address, where.port});
+}
+
+std::chrono::system_clock::time_point as_grpc_deadline(instant deadline) {
+    const auto left = std::max(deadline - lease_clock::now(), instant::duration{0});
+    return std::chrono::system_clock::now() +
+           std::chrono::duration_cast<std::chrono::system_clock::duration>(left);
+}
+
+}  // namespace
+
+std::string place_of(const base::endpoint& where) {
+    const bool is_ipv6 = where.host.find(':') != std::string::npos;
+    const auto port = std::to_string(where.port == 0 ? default_port : where.port);
+    return (is_ipv6 ? "[" + where.host + "]" : where.host) + ":" + port;
+}
+
+grpc::ByteBuffer pack(const google::protobuf::MessageLite& message) {
+    const auto size = message.ByteSizeLong();
+    grpc::Slice slice{size};
+    message.SerializeWithCachedSizesToArray(const_cast<std::uint8_t*>(slice.begin()));
+    return grpc::ByteBuffer{&slice, 1};
+}
+
+bool unpack(const grpc::ByteBuffer& bytes, google::protobuf::MessageLite& message) {
+    grpc::Slice whole;
+    if (!bytes.TrySingleSlice(&whole).ok() && !bytes.DumpToSingleSlice(&whole).ok()) return false;
+    return message.ParseFromArray(whole.begin(), static_cast<int>(whole.size()));
+}
+
+result<std::shared_ptr<grpc::Channel>> make_channel(const base::endpoint& where,
+                                                    const std::string& address,
+                                                    const etcd_settings& settings) {
+    silence_grpc();
+    keep_grpc_threads();
+    const auto credentials = make_credentials(settings.tls);
+    if (credentials.has_error()) return credentials.error();
+    grpc::ChannelArguments options;
+    options.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, static_cast<int>(backoff_min.count()));
+    options.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS,
+                   static_cast<int>(settings.common.timeout.count()));
+    options.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, static_cast<int>(backoff_max.count()));
+    options.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, ping_every_ms);
+    options.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                   static_cast<int>(settings.common.timeout.count()));
+    // A request is sent once: whether to send it again is decided here.
+    options.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+    options.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    options.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    options.SetMaxReceiveMessageSize(answer_max);
+    options.SetServiceConfigJSON("{}");
+    options.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+    if (settings.tls)
+        options.SetSslTargetNameOverride(
+            settings.tls->server_name.empty() ? where.host : settings.tls->server_name);
+    return grpc::CreateCustomChannel(target_of(where, address), *credentials, options);
+}
+
+// ---- One request
+
+// Shared by the coroutine that asks and the thread of gRPC that answers; whichever is last frees
+// it.
+struct client::exchanged {
+    std::shared_ptr<grpc::Channel> channel;
+    grpc::ClientContext context;
+    grpc::ByteBuffer request, response;
+    grpc::Status status;
+};
+
+// A request that is under way. In the frame of its coroutine, so that it ends with the loop.
+class client::pending {
+public:
+    pending(client& on, std::shared_ptr<exchanged> what)
+        : on_{on}, what_{std::move(what)}, id_{++on.last_call_} {
+        on_.calls_.emplace(id_, &ended_);
+    }
+    ~pending() {
+        on_.calls_.erase(id_);
+        if (!ended_.is_set()) what_->context.TryCancel();
+    }
+    pending(const pending&) = delete;
+    pending& operator=(const pending&) = delete;
+
+    std::uint64_t id() const noexcept { return id_; }
+    net::event& ended() noexcept { return ended_; }
+
+private:
+    client& on_;
+    const std::shared_ptr<exchanged> what_;
+    const std::uint64_t id_;
+    net::event ended_;
+};
+
+std::shared_ptr<client> client::make(net::loop& where,
+                                     std::shared_ptr<const etcd_settings> settings) {
+    auto made = std::make_shared<client>(where, std::move(settings));
+    made->attachment_ = net::attach(where.context(), made);
+    return made;
+}
+
+client::client(net::loop& where, std::shared_ptr<const etcd_settings> settings)
+    : loop_{where},
+      settings_{std::move(settings)},
+      executor_{where.get_executor()},
+      random_{std::random_device{}()} {
+    base::ensure(!settings_->endpoints.empty());
+    for (const auto& each : settings_->endpoints)
+        nodes_.push_back({each, place_of(each), {}, nullptr});
+}
+
+failure client::unreadable(const char* path) const {
+    return {errc::protocol, nodes_[current_].place +
+                                " does not speak etcd's protocol: an unexpected answer to " +
+                                std::string{path}};
+}
+
+void client::dress(grpc::ClientContext& context, bool needs_leader) const {
+    if (!token_.empty()) context.AddMetadata("token", token_);
+    // A node that has lost its leader says so at once, instead of when its own patience is over.
+    if (needs_leader) context.AddMetadata("hasleader", "true");
+}
+
+// Where a caller blocks and nothing else is under way, the call is made on its own thread.
+boost::asio::awaitable<grpc::Status> client::call(std::shared_ptr<exchanged> what, const char* path,
+                                                  instant deadline) {
+    what->context.set_deadline(as_grpc_deadline(deadline));
+    if (calls_.empty() && loop_.is_visited()) {
+        auto job = [what, path] {
+            const grpc::internal::RpcMethod called{path, grpc::internal::RpcMethod::NORMAL_RPC};
+            return grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer>(
+                what->channel.get(), called, &what->context, what->request, &what->response);
+        };
+        co_return co_await loop_.run_blocking(std::move(job));
+    }
+    pending mine{*this, what};
+    grpc::GenericStub stub{what->channel};
+    auto answered = [what, rope = attachment_, self = weak_from_this(),
+                     id = mine.id()](grpc::Status status) {
+        what->status = std::move(status);
+        rope->post([self, id] {
+            const auto alive = self.lock();
+            if (!alive) return;
+            const auto found = alive->calls_.find(id);
+            if (found != alive->calls_.end()) found->second->set();
+        });
+    };
+    stub.UnaryCall(&what->context, path, {}, &what->request, &what->response, std::move(answered));
+    auto waiting = mine.ended().wait();
+    if (!co_await std::move(waiting))
+        co_return grpc::Status{grpc::StatusCode::CANCELLED, "the caller gave up"};
+    co_return what->status;
+}
+
+async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer request,
+                                              effect what, instant deadline, remedy& cure) {
+    const auto self = shared_from_this();
+    cure = remedy::tell;
+    if (!connected_) {
+        const auto stands = co_await ready(deadline);
+        if (stands.has_error()) co_return stands.error();
+    }
+    auto one = std::make_shared<exchanged>();
+    one->channel = channel();
+    one->request = std::move(request);
+    // An alarm is told by any node, and asked for when something is wrong.
+    dress(one->context, std::string_view{path} != method::alarm);
+    const auto asked = current_;
+    const auto status = co_await call(one, path, deadline);
+    if (status.ok()) co_return std::move(one->response);
+    const auto waited = base::format_duration(settings_->common.timeout);
+    auto refused = explain_refusal(nodes_[asked].place, status, what, waited);
+    cure = refused.what;
+    const bool gave_up = status.error_message() == "the caller gave up";
+    if (!gave_up && (cure == remedy::other_node || cure == remedy::ask_again) && asked == current_)
+        leave_node();
+    if (cure == remedy::log_in) token_.clear();
+    co_return std::move(refused.why);
+}
+
+async<grpc::ByteBuffer> client::exchange(const char* path, grpc::ByteBuffer request, effect what,
+                                         instant deadline) {
+    const auto self = shared_from_this();
+    bool logged_in_again = false;
+    for (;;) {
+        remedy cure = remedy::tell;
+        auto got = co_await exchange_once(path, request, what, deadline, cure);
+        if (got.has_value()) co_return got;
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return got;
+        if (cure == remedy::log_in && !std::exchange(logged_in_again, true)) {
+            const auto renewed = co_await log_in(deadline);
+            if (renewed.has_error()) co_return renewed.error();
+            continue;
+        }
+        if (cure != remedy::ask_again || lease_clock::now() + backoff_min >= deadline)
+            co_return got;
+        auto pause = net::sleep_for(backoff_min);
+        co_await std::move(pause);
+    }
+}
+
+async<wire::StatusResponse> client::ask_status(std::size_t index, instant deadline) {
+    const auto self = shared_from_this();
+    if (!nodes_[index].channel) {
+        const auto reached = co_await reach(index, deadline);
+        if (reached.has_error()) co_return reached.error();
+    }
+    const auto& asked = nodes_[index];
+    auto one = std::make_shared<exchanged>();
+    one->channel = asked.channel;
+    const wire::StatusRequest request;
+    one->request = pack(request);
+    dress(one->context, false);
+    const auto status = co_await call(one, method::status, deadline);
+    if (!status.ok()) {
+        const auto waited = base::format_duration(settings_->common.timeout);
+        co_return explain_refusal(asked.place, status, effect::none, waited).why;
+    }
+    wire::StatusResponse answer;
+    if (!unpack(one->response, answer)) co_return unreadable(method::status);
+    co_return answer;
+}
+
+failure client::note_stream_end(const grpc::Status& status, effect what) {
+    const auto waited = base::format_duration(settings_->common.timeout);
+    auto refused = explain_refusal(nodes_[current_].place, status, what, waited);
+    if (refused.what == remedy::log_in) {
+        token_.clear();
+        connected_ = false;
+    }
+    return std::move(refused.why);
+}
+
+// ---- Connecting
+
+// The next one is tried first.
+void client::leave_node() {
+    connected_ = false;
+    current_ = (current_ + 1) % nodes_.size();
+}
+
+async<void> client::ready(instant deadline) {
+    const auto self = shared_from_this();
+    while (!connected_) {
+        if (closed_.is_set())
+            co_return failure{errc::unreachable, nodes_[current_].place + ": the store is closed"};
+        // A wrong password does not become right within the back-off.
+        if (!connecting_ && last_failure_ && !may_pass(last_failure_->code) &&
+            lease_clock::now() < not_before_)
+            co_return *last_failure_;
+        net::event mine;
+        struct place_in_line {
+            std::set<net::event*>& all;
+            net::event* who;
+            ~place_in_line() { all.erase(who); }
+        };
+        waiting_.insert(&mine);
+        const place_in_line until_the_end{waiting_, &mine};
+        if (!connecting_) {
+            connecting_ = true;
+            boost::asio::co_spawn(executor_, connect(self), boost::asio::detached);
+        }
+        auto waiting = mine.wait_until(deadline);
+        co_await std::move(waiting);
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+            co_return failure{errc::unreachable, nodes_[current_].place + ": the caller gave up"};
+        if (connected_) break;
+        if (mine.is_set() && last_failure_ && !may_pass(last_failure_->code))
+            co_return *last_failure_;
+        if (lease_clock::now() < deadline) continue;
+        const auto waited = base::format_duration(settings_->common.timeout);
+        auto why = last_failure_.value_or(
+            failure{errc::unreachable, nodes_[current_].place + ": no answer within " + waited});
+        why.code = errc::unreachable;
+        co_return why;
+    }
+    co_return result<void>{};
+}
+
+void client::wake_all() {
+    for (auto* each : waiting_) each->set();
+}
+
+// Goes on while somebody waits for it.
+boost::asio::awaitable<void> client::connect(std::shared_ptr<client> self) {
+    struct under_way {
+        client& who;
+        ~under_way() { who.connecting_ = false; }
+    };
+    const under_way until_the_end{*self};
+    while (!self->closed_.is_set() && !self->waiting_.empty()) {
+        if (lease_clock::now() < self->not_before_) {
+            auto pausing = self->closed_.wait_until(self->not_before_);
+            co_await std::move(pausing);
+            continue;
+        }
+        const auto stands = co_await self->dial_any();
+        self->settle(stands.has_error() ? std::optional{stands.error()} : std::nullopt);
+        if (stands.has_value() || !may_pass(stands.error().code)) break;
+    }
+    self->connecting_ = false;
+    self->wake_all();
+}
+
+void client::settle(std::optional<failure> why) {
+    last_failure_ = std::move(why);
+    if (!last_failure_) {
+        connected_ = true;
+        attempts_failed_ = 0;
+        not_before_ = instant{};
+        return;
+    }
+    const auto step =
+        std::min<millis>(backoff_max, backoff_min * (1 << std::min(attempts_failed_, 7u)));
+    ++attempts_failed_;
+    // Full jitter over the upper half: nodes that lost the server together do not come back so.
+    std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
+    not_before_ = lease_clock::now() + millis{spread(random_)};
+}
+
+// Each node in turn, beginning with the present one. What is wrong with the first is told, unless
+// another says something that does not pass by itself.
+async<void> client::dial_any() {
+    std::optional<failure> first;
+    const auto share = settings_->common.timeout / static_cast<millis::rep>(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const auto stands = co_await dial(current_, lease_clock::now() + share);
+        if (stands.has_value() || closed_.is_set()) co_return stands;
+        if (!first || (may_pass(first->code) && !may_pass(stands.error().code)))
+            first = stands.error();
+        current_ = (current_ + 1) % nodes_.size();
+    }
+    co_return *first;
+}
+
+async<void> client::dial(std::size_t index, instant deadline) {
+    auto seen = co_await reach(index, deadline);
+    if (seen.has_error()) co_return seen.error();
+    facts_ = std::move(*seen);
+    if (settings_->user.empty()) co_return result<void>{};
+    co_return co_await log_in(deadline);
+}
+
+// Sees who is there, and makes a channel to it.
+async<node_facts> client::reach(std::size_t index, instant deadline) {
+    auto seen = co_await probe(executor_, nodes_[index].where, *settings_, deadline);
+    if (seen.has_error()) co_return seen.error();
+    auto& one = nodes_[index];
+    if (one.channel && one.address == seen->address) co_return seen;
+    auto made = make_channel(one.where, seen->address, *settings_);
+    if (made.has_error())
+        co_return failure{made.error().code, one.place + ": " + made.error().detail};
+    one.channel = std::move(*made);
+    one.address = seen->address;
+    co_return seen;
+}
+
+// At the present node.
+async<void> client::log_in(instant deadline) {
+    if (settings_->user.empty())
+        co_return failure{errc::denied, nodes_[current_].place + ": the login is not valid"};
+    wire::AuthenticateRequest request;
+    request.set_name(settings_->user);
+    request.set_password(settings_->password);
+    auto one = std::make_shared<exchanged>();
+    one->channel = channel();
+    one->request = pack(request);
+    const auto asked = current_;
+    const auto status = co_await call(one, method::authenticate, deadline);
+    token_.clear();
+    if (!status.ok()) {
+        const auto waited = base::format_duration(settings_->common.timeout);
+        auto refused = explain_refusal(nodes_[asked].place, status, effect::none, waited);
+        // A cluster that asks for no login needs none.
+        if (is_auth_disabled(refused.why)) co_return result<void>{};
+        co_return std::move(refused.why);
+    }
+    wire::AuthenticateResponse answer;
+    if (!unpack(one->response, answer)) co_return unreadable(method::authenticate);
+    token_ = answer.token();
+    co_return result<void>{};
+}
+
+async<clock_reading> client::clock(instant deadline) {
+    const auto self = shared_from_this();
+    if (!connected_) {
+        const auto stands = co_await ready(deadline);
+        if (stands.has_error()) co_return stands.error();
+    }
+    if (lease_clock::now() - facts_->clock.taken() < clock_age_max) co_return facts_->clock;
+    const auto asked = current_;
+    auto seen = co_await probe(executor_, nodes_[asked].where, *settings_, deadline);
+    if (seen.has_error()) {
+        if (asked == current_ && may_pass(seen.error().code)) leave_node();
+        co_return seen.error();
+    }
+    facts_ = std::move(*seen);
+    co_return facts_->clock;
+}
+
+// ---- Ending
+
+void client::close() {
+    closed_.set();
+    connected_ = false;
+    wake_all();
+}
+
+void client::close_from_anywhere() {
+    attachment_->post([self = shared_from_this()] { self->close(); });
+}
+
+void client::loop_ends() {
+    // Coroutines that wait die with the loop; those of gRPC's threads find nobody.
+    closed_.set();
+}
+
+}  // namespace pawl::etcd

@@ -1,0 +1,33 @@
+#include "engines/memory/journal/journal_data.hpp"
+
+#include "time/clocks.hpp"
+
+#include <chrono>
+
+namespace pawl::memory {
+
+std::int64_t journal_data::system_time() {
+    return std::chrono::floor<millis>(time::wall_now().time_since_epoch()).count();
+}
+
+std::shared_ptr<journal_data> journal_data::of(const std::string& name) {
+    static std::mutex registry_mutex;
+    static std::map<std::string, std::shared_ptr<journal_data>> registry;
+    const std::lock_guard lock{registry_mutex};
+    auto& found = registry[name];
+    if (!found) found = std::make_shared<journal_data>();
+    return found;
+}
+
+std::optional<journals::run_row> journal_data::row_of(const std::string& id) const {
+    const auto* known = runs.find(id);
+    if (known == nullptr) return std::nullopt;
+    return known->row;
+}
+
+void journal_data::write(const journals::begin_decision& decided) {
+    if (decided.write == journals::begin_write::insert) runs.insert(decided.row, decided.event);
+    if (decided.write == journals::begin_write::update) runs.update(decided.row, decided.event);
+}
+
+}  // namespace pawl::memory

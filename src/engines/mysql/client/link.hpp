@@ -1,0 +1,140 @@
+// One connection to a MySQL or MariaDB, through the non-blocking half of libmariadb: the loop waits
+// for the socket, so no thread does.
+//
+// Its handshake of TLS does block, so such a log-in is made on a thread of the loop's pool.
+//
+// The client library has no timeouts that suit a lease: it counts whole seconds. Here somebody else
+// calls abort() when the time is up.
+#pragma once
+
+#include "engines/mysql/client/mysql_settings.hpp"
+#include "engines/mysql/client/refusals.hpp"
+#include "net/loop.hpp"
+
+#include <pawl/clock.hpp>
+#include <pawl/spi/examination.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct st_mysql;
+struct st_mysql_res;
+
+namespace pawl::mysql {
+
+// What one statement answered: rows to step through, or how many it changed.
+class answer {
+public:
+    std::uint64_t affected = 0;
+    std::uint64_t insert_id = 0;
+
+    // Moves to the next row, before the first call to the first.
+    bool next();
+    // Of the row moved to; of a NULL they are empty and 0.
+    std::string_view text(unsigned column) const;
+    std::int64_t integer(unsigned column) const;
+    bool is_null(unsigned column) const;
+
+private:
+    friend class link;
+    struct ender {
+        void operator()(st_mysql_res* result) const noexcept;
+    };
+
+    std::unique_ptr<st_mysql_res, ender> rows_;
+    char** row_ = nullptr;
+    unsigned long* sizes_ = nullptr;
+};
+
+// Of a text with several statements: those before the one that failed have had their effect.
+struct reply {
+    std::vector<answer> answers;  // of the statements that worked, in order
+    std::optional<server_error> error;
+};
+
+// Used on its loop only, by one coroutine at a time, but for abort().
+class link {
+public:
+    using executor_type = net::loop::executor_type;
+
+    explicit link(net::loop& where) : loop_{where}, socket_{where.get_executor()} {}
+    ~link() { close(); }
+    link(const link&) = delete;
+    link& operator=(const link&) = delete;
+
+    // Logs in at a host, or at the Unix socket of the settings. REQUIRES: not connected; a host
+    // that is an address, unless there is TLS, whose certificate must then be the host's or for the
+    // server_name of the settings. These must stay until it ends.
+    boost::asio::awaitable<std::optional<server_error>> connect(const mysql_settings& settings,
+                                                                std::string host);
+    // `sql` must stay until it ends. REQUIRES: connected.
+    boost::asio::awaitable<reply> ask(std::string_view sql);
+
+    // The server has not ended the connection, and has not said anything unasked.
+    bool is_alive() const;
+    bool is_connected() const noexcept { return handle_ != nullptr; }
+    // What runs ends soon, with an error; the connection is of no use after that.
+    void abort();
+    bool was_aborted() const noexcept { return aborted_; }
+    // Forgets that it was aborted, before another attempt.
+    void reset() noexcept {
+        aborted_ = false;
+        foreign_ = false;
+    }
+    // A peer whose first bytes are no greeting of a MySQL.
+    bool is_foreign() const noexcept { return foreign_; }
+    void close() noexcept;
+
+    // The certificate of the peer; empty without TLS.
+    std::optional<finding> examine_tls() const;
+
+    // When abort() is due; set and watched by the pool.
+    instant deadline = instant::max();
+    instant used{};  // when it last had an answer
+
+private:
+    enum class step { none, connect, send, read, next, store };
+
+    int begin(step what);
+    int resume(int events);
+    boost::asio::awaitable<void> perform(step what);
+    boost::asio::awaitable<int> ready(int waits);
+    void follow_socket();
+    bool welcomes();
+    bool prepare(const mysql_settings& settings);
+    void perform_here(instant until);
+    int ready_here(int waits, instant until);
+    std::optional<server_error> verify_name(const std::string& name) const;
+    void take_answer(reply& into);
+    server_error fault() const;
+
+    net::loop& loop_;
+    boost::asio::posix::basic_stream_descriptor<executor_type> socket_;
+    st_mysql* handle_ = nullptr;
+    int descriptor_ = -1;  // the library's own; ours is a duplicate, whose end we decide
+    step suspended_ = step::none;
+    std::atomic<bool> aborted_{false};  // looked at by a thread that logs in
+    std::atomic<int> dialled_{-1};      // a duplicate of its socket, to end it by
+    bool foreign_ = false;
+    bool secure_ = false;
+    int socket_error_ = 0;  // of the attempt to connect
+
+    // Of the step that is under way
+    const mysql_settings* settings_ = nullptr;
+    std::string host_;
+    std::string_view sql_;
+    st_mysql* connected_ = nullptr;
+    st_mysql_res* result_ = nullptr;
+    int status_ = 0;
+    char failed_ = 0;
+};
+
+}  // namespace pawl::mysql

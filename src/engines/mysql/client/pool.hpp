@@ -1,0 +1,170 @@
+// The connections of one store, opened as they are needed, and the statements that wait for them.
+//
+// A server works at one statement of a connection at a time, so many callers need several. Each
+// connection has a coroutine that takes what waits, in order; one lone caller finds a connection
+// idle and pays for nothing else.
+#pragma once
+
+#include "engines/mysql/client/link.hpp"
+#include "engines/mysql/client/session.hpp"
+#include "net/asker.hpp"
+#include "net/attachment.hpp"
+#include "net/boot_timer.hpp"
+#include "net/loop.hpp"
+
+#include <pawl/clock.hpp>
+#include <pawl/errors.hpp>
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pawl::mysql {
+
+// The most statements that may wait for a connection; the next is refused as `unreachable`.
+constexpr std::size_t requests_max = std::size_t{64} * 1024;
+
+// What to do when another session keeps a row locked that a text wants.
+enum class when_locked {
+    ask_again,  // until the deadline
+    tell        // for a text that does not wait for locks
+};
+
+struct response {
+    std::vector<answer> answers;
+    std::optional<finding> tls;  // of the connection that answered, unless it has none
+    bool locked = false;         // when_locked::tell: a row was, and nothing has changed
+};
+using outcome = result<response>;
+
+// Used on its loop only, but for close_from_anywhere. Connects with the first request.
+class pool : public net::attached, public std::enable_shared_from_this<pool> {
+public:
+    static std::shared_ptr<pool> make(net::loop& where,
+                                      std::shared_ptr<const mysql_settings> settings,
+                                      const table_plan& tables);
+    // Use make().
+    pool(net::loop& where, std::shared_ptr<const mysql_settings> settings,
+         const table_plan& tables);
+
+    // Runs a text of one or more statements on one connection, within the store's timeout. A
+    // failure is `unreachable` when it surely had no effect, else `outcome_unknown`; a transaction
+    // that lost against another is begun again. Cancellable: the answer is then thrown away.
+    boost::asio::awaitable<outcome> ask(std::string sql,
+                                        when_locked locked = when_locked::ask_again);
+
+    // What the server said last; until then how many bytes a text may have usually.
+    const session_facts& facts() const noexcept { return facts_; }
+
+    // Thread-safe. Nobody waits for an answer any more.
+    void close_from_anywhere();
+
+private:
+    using asker = net::asker<outcome>;
+    // A connection's coroutine that has nothing to do.
+    class idler {
+    public:
+        explicit idler(const link* its_line) : line{its_line} {}
+        virtual ~idler() = default;
+        virtual void wake() = 0;
+
+        const link* const line;
+    };
+    template <class Handler>
+    class handler_idler;
+
+    struct request {
+        std::string sql;
+        std::shared_ptr<asker> who;  // shared with the cancellation slot
+        instant deadline;
+        when_locked locked = when_locked::ask_again;
+        std::uint32_t attempts = 0;
+    };
+    enum class connection_state { connection_stands, connection_is_over };
+
+    template <class Handler>
+    void submit(std::string sql, when_locked locked, Handler&& handler);
+    void enqueue(std::string sql, when_locked locked, std::shared_ptr<asker> who);
+    std::optional<failure> refuse() const;
+    void deliver(const std::shared_ptr<asker>& who, outcome got);
+    void give_up(std::weak_ptr<asker> who);
+
+    void grow();
+    static boost::asio::awaitable<void> serve(std::shared_ptr<pool> self,
+                                              std::shared_ptr<link> line);
+    boost::asio::awaitable<bool> stand_up(std::shared_ptr<link> line);
+    bool retire_attempt(failure why);
+    boost::asio::awaitable<bool> execute(std::shared_ptr<link> line);
+    boost::asio::awaitable<connection_state> settle(std::shared_ptr<link> line, request& one,
+                                                    const server_error& error);
+    static boost::asio::awaitable<bool> roll_back(std::shared_ptr<link> line);
+    boost::asio::awaitable<void> pause(std::uint32_t attempts);
+    boost::asio::awaitable<void> idle(const link* line);
+    bool is_spare(const link& line) const;
+    void wake_one();
+    void retire(const std::shared_ptr<link>& line);
+
+    void arm(instant due);
+    static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pool> self);
+    void check_deadlines();
+    void drop_unsent(const failure& why);
+    void expire_unsent(instant now);
+
+    void close();
+    void loop_ends() override;
+
+    // Constant after construction
+    const std::shared_ptr<const mysql_settings> settings_;
+    const std::string place_;
+    const table_plan* const tables_;
+    net::loop& loop_;
+    const net::loop::executor_type executor_;
+    std::shared_ptr<net::attachment> attachment_;
+
+    // On the loop only
+    bool closed_ = false;
+    std::deque<request> requests_;  // that wait for a connection
+    std::vector<std::shared_ptr<link>> lines_;
+    std::vector<std::unique_ptr<idler>> idle_;  // the one that was busy last at the back
+    std::size_t standing_ = 0;                  // lines that are logged in
+    std::size_t dialling_ = 0;
+    bool asking_ = false;      // a question is being put, whose asker does not wait yet
+    bool delivering_ = false;  // an answer, which may lead to the next question
+    session_facts facts_;
+    bool watching_ = false;
+    std::optional<net::boot_timer> deadline_;  // empty once the loop has ended
+    instant not_before_{};                     // no new attempt to connect until then
+    std::uint32_t attempts_failed_ = 0;
+    std::optional<failure> last_failure_;
+    std::minstd_rand random_;
+};
+
+template <class Handler>
+class pool::handler_idler final : public idler {
+public:
+    handler_idler(const link* line, Handler&& handler)
+        : idler{line}, handler_{std::move(handler)} {}
+    void wake() override { std::move(handler_)(); }
+
+private:
+    Handler handler_;
+};
+
+template <class Handler>
+void pool::submit(std::string sql, when_locked locked, Handler&& handler) {
+    enqueue(
+        std::move(sql), locked,
+        net::make_asker<outcome>(std::forward<Handler>(handler),
+                                 [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
+}
+
+}  // namespace pawl::mysql

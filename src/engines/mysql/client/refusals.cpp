@@ -1,0 +1,161 @@
+#include "engines/mysql/client/refusals.hpp"
+
+#include "base/text.hpp"
+
+#include <errmsg.h>
+
+#include <algorithm>
+#include <array>
+
+namespace pawl::mysql {
+namespace {
+
+struct refusal {
+    unsigned number;
+    errc meaning;
+    std::string_view advice = {};
+};
+
+constexpr std::string_view needed = "docs/stores/mysql.md lists what the user needs";
+constexpr std::string_view primary = "point the URL at the primary";
+
+constexpr std::array refusals{
+    // Who may do what
+    refusal{1044, errc::denied, needed},
+    refusal{1045, errc::denied, "user, password, and whether this user must use TLS"},
+    refusal{1130, errc::denied, "the server takes no connections from this machine"},
+    refusal{1142, errc::denied, needed},
+    refusal{1143, errc::denied, needed},
+    refusal{1227, errc::denied, needed},
+    refusal{1370, errc::denied, needed},
+    refusal{1396, errc::denied},
+    refusal{1698, errc::denied},
+    refusal{1820, errc::denied, "the password has expired"},
+    refusal{1862, errc::denied, "the password has expired"},
+    refusal{3118, errc::denied, "the account is locked"},
+    refusal{3159, errc::denied, "the server wants TLS: tls=on"},
+    refusal{4151, errc::denied, "the account is locked"},
+    // What passes
+    refusal{1040, errc::unreachable, "lower connections=, or raise max_connections of the server"},
+    refusal{1047, errc::unreachable, "the node has not joined its cluster"},
+    refusal{1129, errc::unreachable, "FLUSH HOSTS at the server"},
+    refusal{1203, errc::unreachable, "lower connections="},
+    refusal{1205, errc::unreachable},
+    refusal{1213, errc::unreachable},
+    refusal{1226, errc::unreachable},
+    refusal{1290, errc::unreachable, primary},
+    refusal{1792, errc::unreachable, primary},
+    refusal{1836, errc::unreachable, primary},
+    // What may have had effect: the statement was ended from outside
+    refusal{1053, errc::outcome_unknown},
+    refusal{1180, errc::outcome_unknown},
+    refusal{1317, errc::outcome_unknown},
+    refusal{1927, errc::outcome_unknown},
+    refusal{1969, errc::outcome_unknown},
+    refusal{3024, errc::outcome_unknown},
+    // What no retry helps
+    refusal{1049, errc::unsupported, "CREATE DATABASE first"},
+    refusal{1286, errc::unsupported, "pawl needs InnoDB"},
+    refusal{1665, errc::unsupported, "set binlog_format to ROW or MIXED"},
+};
+
+const refusal* find(unsigned number) {
+    const auto* found = std::find_if(refusals.begin(), refusals.end(),
+                                     [&](const refusal& known) { return known.number == number; });
+    return found == refusals.end() ? nullptr : found;
+}
+
+std::string worded(std::string_view place, const server_error& error, std::string_view advice) {
+    // Details are for one line of a log.
+    constexpr std::size_t words_max = 300;
+    auto detail = std::string{place} + ": " +
+                  base::printable(std::string_view{error.words}.substr(0, words_max)) + " (error " +
+                  std::to_string(error.number);
+    if (!advice.empty()) detail.append("; ").append(advice);
+    return detail + ")";
+}
+
+bool has(std::string_view words, std::initializer_list<std::string_view> any) {
+    return std::any_of(any.begin(), any.end(), [&](std::string_view one) {
+        return words.find(one) != std::string_view::npos;
+    });
+}
+
+// OpenSSL's words are all that the client library passes on.
+failure explain_tls(std::string_view place, const server_error& error) {
+    if (has(error.words, {"wrong version number", "unknown protocol", "packet length too long"}))
+        return {errc::protocol, worded(place, error, "the server does not speak TLS here")};
+    if (has(error.words, {"SSL is required, but the server does not support it",
+                          "server doesn't support", "server does not support"}))
+        return {errc::unsupported,
+                worded(place, error, "give the server a certificate, or say tls=off")};
+    return {errc::denied, worded(place, error, "the TLS certificate is refused")};
+}
+
+}  // namespace
+
+bool is_of_client(const server_error& error) noexcept {
+    return error.number >= CR_MIN_ERROR && error.number < 3000;
+}
+
+bool is_conflict(const server_error& error) noexcept {
+    return error.number == 1205 || error.number == 1213;
+}
+
+bool is_locked(const server_error& error) noexcept {
+    return error.number == 1205 || error.number == 3572;
+}
+
+bool is_missing_table(const server_error& error) noexcept { return error.number == 1146; }
+
+bool is_read_only(const server_error& error) noexcept {
+    return error.number == 1290 || error.number == 1792 || error.number == 1836;
+}
+
+failure explain_refusal(std::string_view place, const server_error& error) {
+    if (const auto* known = find(error.number))
+        return {known->meaning, worded(place, error, known->advice)};
+    switch (error.number) {
+        case CR_SERVER_GONE_ERROR:  // nothing, or not all of it, was sent
+            return {errc::unreachable, worded(place, error, {})};
+        case CR_SERVER_LOST:
+        case CR_SERVER_LOST_EXTENDED:
+        case CR_SSL_CONNECTION_ERROR:
+            return {errc::outcome_unknown, worded(place, error, {})};
+        case CR_MALFORMED_PACKET:
+        case CR_UNKNOWN_ERROR:
+        case CR_COMMANDS_OUT_OF_SYNC:
+            // The server may well have done what it then answered so badly.
+            return {errc::outcome_unknown, worded(place, error, "an answer that is none")};
+        default:
+            return {errc::rejected, worded(place, error, {})};
+    }
+}
+
+failure explain_connecting(std::string_view place, const server_error& error) {
+    if (const auto* known = find(error.number)) {
+        // Nothing but the log-in was asked.
+        const auto meaning =
+            known->meaning == errc::outcome_unknown ? errc::unreachable : known->meaning;
+        return {meaning, worded(place, error, known->advice)};
+    }
+    switch (error.number) {
+        case CR_VERSION_ERROR:
+        case CR_SERVER_HANDSHAKE_ERR:
+        case CR_MALFORMED_PACKET:
+            return {errc::protocol, worded(place, error, "this is no MySQL or MariaDB")};
+        case CR_SSL_CONNECTION_ERROR:
+            return explain_tls(place, error);
+        case CR_AUTH_PLUGIN_CANNOT_LOAD:
+        case CR_AUTH_PLUGIN_ERR:
+        case CR_PLUGIN_NOT_ALLOWED:
+            return {errc::unsupported, worded(place, error,
+                                              "the client library lacks, or forbids without TLS, "
+                                              "what this user logs in with")};
+        default:
+            return {is_of_client(error) ? errc::unreachable : errc::rejected,
+                    worded(place, error, {})};
+    }
+}
+
+}  // namespace pawl::mysql

@@ -1,0 +1,48 @@
+#include "engines/mysql/store/statements.hpp"
+
+#include "acquire_occurrence_sql.hpp"
+#include "acquire_sql.hpp"
+#include "fence_refusal_sql.hpp"
+#include "fence_sql.hpp"
+#include "force_release_sql.hpp"
+#include "held_sql.hpp"
+#include "layout_sql.hpp"
+#include "list_sql.hpp"
+#include "purge_sql.hpp"
+#include "refusal_sql.hpp"
+#include "release_done_sql.hpp"
+#include "release_sql.hpp"
+#include "renew_sql.hpp"
+#include "report_sql.hpp"
+#include "schema_sql.hpp"
+#include "sweep_sql.hpp"
+#include "whole_sql.hpp"
+#include "withdraw_sql.hpp"
+
+namespace pawl::mysql {
+
+const statements& statements::all() {
+    static const statements them{
+        statement{embedded::acquire_sql},      statement{embedded::acquire_occurrence_sql},
+        statement{embedded::refusal_sql},      statement{embedded::withdraw_sql},
+        statement{embedded::renew_sql},        statement{embedded::release_sql},
+        statement{embedded::release_done_sql}, statement{embedded::force_release_sql},
+        statement{embedded::list_sql},         statement{embedded::held_sql},
+        statement{embedded::fence_sql},        statement{embedded::fence_refusal_sql},
+        statement{embedded::sweep_sql},        statement{embedded::purge_sql},
+        statement{embedded::schema_sql},       statement{embedded::layout_sql},
+        statement{embedded::whole_sql},        statement{embedded::report_sql}};
+    return them;
+}
+
+const table_plan& lease_tables() {
+    static const table_plan plan{tables_of::leases,
+                                 &statements::all().schema,
+                                 &statements::all().layout,
+                                 &statements::all().whole,
+                                 {"pawl_lease", "pawl_floor", "pawl_fence", "pawl_marker"},
+                                 1};
+    return plan;
+}
+
+}  // namespace pawl::mysql

@@ -1,0 +1,47 @@
+#include "engines/mysql/store/statements.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pawl::mysql {
+namespace {
+
+TEST(MysqlStatement, ALiteralHasNoByteThatADialectCouldRead) {
+    EXPECT_EQ(literal(""), "x''");
+    EXPECT_EQ(literal("a'\\\"\xff"), "x'61275c22ff'");
+    EXPECT_EQ(literal(std::string{"\0\n", 2}), "x'000a'");
+}
+
+TEST(MysqlStatement, CommentsGoAndNamesAreBound) {
+    const statement one{"-- a {comment}\nSELECT {b},\n  {a}, {b}\n\n-- more\nFROM t;\n"};
+    EXPECT_EQ(one.with({{"a", "1"}, {"b", "'{a}'"}}), "SELECT '{a}', 1, '{a}' FROM t");
+}
+
+TEST(MysqlStatement, TheClockIsInUtc) {
+    const statement asks{"SELECT {now}"};
+    EXPECT_EQ(asks.with({}), "SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))");
+}
+
+TEST(MysqlStatement, ANameThatIsNotBoundIsAMistakeOfOurs) {
+    const statement one{"SELECT {a}"};
+    EXPECT_DEATH(one.with({{"b", "1"}}), "");
+}
+
+// Nothing of what a caller gives may stand in a text but as a literal: no quote of ours opens a
+// string in which there could be a name.
+TEST(MysqlStatement, NoNameStandsInsideQuotes) {
+    const auto text = statements::all().acquire.with({{"space", "<"},
+                                                      {"key", "<"},
+                                                      {"id", "<"},
+                                                      {"owner", "<"},
+                                                      {"ttl_us", "<"},
+                                                      {"mark", "<"}});
+    bool quoted = false;
+    for (const char each : text) {
+        if (each == '\'') quoted = !quoted;
+        EXPECT_FALSE(quoted && each == '<');
+    }
+    EXPECT_FALSE(quoted);
+}
+
+}  // namespace
+}  // namespace pawl::mysql

@@ -1,0 +1,21 @@
+#include "engines/postgresql/store/store_layout.hpp"
+
+#include "schema_sql.hpp"
+
+namespace pawl::postgresql {
+
+const layout_plan& store_layout() {
+    static const layout_plan plan{embedded::schema_sql,
+                                  "postgresql.sql",
+                                  "layout",
+                                  "fence_v2(text,bytea,bigint,boolean,boolean,bigint)",
+                                  "layout",
+                                  1};
+    return plan;
+}
+
+std::string layout_script(const std::string& schema) {
+    return with_schema(embedded::schema_sql, schema);
+}
+
+}  // namespace pawl::postgresql

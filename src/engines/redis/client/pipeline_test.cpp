@@ -1,0 +1,177 @@
+#include "engines/redis/client/pipeline.hpp"
+
+#include "test_support/faults/tcp_proxy.hpp"
+#include "test_support/servers/redis_server.hpp"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <mutex>
+
+namespace pawl::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using testing_faults::direction;
+using testing_faults::tcp_proxy;
+using testing_servers::redis_server;
+
+std::string echo(int number) {
+    std::string command;
+    command_writer{command, 2}.add("ECHO").add(std::int64_t{number});
+    return command;
+}
+
+boost::asio::awaitable<answer> ask(std::shared_ptr<pipeline> link, std::string command,
+                                   std::size_t count) {
+    co_return co_await link->ask(command, count);
+}
+
+// What came of many questions, each asked by a coroutine of its own.
+class questions {
+public:
+    questions(std::uint16_t port, pipeline_bounds bounds, std::optional<millis> quarantine = {}) {
+        auto settings = std::make_shared<redis_settings>();
+        settings->port = port;
+        settings->common.timeout = 5s;
+        settings->common.quarantine = quarantine;
+        link_ = pipeline::make(loop_, settings, bounds);
+    }
+    ~questions() { link_->close_from_anywhere(); }
+
+    void ask_all(int from, int to) {
+        boost::asio::post(loop_.get_executor(), [this, from, to] {
+            for (int i = from; i < to; ++i)
+                boost::asio::co_spawn(loop_.get_executor(), ask(link_, echo(i), 1),
+                                      [this, i](std::exception_ptr, answer got) { note(i, got); });
+        });
+    }
+    void ask_and_cancel(int number) {
+        boost::asio::post(loop_.get_executor(), [this, number] {
+            auto gives_up = std::make_shared<boost::asio::cancellation_signal>();
+            boost::asio::co_spawn(
+                loop_.get_executor(), ask(link_, echo(number), 1),
+                boost::asio::bind_cancellation_slot(
+                    gives_up->slot(), [this, number, gives_up](std::exception_ptr, answer got) {
+                        note(number, got);
+                    }));
+            boost::asio::post(loop_.get_executor(), [gives_up] {
+                gives_up->emit(boost::asio::cancellation_type::terminal);
+            });
+        });
+    }
+    // Waits until so many have been answered, and gives back what was said to each.
+    std::map<int, std::string> answers(std::size_t count) {
+        std::unique_lock lock{mutex_};
+        const auto enough = [&] { return answers_.size() >= count; };
+        EXPECT_TRUE(changed_.wait_for(lock, 10s, enough));
+        return answers_;
+    }
+    answer one(const std::string& command, std::size_t count) {
+        return loop_.wait_for(ask(link_, command, count));
+    }
+
+private:
+    void note(int number, const answer& got) {
+        const std::lock_guard lock{mutex_};
+        answers_[number] = got.has_value() ? got->text : std::string{name_of(got.error().code)};
+        changed_.notify_all();
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<int, std::string> answers_;  // under mutex_
+    net::loop loop_;
+    std::shared_ptr<pipeline> link_;
+};
+
+TEST(Pipeline, EveryCallerGetsItsOwnAnswer) {
+    redis_server server;
+    questions asked{server.port(), {}};
+    asked.ask_all(0, 1000);
+    for (const auto& [number, said] : asked.answers(1000)) EXPECT_EQ(said, std::to_string(number));
+}
+
+// Goal: the depth is bounded and nobody starves behind the bound.
+TEST(Pipeline, NoMoreThanItsDepthIsInFlight) {
+    redis_server server;
+    tcp_proxy proxy{server.port()};
+    questions asked{proxy.port(),
+                    {.requests_max = 1000, .unsent_max = 1u << 20, .in_flight_max = 4}};
+    EXPECT_EQ(asked.one(echo(7), 1)->text, "7");
+    proxy.stall(direction::to_server);
+    asked.ask_all(0, 100);
+    const auto four = 4 * echo(0).size();
+    EXPECT_TRUE(proxy.wait_for_held_bytes(direction::to_server, echo(0).size()));
+    EXPECT_LE(proxy.held_bytes(direction::to_server), four);
+    proxy.resume(direction::to_server);
+    for (const auto& [number, said] : asked.answers(100)) EXPECT_EQ(said, std::to_string(number));
+}
+
+TEST(Pipeline, ARequestAboveTheBoundOfTheQueueIsRefusedAsNeverSent) {
+    redis_server server;
+    questions asked{server.port(), {.requests_max = 4, .unsent_max = 1u << 20, .in_flight_max = 4}};
+    EXPECT_EQ(asked.one(echo(7), 1)->text, "7");
+    server.freeze();
+    asked.ask_all(0, 6);
+    const auto refused = asked.answers(2);
+    EXPECT_EQ(refused.at(4), "unreachable");
+    EXPECT_EQ(refused.at(5), "unreachable");
+    server.thaw();
+    EXPECT_EQ(asked.answers(6).at(3), "3");
+}
+
+// Goal: a caller that gives up leaves its place in the queue, so that the answers behind it still
+// find their askers. Method: it gives up while every answer is held back.
+TEST(Pipeline, TheAnswersBehindACallerThatGaveUpStayInOrder) {
+    redis_server server;
+    tcp_proxy proxy{server.port()};
+    questions asked{proxy.port(), {}};
+    EXPECT_EQ(asked.one(echo(7), 1)->text, "7");
+    proxy.stall(direction::to_client);
+    asked.ask_and_cancel(0);
+    EXPECT_EQ(asked.answers(1).at(0), "outcome_unknown");
+    asked.ask_all(1, 10);
+    proxy.resume(direction::to_client);
+    const auto said = asked.answers(10);
+    for (int i = 1; i < 10; ++i) EXPECT_EQ(said.at(i), std::to_string(i));
+}
+
+TEST(Pipeline, SeveralCommandsOfOneCallerAreOneAnswer) {
+    redis_server server;
+    questions asked{server.port(), {}};
+    const auto got = asked.one(echo(1) + echo(2), 2);
+    ASSERT_TRUE(got.has_value());
+    ASSERT_EQ(got->elements.size(), 2u);
+    EXPECT_EQ(got->elements[1].text, "2");
+}
+
+// Goal: what was never sent had no effect and goes out on the next connection; what was sent is
+// unknown. Under quarantine the rest is refused instead, as it names a server that is gone.
+TEST(Pipeline, ALostConnectionTellsTheSentFromTheUnsent) {
+    const pipeline_bounds narrow{.requests_max = 100, .unsent_max = 1u << 20, .in_flight_max = 2};
+    for (const auto& [quarantine, rest] :
+         {std::pair<std::optional<millis>, std::string>{std::nullopt, "2"},
+          std::pair<std::optional<millis>, std::string>{1s, "unreachable"}}) {
+        redis_server server;
+        tcp_proxy proxy{server.port()};
+        questions asked{proxy.port(), narrow, quarantine};
+        EXPECT_EQ(asked.one(echo(7), 1)->text, "7");
+        proxy.stall(direction::to_server);
+        asked.ask_all(0, 3);
+        EXPECT_TRUE(proxy.wait_for_held_bytes(direction::to_server, 1));
+        proxy.cut();
+        proxy.resume(direction::to_server);
+        const auto said = asked.answers(3);
+        EXPECT_EQ(said.at(0), "outcome_unknown");
+        EXPECT_EQ(said.at(2), rest);
+    }
+}
+
+}  // namespace
+}  // namespace pawl::redis

@@ -1,0 +1,221 @@
+#include "engines/redis/client/session.hpp"
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+#include "engines/redis/client/refusals.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <array>
+#include <vector>
+
+namespace pawl::redis {
+namespace {
+
+constexpr int oldest_version = 5;  // the first whose scripts may read the clock and then write
+
+using replies = std::vector<reply>;
+
+failure not_resp(const std::string& place, const std::string& why) {
+    return {errc::protocol, place + " does not speak RESP: " + why};
+}
+
+failure hung_up(net::byte_stream& stream, const std::string& place,
+                const boost::system::error_code& error) {
+    if (auto refused = stream.explain_alert(error))
+        return {refused->code, place + ": " + refused->detail};
+    if (error == boost::asio::error::eof || error == boost::asio::error::connection_reset ||
+        error == boost::asio::error::broken_pipe) {
+        const auto* hint = stream.is_secure() ? " (it may want a client certificate: cert=, key=)"
+                                              : " (a TLS port wants rediss://)";
+        return {errc::unreachable, place + " closed the connection before it answered" + hint};
+    }
+    return {errc::unreachable, place + ": " + error.message()};
+}
+
+// HELLO answers a list of names and values.
+std::string_view hello_version(const reply& hello) {
+    for (std::size_t i = 0; i + 1 < hello.elements.size(); i += 2)
+        if (hello.elements[i].text == "version") return hello.elements[i + 1].text;
+    return {};
+}
+
+std::optional<failure> refuse_old(const std::string& place, std::string_view version) {
+    const auto major = base::leading_number<int>(version);
+    if (!major || *major >= oldest_version) return std::nullopt;
+    return failure{errc::unsupported, place + ": Redis " + base::printable(version) +
+                                          " is too old: pawl needs 5.0 or newer"};
+}
+
+async<void> connect(std::shared_ptr<net::byte_stream> stream,
+                    std::shared_ptr<const redis_settings> settings) {
+    const auto place = place_of(*settings);
+    result<void> connected;
+    if (settings->unix_path.empty())
+        connected = co_await stream->connect_tcp(settings->host, settings->port);
+    else
+        connected = co_await stream->connect_unix(settings->unix_path);
+    if (connected.has_value() && settings->tls) {
+        auto context = net::make_tls_context(*settings->tls);
+        if (context.has_error())
+            co_return failure{context.error().code, place + ": " + context.error().detail};
+        const auto& name = settings->tls->server_name;
+        auto expected = name.empty() ? settings->host : name;
+        connected = co_await stream->start_tls(*context, std::move(expected));
+    }
+    if (connected.has_error())
+        co_return failure{connected.error().code, place + ": " + connected.error().detail};
+    co_return result<void>{};
+}
+
+// AUTH, SELECT, ROLE and HELLO in one round trip. HELLO comes last: what it answers is welcome, but
+// a server or a user without it will do.
+struct greeting {
+    explicit greeting(const redis_settings& settings) {
+        if (!settings.password.empty()) {
+            command_writer auth{commands, settings.user.empty() ? 2u : 3u};
+            auth.add("AUTH");
+            if (!settings.user.empty()) auth.add(settings.user);
+            auth.add(settings.password);
+            auth_at = count++;
+        }
+        if (settings.database != 0) {
+            command_writer{commands, 2}.add("SELECT").add(std::int64_t{settings.database});
+            select_at = count++;
+        }
+        if (!settings.master_name.empty()) {
+            command_writer{commands, 1}.add("ROLE");
+            role_at = count++;
+        }
+        command_writer{commands, 2}.add("HELLO").add("2");
+        hello_at = count++;
+    }
+
+    std::string commands;
+    std::size_t count = 0;
+    std::optional<std::size_t> auth_at, select_at, role_at;
+    std::size_t hello_at = 0;
+};
+
+// A sentinel's word can be older, or newer, than what the server knows of itself. Without the right
+// to ask, the first write will tell.
+std::optional<failure> refuse_replica(const reply& role, const std::string& place) {
+    if (role.is_error() && is_missing_privilege(role.text)) return std::nullopt;
+    if (role.is_error()) return explain_refusal(place, role.text);
+    if (!role.elements.empty() && role.elements[0].text == "master") return std::nullopt;
+    const auto name = role.elements.empty() ? std::string{} : role.elements[0].text;
+    return failure{errc::unreachable,
+                   place + " is no master now: its ROLE is " + base::printable(name)};
+}
+
+std::optional<failure> judge(const greeting& asked, const replies& got, const std::string& place) {
+    if (asked.auth_at && got[*asked.auth_at].is_error())
+        return failure{errc::denied, explain_refusal(place, got[*asked.auth_at].text).detail};
+    const auto& hello = got[asked.hello_at];
+    if (hello.is_error() && hello.text.starts_with("NOAUTH"))
+        return explain_refusal(place, hello.text);
+    if (asked.select_at && got[*asked.select_at].is_error())
+        return explain_refusal(place, got[*asked.select_at].text);
+    if (asked.role_at)
+        if (auto bad = refuse_replica(got[*asked.role_at], place)) return bad;
+    if (!hello.is_error() && !hello.is_array())
+        return not_resp(place, "an unexpected answer to HELLO");
+    if (hello.is_error() && !is_unknown_command(hello.text) && !is_missing_privilege(hello.text))
+        return explain_refusal(place, hello.text);
+    return refuse_old(place, hello_version(hello));
+}
+
+// Missing the right to read the configuration only means that nothing is known to be synced.
+durability durability_of(const reply& configuration) {
+    bool appends = false, always = false, paused_by_rewrites = false;
+    const auto& parts = configuration.elements;
+    for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
+        if (parts[i].text == "appendonly") appends = parts[i + 1].text == "yes";
+        if (parts[i].text == "appendfsync") always = parts[i + 1].text == "always";
+        if (parts[i].text == "no-appendfsync-on-rewrite")
+            paused_by_rewrites = parts[i + 1].text == "yes";
+    }
+    return appends && always && !paused_by_rewrites ? durability::synced : durability::uncertain;
+}
+
+async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
+                               std::shared_ptr<reply_parser> parser,
+                               std::shared_ptr<const redis_settings> settings) {
+    const auto place = place_of(*settings);
+    std::string questions;
+    command_writer{questions, 2}.add("INFO").add("server");
+    command_writer{questions, 3}.add("CONFIG").add("GET").add("*append*");
+    const auto told = co_await exchange(stream, parser, questions, 2, place);
+    if (told.has_error()) co_return told.error();
+    const auto& server = told->front();
+    session_facts facts;
+    if (server.is_error() && settings->common.quarantine)
+        co_return explain_refusal(place, server.text);
+    if (auto old = refuse_old(place, field_of(server.text, "redis_version")))
+        co_return std::move(*old);
+    facts.run_id = field_of(server.text, "run_id");
+    facts.writes = durability_of(told->back());
+    co_return facts;
+}
+
+}  // namespace
+
+async<std::vector<reply>> exchange(std::shared_ptr<net::byte_stream> stream,
+                                   std::shared_ptr<reply_parser> parser, std::string commands,
+                                   std::size_t count, std::string place) {
+    boost::system::error_code error;
+    auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
+    // A peer that hung up may have said why: whether sending failed or not, read.
+    co_await stream->send_all(boost::asio::buffer(commands), token);
+    replies got;
+    std::array<char, 4096> bytes;
+    while (got.size() < count) {
+        auto one = parser->next();
+        if (one.has_error()) co_return not_resp(place, one.error().detail);
+        if (one->has_value()) {
+            got.push_back(std::move(**one));
+            continue;
+        }
+        const auto size = co_await stream->receive_some(boost::asio::buffer(bytes), token);
+        if (error) co_return hung_up(*stream, place, error);
+        parser->feed({bytes.data(), size});
+    }
+    co_return got;
+}
+
+std::string_view field_of(std::string_view info, std::string_view name) {
+    const auto wanted = std::string{name} + ':';
+    auto at = info.find(wanted);
+    while (at != std::string_view::npos && at > 0 && info[at - 1] != '\n')
+        at = info.find(wanted, at + 1);
+    if (at == std::string_view::npos) return {};
+    info.remove_prefix(at + wanted.size());
+    return info.substr(0, info.find_first_of("\r\n"));
+}
+
+std::string place_of(const redis_settings& settings) {
+    if (!settings.unix_path.empty()) return settings.unix_path;
+    const bool six = settings.host.find(':') != std::string::npos;
+    auto place =
+        (six ? "[" + settings.host + "]" : settings.host) + ":" + std::to_string(settings.port);
+    if (!settings.master_name.empty()) place += " (master " + settings.master_name + ")";
+    return place;
+}
+
+async<session_facts> dial(std::shared_ptr<net::byte_stream> stream,
+                          std::shared_ptr<reply_parser> parser,
+                          std::shared_ptr<const redis_settings> settings) {
+    const auto place = place_of(*settings);
+    const auto connected = co_await connect(stream, settings);
+    if (connected.has_error()) co_return connected.error();
+    const greeting asked{*settings};
+    const auto got = co_await exchange(stream, parser, asked.commands, asked.count, place);
+    if (got.has_error()) co_return got.error();
+    if (auto bad = judge(asked, *got, place)) co_return std::move(*bad);
+    const bool hello_failed = (*got)[asked.hello_at].is_error();
+    if (!settings->common.quarantine && !hello_failed) co_return session_facts{};
+    co_return co_await ask_facts(stream, parser, settings);
+}
+
+}  // namespace pawl::redis

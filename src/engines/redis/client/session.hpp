@@ -1,0 +1,42 @@
+// Dials a Redis and logs in: what every connection does before its first request.
+#pragma once
+
+#include "engines/redis/client/redis_settings.hpp"
+#include "engines/redis/client/resp.hpp"
+#include "net/byte_stream.hpp"
+
+#include <pawl/spi/async.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace pawl::redis {
+
+enum class durability {
+    uncertain,  // a restart may forget what was answered
+    synced      // every write is on disk before it is answered
+};
+
+// What the server said of itself; asked for under quarantine only.
+struct session_facts {
+    std::string run_id;  // changes with every start of the server
+    durability writes = durability::uncertain;
+};
+
+// Sends `count` commands in one go and reads as many replies. Has no timeout, as dial.
+async<std::vector<reply>> exchange(std::shared_ptr<net::byte_stream> stream,
+                                   std::shared_ptr<reply_parser> parser, std::string commands,
+                                   std::size_t count, std::string place);
+
+// The value of `name` in what INFO answered; empty when it is not there.
+std::string_view field_of(std::string_view info, std::string_view name);
+
+// Has no timeout: whoever owns the stream closes it when patience runs out. A failure is
+// `unreachable` when trying again may help; so a server that is no master, where settings ask for
+// one.
+async<session_facts> dial(std::shared_ptr<net::byte_stream> stream,
+                          std::shared_ptr<reply_parser> parser,
+                          std::shared_ptr<const redis_settings> settings);
+
+}  // namespace pawl::redis

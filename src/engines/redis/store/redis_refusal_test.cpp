@@ -1,0 +1,278 @@
+// The ways in which a Redis, or what was taken for one, turns a store away: one clear line each.
+#include "engines/redis/store/redis_store.hpp"
+
+#include "test_support/conformance/client.hpp"
+#include "test_support/conformance/faults.hpp"
+#include "test_support/conformance/tls_laws.hpp"
+#include "test_support/faults/canned_server.hpp"
+#include "test_support/servers/redis_server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <poll.h>
+
+namespace pawl::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using conformance::client;
+using conformance::fresh_claim;
+using testing_faults::canned_server;
+using testing_servers::redis_options;
+using testing_servers::redis_server;
+
+redis_settings on_port(std::uint16_t port) {
+    redis_settings settings;
+    settings.port = port;
+    settings.common.timeout = 1s;
+    return settings;
+}
+
+client open(const redis_settings& settings) {
+    return client{[&](net::loop& where) { return make_redis_store(where, settings); }};
+}
+
+void expect_refusal(client& mine, const redis_settings& settings, errc code,
+                    const std::string& words) {
+    const auto got = mine.acquire(fresh_claim("key"));
+    conformance::expect_failure(got, code, words);
+    if (!settings.password.empty()) {
+        EXPECT_EQ(conformance::failure_of(got).detail.find(settings.password), std::string::npos);
+    }
+}
+
+void expect_refusal(const redis_settings& settings, errc code, const std::string& words) {
+    auto mine = open(settings);
+    expect_refusal(mine, settings, code, words);
+}
+
+// ---- Credentials
+
+TEST(RedisRefusal, AWrongOrMissingPasswordIsDeniedAtOnce) {
+    redis_options options;
+    options.password = "s3cret";
+    redis_server server{options};
+    auto settings = on_port(server.port());
+    expect_refusal(settings, errc::denied, "NOAUTH");
+    settings.password = "wrong-password";
+    const auto asked = lease_clock::now();
+    expect_refusal(settings, errc::denied, "WRONGPASS");
+    EXPECT_LT(lease_clock::now() - asked, 500ms);
+    settings.password = "s3cret";
+    EXPECT_GT(number(open(settings).granted(fresh_claim("key"))), 0u);
+}
+
+// The user of docs/stores/redis.md.
+const std::string documented_user =
+    "locker on >s3cret resetkeys ~pawl:* resetchannels &pawl:changed:* -@all +hello +select +eval "
+    "+evalsha +time +get +mget +set +setrange +zadd +zrangebylex +zrem +publish +subscribe "
+    "+unsubscribe +pubsub|numsub +info +config|get";
+
+void remove(std::string& text, const std::string& word) {
+    text.erase(text.find(word), word.size());
+}
+
+redis_settings as_locker(const redis_server& server) {
+    auto settings = on_port(server.port());
+    settings.user = "locker";
+    settings.password = "s3cret";
+    return settings;
+}
+
+// Goal: the documentation names enough privileges. Method: every verb, as that user.
+TEST(RedisRefusal, TheDocumentedUserMayDoEverything) {
+    redis_options options;
+    options.users = {documented_user};
+    redis_server server{options};
+    auto settings = as_locker(server);
+    for (const bool quarantined : {false, true}) {
+        if (quarantined) settings.common.quarantine = 1s;
+        auto mine = open(settings);
+        auto once = fresh_claim("key", 1s);
+        once.occurrence = conformance::occurrence_in(0s);
+        const auto token = mine.granted_in_the_end(fresh_claim("key", 1s));
+        EXPECT_EQ(mine.renew(conformance::lease_of("key", token, 1s)), renewal::renewed);
+        // The server may not have noticed yet that the client of the round before is gone.
+        mine.until_waiters("key", 0);
+        auto woke = mine.start_waiting("key", token, 10s);
+        mine.until_waiters("key", 1);
+        EXPECT_TRUE(mine.show("key").waiters.has_value());
+        EXPECT_TRUE(*mine.force_release("key", token, 0ms));
+        EXPECT_EQ(woke.get(), conformance::wait_end::changed);
+        const auto next = mine.granted_in_the_end(fresh_claim("key", 1s));
+        release_options linger;
+        linger.at_least = 1ms;
+        EXPECT_TRUE(*mine.release("key", next, linger));
+        EXPECT_FALSE(*mine.withdraw({"key", "some-id"}));
+        EXPECT_EQ(mine.all("", 10).size(), 1u);
+        EXPECT_TRUE(mine.fence("resource", next, fence_rule::reject_older)->accepted);
+    }
+}
+
+TEST(RedisRefusal, AMissingPrivilegeIsDeniedAndNamed) {
+    auto user = documented_user;
+    remove(user, "+zadd ");
+    redis_options options;
+    options.users = {user};
+    redis_server server{options};
+    expect_refusal(as_locker(server), errc::denied, "can't run this command");
+    // And no half-made lease stays behind.
+    EXPECT_EQ(server.ask({"EXISTS", "pawl:lock:key"}), "0");
+}
+
+TEST(RedisRefusal, KeysOutsideTheUsersPatternAreDenied) {
+    redis_options options;
+    options.users = {documented_user};
+    redis_server server{options};
+    auto settings = as_locker(server);
+    settings.common.name_space = "other";
+    expect_refusal(settings, errc::denied, "NOPERM");
+}
+
+// HELLO, PUBSUB and CONFIG are welcome but not needed.
+TEST(RedisRefusal, WhatIsOnlyWelcomeMayBeMissing) {
+    auto user = documented_user;
+    for (const auto* word : {"+hello ", "+pubsub|numsub ", " +config|get", "+info"})
+        remove(user, word);
+    redis_options options;
+    options.users = {user};
+    redis_server server{options};
+    auto mine = open(as_locker(server));
+    mine.granted(fresh_claim("key"));
+    EXPECT_FALSE(mine.show("key").waiters);
+}
+
+TEST(RedisRefusal, AUserWithoutChannelsIsToldSoWhenItWaits) {
+    auto user = documented_user;
+    remove(user, " &pawl:changed:*");
+    redis_options options;
+    options.users = {user};
+    redis_server server{options};
+    auto mine = open(as_locker(server));
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    EXPECT_EQ(mine.wait_change("key", token, 5s), conformance::wait_end::failed);
+}
+
+// ---- Wrong peers
+
+TEST(RedisRefusal, AnHttpServerDoesNotSpeakResp) {
+    canned_server server{{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"}};
+    expect_refusal(on_port(server.port()), errc::protocol, "does not speak RESP");
+}
+
+TEST(RedisRefusal, AnAnswerOfTheWrongShapeIsNoRedis) {
+    canned_server hello{{":1\r\n"}};
+    expect_refusal(on_port(hello.port()), errc::protocol, "does not speak RESP");
+    canned_server later{{"*0\r\n", "*1\r\n+OK\r\n"}};
+    expect_refusal(on_port(later.port()), errc::protocol, "does not speak RESP");
+    canned_server talkative{{"*0\r\n", ":1\r\n:2\r\nrubbish\r\n"}};
+    auto mine = open(on_port(talkative.port()));
+    EXPECT_TRUE(mine.acquire(fresh_claim("key")).has_value());
+}
+
+TEST(RedisRefusal, ASilentServerIsUnreachableAfterTheTimeout) {
+    canned_server server{{}};
+    auto settings = on_port(server.port());
+    settings.common.timeout = 100ms;
+    expect_refusal(settings, errc::unreachable, "no answer within 100ms");
+    // Also when it is asked again, and the last attempt was given up.
+    auto mine = open(settings);
+    for (int i = 0; i < 3; ++i)
+        expect_refusal(mine, settings, errc::unreachable, "no answer within 100ms");
+}
+
+TEST(RedisRefusal, ARedisThatIsTooOldIsUnsupported) {
+    const std::string info = "redis_version:4.0.14\r\nrun_id:abc";
+    canned_server server{{"-ERR unknown command `HELLO`\r\n",
+                          "$" + std::to_string(info.size()) + "\r\n" + info + "\r\n*0\r\n"}};
+    expect_refusal(on_port(server.port()), errc::unsupported, "too old");
+}
+
+// ---- Servers that cannot write
+
+TEST(RedisRefusal, AReadOnlyReplicaRejects) {
+    redis_server primary;
+    redis_options following;
+    following.primary = primary.port();
+    redis_server replica{following};
+    expect_refusal(on_port(replica.port()), errc::rejected, "READONLY");
+}
+
+// Goal: a full Redis refuses, and no half-made lease stays behind.
+TEST(RedisRefusal, AFullRedisRejectsAndLeavesNoLease) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    mine.granted(fresh_claim("before"));
+    server.ask({"CONFIG", "SET", "maxmemory", "1"});
+    expect_refusal(on_port(server.port()), errc::rejected, "OOM");
+    server.ask({"CONFIG", "SET", "maxmemory", "0"});
+    EXPECT_FALSE(mine.inspect("key")->has_value());
+    EXPECT_GT(number(mine.granted(fresh_claim("key"))), 0u);
+}
+
+// ---- Other ways in
+
+TEST(RedisRefusal, AUnixSocketWorksAndABadPathIsUnreachable) {
+    redis_options options;
+    options.unix_socket = true;
+    redis_server server{options};
+    redis_settings settings;
+    settings.common.timeout = 200ms;
+    settings.unix_path = server.unix_path();
+    EXPECT_GT(number(open(settings).granted(fresh_claim("key"))), 0u);
+    settings.unix_path += ".missing";
+    expect_refusal(settings, errc::unreachable, ".missing: No such file");
+    settings.unix_path = "/" + std::string(200, 'x');
+    expect_refusal(settings, errc::unsupported, "107 bytes");
+}
+
+struct over_tls {
+    using server = redis_server;
+    using options = redis_options;
+    using settings = redis_settings;
+
+    static settings on_port(std::uint16_t port) { return redis::on_port(port); }
+    static std::uint16_t tls_port(const server& one) { return one.tls_port(); }
+    static std::string& host_of(settings& to) { return to.host; }
+    static client open(const settings& to) { return redis::open(to); }
+    static void expect_refusal(const settings& to, errc code, const std::string& words) {
+        redis::expect_refusal(to, code, words);
+    }
+};
+
+}  // namespace
+}  // namespace pawl::redis
+
+namespace pawl::conformance {
+namespace {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(redis, TlsLaws, redis::over_tls);
+
+}  // namespace
+}  // namespace pawl::conformance
+
+namespace pawl::redis {
+namespace {
+
+class RedisOverTls : public conformance::TlsLaws<over_tls> {};
+
+TEST_F(RedisOverTls, ManyCallersAtOnceAreServed) {
+    auto mine = open(settings());
+    conformance::expect_callers_served(mine, 4);
+}
+
+TEST_F(RedisOverTls, APlainPortDoesNotSpeakTls) {
+    canned_server talkative{{"HTTP/1.1 400 Bad Request\r\n\r\n"}};
+    expect_refusal(settings(talkative.port()), errc::protocol, "does not speak TLS");
+    // A plain Redis waits for the end of what it takes for a line.
+    auto to = settings(server().port());
+    to.common.timeout = 100ms;
+    expect_refusal(to, errc::unreachable, "redis://");
+}
+
+TEST_F(RedisOverTls, ATlsPortAskedPlainlyIsHinted) {
+    expect_refusal(on_port(server().tls_port()), errc::unreachable, "rediss://");
+}
+
+}  // namespace
+}  // namespace pawl::redis

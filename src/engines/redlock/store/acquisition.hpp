@@ -1,0 +1,56 @@
+// One attempt at a claim on all nodes: carries what the election says to them, and back.
+//
+// Lives until the last node has answered, whoever still waits: late promises are confirmed, or
+// given back.
+#pragma once
+
+#include "engines/redlock/store/election.hpp"
+#include "engines/redlock/store/quorum.hpp"
+#include "net/event.hpp"
+
+#include <pawl/clock.hpp>
+#include <pawl/spi/lease_store.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace pawl::redlock {
+
+class acquisition : public std::enable_shared_from_this<acquisition> {
+public:
+    // `attempt` is unique among all attempts at this claim; it and the id are words without spaces.
+    acquisition(std::shared_ptr<quorum> among, claim wanted, std::string id, std::string attempt,
+                instant deadline);
+
+    // Asks all nodes. REQUIRES: once, and before wait().
+    void start();
+    // True when there is an outcome; false when cancelled: then the attempt is abandoned.
+    boost::asio::awaitable<bool> wait() { return decided_.wait(); }
+    // The outcome, or why there is none.
+    election::outcome outcome() const;
+
+    // Nobody wants the outcome: what was promised is given back.
+    void abandon();
+
+private:
+    void ask(std::size_t node);
+    void hear(std::size_t node, const node_answer& got);
+    vote read(std::size_t node, const redis::reply& got) const;
+    void follow(const std::vector<order>& orders);
+    void confirm(const order& what);
+    void withdraw(const order& what);
+
+    // Constant after construction
+    const std::shared_ptr<quorum> among_;
+    const claim wanted_;
+    const std::string id_;
+    const std::string attempt_;
+    const instant deadline_;
+
+    // On the loop only
+    election election_;
+    net::event decided_;
+};
+
+}  // namespace pawl::redlock

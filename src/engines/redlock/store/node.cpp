@@ -1,0 +1,192 @@
+#include "engines/redlock/store/node.hpp"
+
+#include "engines/redis/client/refusals.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+
+#include <algorithm>
+
+namespace pawl::redlock {
+namespace {
+
+constexpr millis backoff_min{10};
+constexpr millis backoff_max{1000};
+// How long a node that is down is tried after somebody last wanted it.
+constexpr millis interest{10'000};
+
+}  // namespace
+
+std::shared_ptr<node> node::make(net::loop& where,
+                                 std::shared_ptr<const redis::redis_settings> settings) {
+    auto made = std::make_shared<node>(where, std::move(settings));
+    made->attachment_ = net::attach(where.context(), made);
+    return made;
+}
+
+node::node(net::loop& where, std::shared_ptr<const redis::redis_settings> settings)
+    : settings_{std::move(settings)},
+      place_{redis::place_of(*settings_)},
+      executor_{where.get_executor()},
+      link_{redis::pipeline::make(where, settings_)},
+      subscriber_{redis::subscriber::make(where, settings_)},
+      pause_{executor_},
+      random_{std::random_device{}()} {}
+
+// ---- Asking
+
+void node::send(std::string_view commands, std::size_t count, instant deadline,
+                answer_taker taker) {
+    link_->ask_then(commands, count, deadline,
+                    [self = shared_from_this(), taker = std::move(taker)](redis::answer got) {
+                        self->heard(std::move(got), taker);
+                    });
+}
+
+void node::ask(redis::script_call call, instant deadline, answer_taker taker) {
+    scratch_.clear();
+    call.append_by_digest(scratch_);
+    auto unless_unknown = [self = shared_from_this(), call = std::move(call), deadline,
+                           taker = std::move(taker)](redis::answer got) {
+        if (!got.has_value() || !got->is_error() || !redis::is_unknown_script(got->text))
+            return self->heard(std::move(got), taker);
+        self->scratch_.clear();
+        call.append_with_text(self->scratch_);
+        self->send(self->scratch_, 1, deadline, taker);
+    };
+    link_->ask_then(scratch_, 1, deadline, std::move(unless_unknown));
+}
+
+std::string node::life() const {
+    const auto& quarantine = settings_->common.quarantine;
+    if (!quarantine) return {};
+    const auto& facts = link_->facts();
+    return std::to_string(quarantine->count()) + ' ' + facts.run_id +
+           (facts.writes == redis::durability::synced ? " synced" : " uncertain") +
+           (met_ ? " seen" : " new");
+}
+
+answer_taker node::guarded(answer_taker taker) {
+    if (met_ || !settings_->common.quarantine) return taker;
+    return [self = shared_from_this(), taker = std::move(taker)](node_answer got) {
+        if (got.has_value()) self->met_ = true;
+        taker(std::move(got));
+    };
+}
+
+void node::ask_when_connected(const guarded_script& what, instant deadline, answer_taker taker) {
+    std::string ping;
+    redis::command_writer{ping, 1}.add("PING");
+    send(ping, 1, deadline,
+         [self = shared_from_this(), what, deadline, taker = std::move(taker)](node_answer got) {
+             if (got.has_error()) return taker(std::move(got));
+             self->ask(what(self->life()), deadline, self->guarded(taker));
+         });
+}
+
+void node::ask_plainly(std::string_view commands, std::size_t count, instant deadline,
+                       answer_taker taker) {
+    send(commands, count, deadline, std::move(taker));
+}
+
+void node::heard(redis::answer got, const answer_taker& taker) {
+    const bool asked_and_answered = got.has_value();
+    if (asked_and_answered && got->is_error()) got = redis::explain_refusal(place_, got->text);
+    // A server that still loads its data answers, but is of no use yet; one that refuses is there.
+    if (got.has_error() && (got.error().code == errc::unreachable || !asked_and_answered))
+        note_failure(got.error());
+    else
+        note_answer();
+    taker(std::move(got));
+}
+
+// ---- Down, and up again
+
+void node::note_failure(const failure& why) { why_down_ = why; }
+
+void node::note_answer() {
+    why_down_.reset();
+    settle();
+}
+
+void node::want() {
+    wanted_until_ = lease_clock::now() + interest;
+    if (trying_ || closed_) return;
+    trying_ = true;
+    boost::asio::co_spawn(executor_, keep_trying(shared_from_this()), boost::asio::detached);
+}
+
+// The connection itself waits for a server that is gone; the pauses are for one that refuses.
+boost::asio::awaitable<void> node::keep_trying(std::shared_ptr<node> self) {
+    std::string ping;
+    redis::command_writer{ping, 1}.add("PING");
+    auto pause = backoff_min;
+    while (!self->closed_ && self->is_down() &&
+           (self->drop_late_debts() || lease_clock::now() < self->wanted_until_)) {
+        const auto got = co_await self->link_->ask(ping);
+        if (got.has_value() && !got->is_error()) {
+            self->note_answer();
+            break;
+        }
+        if (got.has_error()) self->note_failure(got.error());
+        std::uniform_int_distribution<millis::rep> spread{pause.count() / 2, pause.count()};
+        self->pause_->set(lease_clock::now() + millis{spread(self->random_)});
+        co_await self->pause_->wait();
+        pause = std::min(pause * 2, backoff_max);
+    }
+    self->trying_ = false;
+}
+
+// ---- Debts
+
+void node::owe(redis::script_call call, instant until) {
+    if (closed_) return;
+    if (debts_.size() >= debts_max) debts_.pop_front();
+    debts_.push_back({std::move(call), until});
+    if (is_down())
+        want();
+    else
+        settle();
+}
+
+// True if any debt is left.
+bool node::drop_late_debts() {
+    const auto now = lease_clock::now();
+    std::erase_if(debts_, [&](const debt& one) { return one.until <= now; });
+    return !debts_.empty();
+}
+
+// One after the other, so that a node that comes back is not flooded.
+void node::settle() {
+    if (settling_ || closed_ || debts_.empty() || !drop_late_debts()) return;
+    settling_ = true;
+    auto next = std::make_shared<debt>(std::move(debts_.front()));
+    debts_.pop_front();
+    const auto deadline = lease_clock::now() + settings_->common.timeout;
+    ask(next->call, deadline, [self = shared_from_this(), next](const node_answer& got) {
+        self->settling_ = false;
+        if (got.has_value() || !self->is_down()) return self->settle();
+        self->debts_.push_front(std::move(*next));
+        self->want();
+    });
+}
+
+// ---- Ending
+
+void node::close_from_anywhere() {
+    link_->close_from_anywhere();
+    subscriber_->close_from_anywhere();
+    attachment_->post([self = shared_from_this()] {
+        self->closed_ = true;
+        self->debts_.clear();
+        self->pause_->wake();
+    });
+}
+
+void node::loop_ends() {
+    closed_ = true;
+    pause_.reset();
+    debts_.clear();
+}
+
+}  // namespace pawl::redlock

@@ -1,0 +1,198 @@
+#include "engines/redlock/store/pages.hpp"
+
+#include "base/prefix.hpp"
+#include "engines/redis/store/scripts.hpp"
+#include "engines/redlock/store/lock_text.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace pawl::redlock {
+namespace {
+
+using sighting = std::optional<node_record>;
+
+// What inspect.lua says: the node's clock, and the record if there is one.
+result<sighting> read_sighting(const quorum& among, std::size_t which, const redis::reply& got) {
+    const auto& parts = got.elements;
+    if (parts.empty() || !parts[0].is_integer()) return among.unexpected(which, "inspect");
+    if (parts.size() < 2 || !parts[1].is_text()) return sighting{};
+    return parse_record(parts[1].text, parts[0].number);
+}
+
+std::vector<sighting> sightings_of(const quorum& among, const round& votes) {
+    std::vector<sighting> seen;
+    for (std::size_t i = 0; i < votes.answers().size(); ++i) {
+        const auto& got = votes.answers()[i];
+        if (!got || got->has_error()) continue;
+        auto one = read_sighting(among, i, **got);
+        if (one.has_value()) seen.push_back(*std::move(one));
+    }
+    return seen;
+}
+
+std::shared_ptr<round> ask_for_records(const std::shared_ptr<quorum>& among,
+                                       const std::string& key) {
+    const auto deadline = among->deadline();
+    const quorum::question look = [&](node& whom, std::size_t, answer_taker taker) {
+        redis::script_call call{redis::scripts::all().inspect, 1};
+        call.add(among->lock_prefix, key);
+        whom.ask(std::move(call), deadline, std::move(taker));
+    };
+    return among->ask(look);
+}
+
+// A process has one connection to each node for all that wait in it, and is counted at each.
+boost::asio::awaitable<void> count_waiters(std::shared_ptr<quorum> among,
+                                           std::vector<record>& records) {
+    std::string command;
+    redis::command_writer writer{command, records.size() + 2};
+    writer.add("PUBSUB").add("NUMSUB");
+    for (const auto& one : records) writer.add(among->channel_prefix, one.key);
+    const auto deadline = among->deadline();
+    const quorum::question look = [&](node& whom, std::size_t, answer_taker taker) {
+        whom.ask_plainly(command, 1, deadline, std::move(taker));
+    };
+    const auto votes = among->ask(look);
+    const auto majority = among->majority();
+    const round::judge enough = [majority](const round& all) { return all.healthy() >= majority; };
+    co_await votes->until(enough);
+    for (std::size_t which = 0; which < among->size(); ++which) {
+        const auto& got = votes->answers()[which];
+        // Without the privilege nobody knows, which is no failure.
+        if (!got || got->has_error() || (*got)->elements.size() != records.size() * 2) continue;
+        const auto& subscriber = *among->at(which)->subscriber();
+        for (std::size_t i = 0; i < records.size(); ++i) {
+            const auto channel = among->channel_prefix + records[i].key;
+            auto others = (*got)->elements[2 * i + 1].number;
+            if (subscriber.is_subscribed(channel)) --others;
+            const auto here = static_cast<std::uint32_t>(std::max<std::int64_t>(others, 0)) +
+                              subscriber.watchers_of(channel);
+            records[i].waiters = std::max(records[i].waiters.value_or(0), here);
+        }
+    }
+}
+
+redis::script_call list_call(const quorum& among, const std::string& prefix,
+                             const std::string& after, std::size_t limit) {
+    const auto end = base::end_of_prefix(prefix);
+    redis::script_call call{redis::scripts::all().list, 1};
+    call.add(among.index).add(among.lock_prefix);
+    if (after >= prefix && !after.empty())
+        call.add("(", after);
+    else
+        call.add("[", prefix);
+    if (end)
+        call.add("(", *end);
+    else
+        call.add("+");
+    // One more than asked for tells whether there is another page.
+    return call.add(static_cast<std::int64_t>(limit + 1));
+}
+
+// The pages of several nodes laid over each other. A node says nothing about what lies behind the
+// last key of a full page.
+struct overlay {
+    std::size_t pages = 0;
+    std::optional<std::string> horizon;  // the first last key of a full page
+    std::map<std::string, std::vector<sighting>> keys;
+};
+
+bool lay_over(overlay& all, const redis::reply& got, std::size_t limit) {
+    const auto& parts = got.elements;
+    if (parts.empty() || !parts[0].is_integer() || parts.size() % 2 != 1) return false;
+    for (std::size_t i = 1; i + 1 < parts.size(); i += 2)
+        all.keys[parts[i].text].push_back(parse_record(parts[i + 1].text, parts[0].number));
+    if (parts.size() / 2 > limit) {
+        const auto& last = parts[parts.size() - 2].text;
+        if (!all.horizon || last < *all.horizon) all.horizon = last;
+    }
+    ++all.pages;
+    return true;
+}
+
+page cut_page(const quorum& among, overlay& all, std::size_t limit) {
+    page found;
+    for (auto& [key, seen] : all.keys) {
+        if ((all.horizon && key > *all.horizon) || found.records.size() == limit) {
+            found.next = found.records.empty() ? found.next : found.records.back().key;
+            return found;
+        }
+        seen.resize(all.pages);
+        auto one = merge(key, seen, among.size(), among.majority());
+        if (one) found.records.push_back(std::move(*one));
+    }
+    if (all.horizon) found.next = *all.horizon;
+    return found;
+}
+
+}  // namespace
+
+async<std::optional<record>> look_at(std::shared_ptr<quorum> among, std::string key) {
+    const auto votes = ask_for_records(among, key);
+    const auto majority = among->majority();
+    const round::judge enough = [among, majority](const round& all) {
+        return all.healthy() >= majority &&
+               is_settled(sightings_of(*among, all), among->size(), majority);
+    };
+    co_await votes->until(enough);
+    const auto seen = sightings_of(*among, *votes);
+    if (seen.size() < majority) co_return among->minority(*votes, errc::unreachable);
+    if (votes->was_cancelled())
+        co_return failure{errc::unreachable, among->at(0)->place() + ": the caller gave up"};
+    auto found = merge(key, seen, among->size(), majority);
+    if (!found) co_return found;
+    std::vector<record> one;
+    one.push_back(*std::move(found));
+    co_await count_waiters(among, one);
+    co_return std::optional<record>{std::move(one.front())};
+}
+
+async<page> read_page(std::shared_ptr<quorum> among, std::string prefix, std::string after,
+                      std::size_t limit) {
+    const auto deadline = among->deadline();
+    const quorum::question look = [&](node& whom, std::size_t, answer_taker taker) {
+        whom.ask(list_call(*among, prefix, after, limit), deadline, std::move(taker));
+    };
+    const auto votes = among->ask(look);
+    const auto majority = among->majority();
+    const round::judge enough = [majority](const round& all) { return all.healthy() >= majority; };
+    co_await votes->until(enough);
+    overlay all;
+    for (std::size_t i = 0; i < among->size(); ++i) {
+        const auto& got = votes->answers()[i];
+        if (got && got->has_value() && !lay_over(all, **got, limit))
+            co_return among->unexpected(i, "list");
+    }
+    if (all.pages < majority) co_return among->minority(*votes, errc::unreachable);
+    if (votes->was_cancelled())
+        co_return failure{errc::unreachable, among->at(0)->place() + ": the caller gave up"};
+    auto found = cut_page(*among, all, limit);
+    if (!found.records.empty()) co_await count_waiters(among, found.records);
+    co_return found;
+}
+
+// A token that was completed belongs to one claim: two majorities share a node, and there the later
+// one is higher. So whatever a majority says is the one.
+async<std::optional<held_lease>> find_claim(std::shared_ptr<quorum> among, std::string key,
+                                            fence_token token) {
+    const auto votes = ask_for_records(among, key);
+    const auto majority = among->majority();
+    const round::judge enough = [](const round& all) { return all.missing() == 0; };
+    co_await votes->until(enough);
+    const auto seen = sightings_of(*among, *votes);
+    std::map<std::string, std::size_t> claims;
+    for (const auto& one : seen) {
+        if (!one || one->at != node_record::phase::confirmed || one->holder != token) continue;
+        if (++claims[one->id] >= majority)
+            co_return std::optional<held_lease>{
+                held_lease{one->id, one->owner, lease_clock::now()}};
+    }
+    if (seen.size() < majority) co_return among->minority(*votes, errc::outcome_unknown);
+    co_return std::optional<held_lease>{};
+}
+
+}  // namespace pawl::redlock

@@ -1,0 +1,195 @@
+#include "engines/redlock/store/renewing.hpp"
+
+#include "engines/redlock/store/lock_text.hpp"
+#include "engines/redlock/store/pages.hpp"
+#include "engines/redlock/store/vote_scripts.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace pawl::redlock {
+namespace {
+
+// A lease whose claim is known: what a late answer needs is kept by value.
+struct candidate {
+    std::size_t place;  // among the leases asked for
+    held lease;
+    held_lease under;
+};
+using candidates = std::shared_ptr<const std::vector<candidate>>;
+
+// What renew.lua says of each lease: h (held), f (free for this claim), n (no).
+struct vote_count {
+    std::size_t held = 0, free = 0, silent = 0;
+};
+
+bool is_legible(const std::optional<node_answer>& got, std::size_t leases) {
+    return got && got->has_value() && (*got)->is_text() && (*got)->text.size() == leases;
+}
+
+vote_count count(const round& votes, std::size_t lease, std::size_t leases) {
+    vote_count all;
+    for (const auto& one : votes.answers()) {
+        if (!is_legible(one, leases)) {
+            ++all.silent;
+            continue;
+        }
+        const char letter = (*one)->text[lease];
+        if (letter == 'h') ++all.held;
+        if (letter == 'f') ++all.free;
+    }
+    return all;
+}
+
+redis::script_call renewal_call(const quorum& among, const std::vector<candidate>& all,
+                                const std::string& life) {
+    redis::script_call call{vote_scripts::all().renew, all.size() + 1};
+    call.add(among.marker);
+    for (const auto& one : all) call.add(among.lock_prefix, one.lease.key);
+    call.add(life).add(among.settings().retention.count());
+    for (const auto& one : all) {
+        call.add(digits_of(one.lease.token)).add(one.lease.ttl.count());
+        call.add(one.lease.max_lifetime.count()).add(one.under.id);
+    }
+    return call;
+}
+
+void top_up(const std::shared_ptr<quorum>& among, std::size_t which, const candidates& all,
+            std::size_t place, instant deadline, answer_taker taker) {
+    auto agree = [among, all, place](const std::string& life) {
+        const auto& one = (*all)[place];
+        redis::script_call call{vote_scripts::all().top_up, 2};
+        call.add(among->marker).add(among->lock_prefix, one.lease.key).add(life);
+        call.add(one.under.id).add(one.under.owner).add(digits_of(one.lease.token));
+        call.add(one.lease.ttl.count()).add(one.lease.max_lifetime.count());
+        return call.add(among->settings().retention.count());
+    };
+    among->at(which)->ask_for(std::move(agree), deadline, std::move(taker));
+}
+
+// Nodes that were down, or were not promised the key, join the majority that holds it.
+void top_up_in_background(const std::shared_ptr<quorum>& among, const candidates& all,
+                          std::size_t which, const std::string& letters,
+                          const std::vector<bool>& renewed) {
+    for (std::size_t i = 0; i < all->size(); ++i)
+        if (renewed[i] && letters[i] == 'f')
+            top_up(among, which, all, i, among->deadline(), [](const node_answer&) {});
+}
+
+bool is_lost_for_sure(const vote_count& seen, std::size_t majority) {
+    return seen.held + seen.silent < majority;
+}
+
+// Held by too few; those that are free may make a majority. How many hold the lease after that.
+async<std::size_t> hold_by_top_up(std::shared_ptr<quorum> among, const round& votes, candidates all,
+                                  std::size_t lease, instant deadline) {
+    const auto leases = all->size();
+    const auto additions = std::make_shared<round>(among->size());
+    const auto seen = count(votes, lease, leases);
+    for (std::size_t i = 0; i < among->size(); ++i) {
+        const auto& said = votes.answers()[i];
+        if (is_legible(said, leases) && (*said)->text[lease] == 'f')
+            top_up(among, i, all, lease, deadline, additions->taker(i));
+        else
+            additions->take(i, failure{errc::unreachable, {}});
+    }
+    const auto needed = among->majority();
+    const round::judge enough = [needed, before = seen.held](const round& so_far) {
+        std::size_t yes = before;
+        for (const auto& got : so_far.answers())
+            if (got && got->has_value() && (*got)->number == 1) ++yes;
+        return yes >= needed;
+    };
+    co_await additions->until(enough);
+    std::size_t holders = seen.held;
+    for (const auto& got : additions->answers())
+        if (got && got->has_value() && (*got)->number == 1) ++holders;
+    co_return holders;
+}
+
+// The claims of the leases; those that nobody knows any more are looked for.
+async<std::vector<candidate>> find_claims(std::shared_ptr<quorum> among, const held_leases& mine,
+                                          std::span<const held> leases) {
+    std::vector<candidate> known;
+    for (std::size_t i = 0; i < leases.size(); ++i) {
+        auto under = mine.find(leases[i].key, leases[i].token);
+        if (!under) {
+            auto finding = find_claim(among, leases[i].key, leases[i].token);
+            auto found = co_await std::move(finding);
+            if (found.has_error()) co_return found.error();
+            under = *std::move(found);
+        }
+        if (under) known.push_back({i, leases[i], *std::move(under)});
+    }
+    co_return known;
+}
+
+}  // namespace
+
+async<std::vector<renewal>> renew_batch(std::shared_ptr<quorum> among, held_leases& mine,
+                                        std::span<const held> leases) {
+    const auto sent = lease_clock::now();
+    const auto deadline = among->deadline();
+    auto finding = find_claims(among, mine, leases);
+    auto claims = co_await std::move(finding);
+    if (claims.has_error()) co_return claims.error();
+    const candidates all = std::make_shared<const std::vector<candidate>>(*std::move(claims));
+    std::vector<renewal> answers(leases.size(), renewal::lost);
+    if (all->empty()) co_return answers;
+    const quorum::question tell = [&](node& whom, std::size_t, answer_taker taker) {
+        auto extend = [among, all](const std::string& life) {
+            return renewal_call(*among, *all, life);
+        };
+        whom.ask_for(std::move(extend), deadline, std::move(taker));
+    };
+    const auto votes = among->ask(tell);
+    const auto majority = among->majority();
+    const auto count_of = all->size();
+    // Decided for each lease: held by a majority, or by so few that the others cannot help.
+    const round::judge enough = [majority, count_of](const round& got) {
+        if (got.healthy() < majority) return false;
+        for (std::size_t i = 0; i < count_of; ++i) {
+            const auto seen = count(got, i, count_of);
+            if (seen.held < majority && seen.held + got.missing() >= majority) return false;
+        }
+        return true;
+    };
+    const auto renewed = std::make_shared<std::vector<bool>>(count_of, false);
+    votes->then([among, all, renewed](std::size_t which, const node_answer& got) {
+        if (is_legible(got, all->size()))
+            top_up_in_background(among, all, which, got->text, *renewed);
+    });
+    co_await votes->until(enough);
+    if (votes->was_cancelled() || votes->healthy() < majority)
+        co_return among->minority(*votes, errc::outcome_unknown);
+
+    for (std::size_t i = 0; i < count_of; ++i) {
+        const auto& one = (*all)[i];
+        const auto seen = count(*votes, i, count_of);
+        auto answer = renewal::lost;
+        const bool may_carry_on =
+            seen.held > 0 || one.lease.if_expired == expired_renewal::extend_if_unclaimed;
+        if (seen.held >= majority) {
+            answer = renewal::renewed;
+        } else if (may_carry_on && seen.held + seen.free >= majority) {
+            auto joining = hold_by_top_up(among, *votes, all, i, deadline);
+            const auto holders = co_await std::move(joining);
+            if (*holders >= majority) answer = renewal::renewed;
+        }
+        if (answer == renewal::lost && !is_lost_for_sure(seen, majority)) answer = renewal::unknown;
+        (*renewed)[i] = answer == renewal::renewed;
+        if (answer == renewal::renewed)
+            mine.keep(one.lease.key, one.lease.token,
+                      {one.under.id, one.under.owner, sent + one.lease.ttl});
+        else if (answer == renewal::lost)
+            mine.forget(one.lease.key, one.lease.token);
+        answers[one.place] = answer;
+    }
+    for (std::size_t which = 0; which < among->size(); ++which)
+        if (const auto& got = votes->answers()[which]; is_legible(got, count_of))
+            top_up_in_background(among, all, which, (*got)->text, *renewed);
+    co_return answers;
+}
+
+}  // namespace pawl::redlock

@@ -1,0 +1,105 @@
+#include "exec/child_setup.hpp"
+
+#include "exec/descriptor.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <vector>
+
+namespace pawl::exec {
+namespace {
+
+[[noreturn]] void fail(int tell, stage where) {
+    child_setup_fault fault{};
+    fault.where = static_cast<std::uint32_t>(where);
+    fault.error = errno;
+    [[maybe_unused]] const auto wrote = ::write(tell, &fault, sizeof fault);
+    _exit(127);
+}
+
+void give_back_priorities(const context& inherited) {
+    if (inherited.policy != SCHED_OTHER && inherited.policy >= 0) {
+        sched_param parameters{};
+        parameters.sched_priority = inherited.priority;
+        sched_setscheduler(0, inherited.policy, &parameters);
+    }
+    setpriority(PRIO_PROCESS, 0, inherited.nice);
+    write_oom_score_adj(inherited.oom_score_adj);
+}
+
+bool set_limits(const std::vector<resource_limit>& limits) {
+    for (const resource_limit& one : limits) {
+        const rlimit values{one.soft, one.hard};
+        const auto resource = static_cast<__rlimit_resource_t>(one.resource);
+        if (setrlimit(resource, &values) != 0) return false;
+    }
+    return true;
+}
+
+bool become_user(const identity& who) {
+    const bool changed = getuid() != who.user || getgid() != who.group;
+    // Without privilege one can still be asked to stay oneself.
+    if (!changed && geteuid() != 0) return true;
+    return setgroups(who.groups.size(), who.groups.data()) == 0 && setgid(who.group) == 0 &&
+           setuid(who.user) == 0;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<char*> all;
+    for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+    all.push_back(nullptr);
+    return all;
+}
+
+}  // namespace
+
+void write_oom_score_adj(int value) {
+    const descriptor file{::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)};
+    if (!file.is_open()) return;
+    const std::string text = std::to_string(value);
+    [[maybe_unused]] const auto wrote = ::write(file.get(), text.data(), text.size());
+}
+
+void set_up_child(const command& wanted, const std::array<int, 3>& streams, int tell, pid_t guard,
+                  const context& inherited) {
+    setpgid(0, 0);
+    give_back_priorities(inherited);
+    for (int stream = 0; stream <= 2; ++stream) {
+        if (dup2(streams[static_cast<std::size_t>(stream)], stream) < 0) fail(tell, stage::guard);
+    }
+    // Before the command can read from it; SIGTTOU is still blocked.
+    if (wanted.place == placement::foreground) tcsetpgrp(STDIN_FILENO, getpid());
+    // Before a limit on memory.
+    std::vector<char*> arguments = pointers(wanted.arguments);
+    std::vector<char*> environment = pointers(wanted.environment);
+    // While it still has the privilege to do so.
+    if (wanted.nice && setpriority(PRIO_PROCESS, 0, *wanted.nice) != 0) {
+        fail(tell, stage::priority);
+    }
+    if (!set_limits(wanted.resource_limits)) fail(tell, stage::resource_limits);
+    if (wanted.user && !become_user(*wanted.user)) fail(tell, stage::user);
+    // As the user whom it concerns: what he may not enter, the command may not either.
+    if (!wanted.working_directory.empty() && chdir(wanted.working_directory.c_str()) != 0) {
+        fail(tell, stage::working_directory);
+    }
+    if (wanted.file_mask) umask(*wanted.file_mask);
+    // After the change of user, which clears it. A guard that died before this line is seen by the
+    // next one.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != guard) _exit(127);
+    environ = environment.data();
+    sigprocmask(SIG_SETMASK, &inherited.blocked, nullptr);
+    execvp(arguments[0], arguments.data());
+    fail(tell, stage::execute);
+}
+
+}  // namespace pawl::exec

@@ -1,0 +1,66 @@
+// What it means that a run is over: how it ended, and what the store is told of its occurrence. One
+// table for the command, the library and the agent; nothing here waits or asks anybody.
+#pragma once
+
+#include <pawl/lease.hpp>
+#include <pawl/spi/journal.hpp>
+#include <pawl/types.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pawl::runs {
+
+// Why work is told to stop.
+enum class stop_cause { cancelled, timed_out, lost, shutdown };
+
+// What became of the work, as it says itself. No aggregate: it is moved through co_await
+// (docs/style.md, 9).
+struct work_result {
+    work_result() = default;
+
+    bool succeeded = false;
+    bool started = true;             // nothing of the work has been done where this is false
+    std::optional<int> exit_status;  // nothing: it has none, or never began
+    std::string reason;              // one line for people: "exit 3", "killed by SIGSEGV"
+};
+
+// What a failure makes of an at-least-once occurrence.
+enum class failing {
+    settles,  // whoever runs it has tried as often as it was told to
+    reopens   // it counts as done when it succeeds: another node takes it up
+};
+
+struct circumstances {
+    bool is_at_least_once = false;  // and an occurrence, not a run that somebody asked for
+    bool has_worked = false;        // an attempt before this one has begun its work
+    bool trusted = true;  // the lease was when the work had ended; where there is none too
+    std::optional<loss_reason> loss;  // as the lease tells it
+    std::optional<stop_cause> cause;  // what the work was told, if it was told to stop
+    failing failed = failing::settles;
+    std::string_view shutdown = "the node was shut down";  // who told it to stop, for people
+};
+
+run_end judge(const work_result& what, const circumstances& under);
+
+enum class settlement {
+    done,         // nobody else is to run the occurrence
+    not_started,  // nothing of it has been done: it is given back
+    open          // as it is: at least once, somebody takes it up
+};
+
+// `written`: the journal has its end. A skipped row that is written later would end the run of
+// whoever claims the occurrence next, so that it is given back only then. `ours`: the run is nobody
+// else's by now.
+settlement settle(run_status how, bool written, bool ours = true);
+// For the release of the lease.
+void tell(lease& held, settlement what);
+
+// Whether the journal lets the run begin.
+bool may_begin(const beginning& begun) noexcept;
+
+// What receivers of repeated work tell the occurrence by; a run that nothing fired, by its own id.
+std::string idempotency_key(const run_start& start, const beginning& begun);
+
+}  // namespace pawl::runs

@@ -1,0 +1,56 @@
+#include "runtime/lease_state.hpp"
+
+namespace pawl::runtime {
+
+lease_state::lease_state(grant won, std::string owner_name, const lease_options& how,
+                         leasing::heartbeat machine, ticket in_turn, instant claimed_at,
+                         std::shared_ptr<link> at, const net::simulated_node* simulated_home)
+    : key{std::move(won.key)},
+      owner{std::move(owner_name)},
+      token{won.token},
+      options{how},
+      claimed{claimed_at},
+      home{std::move(at)},
+      simulated{simulated_home},
+      beat{machine},
+      turn{std::move(in_turn)},
+      trust_end_{beat.trust_end().time_since_epoch().count()} {}
+
+bool lease_state::trusted(instant now) const noexcept {
+    return lost_.load(std::memory_order_acquire) < 0 && now < trust_end();
+}
+
+std::optional<loss_reason> lease_state::lost() const noexcept {
+    const int why = lost_.load(std::memory_order_acquire);
+    if (why < 0) return std::nullopt;
+    return static_cast<loss_reason>(why);
+}
+
+bool lease_state::add_handle() noexcept {
+    int seen = handles.load(std::memory_order_acquire);
+    if (seen > 0) shared.store(true, std::memory_order_release);
+    while (seen > 0)
+        if (handles.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) return true;
+    return false;
+}
+
+release_options lease_state::parting() const {
+    release_options how;
+    how.at_least = options.hold ? release_options::until_expiry : options.at_least;
+    if (done.load(std::memory_order_acquire)) how.done = options.occurrence;
+    return how;
+}
+
+void lease_state::publish() {
+    const auto end = beat.trust_end().time_since_epoch().count();
+    if (trust_end_.exchange(end, std::memory_order_acq_rel) == end) return;
+    if (watch) watch(beat.stop_at(), beat.trust_end());
+}
+
+void lease_state::end(loss_reason why) {
+    lost_.store(static_cast<int>(why), std::memory_order_release);
+    turn.give_up();
+    stop.request_stop();
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,60 @@
+#include "runtime/local_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::runtime {
+
+ticket& ticket::operator=(ticket&& other) noexcept {
+    if (this == &other) return *this;
+    give_up();
+    home_ = std::move(other.home_);
+    key_ = std::move(other.key_);
+    other.home_.reset();
+    return *this;
+}
+
+void ticket::give_up() noexcept {
+    if (auto home = home_.lock()) home->leave(key_);
+    home_.reset();
+}
+
+std::optional<ticket> local_queue::try_enter(const std::string& key) {
+    if (!lines_.try_emplace(key).second) return std::nullopt;
+    return ticket{weak_from_this(), key};
+}
+
+boost::asio::awaitable<std::optional<ticket>> local_queue::enter(
+    std::string key, std::chrono::nanoseconds wait, std::shared_ptr<place_in_line> place) {
+    if (auto free = try_enter(key)) co_return free;
+    if (place->called_off.is_set()) co_return std::nullopt;
+    lines_[key].push_back(place);
+    auto waiting = place->called_off.wait_for(wait);
+    co_await std::move(waiting);
+    if (place->admitted) co_return ticket{weak_from_this(), key};
+    // Whoever left meanwhile has passed over a place that was called off, and may have ended the
+    // line: a line that nobody is in front of would never move again.
+    if (const auto line = lines_.find(key); line != lines_.end()) std::erase(line->second, place);
+    co_return std::nullopt;
+}
+
+std::size_t local_queue::waiting(const std::string& key) const {
+    const auto line = lines_.find(key);
+    return line == lines_.end() ? 0 : line->second.size();
+}
+
+void local_queue::leave(const std::string& key) {
+    const auto line = lines_.find(key);
+    if (line == lines_.end()) return;
+    while (!line->second.empty()) {
+        const auto next = std::move(line->second.front());
+        line->second.pop_front();
+        if (next->called_off.is_set()) continue;
+        next->admitted = true;
+        next->called_off.notify_all();
+        return;
+    }
+    lines_.erase(line);
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,62 @@
+// The queue in front of a key inside this process: one local claimer at a time asks the store, so
+// that a thousand local waiters cost the store one.
+#pragma once
+
+#include "net/event.hpp"
+
+#include <boost/asio/awaitable.hpp>
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+namespace pawl::runtime {
+
+class local_queue;
+
+// The right to ask for a key, and to hold it. Gives the turn to the next in line when it goes.
+class ticket {
+public:
+    ticket() = default;
+    ticket(std::weak_ptr<local_queue> home, std::string key)
+        : home_{std::move(home)}, key_{std::move(key)} {}
+    ~ticket() { give_up(); }
+    ticket(ticket&& other) noexcept : home_{std::move(other.home_)}, key_{std::move(other.key_)} {
+        other.home_.reset();
+    }
+    ticket& operator=(ticket&& other) noexcept;
+
+    void give_up() noexcept;
+
+private:
+    std::weak_ptr<local_queue> home_;
+    std::string key_;
+};
+
+// One waiter's place in the queue; whoever keeps it may call it off, which ends every wait at it.
+struct place_in_line {
+    net::event called_off;
+    bool admitted = false;
+};
+
+// On the loop only.
+class local_queue : public std::enable_shared_from_this<local_queue> {
+public:
+    std::optional<ticket> try_enter(const std::string& key);
+    // First come, first served. Nothing when the time is up or the place was called off.
+    boost::asio::awaitable<std::optional<ticket>> enter(std::string key,
+                                                        std::chrono::nanoseconds wait,
+                                                        std::shared_ptr<place_in_line> place);
+    std::size_t waiting(const std::string& key) const;
+
+private:
+    friend class ticket;
+    void leave(const std::string& key);
+
+    std::unordered_map<std::string, std::deque<std::shared_ptr<place_in_line>>> lines_;
+};
+
+}  // namespace pawl::runtime

@@ -1,0 +1,57 @@
+#include <pawl/locks.hpp>
+
+#include "net/remote_operation.hpp"
+#include "runtime/bodies.hpp"
+#include "runtime/checks.hpp"
+#include "runtime/core.hpp"
+#include "runtime/partition_runner.hpp"
+
+namespace pawl {
+namespace {
+
+using runtime::partition_runner;
+
+std::shared_ptr<partition_runner> join(runtime::core& what, std::string name, std::uint32_t count,
+                                       std::stop_token stop, partition_body body,
+                                       const partition_options& options) {
+    runtime::check_key(name);
+    const auto longest = name + "/members/" + leasing::member_text(count, leasing::members_max);
+    runtime::check_claim(*what.running(), longest, options.lease, {});
+    if (auto bad = leadership_fault(options.lease)) throw option_error{*bad};
+    if (auto bad = partition_fault(options, count)) throw option_error{*bad};
+    if (!body) throw option_error{"the partitions of '" + name + "' have no body"};
+    partition_runner::parts made_of{what.running(),  std::move(name),
+                                    count,           options,
+                                    std::move(stop), runtime::on_threads(std::move(body))};
+    return partition_runner::make(what.loop(), std::move(made_of));
+}
+
+// `told` is what it listens to.
+boost::asio::awaitable<bool> share_while(runtime::core& home, std::shared_ptr<partition_runner> who,
+                                         std::shared_ptr<runtime::stops> told) {
+    const runtime::core::activity going_on{home};
+    const auto kept = std::move(told);
+    auto sharing = partition_runner::run(std::move(who));
+    co_return co_await std::move(sharing);
+}
+
+}  // namespace
+
+void locks::run_partitions(std::string_view name, std::uint32_t count, std::stop_token stop,
+                           const partition_body& body, const partition_options& options) {
+    const auto who = join(*core_, std::string{name}, count, std::move(stop), body, options);
+    core_->loop().wait_for(partition_runner::run(who));
+}
+
+boost::asio::awaitable<void> locks::async_run_partitions(std::string name, std::uint32_t count,
+                                                         std::stop_token stop, partition_body body,
+                                                         partition_options options) {
+    std::stop_source gone;
+    const auto told =
+        std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), core_->closing());
+    const auto who = join(*core_, std::move(name), count, told->token(), std::move(body), options);
+    auto sharing = share_while(*core_, who, told);
+    co_await net::await_on(core_->loop(), std::move(sharing), gone, net::leave::when_done);
+}
+
+}  // namespace pawl

@@ -1,0 +1,135 @@
+#include "schedule/control_watcher.hpp"
+
+#include "schedule/intervals.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace pawl::schedule {
+
+using boost::asio::awaitable;
+
+awaitable<void> control_watcher::watch() {
+    while (!node_.stopping) {
+        auto waiting = timer_.wait_for(control_interval);
+        co_await std::move(waiting);
+        if (node_.stopping) break;
+        auto looking = look();
+        co_await std::move(looking);
+    }
+}
+
+awaitable<void> control_watcher::look() {
+    if (!node_.records) co_return;
+    auto reading = node_.records->read_control_state();
+    auto seen = co_await std::move(reading);
+    if (seen.has_error()) co_return;
+    // A node that has not published its jobs does not know since when they have been due.
+    if (!others_.control.was_read() && (node_.ready || !others_.where.knows_since())) {
+        auto learning = learn_what_is_due();
+        const bool knows = co_await std::move(learning);
+        if (!knows) co_return;
+    }
+    if (node_.ready && !others_.control.was_read())
+        node_.log(log_level::info, "the control state was read: what has waited for it fires now");
+    others_.control.on_read(node_.loop.now());
+    follow(std::move(*seen));
+}
+
+// A node that started without its journal has begun now, whatever was due before; nothing has fired
+// since, so it begins anew. False when the journal is away again.
+awaitable<bool> control_watcher::learn_what_is_due() {
+    if (!node_.ready) co_return false;
+    auto registering = others_.nodes.register_node();
+    co_await std::move(registering);
+    auto publishing = others_.nodes.publish_jobs();
+    co_await std::move(publishing);
+    if (!others_.where.knows_since()) co_return false;
+    const bool is_learning = !others_.where.are_known();
+    auto finding = others_.finder.find();
+    co_await std::move(finding);
+    if (!others_.where.are_known() && !is_learning) node_.spawn(others_.finder.keep_finding());
+    co_return true;
+}
+
+// Of a hundred thousand jobs only those are looked at that are paused, or were.
+void control_watcher::follow_pauses(std::vector<job_pause> pauses) {
+    for (const auto& one : pauses) {
+        const auto found = others_.jobs.find(one.job);
+        if (!found) continue;
+        auto& which = *found;
+        if (!which.paused) {
+            node_.log(log_level::info,
+                      "job '" + one.job + "' is paused by " + one.by + ": " + one.reason);
+            for (auto& each : which.tracks) each->decisions.queue().forget_occurrences();
+        }
+        which.paused = one;
+    }
+    for (const auto& [name, pause] : others_.control.replace_pauses(std::move(pauses))) {
+        const auto found = others_.jobs.find(name);
+        if (others_.control.pause_of(name) || !found || !found->paused) continue;
+        found->paused.reset();
+        node_.log(log_level::info, "job '" + name + "' is resumed");
+        // What was due meanwhile was not to run.
+        if (node_.ready) others_.times.schedule(*found);
+    }
+}
+
+void control_watcher::follow(control_state seen) {
+    follow_pauses(std::move(seen.pauses));
+    for (const auto& id : seen.cancels) others_.runs.stop(id, stop_cause::cancelled);
+    const auto at = node_.loop.now();
+    for (const auto& one : seen.triggers) offer_trigger(one, at);
+    others_.control.forget_old(at, seen.orphans);
+    for (const auto& one : seen.orphans) offer_orphan(one);
+}
+
+void control_watcher::offer_trigger(const run_trigger& one, instant now) {
+    const auto found = others_.jobs.find(one.job);
+    if (!found || !found->plan->enabled) return;
+    if (one.partition >= found->tracks.size()) return;
+    auto& where = found->tracks[one.partition];
+    const bool fresh = where->decisions.queue().offer_trigger(one.id, now);
+    others_.control.on_trigger(one, now);
+    if (fresh) others_.keys.wake(where);
+}
+
+void control_watcher::offer_orphan(const run_record& one) {
+    const auto found = others_.jobs.find(one.job);
+    if (!found || !one.occurrence || found->paused) return;
+    // What `pawl exec` or a program has left is not for the job that is called the same.
+    if (one.trigger != "schedule" || !found->plan->enabled) return;
+    if (one.partition >= found->tracks.size()) return;
+    auto& where = found->tracks[one.partition];
+    // One of another number of partitions: its share of the work is not this one's.
+    if (one.key != where->key) return;
+    const auto at = node_.loop.now();
+    auto* known = others_.control.find_done(one.id);
+    if (!known) {
+        if (where->decisions.queue().offer_orphan(one.id, *one.occurrence, at))
+            others_.keys.wake(where);
+        return;
+    }
+    if (known->closing || at - known->seen < node_.recording_timeout) return;
+    known->closing = true;
+    node_.spawn(close_done_orphan(one, known->token, known->owner));
+}
+
+// Nobody will tell any more how it ended, and it must not run again.
+awaitable<void> control_watcher::close_done_orphan(run_record one, fence_token token,
+                                                   std::string owner) {
+    run_start start{node_.ids.next_uuid(), one.job, one.key};
+    start.partition = one.partition;
+    start.owner = std::move(owner);
+    // The last grant may be the row's own: its node told the store that it was done after it had
+    // been judged. The journal takes a row over for a newer one only.
+    start.token = std::max(token, fence_token{number(one.token) + 1});
+    start.occurrence = one.occurrence;
+    start.mode = delivery::at_least_once;
+    auto writing = others_.lost.write_lost(std::move(start),
+                                           "it ended, and its node could not write down how");
+    co_await std::move(writing);
+    if (auto* known = others_.control.find_done(one.id)) known->closing = false;
+}
+
+}  // namespace pawl::schedule

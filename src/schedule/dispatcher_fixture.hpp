@@ -1,0 +1,27 @@
+// What the dispatcher's tests share: jobs of every second, and an observer that counts.
+#pragma once
+
+#include "test_support/faults/schedule_world.hpp"
+
+#include <atomic>
+#include <string_view>
+
+namespace pawl {
+
+using namespace std::chrono_literals;
+
+inline const schedule_options each_second{.cron = "* * * * * *"};
+constexpr lease_options brief{.ttl = 5s, .grace = 0ms};
+constexpr lease_options brief_at_least_once{
+    .ttl = 5s, .mode = delivery::at_least_once, .grace = 0ms};
+
+struct counting : schedule_observer {
+    std::atomic<int> ready{0}, begun{0}, ended{0}, fail_open{0}, taken{0};
+    void on_ready() override { ++ready; }
+    void on_run_begun(std::string_view, millis, fence_token) override { ++begun; }
+    void on_run_ended(std::string_view, run_status, millis) override { ++ended; }
+    void on_fail_open(std::string_view) override { ++fail_open; }
+    void on_orphan_taken(std::string_view) override { ++taken; }
+};
+
+}  // namespace pawl
