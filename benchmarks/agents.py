@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures agents from outside: how late firings begin, and how soon a run is taken up whose agent was killed.
+"""Measures agents from outside: how late occurrences begin, and how soon a run is taken up whose agent was killed.
 
     benchmarks/agents.py build/bin/pawl [STORE…]      stores: sqlite redis postgresql
 
@@ -38,7 +38,7 @@ def processor_seconds(pid):
 
 
 def lateness(name, store, folder):
-    """Sixty jobs a second on three agents: from the second for which a firing was due to the row's beginning."""
+    """Sixty jobs a second on three agents: from the second for which an occurrence was due to the row's beginning."""
     fleet = Fleet(folder, store, {f"job-{i:02}": "at-most-once" for i in range(60)})
     try:
         for node in ("a", "b", "c"):

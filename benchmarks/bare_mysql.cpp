@@ -1,7 +1,7 @@
 #include "benchmarks/bare_mysql.hpp"
 
-#include "stores/mysql/statement.hpp"
-#include "testing/servers/mysql_server.hpp"
+#include "engines/mysql/client/session.hpp"
+#include "test_support/servers/mysql_server.hpp"
 
 #include <stdexcept>
 
@@ -14,7 +14,7 @@ bare_mysql::bare_mysql(std::uint16_t port) : handle_{mysql_init(nullptr)} {
                            mysql_server::database, port, nullptr,
                            CLIENT_MULTI_STATEMENTS) == nullptr)
         throw std::runtime_error{mysql_error(handle_.get())};
-    ask(mysql::statements::all().session.with({{"lock_wait", "2"}}));
+    ask(mysql::session_statement().with({{"lock_wait", "2"}}));
 }
 
 std::vector<bare_mysql::told> bare_mysql::ask(const std::string& sql) {

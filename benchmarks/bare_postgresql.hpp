@@ -1,7 +1,7 @@
 // libpq as it comes: one blocking connection, and statements that it has prepared.
 #pragma once
 
-#include "stores/postgresql/statement.hpp"
+#include "engines/postgresql/client/statement.hpp"
 
 #include <cstdint>
 #include <memory>

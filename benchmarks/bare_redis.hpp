@@ -1,7 +1,7 @@
 // hiredis as it comes: one blocking connection, the same scripts as the store sends.
 #pragma once
 
-#include "stores/redis/scripts.hpp"
+#include "engines/redis/store/scripts.hpp"
 
 #include <hiredis/hiredis.h>
 

@@ -74,8 +74,8 @@ public:
 private:
     exec::launcher launcher_ = exec::launcher::start();
     net::loop loop_;
-    std::shared_ptr<const agent::command_surroundings> around_ =
-        std::make_shared<agent::command_surroundings>(loop_, launcher_, agent::addresses{});
+    std::shared_ptr<const agent::command_context> around_ =
+        std::make_shared<agent::command_context>(loop_, launcher_, agent::addresses{});
 };
 
 void expect(std::size_t got, std::size_t wanted) {

@@ -2,7 +2,7 @@
 #include "benchmarks/bare_redis.hpp"
 #include "benchmarks/folder.hpp"
 #include "benchmarks/measure.hpp"
-#include "testing/servers/redis_server.hpp"
+#include "test_support/servers/redis_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>

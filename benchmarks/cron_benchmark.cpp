@@ -76,7 +76,7 @@ void measure_kind(const kind& one) {
     };
     const auto both = compare(rounds, bare, ours);
     // Microseconds of a thousand calls are nanoseconds of one.
-    print_row(std::string{"next firing, "} + one.what + ": `" + one.expression + "`",
+    print_row(std::string{"next occurrence, "} + one.what + ": `" + one.expression + "`",
               nanos_text(both.bare), nanos_text(both.ours), both.ours / both.bare,
               "< " + nanos_text(one.goal_nanos), both.ours < one.goal_nanos);
 }

@@ -37,8 +37,8 @@ double resident_bytes() {
 // When each job first began, by its number. Written by the threads of the bodies.
 class beginnings {
 public:
-    void write(std::size_t job, occurrence firing) {
-        const auto due = time::wall_instant{millis{number(firing)}};
+    void write(std::size_t job, pawl::occurrence occurrence) {
+        const auto due = time::wall_instant{millis{number(occurrence)}};
         const double late =
             std::chrono::duration<double, std::micro>(time::local_now() - due).count();
         double unset = -1;
@@ -87,7 +87,7 @@ void add_all(scheduler& cron, beginnings& seen) {
     for (std::size_t i = 0; i < schedules; ++i) {
         const job one{.name = "bench/" + std::to_string(i),
                       .lease = {.ttl = millis{30'000}},
-                      .body = [&seen, i](const run& now) { seen.write(i, *now.firing); }};
+                      .body = [&seen, i](const run& now) { seen.write(i, *now.occurrence); }};
         cron.add(one, {.cron = std::to_string(i % 60) + " * * * * *"});
     }
 }

@@ -1,11 +1,11 @@
 // Acquire, release and renewal in etcd, beside bare gRPC with the same transactions.
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
+#include "engines/etcd/client/client.hpp"
+#include "engines/etcd/store/etcd_store.hpp"
+#include "engines/etcd/store/transactions.hpp"
 #include "net/loop.hpp"
-#include "stores/etcd/client.hpp"
-#include "stores/etcd/etcd_store.hpp"
-#include "stores/etcd/transactions.hpp"
-#include "testing/servers/etcd_server.hpp"
+#include "test_support/servers/etcd_server.hpp"
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/client_unary_call.h>

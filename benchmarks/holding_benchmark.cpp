@@ -1,7 +1,7 @@
 // A hundred thousand leases of 30 s, held by one process: what their heartbeat costs.
 #include "benchmarks/folder.hpp"
 #include "benchmarks/measure.hpp"
-#include "testing/servers/redis_server.hpp"
+#include "test_support/servers/redis_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>

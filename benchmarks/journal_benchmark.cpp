@@ -2,7 +2,7 @@
 // layout.
 #include "benchmarks/folder.hpp"
 #include "benchmarks/measure.hpp"
-#include "journals/sqlite/sqlite_journal.hpp"
+#include "engines/sqlite/journal/sqlite_journal.hpp"
 
 #include "base/identity.hpp"
 #include "net/boot_timer.hpp"
@@ -46,7 +46,7 @@ public:
         begin_ = prepare("BEGIN IMMEDIATE");
         commit_ = prepare("COMMIT");
         step(prepare((std::string{"PRAGMA synchronous="} + synchronous).c_str()));
-        find_firing_ = prepare(
+        find_occurrence_ = prepare(
             "SELECT * FROM pawl_run WHERE space = 1 AND job_name = ?1 AND partition = 0 AND "
             "occurrence = ?2");
         find_ = prepare("SELECT * FROM pawl_run WHERE space = 1 AND run_id = ?1");
@@ -86,9 +86,9 @@ public:
         const auto id = base::fresh_uuid();
         ++token_;
         step(begin_);
-        bind(find_firing_, 1, job);
-        sqlite3_bind_int64(find_firing_.get(), 2, token_);
-        step(find_firing_);
+        bind(find_occurrence_, 1, job);
+        sqlite3_bind_int64(find_occurrence_.get(), 2, token_);
+        step(find_occurrence_);
         bind(find_, 1, id);
         step(find_);
         bind(insert_, 1, id);
@@ -141,7 +141,7 @@ private:
     }
 
     std::unique_ptr<sqlite3, close_database> database_;
-    statement begin_, commit_, find_firing_, find_, insert_, newest_event_, add_event_, update_,
+    statement begin_, commit_, find_occurrence_, find_, insert_, newest_event_, add_event_, update_,
         beat_;
     std::int64_t token_ = 1'000'000'000;
 };
@@ -151,7 +151,7 @@ run_start start_of(const std::string& job, std::int64_t due) {
     start.owner = "host:1:2:x";
     start.node = "node-a";
     start.token = fence_token{static_cast<std::uint64_t>(due)};
-    start.firing = occurrence{due};
+    start.occurrence = occurrence{due};
     start.trigger = "schedule";
     return start;
 }

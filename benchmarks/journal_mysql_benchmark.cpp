@@ -4,9 +4,9 @@
 #include "benchmarks/bare_mysql.hpp"
 #include "benchmarks/journal_runs.hpp"
 #include "benchmarks/measure.hpp"
-#include "journals/mysql/journal_statements.hpp"
-#include "journals/mysql/mysql_journal.hpp"
-#include "testing/servers/mysql_settings.hpp"
+#include "engines/mysql/journal/journal_statements.hpp"
+#include "engines/mysql/journal/mysql_journal.hpp"
+#include "test_support/servers/mysql_settings.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -4,10 +4,10 @@
 #include "benchmarks/bare_postgresql.hpp"
 #include "benchmarks/journal_runs.hpp"
 #include "benchmarks/measure.hpp"
-#include "journals/postgresql/journal_statements.hpp"
-#include "journals/postgresql/postgresql_journal.hpp"
-#include "testing/servers/postgresql_server.hpp"
-#include "testing/servers/postgresql_settings.hpp"
+#include "engines/postgresql/journal/journal_statements.hpp"
+#include "engines/postgresql/journal/postgresql_journal.hpp"
+#include "test_support/servers/postgresql_server.hpp"
+#include "test_support/servers/postgresql_settings.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,9 +1,9 @@
 // Runs written down in Redis, beside bare hiredis that sends the same scripts to the same server.
 #include "benchmarks/bare_redis.hpp"
 #include "benchmarks/measure.hpp"
-#include "journals/redis/journal_scripts.hpp"
-#include "journals/redis/redis_journal.hpp"
-#include "testing/servers/redis_server.hpp"
+#include "engines/redis/journal/journal_scripts.hpp"
+#include "engines/redis/journal/redis_journal.hpp"
+#include "test_support/servers/redis_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
@@ -30,7 +30,7 @@ run_start run_of(int id, const std::string& job) {
     start.owner = "node-a.example.com:4711:1795184283:9f0c41aa";
     start.node = "node-a";
     start.token = fence_token{1'795'184'283'285'672};
-    start.firing = occurrence{1'795'184'280'000 + id};
+    start.occurrence = occurrence{1'795'184'280'000 + id};
     start.trigger = "schedule";
     return start;
 }
@@ -62,7 +62,7 @@ public:
                 start.owner,
                 start.node,
                 std::to_string(number(start.token)),
-                std::to_string(number(*start.firing)),
+                std::to_string(number(*start.occurrence)),
                 "at_most_once",
                 start.trigger,
                 "",

@@ -1,7 +1,7 @@
 // From the end of one leader to the term of the next: after SIGKILL, and after a clean release.
 #include "benchmarks/folder.hpp"
 #include "benchmarks/measure.hpp"
-#include "testing/servers/redis_server.hpp"
+#include "test_support/servers/redis_server.hpp"
 #include "time/pause.hpp"
 
 #include <pawl/locks.hpp>

@@ -1,9 +1,9 @@
 // What it costs to be measured: leases in memory, where nothing hides it, and the page of a node
 // with many jobs.
 #include "benchmarks/measure.hpp"
+#include "engines/memory/store/memory_store.hpp"
 #include "metrics/instruments.hpp"
 #include "runtime/core.hpp"
-#include "stores/memory/memory_store.hpp"
 
 #include <atomic>
 #include <memory>

@@ -3,9 +3,9 @@
 #include "benchmarks/bare_mysql.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
-#include "stores/mysql/mysql_store.hpp"
-#include "stores/mysql/statement.hpp"
-#include "testing/servers/mysql_settings.hpp"
+#include "engines/mysql/store/mysql_store.hpp"
+#include "engines/mysql/store/statements.hpp"
+#include "test_support/servers/mysql_settings.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -3,11 +3,11 @@
 #include "benchmarks/bare_postgresql.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
+#include "engines/postgresql/store/postgresql_store.hpp"
+#include "engines/postgresql/store/statements.hpp"
 #include "net/loop.hpp"
-#include "stores/postgresql/postgresql_store.hpp"
-#include "stores/postgresql/statements.hpp"
-#include "testing/servers/postgresql_server.hpp"
-#include "testing/servers/postgresql_settings.hpp"
+#include "test_support/servers/postgresql_server.hpp"
+#include "test_support/servers/postgresql_settings.hpp"
 
 #include <algorithm>
 #include <memory>

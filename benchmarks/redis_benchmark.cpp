@@ -2,7 +2,7 @@
 #include "benchmarks/bare_redis.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
-#include "testing/servers/redis_server.hpp"
+#include "test_support/servers/redis_server.hpp"
 
 namespace pawl::benchmarks {
 namespace {

@@ -2,9 +2,9 @@
 #include "benchmarks/bare_redis.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
-#include "stores/redis/redis_store.hpp"
-#include "stores/redis/slots.hpp"
-#include "testing/servers/redis_cluster.hpp"
+#include "engines/redis/client/slots.hpp"
+#include "engines/redis/store/redis_store.hpp"
+#include "test_support/servers/redis_cluster.hpp"
 
 #include <map>
 #include <stdexcept>

@@ -3,11 +3,11 @@
 #include "benchmarks/bare_redis.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
-#include "stores/redlock/lock_text.hpp"
-#include "stores/redlock/redlock_store.hpp"
-#include "stores/redlock/renewing.hpp"
-#include "stores/redlock/vote_scripts.hpp"
-#include "testing/servers/redlock_servers.hpp"
+#include "engines/redlock/store/lock_text.hpp"
+#include "engines/redlock/store/redlock_store.hpp"
+#include "engines/redlock/store/renewing.hpp"
+#include "engines/redlock/store/vote_scripts.hpp"
+#include "test_support/servers/redlock_servers.hpp"
 
 #include <algorithm>
 #include <stdexcept>

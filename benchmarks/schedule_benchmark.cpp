@@ -38,10 +38,10 @@ std::size_t resident_bytes() {
 
 // Each at a second and a minute of its own: some thousands of different rules, as people write
 // them.
-std::vector<schedule::firing_rule> draw_rules() {
+std::vector<schedule::occurrence_rule> draw_rules() {
     std::mt19937_64 random{1};
     const auto paris = time::zone::find("Europe/Paris");
-    std::vector<schedule::firing_rule> rules;
+    std::vector<schedule::occurrence_rule> rules;
     rules.reserve(schedules);
     for (std::size_t i = 0; i < schedules; ++i) {
         const auto second = std::to_string(random() % 60);
@@ -56,8 +56,8 @@ std::vector<schedule::firing_rule> draw_rules() {
 
 struct cost {
     double add = 0;  // nanoseconds a schedule
-    double due = 0;  // nanoseconds a firing
-    std::size_t firings = 0;
+    double due = 0;  // nanoseconds an occurrence
+    std::size_t occurrences = 0;
     double bytes = 0;  // a schedule
 };
 
@@ -74,20 +74,20 @@ cost measure_bare(const std::vector<wall_instant>& firsts) {
         for (std::uint32_t i = 0; i < schedules; ++i) heap->emplace(firsts[i], i);
     });
     found.bytes = static_cast<double>(resident_bytes()) - static_cast<double>(before);
-    // Every firing is followed by one a minute later.
+    // Every occurrence is followed by one a minute later.
     found.due = nanos_of([&] {
         for (auto now = start; now < start + watched; now += std::chrono::seconds{1})
             while (heap->top().first <= now) {
                 const auto [at, which] = heap->top();
                 heap->pop();
                 heap->emplace(at + std::chrono::minutes{1}, which);
-                ++found.firings;
+                ++found.occurrences;
             }
     });
     return found;
 }
 
-cost measure_ours(const std::vector<schedule::firing_rule>& rules) {
+cost measure_ours(const std::vector<schedule::occurrence_rule>& rules) {
     cost found;
     const auto before = resident_bytes();
     auto table = std::make_unique<schedule::timetable>();
@@ -97,7 +97,7 @@ cost measure_ours(const std::vector<schedule::firing_rule>& rules) {
     found.bytes = static_cast<double>(resident_bytes()) - static_cast<double>(before);
     found.due = nanos_of([&] {
         for (auto now = start; now < start + watched; now += std::chrono::seconds{1})
-            found.firings += table->advance(now, schedules).size();
+            found.occurrences += table->advance(now, schedules).size();
     });
     return found;
 }
@@ -115,7 +115,9 @@ void benchmark_schedules() {
     const auto ours = measure_ours(rules);
     const auto bare = measure_bare(firsts);
     const auto each = [](double all) { return all / static_cast<double>(schedules); };
-    const auto firing = [](const cost& one) { return one.due / static_cast<double>(one.firings); };
+    const auto occurrence = [](const cost& one) {
+        return one.due / static_cast<double>(one.occurrences);
+    };
     const auto row = [](const std::string& what, double a, double b, const char* unit, double goal,
                         const std::string& said) {
         print_row(what, text_of(a, unit), text_of(b, unit), b / a, said, b < goal);
@@ -124,11 +126,12 @@ void benchmark_schedules() {
     row("timetable, memory for each of " + many +
             " schedules; bare: std::priority_queue of instants",
         each(bare.bytes), each(ours.bytes), "B", 200, "< 200 B");
-    row("timetable, adding one of " + many + " schedules, its first firing included; bare: push",
+    row("timetable, adding one of " + many +
+            " schedules, its first occurrence included; bare: push",
         each(bare.add), each(ours.add), "ns", 2000, "< 2 µs");
-    row("timetable, one firing that is due among " + many +
+    row("timetable, one occurrence that is due among " + many +
             ", its next one included; bare: pop and push",
-        firing(bare), firing(ours), "ns", 2000, "< 2 µs");
+        occurrence(bare), occurrence(ours), "ns", 2000, "< 2 µs");
 }
 
 const benchmark registered{95, "schedules", benchmark_schedules};

@@ -1,8 +1,8 @@
 // Acquire, release and renew on ZooKeeper, beside the bare C client with the same znodes.
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
-#include "stores/zookeeper/zookeeper_store.hpp"
-#include "testing/servers/zookeeper_server.hpp"
+#include "engines/zookeeper/store/zookeeper_store.hpp"
+#include "test_support/servers/zookeeper_server.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
@@ -216,7 +216,7 @@ boost::asio::awaitable<bool> take(lease_store& store, int from, int to, std::vec
     co_return true;
 }
 
-// Ten thousand leases of this process, as the keeper renews them: 256 a transaction.
+// Ten thousand leases of this process, as the renewer renews them: 256 a transaction.
 void many_leases(bare_zookeeper& bare, std::uint16_t port) {
     constexpr int leases = 10'000, at_once = 100;
     net::loop where;

@@ -25,7 +25,7 @@ const zone& chosen_zone(unsigned char choice) {
     return zones[choice % std::size(zones)];
 }
 
-void check_firings(const cron& what, const zone& where, transitions policy, wall_instant from) {
+void check_occurrences(const cron& what, const zone& where, transitions policy, wall_instant from) {
     constexpr int looked_at = 12;
     constexpr auto year_one = std::chrono::year{1} / 1 / 1;
     for (int i = 0; i < looked_at; ++i) {
@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const transitions policy{
         (choices[1] & 1) != 0 ? pawl::gap_time::skip : pawl::gap_time::end,
         (choices[1] & 2) != 0 ? pawl::repeated_time::twice : pawl::repeated_time::once};
-    check_firings(*parsed, chosen_zone(choices[0]), policy,
-                  wall_instant{std::chrono::microseconds{start}});
+    check_occurrences(*parsed, chosen_zone(choices[0]), policy,
+                      wall_instant{std::chrono::microseconds{start}});
     return 0;
 }

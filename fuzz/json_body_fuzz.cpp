@@ -1,14 +1,14 @@
 // Bodies of requests: whatever is read of one is within its bounds, and whatever is wrong with one
 // is a problem of one line.
-#include "admin/bodies.hpp"
-#include "admin/call.hpp"
+#include "api/bodies.hpp"
+#include "api/call.hpp"
 
 #include <cstdlib>
 #include <string>
 
 namespace {
 
-using pawl::admin::body_reader;
+using pawl::api::body_reader;
 
 void ensure(bool holds) {
     if (!holds) std::abort();
@@ -34,10 +34,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     const auto key = body.text("key");
     const auto ttl = body.integer("ttl_ms", 1, 604'800'000);
     const auto once = body.boolean("at_least_once");
-    const auto firing = body.instant("occurrence");
+    const auto occurrence = body.instant("occurrence");
     const auto all = body.texts("args", 3);
     if (ttl) ensure(*ttl >= 1 && *ttl <= 604'800'000);
-    if (firing) ensure(pawl::number(*firing) >= 0);
+    if (occurrence) ensure(pawl::number(*occurrence) >= 0);
     if (all) ensure(all->size() <= 3);
     if (size == 0) ensure(!was_wrong);
     if (!body.fault()) {

@@ -1,8 +1,8 @@
 // Replies of Redis: any bytes, in any pieces, end in replies within bounds or in one failure that
 // lasts; and what the store makes of their text never leaves its bounds either.
-#include "stores/redis/lease_text.hpp"
-#include "stores/redis/refusals.hpp"
-#include "stores/redis/resp.hpp"
+#include "engines/redis/client/refusals.hpp"
+#include "engines/redis/client/resp.hpp"
+#include "engines/redis/store/lease_text.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // Leaders and members that share partitions, each a process, that die or freeze.
-#include "testing/servers/redis_server.hpp"
+#include "test_support/servers/redis_server.hpp"
 #include "tests/crash/observation.hpp"
 #include "time/pause.hpp"
 
@@ -89,8 +89,8 @@ protected:
     void start_member() {
         members_.emplace_back([url = engine_.url(), file = log_] {
             auto here = locks::open(url);
-            const share_options options{.lease = {.ttl = ttl}, .interval = interval};
-            here.share(
+            const partition_options options{.lease = {.ttl = ttl}, .interval = interval};
+            here.run_partitions(
                 "reindex", partitions, {},
                 [&](const partition& mine) {
                     scribble(file + '-' + std::to_string(mine.index), mine.token, mine.stop);

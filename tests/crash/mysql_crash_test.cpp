@@ -1,6 +1,6 @@
 // Holders on one MariaDB that die or freeze, whose server stops, or whose network is cut.
 #include "base/duration.hpp"
-#include "testing/servers/mysql_server.hpp"
+#include "test_support/servers/mysql_server.hpp"
 #include "tests/crash/server_laws.hpp"
 
 namespace pawl::crash {

@@ -1,7 +1,7 @@
 // Holders on a Redis Cluster that die or freeze, whose servers stop, or whose network is cut. What
-// a failover and a moving slot do is in src/stores/redis/redis_cluster_test.cpp.
+// a failover and a moving slot do is in src/engines/redis/store/redis_cluster_test.cpp.
 #include "base/duration.hpp"
-#include "testing/servers/redis_cluster.hpp"
+#include "test_support/servers/redis_cluster.hpp"
 #include "tests/crash/server_laws.hpp"
 
 namespace pawl::crash {

@@ -1,7 +1,7 @@
 // Holders on a master behind its sentinels that die or freeze, whose servers stop, or whose network
-// is cut. What a failover does is in src/stores/redis/redis_sentinel_test.cpp.
+// is cut. What a failover does is in src/engines/redis/store/redis_sentinel_test.cpp.
 #include "base/duration.hpp"
-#include "testing/servers/redis_sentinels.hpp"
+#include "test_support/servers/redis_sentinels.hpp"
 #include "tests/crash/server_laws.hpp"
 
 namespace pawl::crash {

@@ -1,7 +1,7 @@
 // Holders on three independent Redis that die or freeze, whose servers stop, or whose network is
 // cut.
 #include "base/duration.hpp"
-#include "testing/servers/redlock_servers.hpp"
+#include "test_support/servers/redlock_servers.hpp"
 #include "tests/crash/server_laws.hpp"
 
 namespace pawl::crash {

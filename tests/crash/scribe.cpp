@@ -25,15 +25,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct wishes {
+struct choices {
     const char* file = nullptr;
     bool ignore_term = false;
     bool daemon = false;
     std::chrono::milliseconds lifetime = 1min;  // a forgotten scribe ends some time
 };
 
-wishes read_arguments(int count, char** arguments) {
-    wishes wanted;
+choices read_arguments(int count, char** arguments) {
+    choices wanted;
     for (int at = 1; at < count; ++at) {
         const std::string_view word{arguments[at]};
         if (word == "--ignore-term") {
@@ -79,7 +79,7 @@ void bear_witness(const std::string& file, const std::string& token) {
 }  // namespace
 
 int main(int count, char** arguments) {
-    const wishes wanted = read_arguments(count, arguments);
+    const choices wanted = read_arguments(count, arguments);
     if (wanted.file == nullptr) return 64;
     if (wanted.ignore_term) signal(SIGTERM, SIG_IGN);
     const char* token = getenv("PAWL_FENCE_TOKEN");

@@ -1,6 +1,6 @@
 #include "tests/crash/separate_network.hpp"
 
-#include "testing/servers/process.hpp"
+#include "test_support/servers/process.hpp"
 
 #include <unistd.h>
 
@@ -48,7 +48,7 @@ separate_network::~separate_network() {
         // Takes its end of the cable with it, and so ours.
         run_command({"ip", "netns", "del", name_});
     } catch (const std::exception&) {
-        // The test's verdict does not depend on it.
+        // The test's result does not depend on it.
     }
 }
 

@@ -4,7 +4,7 @@
 //     INSTANTIATE_TYPED_TEST_SUITE_P(NAME, ServerLaws, NAME_engine);
 #pragma once
 
-#include "testing/faults/tcp_proxy.hpp"
+#include "test_support/faults/tcp_proxy.hpp"
 #include "tests/crash/cable.hpp"
 #include "tests/crash/contenders.hpp"
 #include "tests/crash/contest.hpp"

@@ -1,7 +1,7 @@
 // The way from one client to the servers of a store: a proxy in front of each.
 #pragma once
 
-#include "testing/faults/tcp_proxy.hpp"
+#include "test_support/faults/tcp_proxy.hpp"
 
 #include <pawl/types.hpp>
 

@@ -1,6 +1,6 @@
 // Holders on one ZooKeeper that die or freeze, whose server stops, or whose network is cut.
 #include "base/duration.hpp"
-#include "testing/servers/zookeeper_server.hpp"
+#include "test_support/servers/zookeeper_server.hpp"
 #include "tests/crash/server_laws.hpp"
 
 #include <algorithm>

@@ -12,7 +12,7 @@ test('the doctor says each check with its level, the worst first, and checks aga
   const levels = await findings.locator('.badge').allInnerTexts();
   const ranks = levels.map((level) => ['FAIL', 'WARN', 'OK'].indexOf(level.trim()));
   expect(ranks).toEqual([...ranks].sort((a, b) => a - b));
-  await expect(page.locator('.verdict')).toContainText('sqlite');
+  await expect(page.locator('.outcome')).toContainText('sqlite');
   await expect(page.locator('.as-of')).toContainText(/Updated \d\d:\d\d:\d\d/);
   await keepScreenshots(page, 'doctor');
   await expectAccessible(page);

@@ -95,7 +95,7 @@ test.describe('a job whose key a client beside it holds', () => {
   test('is blocked, names the true holder in every skipped run, and leads to force release', async ({ agent, page }) => {
     await until('the key is free, and taken', async () =>
       (await agent.api('POST', '/leases', { key: 'job/each-second', owner: 'loader-7', ttl_ms: 600_000 })).status === 201);
-    const skipped = await until('a firing that gave way to it', async () => {
+    const skipped = await until('an occurrence that gave way to it', async () => {
       const runs = await agent.runs<{ reason: string }>('job=each-second&status=skipped');
       return runs.find(({ reason }) => reason.includes('loader-7'));
     });

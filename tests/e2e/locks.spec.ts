@@ -112,7 +112,7 @@ test.describe('the locks', () => {
 test.describe('a force release', () => {
   test.use({ agentOptions: { jobs: [sleeper], users: ['viewer', 'operator', 'admin'] } });
 
-  test('spells out what follows, asks for the key and a reason, and evicts', async ({ page, agent }) => {
+  test('spells out what follows, asks for the key and a reason, and force-releases', async ({ page, agent }) => {
     agent.pawl('jobs', 'run', 'nightly-report');
     await until('the key is held', async () => {
       const { body } = await agent.api<{ locks: { held: boolean }[] }>('GET', '/locks?prefix=job/nightly-report');

@@ -20,7 +20,7 @@ test.describe('the overview', () => {
     const running = page.getByRole('region', { name: 'Active runs' });
     await expect(running.getByRole('link', { name: 'long', exact: true })).toBeVisible();
     await expect(page.getByRole('link', { name: /Locks held/ })).toContainText(/[1-9]/);
-    await expect(page.locator('.firings')).toContainText('heartbeat');
+    await expect(page.locator('.upcoming')).toContainText('heartbeat');
     const attention = page.locator('.attention');
     await expect(attention).toContainText('broken', { timeout: 30_000 });
     await expect(attention.getByRole('link', { name: /Runbook for broken/ })).toBeVisible();
@@ -124,7 +124,7 @@ test.describe('a node that is frozen', () => {
   });
 });
 
-test.describe('a node that has not read its control board', () => {
+test.describe('a node that has not read its control state', () => {
   test('says on every page that it starts no scheduled run, until it has', async ({ page, watch }) => {
     // Lists that need the journal.
     watch.allowed.push(/503/);
@@ -138,7 +138,7 @@ test.describe('a node that has not read its control board', () => {
       await signIn(page, agent);
       await live(page);
       const banner = page.getByRole('alert').filter({ hasText: 'no scheduled run starts until' });
-      await expect(banner).toContainText('node-a: this node has not read the control board since it started, so no scheduled run starts');
+      await expect(banner).toContainText('node-a: this node has not read the control state since it started, so no scheduled run starts');
       await expect(banner.locator('.badge')).toHaveText('critical');
       const row = page.locator('.attention').getByRole('listitem').filter({ hasText: 'starts no scheduled run' });
       await expect(row).toContainText('node-a starts no scheduled run: since it started, its journal has not told which jobs are paused');

@@ -301,7 +301,7 @@ test.describe('a run whose node is killed', () => {
     test.setTimeout(120_000);
     const second = await Agent.start({ name: 'node-b', beside: agent, jobs: [job] });
     try {
-      const id = await until('a firing that runs', async () => {
+      const id = await until('an occurrence that runs', async () => {
         return (await agent.runs<{ id: string }>('job=moves&status=started'))[0]?.id;
       });
       const { node } = (await agent.api<{ node: string }>('GET', `/runs/${id}`)).body;

@@ -12,7 +12,7 @@ import urllib.request
 from agents import AgentCase, job
 from harness import Case, Redis, pawl, until
 
-# Seconds after a firing until misfire = "skip" lets it go, and one more.
+# Seconds after an occurrence until misfire = "skip" lets it go, and one more.
 FORGOTTEN = 11
 
 # The first attempt saves how far it came, tells who it is, and stays.
@@ -239,36 +239,36 @@ class End(AgentCase):
         at = time.monotonic()
         until(lambda: all(is_gone(one[0]) for one in begun.values()), 10)
 
-        # Taken up again by the other: same run, same firing, next attempt, newer token, from its checkpoint.
-        process, run, firing, token, idempotency = begun["at-least-once"]
+        # Taken up again by the other: same run, same occurrence, next attempt, newer token, from its checkpoint.
+        process, run, occurrence, token, idempotency = begun["at-least-once"]
         again = until(lambda: [one for one in self.lines("at-least-once.again") if one.startswith(run)])[0].split()
         self.assertLess(time.monotonic() - at, 20)
-        self.assertEqual((again[1], again[3], again[4], again[5]), (firing, idempotency, "2", "half-way"))
+        self.assertEqual((again[1], again[3], again[4], again[5]), (occurrence, idempotency, "2", "half-way"))
         self.assertGreater(int(again[2]), int(token))
         row = self.ended(run)
         self.assertEqual((row["status"], row["attempt"], row["node"]), ("completed", 2, "node-b"))
         self.assertEqual([(one["kind"], one["node"]) for one in row["history"] if one["kind"] in ("begun", "resumed")],
                          [("begun", "node-a"), ("resumed", "node-b")])
 
-        # Lost for good, and the next firings go on.
-        process, run, firing, token, idempotency = begun["at-most-once"]
+        # Lost for good, and the next occurrences go on.
+        process, run, occurrence, token, idempotency = begun["at-most-once"]
         row = self.ended(run, 40)
         self.assertEqual((row["status"], row["attempt"], row["node"]), ("lost", 1, "node-a"))
-        self.assertEqual([one for one in self.lines("at-most-once.again") if one.startswith(run) or firing in one], [])
+        self.assertEqual([one for one in self.lines("at-most-once.again") if one.startswith(run) or occurrence in one], [])
         until(lambda: self.lines("at-most-once.again"))
 
         until(lambda: self.nodes()["node-a"]["state"] == "silent")
         self.assertEqual(self.nodes()["node-b"]["state"], "live")
         other.stop()
         for name in ("at-least-once", "at-most-once"):
-            firings = [one["occurrence"] for one in self.runs(name)]
-            self.assertEqual(len(firings), len(set(firings)), name)
+            occurrences = [one["occurrence"] for one in self.runs(name)]
+            self.assertEqual(len(occurrences), len(set(occurrences)), name)
 
 
 class Misfire(AgentCase):
     def test_what_was_missed_runs_once_or_not_at_all(self):
-        firing = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(seconds=6)
-        minutely = f"{firing.second} * * * * *"
+        occurrence = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(seconds=6)
+        minutely = f"{occurrence.second} * * * * *"
         agent = self.agent("node-a", job("often", "true", schedule="@every 1s", ttl="2s"),
                            job("run-once", "true", schedule=minutely, misfire="run-once"),
                            job("skip", "true", schedule=minutely, misfire="skip"),
@@ -276,20 +276,20 @@ class Misfire(AgentCase):
         until(lambda: self.runs("often"))
         agent.stop()
         stopped = self.runs("often")[-1]["occurrence"]
-        self.assertLess(datetime.datetime.now(datetime.timezone.utc), firing, "the machine is too slow for this test")
+        self.assertLess(datetime.datetime.now(datetime.timezone.utc), occurrence, "the machine is too slow for this test")
         # The schedules go by real time, so it has to pass.
-        until(lambda: datetime.datetime.now(datetime.timezone.utc) > firing + datetime.timedelta(seconds=FORGOTTEN), 60)
-        # The newest firing before the agent came back is run, and the one before that is not.
+        until(lambda: datetime.datetime.now(datetime.timezone.utc) > occurrence + datetime.timedelta(seconds=FORGOTTEN), 60)
+        # The newest occurrence before the agent came back is run, and the one before that is not.
         back = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=1)
         agent.start()
         until(lambda: self.runs("often")[-1]["occurrence"] > stopped and self.runs("run-once"))
         first = [one for one in self.runs("often") if one["occurrence"] > stopped][0]
         self.assertGreater(first["occurrence"], back.strftime("%Y-%m-%dT%H:%M:%S.%f"))
         self.assertEqual(first["status"], "completed")
-        self.assertRegex(agent.log(), r"job 'often' has missed [1-9]\d firings")
+        self.assertRegex(agent.log(), r"job 'often' has missed [1-9]\d occurrences")
         (late,) = self.runs("run-once")
         self.assertEqual((late["occurrence"], late["status"], late["trigger"]),
-                         (firing.strftime("%Y-%m-%dT%H:%M:%S.000Z"), "completed", "schedule"))
+                         (occurrence.strftime("%Y-%m-%dT%H:%M:%S.000Z"), "completed", "schedule"))
         for name in ("skip", "too-late"):
             self.assertEqual([one for one in self.runs(name) if one["status"] != "skipped"], [], name)
         agent.stop()
@@ -388,7 +388,7 @@ class StoreDown(AgentCase):
         status, why = ready()
         self.assertEqual(status, 503)
         self.assertIn("which jobs are paused", why)
-        time.sleep(3)  # three firings of each
+        time.sleep(3)  # three occurrences of each
         self.assertEqual({name: len(self.lines(name)) for name in before}, before)
         server.process.send_signal(signal.SIGCONT)
         agent.says("what has waited for it fires now")

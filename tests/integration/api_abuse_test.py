@@ -1,4 +1,4 @@
-"""Whatever arrives at the API's port, the scheduler does not notice: each firing begins, and begins in time."""
+"""Whatever arrives at the API's port, the scheduler does not notice: each occurrence begins, and begins in time."""
 import json
 import random
 import resource
@@ -14,11 +14,11 @@ from harness import until
 IDLE = 10_000
 SLOW = 200
 VIEWERS = 200
-VIEWERS_MAX = 1000  # viewers_max in src/admin/live_routes.hpp
+VIEWERS_MAX = 1000  # viewers_max in src/api/live_routes.hpp
 WAITING = 40
 SECONDS = 10
 JOBS = 5
-# Of a firing, on a machine that runs other tests beside this one: what is measured is in docs/performance.md.
+# Of an occurrence, on a machine that runs other tests beside this one: what is measured is in docs/performance.md.
 LATE_MAX = 2.0
 
 GARBAGE = (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", b"GET / HTTP/9.9\r\n\r\n", b"GET /api/v1/locks HTTP/1.1\r\nContent-Length: x\r\n\r\n",
@@ -74,7 +74,7 @@ class Abuse(ApiCase):
         second.says(f"listening on http://127.0.0.1:{first.port}")
         self.assertEqual(self.ask(first, "GET", "/healthz").status, 200)
 
-    def test_each_firing_begins_in_time_beside_idle_slow_and_broken_connections(self):
+    def test_each_occurrence_begins_in_time_beside_idle_slow_and_broken_connections(self):
         jobs = [job(f"tick-{i}", "exit 0", schedule="@every 1s", ttl="5s") for i in range(JOBS)]
         node = self.serving("a", *jobs)
         port = node.port
@@ -103,11 +103,11 @@ class Abuse(ApiCase):
                     return
 
         def break_in():
-            dice = random.Random(7)
+            rng = random.Random(7)
             while not stop.is_set():
                 try:
                     with socket.create_connection(("127.0.0.1", port), timeout=10) as link:
-                        link.sendall(dice.choice(GARBAGE))
+                        link.sendall(rng.choice(GARBAGE))
                         link.shutdown(socket.SHUT_WR)
                         while link.recv(65536):
                             pass

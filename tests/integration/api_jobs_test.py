@@ -8,7 +8,7 @@ from api import ApiCase
 from harness import Redis, until
 
 EACH_SECOND = "* * * * * *"
-LATE = 90.0  # a firing is late after ten seconds; a busy machine takes longer to say so
+LATE = 90.0  # an occurrence is late after ten seconds; a busy machine takes longer to say so
 
 
 class Jobs(ApiCase):
@@ -153,7 +153,7 @@ class Runs(ApiCase):
         self.assertEqual([row["action"] for row in self.got(agent, "/api/v1/audit")["audit"]], ["run.cancel", "job.run", "run.cancel", "job.run"])
 
 
-class Board(ApiCase):
+class ControlState(ApiCase):
     def test_nodes_and_the_overview_are_as_the_contract_says(self):
         agent = self.serving("node-a", job("fails", "exit 4", schedule=EACH_SECOND), job("stays", "exec sleep 600", schedule=EACH_SECOND))
         until(lambda: self.got(agent, "/api/v1/runs?status=failed")["runs"] and self.got(agent, "/api/v1/runs?status=started")["runs"])
@@ -204,7 +204,7 @@ class Why(ApiCase):
             self.fail(f"{name} is {seen[-1]['state']}: {seen[-1]['why']}")
         return seen[-1]
 
-    def test_the_key_is_held_or_lingers_or_the_previous_firing_still_runs(self):
+    def test_the_key_is_held_or_lingers_or_the_previous_occurrence_still_runs(self):
         holder = self.hold("job/held")
         keys = {"schedule": EACH_SECOND, "overlap": "queue"}
         agent = self.serving("node-a", job("held", "true", **keys), job("long", "exec sleep 600", **keys), job("lingers", "true", at_least="10m", **keys))
@@ -282,7 +282,7 @@ class Why(ApiCase):
         agent = self.serving("node-a", job("ticks", "true", schedule="@every 20s"))
         self.ask(agent, "POST", "/api/v1/jobs/ticks/pause", {"reason": "r"})
         due = self.got(agent, "/api/v1/jobs/ticks")["as_of"]
-        # A firing passes while it is paused, and more than ten seconds after it.
+        # An occurrence passes while it is paused, and more than ten seconds after it.
         until(lambda: self.seconds(self.got(agent, "/api/v1/overview")["as_of"]) - self.seconds(due) > 32, 120)
         self.ask(agent, "POST", "/api/v1/jobs/ticks/resume")
         self.assertNotEqual(self.got(agent, "/api/v1/jobs/ticks")["state"], "late")

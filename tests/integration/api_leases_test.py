@@ -1,6 +1,7 @@
 """Leases over HTTP, through two agents on one real store, as programs in other languages take them."""
 import http.client
 import json
+import re
 import socket
 import threading
 import time
@@ -23,6 +24,10 @@ class Client:
         answer = self.link.getresponse()
         text = answer.read()
         return answer.status, json.loads(text) if text else {}, answer.headers
+
+    def text(self, path):
+        self.link.request("GET", path, headers=self.fields)
+        return self.link.getresponse().read().decode()
 
     def acquire(self, key, ttl_ms=60000, **more):
         return self.ask("POST", "/api/v1/leases", {"key": key, "ttl_ms": ttl_ms, **more})
@@ -61,6 +66,12 @@ class Leases:
         one = Client(self.agents[agent], self.token)
         self.addCleanup(one.link.close)
         return one
+
+    def busy(self, agent):
+        """How many claims this agent has been refused so far."""
+        text = self.client(agent).text("/metrics")
+        found = re.search(r'^pawl_lock_acquire_total\{outcome="busy"\} (\d+)', text, re.MULTILINE)
+        return int(found.group(1)) if found else 0
 
     def granted(self, answer):
         status, told, fields = answer
@@ -116,9 +127,9 @@ class Leases:
         one, two = self.client(0), self.client(1)
         held, got = self.granted(one.acquire("k")), []
         waiter = threading.Thread(target=lambda: got.append(two.acquire("k", wait_ms=60000)))
-        began = time.monotonic()
+        busy_before, began = self.busy(1), time.monotonic()
         waiter.start()
-        until(lambda: time.monotonic() > began + 0.5)
+        until(lambda: self.busy(1) > busy_before and time.monotonic() > began + 0.5)
         self.assertEqual(one.release("k", held["fence_token"])[0], 204)
         waiter.join()
         took = time.monotonic() - began
@@ -151,13 +162,13 @@ class Leases:
 
     def test_an_occurrence_runs_once(self):
         one, two = self.client(0), self.client(1)
-        firing = {"occurrence": "2026-01-02T02:00:00Z"}
-        held = self.granted(one.acquire("job-1", **firing))
+        occurrence = {"occurrence": "2026-01-02T02:00:00Z"}
+        held = self.granted(one.acquire("job-1", **occurrence))
         self.assertEqual(one.release("job-1", held["fence_token"])[0], 204)
-        status, told, _ = two.acquire("job-1", **firing)
+        status, told, _ = two.acquire("job-1", **occurrence)
         self.assertEqual((status, told["last_occurrence"]), (410, "2026-01-02T02:00:00.000Z"))
         # At least once: done when it is released as done.
-        again = {**firing, "at_least_once": True}
+        again = {**occurrence, "at_least_once": True}
         held = self.granted(one.acquire("job-2", **again))
         self.assertEqual(one.release("job-2", held["fence_token"])[0], 204)
         held = self.granted(two.acquire("job-2", **again))

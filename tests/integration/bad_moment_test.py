@@ -178,9 +178,9 @@ class BadMoments(Case):
         self.leftovers.callback(self.end, process)
         return process
 
-    def round(self, key, dice, moment, keeps_journal):
+    def round(self, key, rng, moment, keeps_journal):
         """What became of the claim, in words."""
-        timeout, has_rival = dice.choice(self.timeouts), dice.random() < 0.3
+        timeout, has_rival = rng.choice(self.timeouts), rng.random() < 0.3
         cables = [Cable(one.port, max(0, -moment.offset)) for one in self.server.entries]
         for one in cables:
             self.leftovers.callback(one.close)
@@ -212,21 +212,21 @@ class BadMoments(Case):
         until(settled)
         return f"{told}; then {said}"
 
-    def moment(self, dice, kind):
+    def moment(self, rng, kind):
         whole = len(self.server.nodes)
-        places = sorted(dice.sample(range(whole), dice.randint(1, whole)))
+        places = sorted(rng.sample(range(whole), rng.randint(1, whole)))
         # Half of them somewhere around the first word, half between it and the command.
-        around = dice.random() < 0.5
-        offset = dice.uniform(-AROUND, AROUND) if around else dice.uniform(0, self.begins_after)
-        return Moment(kind, offset, dice.uniform(0.1, 2.0), places)
+        around = rng.random() < 0.5
+        offset = rng.uniform(-AROUND, AROUND) if around else rng.uniform(0, self.begins_after)
+        return Moment(kind, offset, rng.uniform(0.1, 2.0), places)
 
-    def one_round(self, number, dice, kind):
+    def one_round(self, number, rng, kind):
         self.figures["rounds"] += 1
         self.figures[kind] += 1
         self.was_stopped = False
-        key, moment, keeps_journal = f"key-{number}", self.moment(dice, kind), dice.random() < 0.5
+        key, moment, keeps_journal = f"key-{number}", self.moment(rng, kind), rng.random() < 0.5
         with contextlib.ExitStack() as self.leftovers:
-            told = self.round(key, dice, moment, keeps_journal)
+            told = self.round(key, rng, moment, keeps_journal)
         told = self.settle(key, told, keeps_journal)
         ran = self.runs(key)
         self.figures["runs"] += len(ran)
@@ -246,13 +246,13 @@ class BadMoments(Case):
         self.timeouts = timeouts
         self.begins_after = self.calm_delay()
         seed = int(os.environ.get("PAWL_SEED", random.randrange(1 << 30)))
-        dice = random.Random(seed)
+        rng = random.Random(seed)
         kinds = []
         for number in range(ROUNDS):
             if not kinds:
-                kinds = dice.sample(KINDS, len(KINDS))
+                kinds = rng.sample(KINDS, len(KINDS))
             with self.subTest(seed=seed, round=number):
-                self.one_round(number, dice, kinds.pop())
+                self.one_round(number, rng, kinds.pop())
         figures = ", ".join(f"{name} {count}" for name, count in sorted(self.figures.items()))
         print(f"\n{type(server).__name__}: {figures}; exit statuses of the first {dict(sorted(self.statuses.items()))}; "
               f"seed {seed}, a calm command begins {self.begins_after * 1000:.0f} ms after the first word",

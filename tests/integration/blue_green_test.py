@@ -1,6 +1,6 @@
 """Two versions of a configuration on several agents, replaced one by one while sixty jobs fire every second.
 
-R1, R14 and the demand of issue 4: each firing has one run, none is lost but those whose node was hurt in the middle of it,
+R1, R14 and the demand of issue 4: each occurrence has one run, none is lost but those whose node was hurt in the middle of it,
 and every at-least-once one is completed. PAWL_FLEET_SECONDS makes it longer.
 """
 import os
@@ -38,7 +38,7 @@ class BlueGreen(Case):
         return evidence
 
     def is_settled(self, fleet, last):
-        """Every firing up to the last has a row that is over, or the test's bound comes."""
+        """Every occurrence up to the last has a row that is over, or the test's bound comes."""
         rows = fleet.runs()
         over = {(row["job"], int(proof.seconds(row["occurrence"]))) for row in rows
                 if row["occurrence"] and row["status"] not in ("started", "abandoned")}

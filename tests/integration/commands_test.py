@@ -88,7 +88,7 @@ class Locks(Case):
 
     def test_there_is_nothing_to_release_where_nobody_holds(self):
         self.pawl("exec", "job/a", "--", "true")
-        self.assert_one_line(self.pawl("locks", "release", "job/a", "--reason", "x", "--yes"), 64, "nobody holds 'job/a'")
+        self.assert_one_line(self.pawl("locks", "release", "job/a", "--reason", "x", "--yes"), 64, "lock 'job/a' has no holder")
 
 
 class Fence(Case):

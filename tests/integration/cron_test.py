@@ -1,37 +1,37 @@
-"""cron next: the firings as the clock on the wall shows them, and what is wrong with an expression."""
+"""cron next: the occurrences as the clock on the wall shows them, and what is wrong with an expression."""
 import datetime
 import json
 import pathlib
 
 from harness import Case, environment, pawl
 
-CASES = pathlib.Path(__file__).resolve().parents[2] / "testing" / "cron"
+CASES = pathlib.Path(__file__).resolve().parents[2] / "test_support" / "cron"
 
 
 class Next(Case):
     NEW_YORK = ("--zone", "America/New_York")
 
-    def firings(self, *words):
+    def occurrences(self, *words):
         outcome = pawl("cron", "next", *words)
         self.assertEqual(outcome.status, 0, outcome.err)
         self.assertEqual(outcome.err, "")
         return outcome.out.splitlines()
 
-    def test_one_firing_a_line_with_the_offset_of_the_zone(self):
-        self.assertEqual(self.firings("30 1 * * *", *self.NEW_YORK, "--from", "2024-11-02T00:00:00Z", "--count", "3"),
+    def test_one_occurrence_a_line_with_the_offset_of_the_zone(self):
+        self.assertEqual(self.occurrences("30 1 * * *", *self.NEW_YORK, "--from", "2024-11-02T00:00:00Z", "--count", "3"),
                          ["2024-11-02T01:30:00-04:00", "2024-11-03T01:30:00-04:00", "2024-11-04T01:30:00-05:00"])
 
     def test_a_gap_and_a_repeated_hour_follow_the_policies(self):
         spring = ("30 2 * * *", *self.NEW_YORK, "--from", "2024-03-09T12:00:00Z", "--count", "1")
-        self.assertEqual(self.firings(*spring), ["2024-03-10T03:00:00-04:00"])
-        self.assertEqual(self.firings(*spring, "--gap", "skip"), ["2024-03-11T02:30:00-04:00"])
+        self.assertEqual(self.occurrences(*spring), ["2024-03-10T03:00:00-04:00"])
+        self.assertEqual(self.occurrences(*spring, "--gap", "skip"), ["2024-03-11T02:30:00-04:00"])
         autumn = ("30 1 * * *", *self.NEW_YORK, "--from", "2024-11-03T00:00:00Z", "--count", "2")
-        self.assertEqual(self.firings(*autumn, "--repeat", "twice"),
+        self.assertEqual(self.occurrences(*autumn, "--repeat", "twice"),
                          ["2024-11-03T01:30:00-04:00", "2024-11-03T01:30:00-05:00"])
 
-    def test_without_options_five_firings_in_utc_from_now_on(self):
+    def test_without_options_five_occurrences_in_utc_from_now_on(self):
         before = datetime.datetime.now(datetime.timezone.utc)
-        lines = self.firings("* * * * *")
+        lines = self.occurrences("* * * * *")
         self.assertEqual(len(lines), 5)
         times = [datetime.datetime.fromisoformat(line.replace("Z", "+00:00")) for line in lines]
         self.assertGreater(times[0], before)
@@ -52,7 +52,7 @@ class Next(Case):
             if case["id"] in exceptions:
                 continue
             with self.subTest(case["id"]):
-                self.assertEqual(self.firings(case["expr"], "--zone", case["zone"], "--from", case["from"],
+                self.assertEqual(self.occurrences(case["expr"], "--zone", case["zone"], "--from", case["from"],
                                               "--gap", case["gap"], "--repeat", case["repeat"],
                                               "--count", str(len(case["next"]))), case["next"])
 

@@ -26,7 +26,7 @@ class Demo(Case):
         self.assertEqual(done.status, 0, done.out + done.err)
         self.assertIn("SIGSTOP", done.out)
         self.assertIn("SIGKILL", done.out)
-        self.assertTrue(done.out.rstrip().endswith("Proven: each firing ran once, and no late write got through."))
+        self.assertTrue(done.out.rstrip().endswith("Proven: each occurrence ran once, and no late write got through."))
 
 
 class Browser:

@@ -50,7 +50,7 @@ class Exec(Audited):
         self.assertEqual(self.pawl("exec", "k", "--", "true").status, 0)
         self.assertEqual(self.row("k")["status"], "completed")
 
-    def test_a_firing_has_one_row_however_often_it_is_run(self):
+    def test_an_occurrence_has_one_row_however_often_it_is_run(self):
         again = ("exec", "k", *self.FIRED, "--at-least-once", "--", "sh", "-c")
         first = self.pawl(*again, 'echo "$PAWL_RUN_ID"; exit 1')
         self.assertEqual((first.status, self.row("k")["status"]), (1, "abandoned"))
@@ -208,7 +208,7 @@ class Exec(Audited):
         self.assertIn("the journal does not answer", ran.err)
         self.assertIn("not written down", ran.err)
         self.assert_one_line(self.pawl("runs", "ls", "--journal", nowhere), 69, "127.0.0.1")
-        # Leases remember firings by themselves.
+        # Leases remember occurrences by themselves.
         self.assertEqual(self.pawl("exec", "k", *self.FIRED, "--journal", nowhere, "--", "true").status, 76)
 
     def test_the_journal_may_be_kept_apart_and_the_command_finds_it(self):

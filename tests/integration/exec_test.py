@@ -65,7 +65,7 @@ class Exec(Case):
         again = self.pawl("exec", "k", *fired, "--", "true")
         self.assertEqual(again.status, 76)
         self.assertIn("has already run for 2026-01-02T03:04:05.000Z", again.err)
-        # The same instant in another zone is the same firing; an older one is done as well.
+        # The same instant in another zone is the same occurrence; an older one is done as well.
         self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T04:04:05+01:00", "--", "true").status, 76)
         self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T03:04:04Z", "--", "true").status, 76)
         self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T03:04:06Z", "--", "true").status, 0)
@@ -141,6 +141,31 @@ class Exec(Case):
         opened = pawl(*nowhere, "exec", "k", "--on-store-down", "run", "--", "sh", "-c", 'echo "ran[$PAWL_FENCE_TOKEN]"')
         self.assertEqual((opened.status, opened.out), (0, "ran[]\n"))
         self.assertIn("without a lease", opened.err)
+
+
+class ExecAtRest(Case):
+    """A host may have hundreds of them."""
+    RESIDENT_KIB_MAX = 8 * 1024
+
+    def resident_kib(self, process):
+        fields = dict(line.split(":", 1) for line in open(f"/proc/{process.pid}/status", encoding="ascii"))
+        return int(fields["VmRSS"].split()[0])
+
+    def test_what_waits_keeps_little_in_memory_and_goes_on(self):
+        holder = self.start("exec", "k", "--ttl", "2s", "--", "sh", "-c", "echo held; exec sleep 60")
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        waiter = self.start("exec", "k", "--wait", "--", "echo", "mine")
+        for process in (holder, waiter):
+            until(lambda: self.resident_kib(process) <= self.RESIDENT_KIB_MAX)
+        # Renewed all the while, by code that had to be read again.
+        token = self.pawl("locks", "show", "k", "--json").json()["fence_token"]
+        ends = time.monotonic() + 5
+        until(lambda: time.monotonic() > ends)
+        self.assertEqual(self.pawl("locks", "show", "k", "--json").json()["fence_token"], token)
+        self.assertIsNone(waiter.poll())
+        holder.terminate()
+        self.assertEqual(waiter.stdout.readline(), "mine\n")
+        self.assertEqual(waiter.wait(timeout=30), 0)
 
 
 class ExecOnRedis(OnRedis, Exec):

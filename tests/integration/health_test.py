@@ -94,7 +94,7 @@ class Drill(Case):
         """What the referee counts on: while its server stands still, a worker says that it writes, and not that it wrote."""
         redis = Redis()
         self.addCleanup(redis.stop)
-        worker = subprocess.Popen([PAWL, "drill-worker", "--name", "holder", "--key", "k", "--resource", "k", "--ttl", "20000", "--patience", "1000"],
+        worker = subprocess.Popen([PAWL, "drill-worker", "--name", "holder", "--key", "k", "--resource", "k", "--ttl", "20000", "--timeout", "1000"],
                                   env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(self.end, worker)
         with worker.stdin as told:

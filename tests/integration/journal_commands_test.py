@@ -178,8 +178,8 @@ class Jobs(Shared):
     def test_a_run_by_hand_waits_for_its_key(self):
         holder = self.hold("job/held")
         run = self.run_now("held")
-        firings = len(self.runs("metronome"))
-        until(lambda: len(self.runs("metronome")) > firings + 2)  # the agents have looked at the board meanwhile
+        occurrences = len(self.runs("metronome"))
+        until(lambda: len(self.runs("metronome")) > occurrences + 2)  # the agents have looked at the control state meanwhile
         self.assert_mistake(["runs", "show", run], "has not begun")
         self.assertFalse(self.file("held").exists())
         holder.terminate()
@@ -210,12 +210,12 @@ class Jobs(Shared):
         shown = self.pawl("jobs", "show", "paused", "--json").json()
         self.assertEqual((shown["paused"]["reason"], shown["next"]), (reason, None))
         self.assertRegex(shown["paused"]["at"], TIME)
-        # A firing that was due before may have been in a claim.
-        firings = len(self.runs("metronome"))
-        until(lambda: len(self.runs("metronome")) > firings + 1)
+        # An occurrence that was due before may have been in a claim.
+        occurrences = len(self.runs("metronome"))
+        until(lambda: len(self.runs("metronome")) > occurrences + 1)
         count = len(self.runs("paused"))
-        firings = len(self.runs("metronome"))
-        until(lambda: len(self.runs("metronome")) > firings + 2)
+        occurrences = len(self.runs("metronome"))
+        until(lambda: len(self.runs("metronome")) > occurrences + 2)
         self.assertEqual(len(self.runs("paused")), count)
         self.assertEqual(self.pawl("jobs", "run", "paused", "--wait").status, 0)
         self.assertEqual(self.runs("paused")[-1]["trigger"], "manual")
@@ -376,7 +376,7 @@ class Runs(Shared):
         self.assertIn("timeout", row["reason"])
         self.assertEqual([one["text"] for one in row["history"] if one["kind"] == "note"], ["it has taken longer than its soft timeout"])
 
-    def test_a_firing_whose_predecessor_runs_is_written_down_as_skipped(self):
+    def test_an_occurrence_whose_predecessor_runs_is_written_down_as_skipped(self):
         skipped = until(lambda: [one for one in self.runs("overlapping") if one["status"] == "skipped"])[0]
         self.assert_is_run(skipped)
         self.assertEqual((skipped["trigger"], skipped["exit_status"]), ("schedule", None))
@@ -393,8 +393,8 @@ class Runs(Shared):
         def on(node):
             return {one["partition"] for one in self.runs("spread", "--node", node) if one["status"] == "completed"}
         until(lambda: on("node-a") and on("node-b") and on("node-a") | on("node-b") == set(range(6)), 60)
-        firings = [(one["partition"], one["occurrence"]) for one in self.runs("spread")]
-        self.assertEqual(len(firings), len(set(firings)))
+        occurrences = [(one["partition"], one["occurrence"]) for one in self.runs("spread")]
+        self.assertEqual(len(occurrences), len(set(occurrences)))
 
 
 class Nodes(Shared):

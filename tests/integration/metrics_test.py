@@ -187,10 +187,10 @@ class World:
         self.expect(204, "POST", "/api/v1/fences/accounts", {"fence_token": token})
         self.expect(409, "POST", "/api/v1/fences/accounts", {"fence_token": token - 1})
         self.expect(200, "POST", "/api/v1/locks/release", {"key": "imports/eu", "fence_token": token, "reason": "a test"})
-        firing = {"key": "imports/once", "owner": "importer", "ttl_ms": 20_000, "occurrence": int(time.time() * 1000) - 1000}
-        token = self.expect(201, "POST", "/api/v1/leases", firing)["fence_token"]
+        occurrence = {"key": "imports/once", "owner": "importer", "ttl_ms": 20_000, "occurrence": int(time.time() * 1000) - 1000}
+        token = self.expect(201, "POST", "/api/v1/leases", occurrence)["fence_token"]
         self.api.call("DELETE", f"/api/v1/leases/imports%2Fonce/{token}")
-        self.expect(410, "POST", "/api/v1/leases", firing)
+        self.expect(410, "POST", "/api/v1/leases", occurrence)
 
     def stop_the_store(self):
         self.run("steady")
@@ -234,9 +234,9 @@ def panels():
 
 
 def dashboard_expressions():
-    board = json.loads(DASHBOARD.read_text())
+    dashboard = json.loads(DASHBOARD.read_text())
     found = {f"{one['title']}/{target['refId']}": target["expr"] for one in panels() for target in one["targets"]}
-    found.update({f"annotation {one['name']}": one["expr"] for one in board["annotations"]["list"]})
+    found.update({f"annotation {one['name']}": one["expr"] for one in dashboard["annotations"]["list"]})
     return found
 
 
@@ -374,12 +374,12 @@ class MetricsTest(unittest.TestCase):
             self.assertEqual(named - labels, set())
 
     def test_the_dashboard_is_whole(self):
-        board = json.loads(DASHBOARD.read_text())
-        self.assertGreaterEqual(board["schemaVersion"], 38)
-        variables = {one["name"]: one for one in board["templating"]["list"]}
+        dashboard = json.loads(DASHBOARD.read_text())
+        self.assertGreaterEqual(dashboard["schemaVersion"], 38)
+        variables = {one["name"]: one for one in dashboard["templating"]["list"]}
         self.assertEqual(list(variables), ["datasource", "node", "job"])
         self.assertEqual(variables["datasource"]["type"], "datasource")
-        everything = board["panels"]
+        everything = dashboard["panels"]
         self.assertEqual(len({one["id"] for one in everything}), len(everything))
         taken = set()
         for one in everything:

@@ -26,7 +26,7 @@ SOURCE = pathlib.Path(sys.argv[1]).resolve()
 PAWL = str(pathlib.Path(sys.argv[2]).resolve())
 DEPLOY = SOURCE / "deploy"
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
-ROUTES = json.loads((SOURCE / "src/admin/openapi.json").read_text())["paths"]
+ROUTES = json.loads((SOURCE / "src/api/openapi.json").read_text())["paths"]
 # What a cluster that enforces the restricted profile asks of every pod, and every container.
 RESTRICTED = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 CONFINED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
@@ -327,7 +327,7 @@ class Kubernetes(Case):
                 self.assertIn("memory", container["resources"]["limits"])
 
     def test_the_image_has_the_version_of_this_tree(self):
-        version = re.search(r"project\(pawl VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
+        version = re.search(r'view version = "(.+)"', (SOURCE / "include/pawl/version.hpp").read_text()).group(1)
         for pod in pods():
             self.assertEqual([container["image"] for container in pod["containers"]], [f"pawl:{version}"])
 

@@ -71,7 +71,7 @@ def check_manual():
 def check_tests():
     """A test that a document names by `Suite.Name` exists."""
     known = set()
-    for folder in ("src", "testing", "tests"):
+    for folder in ("src", "test_support", "tests"):
         for file in [*(source / folder).rglob("*.cpp"), *(source / folder).rglob("*.hpp")]:
             known.update(".".join(pair) for pair in re.findall(r"\bT\w*EST\w*\(\s*(\w+),\s*(\w+)", file.read_text()))
     for document in documents():
@@ -109,7 +109,7 @@ def check_links():
             elif anchor and anchor not in anchors(linked.read_text()):
                 faults.append(f"{name}: there is no heading for {target}")
         # A file that a document names by its path exists: the rules say where they are kept.
-        for path in re.findall(r"`((?:src|include|tests|testing|apps|docs|model|tools|examples|cmake)/[\w./-]+\.\w+)`", prose):
+        for path in re.findall(r"`((?:src|include|tests|test_support|apps|docs|model|tools|examples|cmake)/[\w./-]+\.\w+)`", prose):
             if not (source / path).exists():
                 faults.append(f"{name}: there is no {path}")
 

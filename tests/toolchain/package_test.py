@@ -20,6 +20,7 @@ SOURCE = pathlib.Path(sys.argv[1]).resolve()
 BUILD = pathlib.Path(sys.argv[2]).resolve()
 CONFFILE = "/etc/pawl/pawl.toml"
 UNIT = "pawl-agent.service"
+ENGINES = sorted(path.stem.removeprefix("pawl-") for path in (BUILD / "lib/pawl/engines").glob("pawl-*.so"))
 
 work = tempfile.TemporaryDirectory(prefix="pawl-package-")
 packages = {}
@@ -55,9 +56,9 @@ def tearDownModule():
 
 
 class Package(unittest.TestCase):
-    def test_there_are_two_with_the_version_of_the_build(self):
-        version = re.search(r"project\(pawl VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)
-        self.assertEqual(sorted(packages), ["libpawl-dev", "pawl"])
+    def test_there_are_the_command_the_library_and_each_engine(self):
+        version = re.search(r'view version = "(.+)"', (SOURCE / "include/pawl/version.hpp").read_text()).group(1)
+        self.assertEqual(sorted(packages), ["libpawl-dev", "pawl", *(f"pawl-{name}" for name in ENGINES)])
         for name, made in packages.items():
             self.assertRegex(made.name, rf"^{name}_{re.escape(version)}-\d+_\w+\.deb$")
             self.assertLess(made.stat().st_size, 100 << 20)
@@ -65,15 +66,15 @@ class Package(unittest.TestCase):
     def test_lintian_has_nothing_to_say(self):
         """It reads every section of every object for a minute: of the library's, one stands for all."""
         def shorten(tree):
-            library = tree / "usr/lib/libpawl.a"
-            first = call("ar", "t", library).split()[0]
-            call("ar", "x", library, first, cwd=work.name)
-            library.unlink()
-            call("ar", "rcs", library, pathlib.Path(work.name) / first)
-            library.chmod(0o644)
             sums = tree / "DEBIAN/md5sums"
-            now = hashlib.md5(library.read_bytes()).hexdigest()
-            sums.write_text(re.sub(r"\w{32}(?=  usr/lib/libpawl.a)", now, sums.read_text()))
+            for library in (tree / "usr/lib").glob("libpawl*.a"):
+                first = call("ar", "t", library).split()[0]
+                call("ar", "x", library, first, cwd=work.name)
+                library.unlink()
+                call("ar", "rcs", library, pathlib.Path(work.name) / first)
+                library.chmod(0o644)
+                now = hashlib.md5(library.read_bytes()).hexdigest()
+                sums.write_text(re.sub(rf"\w{{32}}(?=  usr/lib/{library.name})", now, sums.read_text()))
         shorter = revised(packages["libpawl-dev"], 1, shorten)
         for name, made in {**packages, "libpawl-dev": shorter}.items():
             said = call("lintian", "--allow-root", "--fail-on", "error,warning", made)
@@ -82,11 +83,16 @@ class Package(unittest.TestCase):
     def test_what_the_command_links_is_what_it_depends_on(self):
         depends = call("dpkg-deb", "-f", packages["pawl"], "Depends")
         for line in call("ldd", BUILD / "bin/pawl").splitlines():
-            for library, package in (("libpq.so", "libpq5"), ("libssl.so", "libssl3"), ("libhiredis.so", "libhiredis0.14"),
-                                     ("libgrpc++.so", "libgrpc++1.51"), ("libsqlite3.so", "libsqlite3-0")):
+            for library, package in (("libssl.so", "libssl3"), ("libsqlite3.so", "libsqlite3-0")):
                 if library in line:
                     self.assertIn(package, depends)
         self.assertIn("tzdata", depends)
+        for engine, library in (("redis", "libhiredis0.14"), ("postgresql", "libpq5"), ("mysql", "libmariadb3"),
+                                ("etcd", "libgrpc++1.51"), ("zookeeper", "libzookeeper-mt2")):
+            needed = call("dpkg-deb", "-f", packages[f"pawl-{engine}"], "Depends")
+            self.assertIn(library, needed)
+            self.assertIn(f"pawl (= {call('dpkg-deb', '-f', packages['pawl'], 'Version').strip()})", needed)
+            self.assertNotIn(library, depends)
 
     def test_the_scripts_are_clean(self):
         call("shellcheck", "--shell=sh", *(SOURCE / "deploy/debian" / name for name in ("postinst", "prerm", "postrm")))
@@ -161,6 +167,13 @@ class WithoutSystemd(OnMachine):
         self.assertNotIn("pawl:", self.run_in("getent", "passwd"))
         self.install(packages["pawl"])
         self.assert_installed()
+        # An engine is there with its package and gone with it.
+        nowhere = ("pawl", "locks", "ls", "--store", "redis://127.0.0.1:1")
+        self.assertIn("install the package pawl-redis", self.machine.run(*nowhere).stderr)
+        self.install(packages["pawl-redis"])
+        self.assertIn("Connection refused", self.machine.run(*nowhere).stderr)
+        self.dpkg("--remove", "pawl-redis")
+        self.assertIn("install the package pawl-redis", self.machine.run(*nowhere).stderr)
         self.dpkg("--remove", "pawl")
         self.assertTrue(self.exists(CONFFILE))
         self.dpkg("--purge", "pawl")
@@ -214,7 +227,7 @@ command = ["/bin/sh", "-c", "until test -e /var/lib/pawl/let-go; do sleep 0.05; 
         until(lambda: any(one["status"] == "completed" for one in self.runs("every-second")))
         self.assertEqual(self.state("NRestarts"), "0")
 
-    def test_an_upgrade_keeps_edits_finishes_runs_and_leaves_no_firing_out(self):
+    def test_an_upgrade_keeps_edits_finishes_runs_and_leaves_no_occurrence_out(self):
         def change(tree):
             edited = tree / "etc/pawl/pawl.toml"
             edited.write_text(edited.read_text() + "# A new line of the maintainers.\n")
@@ -246,7 +259,7 @@ command = ["/bin/sh", "-c", "until test -e /var/lib/pawl/let-go; do sleep 0.05; 
         self.assertIn("every-second", self.machine.path(CONFFILE).read_text())
         self.assertIn("A new line", self.machine.path(CONFFILE + ".dpkg-dist").read_text())
         until(lambda: len(self.runs("every-second")) >= before + 3)
-        # From the last firing before the upgrade on.
+        # From the last occurrence before the upgrade on.
         times = [one["occurrence"] for one in self.runs("every-second")][before - 1:]
         seconds = [int(stamp[14:16]) * 60 + int(stamp[17:19]) for stamp in times]
         steps = {(late - early) % 3600 for early, late in zip(seconds, seconds[1:])}

@@ -64,7 +64,7 @@ for (const old of readdirSync(join(folder, 'files'))) {
 // The assembler takes the files in, which is a hundred times faster than an array in C++. Their names are relative to
 // a folder that -I gives it, so that no path of this machine gets into the binary.
 keep('page.cpp', Buffer.from(`// Written by ui/tools/embed.mjs.
-#include "admin/assets.hpp"
+#include "api/assets.hpp"
 
 #include <array>
 

@@ -1,11 +1,11 @@
-// Writes src/app/core/types.ts from the API's contract, ../src/admin/openapi.json.
+// Writes src/app/core/types.ts from the API's contract, ../src/api/openapi.json.
 // With --check it only says whether the file is what it would write.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
-const contract = join(here, '../../src/admin/openapi.json');
+const contract = join(here, '../../src/api/openapi.json');
 const target = join(here, '../src/app/core/types.ts');
 const schemas = JSON.parse(readFileSync(contract, 'utf8')).components.schemas;
 
@@ -52,14 +52,14 @@ function objectOf(schema, indent) {
   return `{\n${members.join('')}${indent}}`;
 }
 
-let text = '// Written by tools/types.mjs from src/admin/openapi.json. Change that, and run `npm run types`.\n';
+let text = '// Written by tools/types.mjs from src/api/openapi.json. Change that, and run `npm run types`.\n';
 for (const [name, schema] of Object.entries(schemas)) {
   text += `\n${comment(schema.description, '')}export type ${name} = ${typeOf(schema, '')};\n`;
 }
 
 if (process.argv.includes('--check')) {
   if (readFileSync(target, 'utf8') !== text) {
-    console.error('src/app/core/types.ts is not what src/admin/openapi.json says: run `npm run types` in ui');
+    console.error('src/app/core/types.ts is not what src/api/openapi.json says: run `npm run types` in ui');
     process.exit(1);
   }
 } else {

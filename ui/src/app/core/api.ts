@@ -33,9 +33,9 @@ export function lineOf(failure: unknown): string {
   return failure instanceof Error ? failure.message : String(failure);
 }
 
-type Query = Record<string, string | number | undefined>;
+type Parameters = Record<string, string | number | undefined>;
 
-export function queryOf(query: Query): string {
+export function queryOf(query: Parameters): string {
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined && value !== '') pairs.set(name, String(value));

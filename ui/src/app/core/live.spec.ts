@@ -2,7 +2,7 @@ import { Component, inject, input } from '@angular/core';
 import { TestBed } from '@angular/core/testing';
 
 import { Api, RequestFailed } from './api';
-import { Live, Wish } from './live';
+import { Live, Subscription } from './live';
 import { Session } from './session';
 
 /** jsdom has no EventSource. This one does what the test says. */
@@ -29,10 +29,10 @@ class Stream extends EventTarget {
   }
 }
 
-let wish: Wish;
+let subscription: Subscription;
 @Component({ template: '' })
 class Page {
-  readonly following = inject(Live).follow(wish);
+  readonly following = inject(Live).follow(subscription);
 }
 
 /** What it reads hangs on an input, as on the page of one run. */
@@ -54,7 +54,7 @@ describe('live changes', () => {
     reads = 0;
     overview.mockReset();
     overview.mockResolvedValue({ as_of: '2026-11-22T00:00:00Z', samples: [] });
-    wish = { topics: ['locks'], refresh: async () => (reads++, '2026-11-22T00:00:10.000Z') };
+    subscription = { topics: ['locks'], refresh: async () => (reads++, '2026-11-22T00:00:10.000Z') };
     TestBed.configureTestingModule({
       providers: [
         { provide: Api, useValue: { overview } },
@@ -106,7 +106,7 @@ describe('live changes', () => {
 
   it('tell what is newer than the list, and nothing older', async () => {
     const told: string[] = [];
-    wish.on = { locks: ({ as_of }) => told.push(as_of) };
+    subscription.on = { locks: ({ as_of }) => told.push(as_of) };
     await open();
     Stream.newest.say('hello', {});
     await vi.advanceTimersByTimeAsync(0);
@@ -118,7 +118,7 @@ describe('live changes', () => {
   it('keep what comes while the list is read until it has been', async () => {
     let done: (asOf: string) => void = () => undefined;
     const told: string[] = [];
-    wish = { ...wish, refresh: () => new Promise((resolve) => (done = resolve)), on: { locks: ({ as_of }) => told.push(as_of) } };
+    subscription = { ...subscription, refresh: () => new Promise((resolve) => (done = resolve)), on: { locks: ({ as_of }) => told.push(as_of) } };
     await open();
     Stream.newest.say('hello', {});
     Stream.newest.say('locks', { as_of: '2026-11-22T00:00:11Z', changed: [], gone: [] });
@@ -174,7 +174,7 @@ describe('live changes', () => {
   });
 
   it('read the list again after a while when that failed, until nobody looks any more', async () => {
-    wish = { topics: ['locks'], refresh: async () => (reads++, '') };
+    subscription = { topics: ['locks'], refresh: async () => (reads++, '') };
     const page = await open();
     Stream.newest.say('hello', {});
     await vi.advanceTimersByTimeAsync(5_000);

@@ -20,7 +20,7 @@ export interface Events {
 }
 
 /** What a page wants to be told. */
-export interface Wish {
+export interface Subscription {
   topics: Topic[];
   /**
    * Reads everything anew and answers with its as_of: first, whenever the stream began again and may have missed
@@ -36,7 +36,7 @@ export interface Wish {
 export type Connection = 'connecting' | 'live' | 'polling' | 'offline';
 
 /** How long a page waits for the stream before it reads its list without it. */
-const streamPatienceMs = 800;
+const streamTimeoutMs = 800;
 const backoffFirstMs = 500;
 const backoffMaxMs = 15_000;
 const pollEveryMs = 5_000;
@@ -59,7 +59,7 @@ class Follower {
   /** It has been read once, or is being read. */
   begun = false;
 
-  constructor(readonly wish: Wish) {}
+  constructor(readonly subscription: Subscription) {}
 
   async refresh(): Promise<void> {
     this.begun = true;
@@ -74,7 +74,7 @@ class Follower {
       do {
         this.again = false;
         this.queue = [];
-        asOf = await this.wish.refresh();
+        asOf = await this.subscription.refresh();
         this.readAt = asOf ?? '';
         if (this.queue.length > queueMax) this.again = true;
       } while (this.again);
@@ -94,7 +94,7 @@ class Follower {
 
   take<T extends Topic>(topic: T, event: Events[T]): void {
     const apply = () => {
-      if (event.as_of >= this.readAt) this.wish.on?.[topic]?.(event);
+      if (event.as_of >= this.readAt) this.subscription.on?.[topic]?.(event);
     };
     if (this.busy) this.queue.push(apply);
     else apply();
@@ -153,9 +153,9 @@ export class Live {
   }
 
   /** Until the component that calls it is destroyed. Call it in a constructor or a field. */
-  follow(wish: Wish): { refresh: () => Promise<void> } {
-    const follower = new Follower(wish);
-    const fresh = !this.covers(wish.topics);
+  follow(subscription: Subscription): { refresh: () => Promise<void> } {
+    const follower = new Follower(subscription);
+    const fresh = !this.covers(subscription.topics);
     this.followers.add(follower);
     inject(DestroyRef).onDestroy(() => {
       this.followers.delete(follower);
@@ -172,7 +172,7 @@ export class Live {
       // The stream's hello has it read: then nothing is missed in between.
       setTimeout(() => {
         if (this.followers.has(follower) && !follower.begun) void follower.refresh();
-      }, streamPatienceMs);
+      }, streamTimeoutMs);
     }
     return { refresh: () => follower.refresh() };
   }
@@ -197,7 +197,7 @@ export class Live {
 
   private topics(): Topic[] {
     const wanted = new Set<Topic>(['overview']);
-    for (const { wish } of this.followers) wish.topics.forEach((topic) => wanted.add(topic));
+    for (const { subscription } of this.followers) subscription.topics.forEach((topic) => wanted.add(topic));
     return [...wanted].sort();
   }
 
@@ -276,7 +276,7 @@ export class Live {
     const event = this.read<Events[T]>(message);
     if (topic === 'overview') this.overview_.set(event as OverviewEvent);
     for (const follower of this.followers) {
-      if (follower.wish.topics.includes(topic)) follower.take(topic, event);
+      if (follower.subscription.topics.includes(topic)) follower.take(topic, event);
     }
   }
 

@@ -1,16 +1,51 @@
-import { inject, Injectable } from '@angular/core';
-import { ActivatedRoute, Router } from '@angular/router';
+import { computed, signal } from '@angular/core';
 
-/** Keeps what a page shows in its address, so that it can be sent to somebody. */
-@Injectable({ providedIn: 'root' })
-export class Query {
-  private readonly router = inject(Router);
+import { lineOf } from './api';
 
-  /** Of the present page; an empty value is left out. Typing a filter leaves no trail of steps back. */
-  set(changes: Record<string, string>): void {
-    let route: ActivatedRoute = this.router.routerState.root;
-    while (route.firstChild) route = route.firstChild;
-    const queryParams = Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, value || null]));
-    void this.router.navigate([], { relativeTo: route, queryParams, queryParamsHandling: 'merge', replaceUrl: true });
+/** One thing that a page reads: what it is, as of when, and what went wrong when it was read last. */
+export class Query<T extends { as_of: string }> {
+  private readonly value_ = signal<T | null>(null);
+  private readonly failure_ = signal<unknown>(null);
+  private readonly busy_ = signal(false);
+  private turn = 0;
+
+  readonly value = this.value_.asReadonly();
+  /** Of the last attempt; null when it went well. What was read before stays. */
+  readonly failure = this.failure_.asReadonly();
+  readonly failureLine = computed(() => (this.failure_() === null ? '' : lineOf(this.failure_())));
+  readonly busy = this.busy_.asReadonly();
+  readonly asOf = computed(() => this.value_()?.as_of ?? '');
+
+  constructor(private readonly ask: () => Promise<T>) {}
+
+  /** Does not throw. What was asked for before the newest asking is let go. */
+  async read(): Promise<string> {
+    const turn = ++this.turn;
+    this.busy_.set(true);
+    try {
+      const value = await this.ask();
+      if (turn === this.turn) {
+        this.value_.set(value);
+        this.failure_.set(null);
+      }
+      return value.as_of;
+    } catch (failure) {
+      if (turn === this.turn) this.failure_.set(failure);
+      return '';
+    } finally {
+      if (turn === this.turn) this.busy_.set(false);
+    }
+  }
+
+  /** What came live is worked in. */
+  update(change: (value: T) => T): void {
+    this.value_.update((value) => (value ? change(value) : value));
+  }
+
+  /** Another thing is to be read: what was shown is none of it. */
+  forget(): void {
+    this.turn += 1;
+    this.value_.set(null);
+    this.failure_.set(null);
   }
 }

@@ -1,4 +1,4 @@
-// Written by tools/types.mjs from src/admin/openapi.json. Change that, and run `npm run types`.
+// Written by tools/types.mjs from src/api/openapi.json. Change that, and run `npm run types`.
 
 /** RFC 9457. */
 export type Problem = {
@@ -36,7 +36,7 @@ export type LockPage = {
 };
 
 export type LockDetail = Lock & {
-  /** The highest ever granted, or burnt by an eviction. */
+  /** The highest ever granted, or burnt by a forced release. */
   newest_token: number;
   /** How long a force release would keep the key from everybody, so that its holder has stopped: a renewal interval and the grace of a run whose agent is heard of, else all that is left of the lease. In cooldown: what is left of it. */
   cooldown_ms: number;
@@ -53,7 +53,7 @@ export type Release = {
   key: string;
   /** A fencing token. Rises with every grant of a key. */
   fence_token: number;
-  /** Who was evicted; empty where a cooldown was ended. */
+  /** Who was force-released; empty where a cooldown was ended. */
   owner: string;
   reason: string;
   /** Until somebody else can be granted the key: the old holder has stopped by then. */
@@ -429,7 +429,7 @@ export type LeaseRequest = {
   /** For people to read. It is kept as USER@OWNER, since a lease belongs to the user who took it. */
   owner?: string;
   ttl_ms: number;
-  /** This firing, at most once over all nodes: RFC 3339. */
+  /** This occurrence, at most once over all nodes: RFC 3339. */
   occurrence?: string | null;
   /** Wait for a busy key for so long. */
   wait_ms?: number;
@@ -487,7 +487,7 @@ export type CancelRequest = {
 
 export type ReleaseRequest = {
   key: string;
-  /** The token that was shown: only this holder is evicted. Of a lock in cooldown, its newest_token. */
+  /** The token that was shown: only this holder is force-released. Of a lock in cooldown, its newest_token. */
   fence_token: number;
   reason: string;
   /** No delay, or the end of the cooldown: two may run until the old holder notices. */

@@ -3,8 +3,8 @@ import { RouterLink } from '@angular/router';
 
 import { Api } from '../../core/api';
 import { Live } from '../../core/live';
+import { UrlQuery } from '../../core/url_query';
 import { Query } from '../../core/query';
-import { Reading } from '../../core/reading';
 import type { AuditEntry, AuditPage as AuditList, AuditVerification } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
 import { CopyButton } from '../../shared/copy_button';
@@ -13,7 +13,7 @@ import { FilterBox } from '../../shared/filter_box';
 import { Moment } from '../../shared/moment';
 import { Empty, Failure, Loading } from '../../shared/states';
 import { StatusBadge } from '../../shared/status_badge';
-import { Asking } from '../parts/asking';
+import { Mutation } from '../parts/mutation';
 import { actionWords, isForced, targetLink } from './audit_words';
 
 const pageLength = 100;
@@ -32,10 +32,10 @@ export class AuditPage {
   readonly q = input<string>();
 
   private readonly api = inject(Api);
-  protected readonly query = inject(Query);
-  protected readonly reading = new Reading<AuditList>(() => this.api.audit({ limit: this.wanted() }));
-  protected readonly more = new Asking();
-  protected readonly verifying = new Asking();
+  protected readonly urlQuery = inject(UrlQuery);
+  protected readonly query = new Query<AuditList>(() => this.api.audit({ limit: this.wanted() }));
+  protected readonly more = new Mutation();
+  protected readonly verifying = new Mutation();
   protected readonly verification = signal<AuditVerification | null>(null);
   protected readonly linkOf = targetLink;
   protected readonly wordsOf = actionWords;
@@ -50,7 +50,7 @@ export class AuditPage {
     { id: 'detail', title: 'Details', card: 'line' },
     { id: 'hash', title: 'Hash', wide: true },
   ];
-  protected readonly entries = computed(() => this.reading.value()?.audit ?? null);
+  protected readonly entries = computed(() => this.query.value()?.audit ?? null);
   protected readonly shown = computed(() => {
     const text = (this.q() ?? '').toLowerCase();
     return (this.entries() ?? []).filter(
@@ -61,7 +61,7 @@ export class AuditPage {
 
   protected readonly following = inject(Live).follow({
     topics: ['audit'],
-    refresh: () => this.reading.read(),
+    refresh: () => this.query.read(),
     on: { audit: ({ as_of, entries }) => this.take(as_of, entries) },
   });
 
@@ -70,11 +70,11 @@ export class AuditPage {
   }
 
   protected async loadMore(): Promise<void> {
-    const after = this.reading.value()?.next;
+    const after = this.query.value()?.next;
     if (!after) return;
     await this.more.ask(async () => {
       const page = await this.api.audit({ after, limit: pageLength });
-      this.reading.update((all) => ({ ...all, next: page.next, audit: joined(all.audit, page.audit) }));
+      this.query.update((all) => ({ ...all, next: page.next, audit: joined(all.audit, page.audit) }));
     });
   }
 
@@ -83,7 +83,7 @@ export class AuditPage {
   }
 
   private take(asOf: string, entries: readonly AuditEntry[]): void {
-    this.reading.update((all) => ({ ...all, as_of: asOf, audit: joined(all.audit, entries) }));
+    this.query.update((all) => ({ ...all, as_of: asOf, audit: joined(all.audit, entries) }));
     // A page that is left open for days does not grow for days.
     if ((this.entries()?.length ?? 0) > 2 * rereadMax) void this.following.refresh();
   }

@@ -21,7 +21,7 @@ export function actionWords(entry: Pick<AuditEntry, 'action'>): string {
   return words[entry.action] ?? entry.action;
 }
 
-/** What evicts a holder, or runs without a lease, is what somebody looks for afterwards. */
+/** What force-releases a holder, or runs without a lease, is what is looked for afterwards. */
 export function isForced(entry: Pick<AuditEntry, 'action'>): boolean {
   return entry.action === 'lock.release' || entry.action === 'job.fail_open';
 }

@@ -4,7 +4,7 @@ import { RouterLink } from '@angular/router';
 import { Api } from '../../core/api';
 import { runbookLink } from '../../core/links';
 import { Live } from '../../core/live';
-import { Reading } from '../../core/reading';
+import { Query } from '../../core/query';
 import type { Finding } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
 import { Failure, Loading } from '../../shared/states';
@@ -21,13 +21,13 @@ const ranks: Record<Finding['level'], number> = { FAIL: 0, WARN: 1, OK: 2 };
 })
 export class DoctorPage {
   private readonly api = inject(Api);
-  protected readonly reading = new Reading(() => this.api.doctor());
+  protected readonly query = new Query(() => this.api.doctor());
   protected readonly tones = tones;
   protected readonly runbookLink = runbookLink;
 
   /** The worst first; within a level as the doctor says them. */
-  protected readonly checks = computed(() => [...(this.reading.value()?.checks ?? [])].sort((a, b) => ranks[a.level] - ranks[b.level]));
-  protected readonly verdict = computed(() => {
+  protected readonly checks = computed(() => [...(this.query.value()?.checks ?? [])].sort((a, b) => ranks[a.level] - ranks[b.level]));
+  protected readonly outcome = computed(() => {
     const checks = this.checks();
     const count = (level: Finding['level']) => checks.filter((one) => one.level === level).length;
     const warnings = count('WARN') === 1 ? '1 warning' : `${count('WARN')} warnings`;
@@ -35,7 +35,7 @@ export class DoctorPage {
     return count('WARN') ? warnings : 'All checks passed';
   });
 
-  private readonly following = inject(Live).follow({ topics: [], refresh: () => this.reading.read() });
+  private readonly following = inject(Live).follow({ topics: [], refresh: () => this.query.read() });
 
   protected again(): void {
     void this.following.refresh();

@@ -6,7 +6,7 @@ import { Api } from '../../core/api';
 import { lockLink } from '../../core/links';
 import { Live } from '../../core/live';
 import { PageTitle } from '../../core/page_title';
-import { Reading } from '../../core/reading';
+import { Query } from '../../core/query';
 import { absoluteText, Clock, durationText, viewerZone, zoneText } from '../../core/time';
 import type { JobDetail, PartitionState, Run } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
@@ -45,8 +45,8 @@ export class JobPage {
   private readonly api = inject(Api);
   private readonly clock = inject(Clock);
   private readonly pageTitle = inject(PageTitle);
-  protected readonly reading = new Reading<JobDetail>(() => this.api.job(untracked(this.name)));
-  protected readonly missing = computed(() => isMissing(this.reading.failure()));
+  protected readonly query = new Query<JobDetail>(() => this.api.job(untracked(this.name)));
+  protected readonly missing = computed(() => isMissing(this.query.failure()));
   protected readonly toneOf = toneOfJob;
   protected readonly toneOfRun = toneOfRun;
   protected readonly wordOfRun = wordOfRun;
@@ -66,7 +66,7 @@ export class JobPage {
     { id: 'last', title: 'Last run', by: (state) => state.last_run?.started_at ?? null },
   ];
 
-  protected readonly job = this.reading.value;
+  protected readonly job = this.query.value;
   protected readonly settings = computed(() => settingsOf(this.job()?.definition ?? {}));
   protected readonly command = computed(() => {
     const words = this.job()?.definition['command'];
@@ -99,7 +99,7 @@ export class JobPage {
   private readonly soon = atMostEvery(rereadEveryMs, () => this.following.refresh());
   protected readonly following = inject(Live).follow({
     topics: ['jobs', 'runs', 'locks'],
-    refresh: () => this.reading.read(),
+    refresh: () => this.query.read(),
     on: {
       jobs: ({ changed }) => changed.some(({ name }) => name === this.name()) && this.soon(),
       runs: ({ changed }) => changed.some(({ job }) => job === this.name()) && this.soon(),
@@ -114,7 +114,7 @@ export class JobPage {
       untracked(() => {
         this.pageTitle.name(name);
         if (before && before !== name) {
-          this.reading.forget();
+          this.query.forget();
           void this.following.refresh();
         }
         before = name;

@@ -3,8 +3,8 @@ import { RouterLink } from '@angular/router';
 
 import { Api } from '../../core/api';
 import { Live } from '../../core/live';
+import { UrlQuery } from '../../core/url_query';
 import { Query } from '../../core/query';
-import { Reading } from '../../core/reading';
 import { absoluteText, Clock, viewerZone, zoneText } from '../../core/time';
 import type { Job, JobPage as JobList, Run } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
@@ -40,9 +40,9 @@ export class JobsPage {
   readonly sort = input<string>();
 
   private readonly api = inject(Api);
-  private readonly query = inject(Query);
+  private readonly urlQuery = inject(UrlQuery);
   protected readonly clock = inject(Clock);
-  protected readonly reading = new Reading<JobList>(() => this.readAll());
+  protected readonly query = new Query<JobList>(() => this.readAll());
   protected readonly asOf = signal('');
   protected readonly states = urgency;
   protected readonly wordOf = wordOfState;
@@ -57,7 +57,7 @@ export class JobsPage {
     { id: 'actions', title: 'Actions', card: 'line' },
   ];
 
-  protected readonly jobs = computed(() => this.reading.value()?.jobs ?? null);
+  protected readonly jobs = computed(() => this.query.value()?.jobs ?? null);
   protected readonly shown = computed(() => {
     const text = (this.q() ?? '').toLowerCase();
     const state = this.state();
@@ -82,7 +82,7 @@ export class JobsPage {
   });
 
   protected choose(query: Record<string, string>): void {
-    this.query.set(query);
+    this.urlQuery.set(query);
   }
 
   /** A job's own zone is worth a line only where it says something else than the viewer's. */
@@ -91,7 +91,7 @@ export class JobsPage {
   }
 
   private async read(): Promise<string> {
-    const asOf = await this.reading.read();
+    const asOf = await this.query.read();
     if (asOf) this.asOf.set(asOf);
     return asOf;
   }
@@ -107,7 +107,7 @@ export class JobsPage {
   }
 
   private change(asOf: string, how: (jobs: readonly Job[]) => readonly Job[]): void {
-    this.reading.update((page) => ({ ...page, jobs: [...how(page.jobs)] }));
+    this.query.update((page) => ({ ...page, jobs: [...how(page.jobs)] }));
     this.asOf.set(asOf);
   }
 }

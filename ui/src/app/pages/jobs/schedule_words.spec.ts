@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import cases from '../../../../../testing/cron/cases.json';
+import cases from '../../../../../test_support/cron/cases.json';
 import { scheduleInWords } from './schedule_words';
 
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
@@ -149,8 +149,8 @@ function timesOfDay(clock: Clock): number[] {
   return times;
 }
 
-/** The first firing that the sentence promises after an instant, at most forty years ahead. */
-function firingAfter(day: Calendar, times: number[], from: number): number | null {
+/** The first occurrence that the sentence promises after an instant, at most forty years ahead. */
+function occurrenceAfter(day: Calendar, times: number[], from: number): number | null {
   const first = new Date(from);
   first.setUTCHours(0, 0, 0, 0);
   for (let ahead = 0; ahead < 40 * 366; ahead++) {
@@ -162,12 +162,12 @@ function firingAfter(day: Calendar, times: number[], from: number): number | nul
   return null;
 }
 
-// Decided against the case by testing/cron/exceptions.json.
+// Decided against the case by test_support/cron/exceptions.json.
 const CONTRADICTED = new Set(['robfig-v3-0043', 'fugit-2585', 'php-cron-2497', 'cronos-0635']);
 
 describe('schedule words', () => {
   it('say when a schedule fires, as somebody who only reads them would expect', () => {
-    // In UTC only: elsewhere set clocks move firings, which is not the sentence's business.
+    // In UTC only: elsewhere set clocks move occurrences, which is not the sentence's business.
     const told = cases.filter((one) => one.zone === 'UTC' && !CONTRADICTED.has(one.id) && !/^@every\s/i.test(one.expr));
     let held = 0;
     const silent = new Set<string>();
@@ -182,7 +182,7 @@ describe('schedule words', () => {
       let after = Date.parse(one.from);
       for (const next of one.next) {
         const wanted = Date.parse(next);
-        expect(firingAfter(day, times, after), `${one.id}: '${one.expr}' is told as '${sentence}'`).toBe(wanted);
+        expect(occurrenceAfter(day, times, after), `${one.id}: '${one.expr}' is told as '${sentence}'`).toBe(wanted);
         after = wanted;
         held++;
       }

@@ -1,7 +1,7 @@
 /**
  * A schedule in words, or null where no short sentence would be exactly right: a wrong sentence is worse than none.
  * It reads what docs/cron.md says. Its sentences have a small grammar, which the test reads back and holds against the
- * firings of testing/cron/cases.json.
+ * occurrences of test_support/cron/cases.json.
  */
 
 /** More values than these make no sentence that anybody reads. */

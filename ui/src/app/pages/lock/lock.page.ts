@@ -5,8 +5,8 @@ import { Api, RequestFailed } from '../../core/api';
 import { held, Held } from '../../core/held';
 import { Live } from '../../core/live';
 import { PageTitle } from '../../core/page_title';
-import { Reading } from '../../core/reading';
-import { Roster } from '../../core/roster';
+import { Query } from '../../core/query';
+import { NodeDirectory } from '../../core/node_directory';
 import { Session } from '../../core/session';
 import { Clock, countdownText } from '../../core/time';
 import type { Lock, LockDetail, Release } from '../../core/types';
@@ -22,7 +22,7 @@ import { ReleaseDialog } from './release_dialog';
 @Component({
   selector: 'pawl-lock-page',
   imports: [Action, RouterLink, AsOf, CopyButton, Empty, Failure, Loading, Moment, ReleaseDialog, StatusBadge, TtlBar],
-  providers: [Roster],
+  providers: [NodeDirectory],
   changeDetection: ChangeDetectionStrategy.OnPush,
   templateUrl: './lock.page.html',
 })
@@ -35,10 +35,10 @@ export class LockPage {
   private readonly title = inject(PageTitle);
   private readonly clock = inject(Clock);
   protected readonly session = inject(Session);
-  protected readonly roster = inject(Roster);
-  protected readonly reading = new Reading(() => this.api.lock(this.key()));
+  protected readonly nodes = inject(NodeDirectory);
+  protected readonly query = new Query(() => this.api.lock(this.key()));
   protected readonly missing = computed(() => {
-    const failure = this.reading.failure();
+    const failure = this.query.failure();
     return failure instanceof RequestFailed && failure.status === 404;
   });
   protected readonly asOf = signal('');
@@ -67,7 +67,7 @@ export class LockPage {
         else if (gone.includes(this.key())) void this.read();
       },
       runs: ({ changed }) => {
-        const mine = changed.some(({ key, fence_token }) => key === this.key() && fence_token === this.reading.value()?.fence_token);
+        const mine = changed.some(({ key, fence_token }) => key === this.key() && fence_token === this.query.value()?.fence_token);
         if (mine) void this.read();
       },
     },
@@ -80,7 +80,7 @@ export class LockPage {
       untracked(() => {
         this.title.name(key);
         if (shown && shown !== key) {
-          this.reading.forget();
+          this.query.forget();
           this.asOf.set('');
           this.timed.set(null);
           this.released.set(null);
@@ -90,7 +90,7 @@ export class LockPage {
       });
     });
     effect(() => {
-      const value = this.reading.value();
+      const value = this.query.value();
       if (value?.held && this.wanted && this.action() === 'force-release' && this.session.may('admin')) {
         this.wanted = false;
         untracked(() => this.releasing.set(true));
@@ -109,16 +109,16 @@ export class LockPage {
   }
 
   private async read(): Promise<string> {
-    const asOf = await this.reading.read();
+    const asOf = await this.query.read();
     if (asOf) this.asOf.set(asOf);
     return asOf;
   }
 
   // Another holder has another run: that is asked for. A renewal changes nothing but the time.
   private changed(lock: Lock): void {
-    const before = this.reading.value();
+    const before = this.query.value();
     if (!before || before.fence_token !== lock.fence_token || before.held !== lock.held) void this.read();
-    else this.reading.update((value) => renewed(value, lock));
+    else this.query.update((value) => renewed(value, lock));
   }
 }
 

@@ -5,8 +5,8 @@ import { Api, lineOf } from '../../core/api';
 import { held, Held, stateOf } from '../../core/held';
 import { lockLink } from '../../core/links';
 import { Live } from '../../core/live';
-import { Query } from '../../core/query';
-import { Roster } from '../../core/roster';
+import { UrlQuery } from '../../core/url_query';
+import { NodeDirectory } from '../../core/node_directory';
 import { Clock } from '../../core/time';
 import type { Lock } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
@@ -25,7 +25,7 @@ const settleMs = 200;
 @Component({
   selector: 'pawl-locks-page',
   imports: [RouterLink, AsOf, Cell, DataTable, Empty, Failure, FilterBox, Loading, Moment, TtlBar],
-  providers: [Roster],
+  providers: [NodeDirectory],
   changeDetection: ChangeDetectionStrategy.OnPush,
   templateUrl: './locks.page.html',
 })
@@ -37,9 +37,9 @@ export class LocksPage {
   readonly sort = input<string>();
 
   private readonly api = inject(Api);
-  private readonly query = inject(Query);
+  private readonly urlQuery = inject(UrlQuery);
   private readonly clock = inject(Clock);
-  protected readonly roster = inject(Roster);
+  protected readonly nodes = inject(NodeDirectory);
   protected readonly lockLink = lockLink;
 
   private readonly all = new Map<string, Held>();
@@ -58,7 +58,7 @@ export class LocksPage {
     const now = this.everything() ? 0 : this.passing();
     return this.list().filter((lock) => (this.everything() || stateOf(lock, now) !== 'free') && lock.key.startsWith(prefix) &&
       (!text || lock.key.toLowerCase().includes(text) || lock.owner.toLowerCase().includes(text) ||
-       this.roster.nodeOf(lock.owner).toLowerCase().includes(text)));
+       this.nodes.nodeOf(lock.owner).toLowerCase().includes(text)));
   });
   /** What has run out is no longer held, even where nobody says so: looked at every few seconds. */
   private readonly passing = computed(() => Math.floor(this.clock.localNow() / 5_000) * 5_000);
@@ -68,7 +68,7 @@ export class LocksPage {
   protected readonly columns: Column<Held>[] = [
     { id: 'key', title: 'Key', by: (lock) => lock.key, card: 'head' },
     { id: 'owner', title: 'Owner', by: (lock) => lock.owner || null, card: 'line' },
-    { id: 'node', title: 'Node', by: (lock) => this.roster.nodeOf(lock.owner) || null },
+    { id: 'node', title: 'Node', by: (lock) => this.nodes.nodeOf(lock.owner) || null },
     { id: 'acquired', title: 'Acquired', by: (lock) => (lock.held ? lock.acquired_at : null) },
     { id: 'left', title: 'Expires in', by: (lock) => (lock.remaining_ms > 0 ? lock.ends : null) },
     { id: 'token', title: 'Token', by: (lock) => lock.fence_token, numeric: true },
@@ -92,7 +92,7 @@ export class LocksPage {
   }
 
   protected set(changes: Record<string, string>): void {
-    this.query.set(changes);
+    this.urlQuery.set(changes);
   }
 
   protected retry(): void {

@@ -3,7 +3,7 @@ import { RouterLink } from '@angular/router';
 
 import { Api } from '../../core/api';
 import { Live } from '../../core/live';
-import { Reading } from '../../core/reading';
+import { Query } from '../../core/query';
 import type { Node, NodePage } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
 import { Cell, Column, DataTable } from '../../shared/data_table';
@@ -24,8 +24,8 @@ const tones: Record<Node['state'], Tone> = { live: 'ok', draining: 'warn', silen
 export class NodesPage {
   private readonly api = inject(Api);
   private readonly live = inject(Live);
-  protected readonly reading = new Reading<NodePage>(() => this.api.nodes());
-  protected readonly page = this.reading.value;
+  protected readonly query = new Query<NodePage>(() => this.api.nodes());
+  protected readonly page = this.query.value;
   protected readonly sort = signal('node');
   protected readonly idOf = (node: Node) => node.id;
   protected readonly columns: readonly Column<Node>[] = [
@@ -41,8 +41,8 @@ export class NodesPage {
 
   protected readonly following = this.live.follow({
     topics: ['nodes'],
-    refresh: () => this.reading.read(),
-    on: { nodes: ({ as_of, nodes }) => this.reading.update((page) => ({ ...page, nodes, as_of })) },
+    refresh: () => this.query.read(),
+    on: { nodes: ({ as_of, nodes }) => this.query.update((page) => ({ ...page, nodes, as_of })) },
   });
 
   protected wordOf(node: Node): string {

@@ -4,8 +4,8 @@ import { Router, RouterLink, UrlTree } from '@angular/router';
 import { Api } from '../../core/api';
 import { lockLink, runbookLink } from '../../core/links';
 import { Live } from '../../core/live';
+import { UrlQuery } from '../../core/url_query';
 import { Query } from '../../core/query';
-import { Reading } from '../../core/reading';
 import { durationText, secondsText } from '../../core/time';
 import type { Attention, Overview, Run, Sample } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
@@ -46,8 +46,8 @@ export class OverviewPage {
 
   private readonly api = inject(Api);
   private readonly router = inject(Router);
-  private readonly query = inject(Query);
-  protected readonly reading = new Reading(() => this.api.overview());
+  private readonly urlQuery = inject(UrlQuery);
+  protected readonly query = new Query(() => this.api.overview());
   protected readonly windows = Object.entries(windows).map(([id, { name }]) => ({ id, name }));
   protected readonly chosen = computed(() => (this.window() && windows[this.window()!] ? this.window()! : '15m'));
   /** A run's id is as short as everywhere, and a line that begins with its subject does not say it twice. */
@@ -58,12 +58,12 @@ export class OverviewPage {
   protected readonly secondsText = secondsText;
   protected readonly countText = (value: number) => String(Math.round(value * 100) / 100);
 
-  protected readonly samples = computed(() => condensed(within(this.reading.value()?.samples ?? [], windows[this.chosen()].ms)));
+  protected readonly samples = computed(() => condensed(within(this.query.value()?.samples ?? [], windows[this.chosen()].ms)));
   protected readonly times = computed(() => this.samples().map(({ at }) => at));
   /** How much time one point stands for. */
   protected readonly each = computed(() => {
     const times = this.times();
-    if (times.length < 2) return durationText(this.reading.value()?.sample_interval_ms ?? 0).replace('.0 s', ' s');
+    if (times.length < 2) return durationText(this.query.value()?.sample_interval_ms ?? 0).replace('.0 s', ' s');
     const span = new Date(times[times.length - 1]).getTime() - new Date(times[0]).getTime();
     return durationText(Math.round(span / (times.length - 1) / 1000) * 1000).replace('.0 s', ' s');
   });
@@ -75,7 +75,7 @@ export class OverviewPage {
   protected readonly store = this.lines({ store_p99: 'p99' });
 
   protected readonly tiles = computed(() => {
-    const seen = this.reading.value();
+    const seen = this.query.value();
     return seen ? tilesOf(seen) : [];
   });
   protected readonly activeColumns: Column<Run>[] = [
@@ -89,10 +89,10 @@ export class OverviewPage {
 
   private readonly following = inject(Live).follow({
     topics: ['overview'],
-    refresh: () => this.reading.read(),
+    refresh: () => this.query.read(),
     on: {
       overview: ({ sample, ...event }) =>
-        this.reading.update((value) => ({ ...value, ...event, samples: appended(value.samples, sample, hourMs) })),
+        this.query.update((value) => ({ ...value, ...event, samples: appended(value.samples, sample, hourMs) })),
     },
   });
 
@@ -101,7 +101,7 @@ export class OverviewPage {
   }
 
   protected choose(window: string): void {
-    this.query.set({ window: window === '15m' ? '' : window });
+    this.urlQuery.set({ window: window === '15m' ? '' : window });
   }
 
   /** What the server links to has a query or an anchor at times. */

@@ -4,7 +4,7 @@ import { Api } from '../../core/api';
 import { Toasts } from '../../core/toasts';
 import type { Run } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
-import { Asking } from './asking';
+import { Mutation } from './mutation';
 import { shortId } from './run_facts';
 
 /** Cancels a run, after it has said what that does; a reason is asked for. */
@@ -15,7 +15,7 @@ import { shortId } from './run_facts';
   preserveWhitespaces: true,
   template: `
     <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Cancel run ' + short(run().id) + ' of ' + run().job"
-                 [busy]="asking.busy()">
+                 [busy]="mutation.busy()">
       <form class="form" (submit)="$event.preventDefault(); cancel()">
         <p>Its command on <strong>{{ run().node }}</strong> gets SIGTERM, and SIGKILL after the job's grace. The run counts as cancelled,
           whatever its exit status, and is not retried. The next scheduled run is not affected.</p>
@@ -24,10 +24,10 @@ import { shortId } from './run_facts';
           <input #field type="text" maxlength="1024" required autofocus autocomplete="off" [value]="reason()"
                  (input)="reason.set(field.value)" />
         </label>
-        @if (asking.failure()) { <p class="wrong" role="alert">Not cancelled: {{ asking.failure() }}</p> }
+        @if (mutation.failure()) { <p class="wrong" role="alert">Not cancelled: {{ mutation.failure() }}</p> }
         <div class="buttons">
-          <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Keep running</button>
-          <button type="submit" class="danger first" [disabled]="asking.busy() || reason().trim() === ''">Cancel run</button>
+          <button type="button" (click)="closed.emit()" [disabled]="mutation.busy()">Keep running</button>
+          <button type="submit" class="danger first" [disabled]="mutation.busy() || reason().trim() === ''">Cancel run</button>
         </div>
       </form>
     </pawl-dialog>
@@ -39,12 +39,12 @@ export class CancelDialog {
 
   private readonly api = inject(Api);
   private readonly toasts = inject(Toasts);
-  protected readonly asking = new Asking();
+  protected readonly mutation = new Mutation();
   protected readonly reason = signal('');
   protected readonly short = shortId;
 
   protected async cancel(): Promise<void> {
-    const done = await this.asking.ask(async () => {
+    const done = await this.mutation.ask(async () => {
       const { withdrawn } = await this.api.cancelRun(this.run().id, this.reason().trim());
       this.toasts.say(withdrawn ? 'Cancelled before it started' : 'Cancelling: the run ends within its grace');
     });

@@ -4,7 +4,7 @@ import { Api } from '../../core/api';
 import { Toasts } from '../../core/toasts';
 import type { Job } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
-import { Asking } from './asking';
+import { Mutation } from './mutation';
 
 /** Pauses a job; a reason is asked for. */
 @Component({
@@ -13,7 +13,7 @@ import { Asking } from './asking';
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
-    <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Pause ' + job().name" [busy]="asking.busy()">
+    <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Pause ' + job().name" [busy]="mutation.busy()">
       <form class="form" (submit)="$event.preventDefault(); pause()">
         <p>No scheduled run of it starts on any node until it is resumed. An active run finishes. Missed runs are not executed.</p>
         <label class="field">
@@ -21,10 +21,10 @@ import { Asking } from './asking';
           <input #field type="text" maxlength="1024" required autofocus autocomplete="off" [value]="reason()"
                  (input)="reason.set(field.value)" />
         </label>
-        @if (asking.failure()) { <p class="wrong" role="alert">Not paused: {{ asking.failure() }}</p> }
+        @if (mutation.failure()) { <p class="wrong" role="alert">Not paused: {{ mutation.failure() }}</p> }
         <div class="buttons">
-          <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Cancel</button>
-          <button type="submit" class="first" [disabled]="asking.busy() || reason().trim() === ''">Pause</button>
+          <button type="button" (click)="closed.emit()" [disabled]="mutation.busy()">Cancel</button>
+          <button type="submit" class="first" [disabled]="mutation.busy() || reason().trim() === ''">Pause</button>
         </div>
       </form>
     </pawl-dialog>
@@ -36,12 +36,12 @@ export class PauseDialog {
 
   private readonly api = inject(Api);
   private readonly toasts = inject(Toasts);
-  protected readonly asking = new Asking();
+  protected readonly mutation = new Mutation();
   protected readonly reason = signal('');
 
   protected async pause(): Promise<void> {
     const { name } = this.job();
-    const done = await this.asking.ask(async () => {
+    const done = await this.mutation.ask(async () => {
       const { changed } = await this.api.pauseJob(name, this.reason().trim());
       this.toasts.say(changed ? `${name} paused` : `${name} was already paused`);
     });

@@ -5,7 +5,7 @@ import { Toasts } from '../../core/toasts';
 import type { Job } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
 import { Moment } from '../../shared/moment';
-import { Asking } from './asking';
+import { Mutation } from './mutation';
 
 /** Resumes a paused job, and shows first who paused it and why. */
 @Component({
@@ -14,17 +14,17 @@ import { Asking } from './asking';
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
-    <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Resume ' + job().name" [busy]="asking.busy()">
+    <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Resume ' + job().name" [busy]="mutation.busy()">
       <form class="form" (submit)="$event.preventDefault(); resume()">
         @if (job().paused; as pause) {
           <p>Paused by <strong>{{ pause.by }}</strong>, <pawl-moment [at]="pause.at" />:</p>
           <blockquote>{{ pause.reason }}</blockquote>
         }
         <p>Scheduled runs start again, from the next one. Missed runs are not executed.</p>
-        @if (asking.failure()) { <p class="wrong" role="alert">Not resumed: {{ asking.failure() }}</p> }
+        @if (mutation.failure()) { <p class="wrong" role="alert">Not resumed: {{ mutation.failure() }}</p> }
         <div class="buttons">
-          <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Cancel</button>
-          <button type="submit" class="first" autofocus [disabled]="asking.busy()">Resume</button>
+          <button type="button" (click)="closed.emit()" [disabled]="mutation.busy()">Cancel</button>
+          <button type="submit" class="first" autofocus [disabled]="mutation.busy()">Resume</button>
         </div>
       </form>
     </pawl-dialog>
@@ -36,11 +36,11 @@ export class ResumeDialog {
 
   private readonly api = inject(Api);
   private readonly toasts = inject(Toasts);
-  protected readonly asking = new Asking();
+  protected readonly mutation = new Mutation();
 
   protected async resume(): Promise<void> {
     const { name } = this.job();
-    const done = await this.asking.ask(async () => {
+    const done = await this.mutation.ask(async () => {
       const { changed } = await this.api.resumeJob(name);
       this.toasts.say(changed ? `${name} resumed` : `${name} was not paused`);
     });

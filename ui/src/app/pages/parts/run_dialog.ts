@@ -6,7 +6,7 @@ import { lockLink } from '../../core/links';
 import { countdownText } from '../../core/time';
 import type { DryRun, Job, Lock, RunRequest } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
-import { Asking } from './asking';
+import { Mutation } from './mutation';
 import { commandLine } from './definition';
 import { shortId } from './run_facts';
 
@@ -22,7 +22,7 @@ const leasesShown = 16;
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
-    <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Run ' + job().name + ' now'" [busy]="asking.busy()">
+    <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Run ' + job().name + ' now'" [busy]="mutation.busy()">
       @if (ids(); as ids) {
         <p role="status">Queued. The first node with a free slot that acquires the lock starts {{ ids.length === 1 ? 'it' : 'them' }}, usually within a second.</p>
         <ul class="asked" data-scrolls>
@@ -72,10 +72,10 @@ const leasesShown = 16;
             } @else if (!previewFailure()) { <p class="faint">Loading…</p> }
             @if (previewFailure()) { <p class="wrong" role="alert">Cannot run: {{ previewFailure() }}</p> }
           </section>
-          @if (asking.failure()) { <p class="wrong" role="alert">Not queued: {{ asking.failure() }}</p> }
+          @if (mutation.failure()) { <p class="wrong" role="alert">Not queued: {{ mutation.failure() }}</p> }
           <div class="buttons">
-            <button type="button" (click)="closed.emit()" [disabled]="asking.busy()">Cancel</button>
-            <button type="submit" class="first" autofocus [disabled]="asking.busy() || previewFailure() !== ''">Run now</button>
+            <button type="button" (click)="closed.emit()" [disabled]="mutation.busy()">Cancel</button>
+            <button type="submit" class="first" autofocus [disabled]="mutation.busy() || previewFailure() !== ''">Run now</button>
           </div>
         </form>
       }
@@ -87,7 +87,7 @@ export class RunDialog {
   readonly closed = output<void>();
 
   private readonly api = inject(Api);
-  protected readonly asking = new Asking();
+  protected readonly mutation = new Mutation();
   protected readonly partition = signal('');
   protected readonly resume = signal(false);
   private readonly words = signal<readonly string[]>([], { equal: (left, right) => left.join('\n') === right.join('\n') && left.length === right.length });
@@ -143,7 +143,7 @@ export class RunDialog {
 
   protected async run(): Promise<void> {
     this.settle();
-    await this.asking.ask(async () => {
+    await this.mutation.ask(async () => {
       this.ids.set((await this.api.runJob(this.name(), { ...this.wanted(), dry_run: false })).ids);
     });
   }

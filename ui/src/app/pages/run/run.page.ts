@@ -5,7 +5,7 @@ import { Api } from '../../core/api';
 import { lockLink } from '../../core/links';
 import { Live } from '../../core/live';
 import { PageTitle } from '../../core/page_title';
-import { Reading } from '../../core/reading';
+import { Query } from '../../core/query';
 import { Session } from '../../core/session';
 import { Clock, durationText } from '../../core/time';
 import type { RunDetail } from '../../core/types';
@@ -42,9 +42,9 @@ export class RunPage {
   private readonly session = inject(Session);
   private readonly clock = inject(Clock);
   private readonly pageTitle = inject(PageTitle);
-  protected readonly reading = new Reading<RunDetail>(() => this.api.run(untracked(this.id)));
-  protected readonly missing = computed(() => isMissing(this.reading.failure()));
-  protected readonly run = this.reading.value;
+  protected readonly query = new Query<RunDetail>(() => this.api.run(untracked(this.id)));
+  protected readonly missing = computed(() => isMissing(this.query.failure()));
+  protected readonly run = this.query.value;
   protected readonly cancelling = signal(false);
   protected readonly toneOf = toneOfRun;
   protected readonly wordOf = wordOfRun;
@@ -64,7 +64,7 @@ export class RunPage {
   private readonly soon = atMostEvery(rereadEveryMs, () => this.following.refresh());
   protected readonly following = inject(Live).follow({
     topics: ['runs'],
-    refresh: () => this.reading.read(),
+    refresh: () => this.query.read(),
     on: { runs: ({ changed }) => changed.some(({ id }) => id === this.id()) && this.soon() },
   });
 
@@ -74,7 +74,7 @@ export class RunPage {
       const id = this.id();
       untracked(() => {
         if (before && before !== id) {
-          this.reading.forget();
+          this.query.forget();
           void this.following.refresh();
         }
         before = id;

@@ -52,7 +52,7 @@ describe('the timeline of a run', () => {
     expect(attempts[1].marks.length).toBe(1);
   });
 
-  it('begins anew after a firing that was skipped and ran after all', () => {
+  it('begins anew after an occurrence that was skipped and ran after all', () => {
     const attempts = attemptsOf(run(), [event(0, 'skipped', { text: 'too late' }), event(4, 'begun')]);
     expect(attempts.map(({ end }) => end)).toEqual(['skipped', '']);
   });

@@ -2,13 +2,13 @@ import { ChangeDetectionStrategy, Component, computed, DOCUMENT, effect, Element
 
 import { Api } from '../../core/api';
 import { Live } from '../../core/live';
+import { UrlQuery } from '../../core/url_query';
 import { Query } from '../../core/query';
-import { Reading } from '../../core/reading';
 import type { Run, RunPage, RunStatus } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
 import { Empty, Failure, Loading } from '../../shared/states';
 import { wordOfRun } from '../../shared/status_badge';
-import { Asking } from '../parts/asking';
+import { Mutation } from '../parts/mutation';
 import { RunTable } from '../parts/run_table';
 import { mergedRuns, RunFilter } from './merged_runs';
 
@@ -41,7 +41,7 @@ const statuses: readonly RunStatus[] = ['started', 'completed', 'failed', 'cance
       <datalist id="job-names">@for (one of jobNames(); track one) { <option [value]="one"></option> }</datalist>
       <datalist id="node-names">@for (one of nodeNames(); track one) { <option [value]="one"></option> }</datalist>
     </div>
-    @if (reading.failureLine()) { <pawl-failure heading="Could not load the runs" [line]="reading.failureLine()" (retry)="following.refresh()" /> }
+    @if (query.failureLine()) { <pawl-failure heading="Could not load the runs" [line]="query.failureLine()" (retry)="following.refresh()" /> }
     @if (runs(); as shown) {
       @if (held().length) {
         <button type="button" class="fresh" (click)="showHeld()">Show {{ held().length }} new {{ held().length === 1 ? 'run' : 'runs' }}</button>
@@ -54,11 +54,11 @@ const statuses: readonly RunStatus[] = ['started', 'completed', 'failed', 'cance
       } @else {
         <pawl-run-table [runs]="shown" [tall]="true" />
         @if (more.failure()) { <p class="wrong" role="alert">Could not load more: {{ more.failure() }}</p> }
-        @if (reading.value()?.next) {
+        @if (query.value()?.next) {
           <button type="button" (click)="loadMore()" [disabled]="more.busy()">{{ more.busy() ? 'Loading…' : 'Load more' }}</button>
         }
       }
-    } @else if (!reading.failureLine()) { <pawl-loading what="the runs" /> }
+    } @else if (!query.failureLine()) { <pawl-loading what="the runs" /> }
   `,
 })
 export class RunsPage {
@@ -68,11 +68,11 @@ export class RunsPage {
   readonly node = input<string>();
 
   private readonly api = inject(Api);
-  private readonly query = inject(Query);
+  private readonly urlQuery = inject(UrlQuery);
   private readonly document = inject(DOCUMENT);
   private readonly self = inject<ElementRef<HTMLElement>>(ElementRef);
-  protected readonly reading = new Reading<RunPage>(() => this.api.runs({ ...this.filter(), limit: this.wanted() }));
-  protected readonly more = new Asking();
+  protected readonly query = new Query<RunPage>(() => this.api.runs({ ...this.filter(), limit: this.wanted() }));
+  protected readonly more = new Mutation();
   protected readonly asOf = signal('');
   protected readonly jobNames = signal<readonly string[]>([]);
   protected readonly nodeNames = signal<readonly string[]>([]);
@@ -80,7 +80,7 @@ export class RunsPage {
   protected readonly wordOf = wordOfRun;
   /** New ones that wait, because to show them would move what is being read. */
   protected readonly held = signal<readonly Run[]>([]);
-  protected readonly runs = computed(() => this.reading.value()?.runs ?? null);
+  protected readonly runs = computed(() => this.query.value()?.runs ?? null);
   protected readonly filter = computed<RunFilter>(
     () => ({ job: this.job() ?? '', status: statuses.find((one) => one === this.status()) ?? '', node: this.node() ?? '' }),
     { equal: (left, right) => left.job === right.job && left.status === right.status && left.node === right.node },
@@ -99,7 +99,7 @@ export class RunsPage {
       this.filter();
       untracked(() => {
         if (!first) {
-          this.reading.forget();
+          this.query.forget();
           void this.following.refresh();
         }
         first = false;
@@ -109,7 +109,7 @@ export class RunsPage {
   }
 
   protected choose(query: Record<string, string>): void {
-    this.query.set(query);
+    this.urlQuery.set(query);
   }
 
   protected showHeld(): void {
@@ -119,13 +119,13 @@ export class RunsPage {
   }
 
   protected async loadMore(): Promise<void> {
-    const after = this.reading.value()?.next;
+    const after = this.query.value()?.next;
     const filter = this.filter();
     if (!after) return;
     await this.more.ask(async () => {
       const page = await this.api.runs({ ...filter, after, limit: pageLength });
       if (filter !== this.filter()) return;
-      this.reading.update((all) => {
+      this.query.update((all) => {
         const known = new Set(all.runs.map(({ id }) => id));
         return { ...all, next: page.next, runs: [...all.runs, ...page.runs.filter(({ id }) => !known.has(id))] };
       });
@@ -138,7 +138,7 @@ export class RunsPage {
 
   private async read(): Promise<string> {
     this.held.set([]);
-    const asOf = await this.reading.read();
+    const asOf = await this.query.read();
     if (asOf) this.asOf.set(asOf);
     return asOf;
   }
@@ -156,7 +156,7 @@ export class RunsPage {
   }
 
   private put(how: (runs: readonly Run[]) => Run[]): void {
-    this.reading.update((page) => ({ ...page, runs: how(page.runs) }));
+    this.query.update((page) => ({ ...page, runs: how(page.runs) }));
   }
 
   // Scrolled down, or with the keyboard in the list.

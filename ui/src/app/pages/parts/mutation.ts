@@ -3,7 +3,7 @@ import { signal } from '@angular/core';
 import { lineOf } from '../../core/api';
 
 /** One request on somebody's behalf: whether it is under way, and the line that says why it failed. */
-export class Asking {
+export class Mutation {
   readonly busy = signal(false);
   readonly failure = signal('');
 

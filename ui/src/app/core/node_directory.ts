@@ -6,7 +6,7 @@ import type { Node } from './types';
 
 /** Which node an owner is. Nodes are known by the owner of their leases; other owners are commands and programs. */
 @Injectable()
-export class Roster {
+export class NodeDirectory {
   private readonly api = inject(Api);
   private readonly nodes = signal<ReadonlyMap<string, Node>>(new Map());
 
