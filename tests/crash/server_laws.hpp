@@ -67,7 +67,9 @@ protected:
             return {server_.port()};
     }
     std::string url(millis timeout = millis{2000}) { return url_at("127.0.0.1", ports(), timeout); }
-    contest nodes_on_server() { return contest{{place{url(short_timeout)}}}; }
+    // The server is well when nodes begin, and on a busy machine may take its time to open a
+    // connection.
+    contest nodes_on_server() { return contest{{place{url()}}}; }
 
     std::unique_ptr<cable> lay_cable(int number) {
         auto where = addresses::given;
@@ -82,8 +84,7 @@ TYPED_TEST_SUITE_P(ServerLaws);
 
 // SIGKILL and SIGSTOP in turn.
 TYPED_TEST_P(ServerLaws, AKilledOrFrozenHoldersCommandIsDeadBeforeTheNextBegins) {
-    // The server is well: on a busy machine it may take its time to open the waiter's connection.
-    contest nodes{{place{this->url()}}};
+    auto nodes = this->nodes_on_server();
     for (int round = 0; round < 2; ++round) {
         EXPECT_EQ(nodes.take_over([](node& holder) { holder.signal(SIGKILL); }), 128 + SIGKILL);
         EXPECT_EQ(nodes.take_over([](node& holder) { holder.signal(SIGSTOP); },

@@ -347,16 +347,32 @@ export async function everyRow(page: Page, selector: string): Promise<{ text: st
   return page.evaluate(async (selector_) => {
     const table = document.querySelector<HTMLTableElement>('.table-box.tall table')!;
     const box = table.parentElement!;
-    const wanted = Number(table.getAttribute('aria-rowcount')) - 1;
+    const last = Number(table.getAttribute('aria-rowcount')) - 2;
     const found = new Map<number, { text: string; href: string }>();
-    box.scrollTop = 0;
-    while (found.size < wanted) {
-      await new Promise((resolve) => requestAnimationFrame(resolve));
-      for (const row of table.querySelectorAll<HTMLElement>('tr[data-index]')) {
+    const rows = () => [...table.querySelectorAll<HTMLElement>('tr[data-index]')];
+    const index = (row: HTMLElement) => Number(row.dataset['index']);
+    /** Whether the window of the table is full of rows: they follow a scroll, and on a busy machine many frames later. */
+    const drawn = () => {
+      const shown = rows();
+      const [first, end] = [shown.at(0), shown.at(-1)];
+      if (!first || !end) return false;
+      const { top, bottom } = box.getBoundingClientRect();
+      const head = table.tHead?.getBoundingClientRect().height ?? 0;
+      return (index(first) === 0 || first.getBoundingClientRect().top <= top + head) &&
+        (index(end) === last || end.getBoundingClientRect().bottom >= bottom - 1);
+    };
+    for (let at = 0; ; at += box.clientHeight / 2) {
+      box.scrollTop = at;
+      const began = performance.now();
+      do {
+        if (performance.now() - began > 20_000) throw new Error(`rows ${[...found.keys()].join(' ')} of 0 to ${last}, then none at ${at} px of ${box.scrollHeight}`);
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+      } while (!drawn());
+      for (const row of rows()) {
         const cell = row.querySelector<HTMLElement>(selector_);
-        found.set(Number(row.dataset['index']), { text: cell?.innerText ?? '', href: cell?.getAttribute('href') ?? '' });
+        found.set(index(row), { text: cell?.innerText ?? '', href: cell?.getAttribute('href') ?? '' });
       }
-      box.scrollTop = box.scrollTop + box.clientHeight >= box.scrollHeight - 1 ? 0 : box.scrollTop + box.clientHeight / 4;
+      if (at + box.clientHeight >= box.scrollHeight) break;
     }
     return [...found.entries()].sort(([left], [right]) => left - right).map(([, one]) => one);
   }, selector);
