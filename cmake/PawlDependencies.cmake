@@ -29,6 +29,14 @@ find_program(PAWL_GRPC_CPP_PLUGIN grpc_cpp_plugin)
 set(PAWL_HAVE_GRPC OFF)
 if(grpc_FOUND AND Protobuf_FOUND AND Protobuf_PROTOC_EXECUTABLE AND PAWL_GRPC_CPP_PLUGIN)
   set(PAWL_HAVE_GRPC ON)
+  # A macro for Windows' headers, by which what else is compiled with gRPC would differ from what is not.
+  foreach(kind OPTIONS DEFINITIONS)
+    get_target_property(flags PkgConfig::grpc INTERFACE_COMPILE_${kind})
+    if(flags)
+      list(FILTER flags EXCLUDE REGEX "^(-D)?NOMINMAX$")
+      set_target_properties(PkgConfig::grpc PROPERTIES INTERFACE_COMPILE_${kind} "${flags}")
+    endif()
+  endforeach()
 endif()
 
 # Debian's C client has neither a .pc file nor a CMake package.
