@@ -86,7 +86,8 @@ std::vector<std::filesystem::path> module_folders() {
             rest.remove_prefix(std::min(rest.size(), one.size() + 1));
         }
     }
-    const auto own = own_folder();
+    // To ask for it is to look through all symbols of the program.
+    static const auto own = own_folder();
     // bin/pawl or lib/libpawl.so, and lib/pawl/engines/*.so.
     all.push_back((own / PAWL_ENGINE_DIR_FROM_BIN).lexically_normal());
     all.push_back(own / "pawl" / "engines");

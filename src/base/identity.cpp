@@ -6,19 +6,31 @@
 
 #include <pawl/types.hpp>
 
-#include <openssl/rand.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <span>
 
 namespace pawl::base {
 namespace {
 
 constexpr std::size_t id_bytes = 16;
 
+// The kernel's: a library of its own takes longer to set up than a short command has.
+void fill_randomly(std::span<unsigned char> bytes) {
+    while (!bytes.empty()) {
+        const auto got = getrandom(bytes.data(), bytes.size(), 0);
+        if (got < 0 && errno == EINTR) continue;
+        ensure(got > 0);
+        bytes = bytes.subspan(static_cast<std::size_t>(got));
+    }
+}
+
 std::array<unsigned char, id_bytes> random_bytes() {
     std::array<unsigned char, id_bytes> bytes{};
-    ensure(RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) == 1);
+    fill_randomly(bytes);
     return bytes;
 }
 
@@ -37,7 +49,7 @@ std::array<unsigned char, 16> id_source::take() {
         if (simulated_)
             for (auto& byte : bytes_) byte = static_cast<unsigned char>((*simulated_)());
         else
-            ensure(RAND_bytes(bytes_.data(), static_cast<int>(bytes_.size())) == 1);
+            fill_randomly(bytes_);
         used_ = 0;
     }
     std::array<unsigned char, id_bytes> taken{};

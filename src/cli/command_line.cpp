@@ -147,11 +147,46 @@ int run_chosen(const CLI::App& app, const globals& options, const action& chosen
     }
 }
 
+struct command {
+    std::string_view name;
+    void (*add)(context& where);
+};
+constexpr std::array<command, 16> commands{{{"exec", add_exec},
+                                            {"agent", add_agent},
+                                            {"jobs", add_jobs},
+                                            {"runs", add_runs},
+                                            {"checkpoint", add_checkpoint},
+                                            {"nodes", add_nodes},
+                                            {"audit", add_audit},
+                                            {"locks", add_locks},
+                                            {"fence", add_fence},
+                                            {"demo", add_demo},
+                                            {"doctor", add_doctor},
+                                            {"drill", add_drill},
+                                            {"bench", add_bench},
+                                            {"cron", add_cron},
+                                            {"token", add_token},
+                                            {"completion", add_completion}}};
+
+// To describe all of them takes a good part of the time that a short command has: of one that is
+// named first, only this one is described, but by `completion`, which describes the others.
+void add_commands(context& where, const std::vector<std::string>& reversed) {
+    const std::string_view first = reversed.empty() ? std::string_view{} : reversed.back();
+    for (const auto& one : commands)
+        if (one.name == first && one.name != "completion") return one.add(where);
+    for (const auto& one : commands) one.add(where);
+}
+
 }  // namespace
 
 int run(int count, char** words) {
     auto given = words_of(count, words);
     hide_secrets(count, words);
+    // Asked by every installer and health check, and answered before the rest is set up.
+    if (given.size() == 1 && given.front() == "--version") {
+        std::cout << version_text() << '\n';
+        return 0;
+    }
     CLI::App app{"pawl runs a job on one node at a time, and proves it.", "pawl"};
     globals options;
     action chosen;
@@ -159,22 +194,7 @@ int run(int count, char** words) {
     app.require_subcommand(1);
     app.fallthrough();
     context everything{app, options, chosen};
-    add_exec(everything);
-    add_agent(everything);
-    add_jobs(everything);
-    add_runs(everything);
-    add_checkpoint(everything);
-    add_nodes(everything);
-    add_audit(everything);
-    add_locks(everything);
-    add_fence(everything);
-    add_demo(everything);
-    add_doctor(everything);
-    add_drill(everything);
-    add_bench(everything);
-    add_cron(everything);
-    add_token(everything);
-    add_completion(everything);
+    add_commands(everything, given);
     app.footer(
         "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"
         "'pawl COMMAND --help' shows an example of each command; pawl(1) is the manual page.");

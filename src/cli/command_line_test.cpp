@@ -49,6 +49,8 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
         {{"cron", "next", "--no-such", "* * * * *"}, "--no-such"},
         {{"locks", "release"}, "KEY"},
         {{"exec", "key", "--ttl", "1 fortnight", "--", "true"}, "--ttl: '1 fortnight' at column"},
+        // A key may have the name of a command.
+        {{"exec", "locks", "--ttl", "1 fortnight", "--", "true"}, "--ttl: '1 fortnight' at column"},
         {{"exec", "key", "--occurrence", "soon", "--", "true"}, "soon"},
         {{"fence", "check", "door", "0"}, "'0' is no fencing token"},
         {{"--log-level", "loud", "cron", "next", "* * * * *"}, "--log-level"},

@@ -126,14 +126,17 @@ failure connection::in_doubt(int code) const {
     return what;
 }
 
-statement::statement(connection& on, std::string_view sql) {
+// Tried again at the next run where it fails.
+void statement::prepare() {
+    if (prepared_) return;
     sqlite3_stmt* prepared = nullptr;
-    code_ = sqlite3_prepare_v3(on.handle(), sql.data(), static_cast<int>(sql.size()),
+    code_ = sqlite3_prepare_v3(on_->handle(), sql_.data(), static_cast<int>(sql_.size()),
                                SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
     prepared_.reset(prepared);
 }
 
 bool statement::next() {
+    prepare();
     if (prepared_) code_ = sqlite3_step(prepared_.get());
     return code_ == SQLITE_ROW;
 }

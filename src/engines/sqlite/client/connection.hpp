@@ -58,14 +58,16 @@ private:
     std::optional<synchronous> durability_{};
 };
 
-// A prepared statement, kept for many runs. Each run is started, and ends with reset(); until then
-// the text that is bound must live, and the statement may hold a lock.
+// A statement that is prepared when it first runs, and kept for many runs: a command that ends soon
+// needs few of all that there are. Each run is started, and ends with reset(); until then the text
+// that is bound must live, and the statement may hold a lock. Not longer than its connection.
 class statement {
 public:
-    statement(connection& on, std::string_view sql);
+    statement(connection& on, std::string_view sql) : on_{&on}, sql_{sql} {}
 
     template <class... Values>
     void start(const Values&... values) {
+        prepare();
         int place = 0;
         (bind(++place, values), ...);
     }
@@ -81,7 +83,7 @@ public:
     }
     void reset() noexcept;
 
-    // SQLITE_ROW, SQLITE_DONE, or the error of preparing or of the last run.
+    // SQLITE_ROW, SQLITE_DONE, or the error of preparing it or of the last run.
     int code() const noexcept { return code_; }
 
     bool is_null(int column) const;
@@ -90,6 +92,7 @@ public:
     std::optional<std::int64_t> optional_integer(int column) const;
 
 private:
+    void prepare();
     void bind(int place, std::int64_t value);
     void bind(int place, std::string_view value);
     void bind(int place, const std::optional<std::int64_t>& value);
@@ -97,8 +100,10 @@ private:
     struct finalizing {
         void operator()(sqlite3_stmt* prepared) const noexcept { sqlite3_finalize(prepared); }
     };
+    connection* on_;
+    std::string sql_;
     std::unique_ptr<sqlite3_stmt, finalizing> prepared_;
-    int code_;
+    int code_ = SQLITE_OK;
 };
 
 }  // namespace pawl::sqlite
