@@ -13,7 +13,7 @@ int main() {
     const auto server = std::make_shared<example::shelf>();
     auto locks = pawl::locks::open(
         [server](boost::asio::any_io_executor) {
-            return std::make_shared<example::map_store>(server);
+            return std::make_shared<example::map_store>(server, pawl::store_settings{});
         },
         pawl::store_settings{});
 

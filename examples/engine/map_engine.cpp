@@ -1,20 +1,36 @@
-// The same store as an engine of its own: `pawl exec --store map:` finds it in pawl-map.so.
+// The same store as an engine of its own: `pawl exec --store map:NAME` finds it in pawl-map.so.
 #include "map_store.hpp"
 
 #include <pawl/spi/module.hpp>
+#include <pawl/spi/store_url.hpp>
 
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <string_view>
 
 namespace {
 
-pawl::engine_plan plan_map(std::string_view url) {
-    if (url != "map:") throw pawl::option_error{"map: takes neither a path nor parameters"};
-    // All stores of a process see the same leases.
-    static const auto server = std::make_shared<example::shelf>();
+// All stores of this process that give one name see the same leases.
+std::shared_ptr<example::shelf> shelf_of(const std::string& name) {
+    static std::mutex mutex;
+    static std::map<std::string, std::shared_ptr<example::shelf>> shelves;
+    const std::lock_guard lock{mutex};
+    auto& found = shelves[name];
+    if (!found) found = std::make_shared<example::shelf>();
+    return found;
+}
+
+pawl::engine_plan plan_map(std::string_view text) {
+    pawl::store_url url{text};
     pawl::engine_plan plan;
-    plan.make = [](const pawl::engine_place&) {
-        return std::make_shared<example::map_store>(server);
+    plan.settings = url.settings();
+    url.finish();
+    if (!url.endpoints().empty())
+        throw pawl::option_error{"map: takes a name, such as map:shelf, and no host"};
+    plan.make = [shelf = shelf_of(url.path()), settings = plan.settings](const auto&) {
+        return std::make_shared<example::map_store>(shelf, settings);
     };
     return plan;
 }

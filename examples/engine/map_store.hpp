@@ -1,158 +1,183 @@
 // A store of one's own: nine verbs over whatever remembers things.
 //
-// This one keeps its leases in a map and does what rules 1 to 5 and 15 of docs/protocol.md ask for.
-// It knows no occurrences and says so. Everything above it, renewal, waiting, trust, is pawl's. A
-// real engine runs the suite in test_support/conformance, which tells what this one lacks.
+// This one keeps its leases in a map. What it decides is in <pawl/spi/rules.hpp>, as for every
+// engine that can read, decide and write in one atomic step; what is left is to remember, and to
+// wake. Everything above it, renewal, waiting, trust, is pawl's.
 #pragma once
 
 #include <pawl/pawl.hpp>
 #include <pawl/spi/lease_store.hpp>
+#include <pawl/spi/rules.hpp>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace example {
 
 using pawl::async;
 using pawl::fence_token;
-using pawl::instant;
 using pawl::millis;
-using pawl::result;
+namespace rules = pawl::rules;
 
-struct entry {
-    fence_token holder{}, last{};
-    std::string claim_id, owner;
-    instant acquired{}, until{};
-};
-
-// What the server would hold. Verbs run one at a time on pawl's loop, so each is one atomic step.
+// The server, as far as a map is one: what all clients of this process see. A step is atomic by the
+// mutex, as it is by a transaction elsewhere.
 struct shelf {
-    std::map<std::string, entry> entries;
+    static rules::store_time now() {
+        using namespace std::chrono;
+        return {floor<microseconds>(pawl::lease_clock::now().time_since_epoch()),
+                floor<microseconds>(system_clock::now().time_since_epoch())};
+    }
+
+    // One atomic step on one record. A key without a record is one whose fields are all empty, but
+    // for the tokens that others had; what was not granted then leaves none.
+    template <class Decide>
+    auto step(const std::string& name, const Decide& decide) {
+        const std::lock_guard lock{mutex};
+        const auto [found, is_new] = leases.try_emplace(name);
+        if (is_new) found->second.last_token = purged;
+        auto answer = decide(found->second);
+        if (found->second.until == rules::micros{0}) leases.erase(found);
+        return answer;
+    }
+
+    // Forgets what nobody has used for so long, but not how high its tokens were.
+    void purge(millis retention) {
+        const std::lock_guard lock{mutex};
+        std::erase_if(leases, [&](const auto& one) {
+            const bool over = one.second.until + retention <= now().elapsed;
+            if (over) purged = std::max(purged, one.second.last_token);
+            return over;
+        });
+    }
+
+    const rules::store_time born = now();  // with nothing in it
+    std::mutex mutex;
+    std::map<std::string, rules::lease_state> leases;
     std::map<std::string, fence_token> fences;
+    fence_token purged{};  // the highest of them all
 };
 
 class map_store : public pawl::lease_store {
 public:
-    explicit map_store(std::shared_ptr<shelf> where) : shelf_{std::move(where)} {}
+    map_store(std::shared_ptr<shelf> where, pawl::store_settings settings)
+        : shelf_{std::move(where)}, settings_{std::move(settings)} {}
 
-    pawl::store_traits traits() const noexcept override { return {.notifies = false}; }
+    pawl::store_traits traits() const noexcept override {
+        return {.strict_fencing = true, .notifies = true};
+    }
 
     async<pawl::acquire_result<pawl::grant>> acquire(pawl::claim wanted) override {
-        if (wanted.occurrence)
-            co_return pawl::failure{pawl::errc::unsupported, "this store keeps no occurrences"};
-        auto& one = shelf_->entries[wanted.key];
-        const auto now = pawl::lease_clock::now();
-        if (now < one.until && one.claim_id != wanted.id)
-            co_return pawl::busy{one.holder, one.owner, left(one, now)};
-        // Minted inside the grant; a repeated claim is answered with the grant that it was given.
-        if (now >= one.until || number(one.holder) == 0) {
-            one.last = fence_token{number(one.last) + 1};
-            one.acquired = now;
-        }
-        one.holder = one.last;
-        one.claim_id = wanted.id;
-        one.owner = wanted.owner;
-        one.until = std::max(one.until, now + wanted.ttl);
-        co_return pawl::grant{wanted.key, one.holder, wanted.ttl};
+        if (auto refused = rules::refuse_long_ttl(settings_.quarantine, wanted.ttl))
+            co_return std::move(*refused);
+        const auto now = shelf::now();
+        if (auto refused = rules::refuse_in_quarantine(settings_.quarantine, shelf_->born, wanted,
+                                                       now, settings_.max_skew))
+            co_return std::move(*refused);
+        shelf_->purge(settings_.retention);
+        co_return shelf_->step(own(wanted.key), [&](rules::lease_state& one) {
+            return rules::acquire(one, wanted, now, settings_.max_skew);
+        });
     }
 
     async<bool> withdraw(pawl::withdrawal given_up) override {
-        auto& one = shelf_->entries[given_up.key];
-        const bool held = live(one) && one.claim_id == given_up.id;
-        if (held) end(one, pawl::lease_clock::now());
-        co_return held;
+        co_return shelf_->step(own(given_up.key), [&](rules::lease_state& one) {
+            return rules::withdraw(one, given_up, shelf::now()).was_holder;
+        });
     }
 
     async<std::vector<pawl::renewal>> renew(std::span<const pawl::held> leases) override {
+        for (const auto& lease : leases)
+            if (auto refused = rules::refuse_long_ttl(settings_.quarantine, lease.ttl))
+                co_return std::move(*refused);
         std::vector<pawl::renewal> answers;
-        const auto now = pawl::lease_clock::now();
-        for (const auto& lease : leases) {
-            auto& one = shelf_->entries[lease.key];
-            const bool ours = live(one) && one.holder == lease.token;
-            if (ours) one.until = std::max(one.until, now + lease.ttl);
-            answers.push_back(ours ? pawl::renewal::renewed : pawl::renewal::lost);
-        }
+        for (const auto& lease : leases)
+            answers.push_back(shelf_->step(own(lease.key), [&](rules::lease_state& one) {
+                return rules::renew(one, lease, shelf::now()) ? pawl::renewal::renewed
+                                                              : pawl::renewal::lost;
+            }));
         co_return answers;
     }
 
     async<bool> release(std::string key, fence_token token, pawl::release_options how) override {
-        auto& one = shelf_->entries[key];
-        if (!live(one) || one.holder != token) co_return false;
-        const auto now = pawl::lease_clock::now();
-        end(one, how.at_least == pawl::release_options::until_expiry
-                     ? one.until
-                     : std::max<instant>(now, one.acquired + how.at_least));
-        co_return true;
+        co_return shelf_->step(own(key), [&](rules::lease_state& one) {
+            return rules::release(one, token, how, shelf::now()).was_holder;
+        });
     }
 
     async<bool> force_release(std::string key, fence_token token, millis delay) override {
-        auto& one = shelf_->entries[key];
-        if (!live(one) || one.holder != token) co_return false;
-        one.last = fence_token{number(one.last) + 1};
-        end(one, std::min<instant>(one.until, pawl::lease_clock::now() + delay));
-        co_return true;
+        co_return shelf_->step(own(key), [&](rules::lease_state& one) {
+            return rules::force_release(one, token, delay, shelf::now());
+        });
     }
 
     async<std::optional<pawl::record>> inspect(std::string key) override {
-        const auto found = shelf_->entries.find(key);
-        if (found == shelf_->entries.end()) co_return std::optional<pawl::record>{};
-        co_return std::optional{describe(found->first, found->second)};
+        const std::lock_guard lock{shelf_->mutex};
+        const auto found = shelf_->leases.find(own(key));
+        if (found == shelf_->leases.end()) co_return std::optional<pawl::record>{};
+        co_return std::optional{rules::describe(key, found->second, shelf::now())};
     }
 
     async<pawl::page> list(std::string prefix, std::string after, std::size_t limit) override {
+        const std::lock_guard lock{shelf_->mutex};
+        const auto now = shelf::now();
         pawl::page one;
-        for (const auto& [key, what] : shelf_->entries) {
-            if (key <= after || !key.starts_with(prefix)) continue;
+        for (auto at = shelf_->leases.lower_bound(own(prefix)); at != shelf_->leases.end(); ++at) {
+            if (!at->first.starts_with(own(prefix))) break;
+            const auto key = at->first.substr(own("").size());
+            if (key <= after) continue;
             if (one.records.size() == limit) {
                 one.next = one.records.back().key;
                 break;
             }
-            one.records.push_back(describe(key, what));
+            one.records.push_back(rules::describe(key, at->second, now));
         }
         co_return one;
     }
 
-    // No push: pawl looks again by itself when the remaining time is over, and once a second.
-    async<void> wait_change(std::string, fence_token) override {
-        co_return pawl::failure{pawl::errc::unsupported, "this store has no push"};
+    // A map calls nobody, so it is looked at. An engine whose store has no cheaper way than this
+    // says `notifies = false` and answers errc::unsupported: pawl looks by itself then.
+    async<void> wait_change(std::string key, fence_token seen) override {
+        boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor};
+        const auto asked = co_await boost::asio::this_coro::cancellation_state;
+        const auto held = [&](rules::lease_state& one) {
+            return one.live(shelf::now()) && one.holder == seen;
+        };
+        // Verbs do not throw, and to be cancelled ends the wait as any change does.
+        while (asked.cancelled() == boost::asio::cancellation_type::none &&
+               shelf_->step(own(key), held)) {
+            timer.expires_after(millis{2});
+            co_await timer.async_wait(boost::asio::as_tuple(boost::asio::use_awaitable));
+        }
+        co_return pawl::result<void>{};
     }
 
     async<pawl::fence_result> fence(std::string resource, fence_token token,
                                     pawl::fence_rule rule) override {
-        auto& newest = shelf_->fences[resource];
-        const bool accepted =
-            rule == pawl::fence_rule::reject_older ? token >= newest : token > newest;
-        if (accepted) newest = token;
-        co_return pawl::fence_result{accepted, newest};
+        const auto issued = rules::issued_tokens(settings_.quarantine, shelf_->born.wall,
+                                                 shelf::now().wall, settings_.max_skew);
+        const std::lock_guard lock{shelf_->mutex};
+        co_return rules::check_fence(shelf_->fences[own(resource)], token, rule, issued);
     }
 
 private:
-    static bool live(const entry& one) {
-        return number(one.holder) != 0 && pawl::lease_clock::now() < one.until;
-    }
-    static void end(entry& one, instant until) {
-        one.holder = fence_token{};
-        one.claim_id.clear();
-        one.until = until;
-    }
-    static millis left(const entry& one, instant now) {
-        return std::max(std::chrono::ceil<millis>(one.until - now), millis{0});
-    }
-    static pawl::record describe(const std::string& key, const entry& one) {
-        pawl::record seen;
-        seen.key = key;
-        seen.owner = one.owner;
-        seen.holder = live(one) ? one.holder : fence_token{};
-        seen.remaining = left(one, pawl::lease_clock::now());
-        seen.last_token = one.last;
-        return seen;
-    }
+    // Namespaces have no '/' in them, so no key of one looks like a key of another.
+    std::string own(const std::string& key) const { return settings_.name_space + "/" + key; }
 
-    std::shared_ptr<shelf> shelf_;
+    const std::shared_ptr<shelf> shelf_;
+    const pawl::store_settings settings_;
 };
 
 }  // namespace example

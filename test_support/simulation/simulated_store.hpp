@@ -1,7 +1,7 @@
 // The store of a simulation: the real rules over a map, on virtual time, with bugs to be planted.
 #pragma once
 
-#include "engines/rules/store/rules.hpp"
+#include <pawl/spi/rules.hpp>
 #include "test_support/simulation/plan.hpp"
 #include "test_support/simulation/referee.hpp"
 #include "test_support/simulation/timeline.hpp"

@@ -2,6 +2,7 @@
 // store_endings.cpp and store_views.cpp; the guard is in etcd_store.cpp.
 #pragma once
 
+#include <pawl/spi/rules.hpp>
 #include "base/text.hpp"
 #include "engines/etcd/client/client.hpp"
 #include "engines/etcd/client/refusals.hpp"
@@ -12,7 +13,6 @@
 #include "engines/etcd/store/lease_text.hpp"
 #include "engines/etcd/store/transactions.hpp"
 #include "engines/etcd/store/watch_registry.hpp"
-#include "engines/rules/store/rules.hpp"
 
 #include <boost/asio/this_coro.hpp>
 

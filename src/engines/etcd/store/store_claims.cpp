@@ -1,5 +1,5 @@
+#include <pawl/spi/rules.hpp>
 #include "engines/etcd/store/cluster_store.hpp"
-#include "engines/rules/store/rules.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 // What all memory stores of one namespace share: the records, and who waits for them.
 #pragma once
 
-#include "engines/rules/store/rules.hpp"
+#include <pawl/spi/rules.hpp>
 
 #include <pawl/spi/lease_store.hpp>
 

@@ -1,5 +1,6 @@
 #include "engines/mysql/store/mysql_store.hpp"
 
+#include <pawl/spi/rules.hpp>
 #include "base/ensure.hpp"
 #include "base/hex.hpp"
 #include "base/prefix.hpp"
@@ -8,7 +9,6 @@
 #include "engines/mysql/store/lookout.hpp"
 #include "engines/mysql/store/server_report.hpp"
 #include "engines/mysql/store/statements.hpp"
-#include "engines/rules/store/rules.hpp"
 #include "net/event.hpp"
 #include "net/timer.hpp"
 

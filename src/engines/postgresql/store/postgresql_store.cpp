@@ -1,5 +1,6 @@
 #include "engines/postgresql/store/postgresql_store.hpp"
 
+#include <pawl/spi/rules.hpp>
 #include "base/ensure.hpp"
 #include "base/prefix.hpp"
 #include "base/text.hpp"
@@ -8,7 +9,6 @@
 #include "engines/postgresql/store/doctor.hpp"
 #include "engines/postgresql/store/statements.hpp"
 #include "engines/postgresql/store/store_layout.hpp"
-#include "engines/rules/store/rules.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

@@ -1,5 +1,6 @@
 #include "engines/redis/store/redis_store.hpp"
 
+#include <pawl/spi/rules.hpp>
 #include "base/ensure.hpp"
 #include "base/number.hpp"
 #include "base/prefix.hpp"
@@ -11,7 +12,6 @@
 #include "engines/redis/store/lease_text.hpp"
 #include "engines/redis/store/pages.hpp"
 #include "engines/redis/store/scripts.hpp"
-#include "engines/rules/store/rules.hpp"
 
 #include <boost/asio/this_coro.hpp>
 #include <boost/system/system_error.hpp>

@@ -1,5 +1,6 @@
 #include "engines/redlock/store/redlock_store.hpp"
 
+#include <pawl/spi/rules.hpp>
 #include "base/ensure.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
@@ -14,7 +15,6 @@
 #include "engines/redlock/store/renewing.hpp"
 #include "engines/redlock/store/vigil.hpp"
 #include "engines/redlock/store/vote_scripts.hpp"
-#include "engines/rules/store/rules.hpp"
 #include "net/timer.hpp"
 
 #include <boost/asio/this_coro.hpp>

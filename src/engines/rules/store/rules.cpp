@@ -1,4 +1,4 @@
-#include "engines/rules/store/rules.hpp"
+#include <pawl/spi/rules.hpp>
 
 #include "base/duration.hpp"
 

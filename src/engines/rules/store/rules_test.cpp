@@ -1,6 +1,6 @@
 // What the engines that use these rules cannot show: exact instants, skewed and stepping clocks.
 // The laws that every store keeps are in test_support/conformance.
-#include "engines/rules/store/rules.hpp"
+#include <pawl/spi/rules.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // The rows of one namespace as the rules see them, through one connection.
 #pragma once
 
-#include "engines/rules/store/rules.hpp"
+#include <pawl/spi/rules.hpp>
 #include "engines/sqlite/client/connection.hpp"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The file of a store: made, checked and opened, or refused with one clear line.
 #pragma once
 
-#include "engines/rules/store/rules.hpp"
+#include <pawl/spi/rules.hpp>
 #include "engines/sqlite/client/connection.hpp"
 #include "time/clocks.hpp"
 

@@ -5,7 +5,7 @@
 // why a withdrawn claim is dead though it may arrive late: a withdrawal writes the record.
 #pragma once
 
-#include "engines/rules/store/rules.hpp"
+#include <pawl/spi/rules.hpp>
 #include "engines/zookeeper/store/ensemble.hpp"
 #include "engines/zookeeper/store/lease_book.hpp"
 
