@@ -1,0 +1,144 @@
+// What a store of records with versions gives to the core that makes leases of them.
+//
+// A medium reads a record together with its version, and writes it only if the version is still the
+// same: compare-and-swap. MongoDB, DynamoDB, Azure Blob, S3 and the Kubernetes API can all do that.
+// Every decision about leases is the core's (cas_store.hpp), by the rules that all engines share.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/spi/async.hpp>
+#include <pawl/spi/examination.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace pawl::cas {
+
+using micros = std::chrono::microseconds;
+
+enum class record_kind {
+    lease,  // one for each key
+    fence,  // one for each fenced resource
+    marker  // one for each namespace; its key is empty
+};
+
+// A class with a constructor: g++ 12 destroys aggregate temporaries with strings twice inside
+// co_await.
+struct record_name {
+    record_name(record_kind kind, std::string key) : kind{kind}, key{std::move(key)} {}
+
+    record_kind kind;
+    std::string key;  // bytes: 1 to 512, and empty for the marker
+};
+
+// Of one state of one record: opaque, and never the same for two states of one name, also where the
+// record was deleted in between. Empty: there is no record.
+using version = std::string;
+
+// The store's own clock, as one answer told it.
+struct stamp {
+    micros at{0};        // since the Unix epoch, rounded down to medium_traits::clock_step
+    instant asked{};     // before the request left
+    instant answered{};  // after the answer came
+};
+
+// What stands under a name. A class for the reason above.
+struct seen {
+    std::string text;  // what the core wrote; empty without a record
+    version at;
+    std::optional<stamp> clock;  // nothing: this answer carried none
+};
+
+// It was written, and this is what it is now.
+struct written {
+    version at;
+    std::optional<stamp> clock;
+};
+
+// It was not: the version was another. What stands there, where the medium's answer says so.
+struct conflict {
+    std::optional<seen> now;
+    std::optional<stamp> clock;
+};
+
+using write_answer = std::variant<written, conflict>;
+
+// One conditional write. `expected` empty: only if there is no record.
+struct change {
+    change(record_name name, std::string text, version expected)
+        : name{std::move(name)}, text{std::move(text)}, expected{std::move(expected)} {}
+
+    record_name name;
+    std::string text;  // one line of UTF-8, at most text_max bytes
+    version expected;
+};
+
+constexpr std::size_t text_max = 4096;
+
+// Some records in byte order of their keys.
+struct listing {
+    std::vector<std::pair<std::string, seen>> records;
+    bool more = false;  // others follow
+};
+
+struct medium_traits {
+    micros clock_step{1'000'000};  // stamps are rounded down to a multiple of this
+    micros skew{0};             // how far the clocks of two answers may differ, unless the URL says
+    std::size_t batch_max = 1;  // writes that one request can carry, each with its own answer
+    bool watches = false;       // watch() is woken by the store
+    millis ttl_min{1};
+    millis ttl_step{1};
+};
+
+// One namespace of one server. Used on its loop only; verbs may be awaited concurrently, end by
+// `until`, and never throw. Failures: `unreachable` only where nothing can have been written;
+// `outcome_unknown` where it may have been.
+class medium {
+public:
+    virtual ~medium() = default;
+    medium() = default;
+    medium(const medium&) = delete;
+    medium& operator=(const medium&) = delete;
+
+    virtual medium_traits traits() const noexcept = 0;
+
+    // What has to be there before the first record: a table, a container. Creates it where it may,
+    // and says what identifies the data: another identity is another data set, such as a restored
+    // table. Empty: nothing does. Called before the first verb, and again after it has failed.
+    virtual async<std::string> prepare(instant until) = 0;
+
+    // Linearizable: the newest state whose write was acknowledged.
+    virtual async<seen> read(record_name name, instant until) = 0;
+
+    virtual async<write_answer> write(change what, instant until) = 0;
+
+    // Several at once, one answer each, in order; each happens or not by itself. `changes` outlives
+    // the await. By default bounded parallel requests.
+    virtual async<std::vector<result<write_answer>>> write_many(std::span<const change> changes,
+                                                                instant until);
+
+    // Deletes it if its version is `expected`.
+    virtual async<write_answer> erase(record_name name, version expected, instant until) = 0;
+
+    // Records of this kind in byte order of their keys, those after `after` that start with
+    // `prefix`; at most `limit`, 1 to 1000.
+    virtual async<listing> list(record_kind kind, std::string prefix, std::string after,
+                                std::size_t limit, instant until) = 0;
+
+    // Ends when the record may have another version than `known`: a hint. Cancellable (terminal).
+    // REQUIRES: traits().watches.
+    virtual async<void> watch(record_name name, version known);
+
+    // Beside the core's own findings: what `pawl doctor` should say of this server.
+    virtual async<examination> examine(instant until) = 0;
+};
+
+}  // namespace pawl::cas
