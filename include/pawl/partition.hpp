@@ -19,6 +19,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 
 namespace pawl {
 
@@ -65,5 +66,11 @@ struct partition_options {
 // Nothing: they are valid. `count` is 1 to partitions_max. In addition to validate() and
 // leadership_fault() for the lease. Thread-safe.
 std::optional<std::string> partition_fault(const partition_options& options, std::uint32_t count);
+
+// Which of `count` partitions a key belongs to, such as a tenant's name: the same in every process,
+// on every machine, and in every version of pawl. Keys spread evenly. With one partition more, a
+// key stays where it is or moves to the new one (rendezvous hashing).
+// Bytes of any length. `count` is 1 to partitions_max; 0 counts as 1. Thread-safe.
+std::uint32_t partition_of(std::string_view key, std::uint32_t count) noexcept;
 
 }  // namespace pawl
