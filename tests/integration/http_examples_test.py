@@ -1,4 +1,6 @@
 """The programs of examples/http against a real agent."""
+import http.client
+import json
 import pathlib
 import sqlite3
 import subprocess
@@ -8,7 +10,7 @@ import time
 from access_test import user
 from agents import AgentCase
 from api_leases_test import port_in
-from harness import environment, pawl, until
+from harness import Case, environment, pawl, until
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "http"
 
@@ -111,3 +113,53 @@ class HttpExamples(AgentCase):
         last = float(beats.read_text().split()[-1])
         self.assertLess(last, at + 3.0)
         until(lambda: subprocess.run(["pgrep", "-f", str(beats)], check=False, stdout=subprocess.DEVNULL).returncode == 1)
+
+
+class FencedService(Case):
+    """The sender and the receiver of a job's token."""
+
+    def setUp(self):
+        super().setUp()
+        server = subprocess.Popen([sys.executable, "-B", str(EXAMPLES / "receiver.py"), str(self.folder / "invoices.db")], env=environment(),
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end, server)
+        self.port = int(server.stdout.readline().split()[-1])
+
+    def send(self, key, invoice):
+        """By a run of its own: its token, and how it ended."""
+        script = f'echo "$PAWL_FENCE_TOKEN"; exec {EXAMPLES / "sender.sh"} http://127.0.0.1:{self.port} "$0" "$1"'
+        ran = self.pawl("exec", "invoices", "--", "sh", "-c", script, key, invoice)
+        return int(ran.out.split()[0]), ran.status
+
+    def ask(self, method, body=None, **fields):
+        link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        self.addCleanup(link.close)
+        link.request(method, "/invoices", body, {name.replace("_", "-"): value for name, value in fields.items()})
+        answer = link.getresponse()
+        return answer.status, json.loads(answer.read())
+
+    def test_a_late_run_is_rejected_and_changes_nothing(self):
+        first, status = self.send("2026-10", "old")
+        self.assertEqual(status, 0)
+        second, status = self.send("2026-11", "new")
+        self.assertEqual(status, 0)
+        self.assertGreater(second, first)
+        late = subprocess.run([EXAMPLES / "sender.sh", f"http://127.0.0.1:{self.port}", "2026-12", "late"], capture_output=True, text=True,
+                              env=environment(PAWL_FENCE_TOKEN=str(first)), timeout=60)
+        self.assertEqual(late.returncode, 70, late.stderr)
+        self.assertIn(f"token {first} is stale", late.stderr)
+        self.assertEqual(self.ask("GET")[1], [{"key": "2026-10", "body": "old", "token": first}, {"key": "2026-11", "body": "new", "token": second}])
+
+    def test_a_repeated_request_is_stored_once(self):
+        first, _ = self.send("2026-11", "once")
+        _, status = self.send("2026-11", "twice")
+        self.assertEqual(status, 0)
+        self.assertEqual(self.ask("GET")[1], [{"key": "2026-11", "body": "once", "token": first}])
+
+    def test_a_request_without_a_token_is_rejected(self):
+        for token in ("", "0", "-1", "seven", str(2**53)):
+            status, said = self.ask("POST", "x", X_Job_Token=token, Idempotency_Key="k")
+            self.assertEqual(status, 400, token)
+            self.assertIn(f"invalid X-Job-Token '{token}'; expected", said["detail"])
+        self.assertEqual(self.ask("POST", "x", X_Job_Token="7")[0], 400)
+        self.assertEqual(self.ask("GET")[1], [])
