@@ -19,6 +19,7 @@ std::string place_of(const cluster_access& access) {
 const char* method_of(verb what) {
     switch (what) {
         case verb::create:
+        case verb::review:
             return "POST";
         case verb::patch:
             return "PATCH";
@@ -90,7 +91,7 @@ result<net::https_request> api::dress(const api_request& wanted) {
     if (token.has_error())
         return failure{token.error().code, place_ + ": " + token.error().detail};
     net::https_request request{method_of(wanted.what), access_.path + wanted.target, wanted.body};
-    request.fields = {{"Accept", "application/json"}, {"User-Agent", "pawl/" PAWL_VERSION_TEXT}};
+    request.fields = {{"Accept", "application/json"}, {"User-Agent", "pawl/" + std::string{version}}};
     if (!token->empty()) request.fields.emplace_back("Authorization", "Bearer " + *token);
     if (!wanted.body.empty())
         request.fields.emplace_back("Content-Type", content_type_of(wanted.what));

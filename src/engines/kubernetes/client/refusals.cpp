@@ -60,6 +60,8 @@ std::string_view name_of(verb what) noexcept {
             return "patch";
         case verb::erase:
             return "delete";
+        case verb::review:
+            return "review permissions on";
     }
     return "get";
 }

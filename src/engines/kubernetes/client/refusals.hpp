@@ -8,11 +8,11 @@
 
 namespace pawl::kubernetes {
 
-// What a request wants of the Lease objects, in the words of RBAC.
-enum class verb { get, list, watch, create, patch, erase };
+// What a request wants of the Lease objects, in the words of RBAC; or a review of what we may do.
+enum class verb { get, list, watch, create, patch, erase, review };
 std::string_view name_of(verb what) noexcept;
 constexpr bool only_reads(verb what) noexcept {
-    return what == verb::get || what == verb::list || what == verb::watch;
+    return what == verb::get || what == verb::list || what == verb::watch || what == verb::review;
 }
 
 // One request: who was asked, and for what.
