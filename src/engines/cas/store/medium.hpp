@@ -8,6 +8,7 @@
 #include <pawl/clock.hpp>
 #include <pawl/spi/async.hpp>
 #include <pawl/spi/examination.hpp>
+#include <pawl/types.hpp>
 
 #include <chrono>
 #include <cstddef>

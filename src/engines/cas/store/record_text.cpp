@@ -12,7 +12,6 @@ namespace {
 // Tokens stay below 2^53, and times within 285 years of 1970: no sum of two of them overflows.
 constexpr std::uint64_t token_max = (std::uint64_t{1} << 53) - 1;
 constexpr std::int64_t micros_max = std::int64_t{1} << 53;
-constexpr std::int64_t term_max = std::chrono::milliseconds{std::chrono::hours{24 * 3650}}.count();
 constexpr int rounds_max = 1000;
 constexpr std::size_t nonce_bytes_max = 64;
 constexpr char none = '-';
@@ -74,9 +73,7 @@ public:
         if (!found) wrong();
         return found.value_or(least);
     }
-    micros time(std::string_view name) {
-        return micros{integer(name, -micros_max, micros_max)};
-    }
+    micros time(std::string_view name) { return micros{integer(name, -micros_max, micros_max)}; }
     fence_token token(std::string_view name) {
         const auto found = base::parse_number_within(value(name), std::uint64_t{0}, token_max);
         if (!found) wrong();
@@ -179,7 +176,7 @@ result<lease_record> parse_lease(std::string_view text) {
     state.holder = words.token("holder");
     state.last_token = words.token("last");
     state.until = words.time("until");
-    read.term = millis{words.integer("term", 0, term_max)};
+    read.term = millis{words.integer("term", 0, term_max.count())};
     state.acquired = words.time("acquired");
     state.acquired_wall = words.time("wall");
     read.used = words.time("used");

@@ -1,6 +1,7 @@
 // What the core writes into a medium: each record is one line of text, which operators can read.
 //
-//     1 lease nonce=9f3a.0 holder=7 last=7 until=… term=30000 acquired=… wall=… used=… done=- id=… owner=…
+//     1 lease nonce=9f3a.0 holder=7 last=7 until=… term=30000 acquired=… wall=… used=… done=- id=…
+//     owner=…
 //
 // The first word is the layout. Every write carries a fresh nonce: some media name a state by a
 // digest of its content, and then two states of the same content could not be told apart.
@@ -20,6 +21,9 @@ using micros = std::chrono::microseconds;
 
 // The layout that this pawl writes.
 constexpr int layout_version = 1;
+
+// The longest lease or cooldown that a record may tell of.
+constexpr millis term_max = std::chrono::hours{24 * 3650};
 
 // One key. All times are microseconds of the store's clock since the Unix epoch.
 struct lease_record {
