@@ -15,7 +15,8 @@ constexpr std::string_view page_size = "500";
 constexpr int list_tries_max = 3;
 // What the clocks of the API servers of one cluster may differ by, unless the URL says.
 constexpr micros skew_default{std::chrono::seconds{2}};
-constexpr millis ttl_min{2000};
+// A whole second is what leaseDurationSeconds can say.
+constexpr millis ttl_min{1000};
 
 }  // namespace
 

@@ -91,6 +91,7 @@ TEST(LeaseObject, AFractionOfASecondIsAWholeOne) {
 TEST(LeaseObject, AReleasedLeaseLooksAsClientGoLeavesIt) {
     auto record = held_record();
     record.state.holder = fence_token{};
+    record.state.claim_id.clear();
     record.term = 0ms;
     const auto object = created(record);
     EXPECT_EQ(object.spec.holder, "");
@@ -101,6 +102,7 @@ TEST(LeaseObject, AReleasedLeaseLooksAsClientGoLeavesIt) {
 TEST(LeaseObject, ACooldownHasAHolderForWhomElectorsWait) {
     auto record = held_record();
     record.state.holder = fence_token{};
+    record.state.claim_id.clear();
     record.term = 10s;
     const auto object = created(record);
     EXPECT_EQ(object.spec.holder, "pawl:cooldown");
