@@ -56,7 +56,8 @@ public:
                                   answer.emplace(std::move(end));
                               });
         loop_.turn();
-        while (!answer && step()) {}
+        while (!answer && step()) {
+        }
         EXPECT_TRUE(answer) << "the verb waits for nothing";
         if (!answer) return failure{errc::protocol, "no answer"};
         return std::move(*answer);
@@ -69,7 +70,8 @@ public:
     void pass(instant::duration duration) {
         const auto end = now_ + duration;
         loop_.turn();
-        while (loop_.clocks().next() <= end && step()) {}
+        while (loop_.clocks().next() <= end && step()) {
+        }
         now_ = end;
         loop_.turn();
     }
