@@ -191,7 +191,7 @@ void kube_server::set_up() const {
     ask("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
         R"({"metadata": {"name": "certificate"},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "client"}]})");
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "lock client"}]})");
 }
 
 std::string kube_server::run_curl(const std::string& method, const std::string& path,
