@@ -4,6 +4,9 @@
 #include "engines/kubernetes/store/object_names.hpp"
 #include "time/clocks.hpp"
 
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/this_coro.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -223,6 +226,10 @@ async<void> lease_medium::watch(cas::record_name name, cas::version known) {
     const auto now = co_await std::move(looking);
     if (now.has_error()) co_return now.error();
     if (now->at != known) co_return result<void>{};
+    // A cancellation that came with the answer ends no wait that begins after it.
+    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+        co_return result<void>{};
     auto ringing = waiting.rung();
     co_return co_await std::move(ringing);
 }
