@@ -1,9 +1,9 @@
 #!/bin/sh
 # A crontab line that runs on every node, and does its work on one of them each time:
 #
-#   0 2 * * *  PAWL_STORE=redis://10.0.0.5:6379 /usr/local/bin/cron.sh "$(date -u +\%FT\%H:\%M:00Z)"
+#   0 2 * * *  PAWL_STORE=redis://10.0.0.5:6379 /usr/local/bin/cron.sh minute
 #
-# Usage: cron.sh OCCURRENCE, the instant for which this occurrence was due. A node that comes late, or finds
+# Usage: cron.sh OCCURRENCE, the scheduled time; `minute` is the current one. A node that comes late, or finds
 # the work being done, skips it and ends with 0: for cron that is no failure.
 set -eu
 folder=$(cd "$(dirname "$0")" && pwd)

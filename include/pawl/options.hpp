@@ -76,7 +76,8 @@ struct lease_options {
     renewal_mode renew = renewal_mode::automatic;
 
     // When to renew, as a fraction of the ttl. Two lost renewals in a row leave a third attempt.
-    // Default: 0.3. Above 0 and below 1; from 1/3 on only with a `retry_period`.
+    // Default: 0.3. Above 0, and before the stop token fires; from 1/3 on only with a
+    // `retry_period`.
     double renew_fraction = 0.3;
 
     // Moves each renewal at random by up to this fraction of the interval, to both sides.

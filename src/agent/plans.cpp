@@ -102,6 +102,11 @@ lease_options lease_of(const config::job_settings& job) {
     options.at_least = job.min_hold;
     options.hold = job.hold_until_expiry;
     options.renew_fraction = job.renew_fraction;
+    // A third of so late a renewal would be past the end: two more attempts fit in before it.
+    if (job.renew_fraction >= 1.0 / 3)
+        options.retry_period = std::max(
+            millis{1}, millis{static_cast<std::int64_t>(static_cast<double>(job.ttl.count()) *
+                                                        (0.9 - 1.1 * job.renew_fraction) / 3)});
     options.max_renew_failures = static_cast<int>(job.max_renew_failures);
     options.grace = job.grace;
     // A hung job must not keep its key for ever. With retries the time of all attempts is not

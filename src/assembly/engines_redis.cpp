@@ -9,7 +9,8 @@ extern "C" const pawl::engine_module* pawl_engines_redis() {
     static const pawl::engine_module all{
         .built_with = PAWL_VERSION,
         .engines = {{"redis",
-                     {"redis", "rediss", "redis+unix", "redis+sentinel", "redis+cluster"},
+                     {"redis", "rediss", "redis+unix", "redis+sentinel", "redis+cluster", "valkey",
+                      "valkeys", "valkey+unix", "valkey+sentinel", "valkey+cluster"},
                      PAWL_LIBRARY_REDIS,
                      plan_by<plan_redis>},
 #ifdef PAWL_STORE_REDLOCK

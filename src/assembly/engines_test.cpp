@@ -89,6 +89,12 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"redis+sentinel://a/orders?sentinel_password_file=/nonexistent/secret", "No such file"},
         {"redis+cluster://a,b/1", "a cluster has no databases"},
         {"redis+cluster:", "takes nodes of the cluster"},
+        {"valkey://a,b", "there are valkey+sentinel, valkey+cluster and redlock"},
+        {"valkey://h/x", "number from 0"},
+        {"valkeys://h?cert=/x", "go together"},
+        {"valkey+sentinel://a,b", "valkey+sentinel://a,b,c/orders"},
+        {"valkey+cluster:", "valkey+cluster://a,b,c"},
+        {"valkey+tls://h", "did you mean 'valkeys'"},
         {"redis+cluster://a?tls=yes", "expected one of off, on"},
         {"redis+cluster://a?ca=/x", "unknown to redis+cluster"},
 #endif

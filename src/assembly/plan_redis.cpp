@@ -16,6 +16,19 @@ constexpr std::uint16_t redis_port = 6379;
 constexpr std::uint16_t sentinel_port = 26379;
 constexpr std::uint32_t replicas_max = 100;
 
+// Valkey is asked as Redis is; its URLs have its own name before what follows.
+struct url_form {
+    std::string engine;     // redis or valkey
+    std::string_view kind;  // of the scheme: empty, s, +unix, +sentinel or +cluster
+};
+
+url_form form_of(const base::store_url& url) {
+    for (const std::string_view engine : {"redis", "valkey"})
+        if (url.scheme.starts_with(engine))
+            return {std::string{engine}, std::string_view{url.scheme}.substr(engine.size())};
+    return {url.scheme, {}};
+}
+
 std::vector<redis::server_address> addresses_of(const base::store_url& url,
                                                 std::uint16_t otherwise) {
     std::vector<redis::server_address> all;
@@ -37,11 +50,11 @@ std::string first_line_of(const std::string& name) {
 
 void take_socket(parameters& query, const base::store_url& url, redis::redis_settings& settings) {
     if (!url.endpoints.empty() || url.path.empty())
-        throw option_error{
-            "redis+unix: takes the path of a socket, such as redis+unix:/run/redis/redis.sock"};
+        throw option_error{url.scheme + ": takes the path of a socket, such as " + url.scheme +
+                           ":/run/redis/redis.sock"};
     settings.unix_path = url.path;
     const auto number = query.text("db").value_or("");
-    settings.database = database_number("redis", number);
+    settings.database = database_number(form_of(url).engine, number);
 }
 
 // MASTER or MASTER/DB
@@ -52,11 +65,10 @@ void take_sentinels(parameters& query, const base::store_url& url,
     const auto slash = url.path.find('/');
     settings.master_name = url.path.substr(0, slash);
     if (settings.seeds.empty() || settings.master_name.empty())
-        throw option_error{
-            "redis+sentinel: takes sentinels and the name of a master, such as "
-            "redis+sentinel://a,b,c/orders"};
+        throw option_error{url.scheme + ": takes sentinels and the name of a master, such as " +
+                           url.scheme + "://a,b,c/orders"};
     if (slash != std::string::npos)
-        settings.database = database_number("redis", url.path.substr(slash + 1));
+        settings.database = database_number(form_of(url).engine, url.path.substr(slash + 1));
     settings.sentinel_user = query.text("sentinel_user").value_or("");
     if (const auto file = query.text("sentinel_password_file"))
         settings.sentinel_password = first_line_of(*file);
@@ -66,21 +78,21 @@ void take_cluster(const base::store_url& url, redis::redis_settings& settings) {
     settings.shape = redis::topology::cluster;
     settings.seeds = addresses_of(url, redis_port);
     if (settings.seeds.empty())
-        throw option_error{
-            "redis+cluster: takes nodes of the cluster, such as redis+cluster://a,b,c"};
+        throw option_error{url.scheme + ": takes nodes of the cluster, such as " + url.scheme +
+                           "://a,b,c"};
     if (!url.path.empty())
-        throw option_error{"redis+cluster: a cluster has no databases: leave out '/" +
+        throw option_error{url.scheme + ": a cluster has no databases: leave out '/" +
                            base::printable(url.path) + "'"};
 }
 
 void take_host(const base::store_url& url, redis::redis_settings& settings) {
     if (url.endpoints.size() != 1)
-        throw option_error{url.scheme +
-                           ": takes one host; for several there are redis+sentinel, "
-                           "redis+cluster and redlock"};
+        throw option_error{url.scheme + ": takes one host; for several there are " +
+                           form_of(url).engine + "+sentinel, " + form_of(url).engine +
+                           "+cluster and redlock"};
     settings.host = url.endpoints.front().host;
     if (url.endpoints.front().port != 0) settings.port = url.endpoints.front().port;
-    settings.database = database_number("redis", url.path);
+    settings.database = database_number(form_of(url).engine, url.path);
 }
 
 std::uint32_t take_wait(parameters& query) {
@@ -103,16 +115,17 @@ store_plan plan_redis(const base::store_url& url) {
     settings.user = url.user.value_or("");
     settings.password = query.password().value_or("");
     settings.replicas = take_wait(query);
-    const bool many = url.scheme == "redis+sentinel" || url.scheme == "redis+cluster";
-    if (url.scheme == "redis+unix")
+    const auto kind = form_of(url).kind;
+    const bool many = kind == "+sentinel" || kind == "+cluster";
+    if (kind == "+unix")
         take_socket(query, url, settings);
-    else if (url.scheme == "redis+sentinel")
+    else if (kind == "+sentinel")
         take_sentinels(query, url, settings);
-    else if (url.scheme == "redis+cluster")
+    else if (kind == "+cluster")
         take_cluster(url, settings);
     else
         take_host(url, settings);
-    if (url.scheme == "rediss" || (many && query.choice("tls", {"off", "on"}) == 1U))
+    if (kind == "s" || (many && query.choice("tls", {"off", "on"}) == 1U))
         settings.tls = take_tls(query);
     query.finish();
     plan.make = [settings](net::loop& where) { return redis::make_redis_store(where, settings); };

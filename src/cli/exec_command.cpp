@@ -50,6 +50,17 @@ struct exec_options {
     bool no_journal = false;
 };
 
+// `minute`, `hour` and `day` name the start of the current one in UTC, by this machine's clock:
+// when cron fires, that is the time for which the line was due.
+std::string named_occurrence(std::string text) {
+    const auto now = time::wall_now();
+    if (text == "minute")
+        return time::format_rfc3339(std::chrono::floor<std::chrono::minutes>(now));
+    if (text == "hour") return time::format_rfc3339(std::chrono::floor<std::chrono::hours>(now));
+    if (text == "day") return time::format_rfc3339(std::chrono::floor<std::chrono::days>(now));
+    return text;
+}
+
 struct plan {
     lease_options lease;
     wait_policy waiting;
@@ -66,13 +77,14 @@ plan plan_of(const exec_options& what) {
         if (when.has_error())
             throw CLI::ValidationError{"--occurrence", "'" + what.occurrence + "' at column " +
                                                            std::to_string(when.error().column + 1) +
-                                                           ": " + when.error().what};
+                                                           ": " + when.error().what +
+                                                           ", or minute, hour, day"};
         made.lease.occurrence =
             occurrence{std::chrono::floor<millis>(*when).time_since_epoch().count()};
     }
     if (what.at_least_once) {
         if (!made.lease.occurrence)
-            throw CLI::ValidationError{"--at-least-once", "goes with --occurrence RFC3339"};
+            throw CLI::ValidationError{"--at-least-once", "goes with --occurrence"};
         made.lease.mode = delivery::at_least_once;
     }
     if (!what.wait.empty()) made.waiting.wait = duration_option("--wait", what.wait);
@@ -575,8 +587,9 @@ void add_exec(context& all) {
     one->add_option("--wait", what->wait, "wait for the key, for ever or for DUR (--wait=DUR)")
         ->type_name("[=DUR]");
     one->add_option("--occurrence", what->occurrence,
-                    "this occurrence, at most once over all nodes")
-        ->type_name("RFC3339");
+                    "scheduled time, run at most once for it over all nodes; minute, hour or day: "
+                    "the start of the current one, for cron")
+        ->type_name("RFC3339|minute|hour|day");
     one->add_flag("--at-least-once", what->at_least_once,
                   "an occurrence whose runner died may be taken up again");
     one->add_option("--grace", what->grace, "from SIGTERM to SIGKILL")
@@ -597,8 +610,10 @@ void add_exec(context& all) {
         "PAWL_STORE and\n"
         "PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 busy, 76 "
         "already run.");
-    one->callback(
-        [&all, what] { all.chosen = [&all, what] { return execute(all.options, *what); }; });
+    one->callback([&all, what] {
+        what->occurrence = named_occurrence(std::move(what->occurrence));
+        all.chosen = [&all, what] { return execute(all.options, *what); };
+    });
 }
 
 }  // namespace pawl::cli

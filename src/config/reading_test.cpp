@@ -264,8 +264,11 @@ TEST(Configuration, SaysWhatIsWrongWithAJob) {
          "f:5:1: min_hold is 31s, but with hold_until_expiry the lease ends after its ttl of 30s"},
         {"timeout = \"1m\"\nsoft_timeout = \"1m\"", "f:5:1: soft_timeout is 1m, but timeout is 1m"},
         {"partitions = 1025", "f:4:14: partitions is 1025; give 1 to 1,024"},
-        {"renew_fraction = 0.34", "f:4:18: renew_fraction is 0.34; give 0.01 to 0.33"},
-        {"renew_fraction = \"x\"", "renew_fraction is a text; write a number from 0.01 to 0.33"},
+        {"renew_fraction = 0.71", "f:4:18: renew_fraction is 0.71; give 0.01 to 0.7"},
+        {"renew_fraction = 0.7",
+         "f:4:1: renew_fraction is 0.7, but with a ttl of 30s and a grace of 10s the command would "
+         "be told to stop before; stay below 0.58"},
+        {"renew_fraction = \"x\"", "renew_fraction is a text; write a number from 0.01 to 0.7"},
         {"output_limit = \"65MiB\"", "f:4:16: output_limit is 68,157,440 bytes; give 0 to 64MiB"},
         {"output_limit = \"1XB\"", "f:4:18: output_limit is no size: unknown unit"},
         {"output_limit = \"99999999999999999999\"",
@@ -479,6 +482,9 @@ TEST(Configuration, Warns) {
     EXPECT_THAT(warnings_of(job + "ttl='3s'"), ElementsAre());
     EXPECT_THAT(warnings_of(job + "ttl='3s'\ngrace='2s'"),
                 ElementsAre(HasSubstr("f:5:1: grace is 2s")));
+    EXPECT_THAT(warnings_of(job + "renew_fraction=0.34"), ElementsAre());
+    EXPECT_THAT(warnings_of(job + "renew_fraction=0.7\ngrace='2s'"),
+                ElementsAre(HasSubstr("f:4:1: renew_fraction is 0.7, which leaves little time")));
     EXPECT_THAT(warnings_of(job + "misfire='skip'\nmisfire_window='2h'"),
                 ElementsAre(HasSubstr("f:5:1: misfire_window does nothing")));
     EXPECT_THAT(warnings_of(job + "max_concurrent_runs=2"),

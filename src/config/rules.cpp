@@ -3,8 +3,12 @@
 #include "base/duration.hpp"
 #include "base/url.hpp"
 #include "config/texts.hpp"
+#include "config/values.hpp"
 
 #include <pawl/types.hpp>
+
+#include <algorithm>
+#include <cmath>
 
 namespace pawl::config {
 namespace {
@@ -25,7 +29,31 @@ void check_times(const job_settings& job, const job_origins& where, findings& fo
                                                          "; raise the latter to it at least");
 }
 
+// Of the ttl: before it ends, each job has to be renewed once, or it would be told to stop.
+double latest_renewal(const job_settings& job) {
+    const auto ttl = static_cast<double>(job.ttl.count());
+    const auto margin = std::max(ttl / 50, 5.0);
+    const auto grace = std::min(static_cast<double>(job.grace.count()), ttl / 3);
+    return (ttl * 0.999 - margin - grace) / ttl / 1.1;
+}
+
+void check_renewal(const job_settings& job, const job_origins& where, findings& found) {
+    if (const auto latest = latest_renewal(job); job.renew_fraction >= latest)
+        found.add_fault(where.of("renew_fraction"),
+                        "renew_fraction is " + format_number(job.renew_fraction) +
+                            ", but with a ttl of " + format_duration(job.ttl) + " and a grace of " +
+                            format_duration(job.grace) +
+                            " the command would be told to stop before; stay below " +
+                            format_number(std::floor(latest * 100) / 100) + ", or lower the grace");
+    else if (job.renew_fraction > renew_fraction_warned)
+        found.add_warning(where.of("renew_fraction"),
+                          "renew_fraction is " + format_number(job.renew_fraction) +
+                              ", which leaves little time for a second attempt: 0.3 leaves time "
+                              "for three");
+}
+
 void check_lease(const job_settings& job, const job_origins& where, findings& found) {
+    check_renewal(job, where, found);
     if (job.hold_until_expiry && job.min_hold > job.ttl)
         found.add_fault(where.of("min_hold"),
                         "min_hold is " + format_duration(job.min_hold) +

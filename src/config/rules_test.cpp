@@ -18,6 +18,7 @@ lease_options lease_of(const job_settings& job) {
     options.hold = job.hold_until_expiry;
     options.grace = job.grace;
     options.renew_fraction = job.renew_fraction;
+    if (job.renew_fraction >= 1.0 / 3) options.retry_period = millis{1};
     options.max_renew_failures = static_cast<int>(job.max_renew_failures);
     options.acquire_jitter = job.jitter;
     return options;
@@ -28,7 +29,8 @@ lease_options lease_of(const job_settings& job) {
 TEST(Rules, WhatIsAcceptedHereIsAcceptedByTheLease) {
     std::size_t accepted = 0, refused = 0;
     for (const std::string ttl : {"99ms", "100ms", "1s", "30s", "7d"})
-        for (const std::string fraction : {"0.009", "0.01", "0.3", "0.33", "0.34"})
+        for (const std::string fraction :
+             {"0.009", "0.01", "0.3", "0.33", "0.34", "0.5", "0.58", "0.6", "0.7", "0.71"})
             for (const std::string at_least : {"0s", "100ms", "31s", "7d"})
                 for (const std::string grace : {"0s", "10s", "24h"})
                     for (const std::string hold : {"true", "false"}) {

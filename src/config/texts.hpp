@@ -10,8 +10,9 @@
 namespace pawl::config {
 
 constexpr double renew_fraction_min = 0.01;
-// So that a third attempt fits in before trust ends.
-constexpr double renew_fraction_max = 0.33;
+constexpr double renew_fraction_max = 0.7;
+// Beyond it a third attempt comes late, and is brought forward.
+constexpr double renew_fraction_warned = 0.34;
 
 // Each: the byte (from 0) and what is wrong there, or nothing. Written to follow the key's name:
 // "has a '/'; …".

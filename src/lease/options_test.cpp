@@ -57,8 +57,12 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
                 HasSubstr("mode off"));
 }
 
-TEST(Options, ALaterRenewalIsAllowedWithARetryPeriod) {
-    EXPECT_EQ(fault({.ttl = 30s, .renew_fraction = 0.6, .retry_period = 2s}), "");
+// A holder that is told to stop before it has renewed would be stopped in each lease.
+TEST(Options, ALaterRenewalIsAllowedWithARetryPeriodAndAShortGrace) {
+    EXPECT_EQ(fault({.ttl = 30s, .renew_fraction = 0.6, .retry_period = 2s, .grace = 5s}), "");
+    EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 0.6, .retry_period = 2s}),
+                HasSubstr("only after its holder was told to stop, with a grace of 10s"));
+    EXPECT_EQ(fault({.ttl = 30s, .renew_fraction = 0.5, .retry_period = 2s}), "");
 }
 
 TEST(Options, RespectTheStoresFloorAndStep) {

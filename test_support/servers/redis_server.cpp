@@ -1,5 +1,7 @@
 #include "test_support/servers/redis_server.hpp"
 
+#include "test_support/servers/set_up_server.hpp"
+
 #include <hiredis/hiredis.h>
 
 #include <fstream>
@@ -39,6 +41,9 @@ std::string text_of(const redisReply& reply) {
 redis_server::redis_server(redis_options options)
     : options_{std::move(options)},
       user_{server_user({"redis"})},
+      program_{options_.kind == redis_kind::valkey
+                   ? (set_up_server("valkey") / "valkey-server").string()
+                   : "redis-server"},
       port_{free_port()},
       tls_port_{options_.tls ? free_port() : std::uint16_t{0}} {
     hand_over(folder_.path(), user_);
@@ -80,7 +85,7 @@ bool redis_server::answers() const {
 
 void redis_server::start() {
     const auto log = folder_.path() / "log";
-    server_ = process{{"redis-server", (folder_.path() / "redis.conf").string()}, user_, log};
+    server_ = process{{program_, (folder_.path() / "redis.conf").string()}, user_, log};
     wait_until_ready(server_, log, [this] { return answers(); });
 }
 

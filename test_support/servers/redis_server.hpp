@@ -1,4 +1,4 @@
-// A real Redis for tests.
+// A real Redis or Valkey for tests.
 #pragma once
 
 #include "test_support/servers/certificates.hpp"
@@ -18,7 +18,10 @@ enum class redis_persistence {
     append_lazily   // synced once a second
 };
 
+enum class redis_kind { redis, valkey };
+
 struct redis_options {
+    redis_kind kind = redis_kind::redis;
     redis_persistence persistence = redis_persistence::none;
     std::vector<std::string> users;          // ACL lines without the word "user"
     std::string password;                    // of the default user
@@ -64,6 +67,7 @@ private:
 
     const redis_options options_;
     const std::string user_;
+    const std::string program_;
     temporary_folder folder_;
     std::uint16_t port_;
     std::uint16_t tls_port_ = 0;

@@ -70,6 +70,23 @@ class Exec(Case):
         self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T03:04:04Z", "--", "true").status, 76)
         self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T03:04:06Z", "--", "true").status, 0)
 
+    def test_cron_names_the_current_minute_hour_or_day(self):
+        ran = []
+        for name, form in (("minute", "%Y-%m-%dT%H:%M:00.000Z"), ("hour", "%Y-%m-%dT%H:00:00.000Z"), ("day", "%Y-%m-%dT00:00:00.000Z")):
+            before = time.strftime(form, time.gmtime())
+            shown = self.pawl("exec", name, "--occurrence", name, "--", "sh", "-c", "echo $PAWL_OCCURRENCE")
+            after = time.strftime(form, time.gmtime())
+            self.assertEqual(shown.status, 0, shown.err)
+            self.assertIn(shown.out.strip(), (before, after))
+            again = self.pawl("exec", name, "--occurrence", name, "--", "sh", "-c", "echo $PAWL_OCCURRENCE")
+            # Unless the next one has just begun.
+            self.assertTrue(again.status == 76 or again.out.strip() > shown.out.strip(), again)
+            ran.append(again.status)
+        self.assertIn(76, ran)
+        wrong = self.pawl("exec", "k", "--occurrence", "minuet", "--", "true")
+        self.assertEqual(wrong.status, 64)
+        self.assertIn("or minute, hour, day", wrong.err)
+
     def test_an_occurrence_under_at_least_once_may_run_again_after_a_failure(self):
         fired = ("--occurrence", "2026-01-02T03:04:05Z", "--at-least-once")
         self.assertEqual(self.pawl("exec", "k", *fired, "--", "false").status, 1)

@@ -1,4 +1,4 @@
-// The three ways in which Redis is set up, for the laws of stores and for those of journals.
+// The ways in which Redis is set up, and Valkey, for the laws of stores and for those of journals.
 #pragma once
 
 #include "engines/redis/client/redis_settings.hpp"
@@ -29,16 +29,21 @@ inline std::vector<redis::server_address> addresses_in(const std::string& text) 
     return all;
 }
 
-inline testing_servers::redis_options synced() {
+inline testing_servers::redis_options synced(
+    testing_servers::redis_kind kind = testing_servers::redis_kind::redis) {
     testing_servers::redis_options options;
+    options.kind = kind;
     options.persistence = testing_servers::redis_persistence::append_synced;
     return options;
 }
 
-class redis_alone : public running_on_port<testing_servers::redis_server> {
+template <testing_servers::redis_kind kind>
+class one_redis : public running_on_port<testing_servers::redis_server> {
 public:
-    redis_alone() : running_on_port{synced()} {}
-    static std::string_view name() { return "redis"; }
+    one_redis() : running_on_port{synced(kind)} {}
+    static std::string_view name() {
+        return kind == testing_servers::redis_kind::valkey ? "redis_valkey" : "redis";
+    }
     static redis::redis_settings settings_at(const std::string& address, store_settings common) {
         redis::redis_settings to;
         to.common = std::move(common);
@@ -46,6 +51,9 @@ public:
         return to;
     }
 };
+
+using redis_alone = one_redis<testing_servers::redis_kind::redis>;
+using valkey_alone = one_redis<testing_servers::redis_kind::valkey>;
 
 // The two that are found through several servers.
 template <class Servers>

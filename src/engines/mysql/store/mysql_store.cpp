@@ -103,6 +103,7 @@ public:
 #include "engines/rules/store/verbs.inc"
 
 private:
+    std::string record_text(const claim& wanted, const std::string& mark) const;
     std::string claim_text(const claim& wanted, const std::string& mark) const;
     std::string acquire_occurrence_text(const claim& wanted, const std::string& mark) const;
     async<acquire_result<grant>> explain_refused(const claim& wanted, const std::string& mark);
@@ -145,6 +146,26 @@ private:
 
 // ---- Claims
 
+// Without a quarantine: with one, a key that has a record may have lost newer ones.
+std::string mysql_store::record_text(const claim& wanted, const std::string& mark) const {
+    std::string due, done;
+    if (wanted.occurrence) {
+        const auto number_of_it = std::to_string(number(*wanted.occurrence));
+        due = " AND (last_done IS NULL OR last_done < " + number_of_it + ") AND " +
+              micros_text(*wanted.occurrence) + " - " + std::string{server_clock} +
+              " <= " + micros_text(settings_->common.max_skew);
+        if (wanted.mode == delivery::at_most_once) done = ", last_done = " + number_of_it;
+    }
+    return statements::all().acquire_record.with({{"space", space_},
+                                                  {"key", literal(wanted.key)},
+                                                  {"id", literal(wanted.id)},
+                                                  {"owner", literal(wanted.owner)},
+                                                  {"ttl_us", micros_text(wanted.ttl)},
+                                                  {"mark", mark},
+                                                  {"done", done},
+                                                  {"due", due}});
+}
+
 std::string mysql_store::claim_text(const claim& wanted, const std::string& mark) const {
     if (wanted.occurrence || settings_->common.quarantine)
         return acquire_occurrence_text(wanted, mark);
@@ -181,8 +202,10 @@ async<acquire_result<grant>> mysql_store::acquire(claim wanted) {
     if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, wanted.ttl))
         co_return std::move(*refused);
     const auto mark = "'," + base::to_hex(wanted.id) + ",'";
+    bool whole = settings_->common.quarantine.has_value();
     for (int times = 0;; ++times) {
-        auto text = claim_text(wanted, mark);
+        // What has no record, or is this claim's already, takes the whole statement.
+        auto text = whole ? claim_text(wanted, mark) : record_text(wanted, mark);
         const auto got = co_await pool_->ask(std::move(text));
         if (got.has_error()) co_return got.error();
         if (got->answers.size() != 1) co_return unexpected("a claim");
@@ -197,7 +220,8 @@ async<acquire_result<grant>> mysql_store::acquire(claim wanted) {
         auto why = co_await explain_refused(wanted, mark);
         if (why.has_error()) co_return why.error();
         const auto* mine = std::get_if<grant>(&*why);
-        if (mine == nullptr || number(mine->token) != 0) co_return why;
+        if (mine == nullptr || (whole && number(mine->token) != 0)) co_return why;
+        whole = true;
         if (times == claims_max)
             co_return acquire_result<grant>{busy{fence_token{}, {}, millis{1}, busy_reason::held}};
         cancellation = co_await boost::asio::this_coro::cancellation_state;

@@ -1,6 +1,7 @@
 #include "engines/mysql/store/statements.hpp"
 
 #include "acquire_occurrence_sql.hpp"
+#include "acquire_record_sql.hpp"
 #include "acquire_sql.hpp"
 #include "fence_refusal_sql.hpp"
 #include "fence_sql.hpp"
@@ -22,16 +23,25 @@
 namespace pawl::mysql {
 
 const statements& statements::all() {
-    static const statements them{
-        statement{embedded::acquire_sql},      statement{embedded::acquire_occurrence_sql},
-        statement{embedded::refusal_sql},      statement{embedded::withdraw_sql},
-        statement{embedded::renew_sql},        statement{embedded::release_sql},
-        statement{embedded::release_done_sql}, statement{embedded::force_release_sql},
-        statement{embedded::list_sql},         statement{embedded::held_sql},
-        statement{embedded::fence_sql},        statement{embedded::fence_refusal_sql},
-        statement{embedded::sweep_sql},        statement{embedded::purge_sql},
-        statement{embedded::schema_sql},       statement{embedded::layout_sql},
-        statement{embedded::whole_sql},        statement{embedded::report_sql}};
+    static const statements them{statement{embedded::acquire_record_sql},
+                                 statement{embedded::acquire_sql},
+                                 statement{embedded::acquire_occurrence_sql},
+                                 statement{embedded::refusal_sql},
+                                 statement{embedded::withdraw_sql},
+                                 statement{embedded::renew_sql},
+                                 statement{embedded::release_sql},
+                                 statement{embedded::release_done_sql},
+                                 statement{embedded::force_release_sql},
+                                 statement{embedded::list_sql},
+                                 statement{embedded::held_sql},
+                                 statement{embedded::fence_sql},
+                                 statement{embedded::fence_refusal_sql},
+                                 statement{embedded::sweep_sql},
+                                 statement{embedded::purge_sql},
+                                 statement{embedded::schema_sql},
+                                 statement{embedded::layout_sql},
+                                 statement{embedded::whole_sql},
+                                 statement{embedded::report_sql}};
     return them;
 }
 

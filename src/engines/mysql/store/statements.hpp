@@ -8,9 +8,9 @@ namespace pawl::mysql {
 
 // All of them, parsed once.
 struct statements {
-    statement acquire, acquire_occurrence, refusal, withdraw, renew, release, release_done,
-        force_release, list, held, fence, fence_refusal, sweep, purge, schema, layout, whole,
-        report;
+    statement acquire_record, acquire, acquire_occurrence, refusal, withdraw, renew, release,
+        release_done, force_release, list, held, fence, fence_refusal, sweep, purge, schema, layout,
+        whole, report;
 
     static const statements& all();
 };

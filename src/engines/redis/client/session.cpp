@@ -194,6 +194,13 @@ std::string_view field_of(std::string_view info, std::string_view name) {
     return info.substr(0, info.find_first_of("\r\n"));
 }
 
+std::string server_version(std::string_view info) {
+    if (field_of(info, "server_name") == "valkey")
+        return "Valkey " + std::string{field_of(info, "valkey_version")};
+    const auto version = field_of(info, "redis_version");
+    return version.empty() ? std::string{} : "Redis " + std::string{version};
+}
+
 std::string place_of(const redis_settings& settings) {
     if (!settings.unix_path.empty()) return settings.unix_path;
     const bool six = settings.host.find(':') != std::string::npos;

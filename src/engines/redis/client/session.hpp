@@ -32,6 +32,10 @@ async<std::vector<reply>> exchange(std::shared_ptr<net::byte_stream> stream,
 // The value of `name` in what INFO answered; empty when it is not there.
 std::string_view field_of(std::string_view info, std::string_view name);
 
+// What calls itself so, and its own version, such as "Valkey 8.0.1"; empty where INFO tells none.
+// `redis_version` is what Valkey says for clients that know Redis only.
+std::string server_version(std::string_view info);
+
 // Has no timeout: whoever owns the stream closes it when patience runs out. A failure is
 // `unreachable` when trying again may help; so a server that is no master, where settings ask for
 // one.

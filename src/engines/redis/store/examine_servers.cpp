@@ -61,7 +61,7 @@ private:
 std::vector<finding> findings::take() {
     judge_privileges();
     if (!said_.info.empty()) {
-        add(severity::ok, "version", "Redis " + std::string{info("redis_version")});
+        add(severity::ok, "version", server_version(said_.info));
         judge_persistence();
         judge_memory();
         judge_replication();
@@ -374,8 +374,7 @@ async<examination> examine_servers(std::shared_ptr<servers> whose,
     }
     if (told.empty())
         co_return silent.value_or(failure{errc::unreachable, "the cluster has no master"});
-    if (const auto version = field_of(told.front().info, "redis_version"); !version.empty())
-        seen.version = "Redis " + std::string{version};
+    seen.version = server_version(told.front().info);
     seen.clock = told.front().clock;
     const auto* shard = settings->shape == topology::cluster ? "{SHARD}" : "";
     seen.fence_statement =

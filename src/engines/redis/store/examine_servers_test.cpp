@@ -1,5 +1,7 @@
 #include "engines/redis/store/examine_servers.hpp"
 
+#include "engines/redis/client/session.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -27,6 +29,15 @@ void replace(std::string& text, const std::string& old, const std::string& by) {
     const auto at = text.find(old);
     ASSERT_NE(at, std::string::npos) << old;
     text.replace(at, old.size(), by);
+}
+
+// A Valkey says which Redis it can stand in for as well.
+TEST(ServerVersion, ValkeyIsCalledByItsOwnName) {
+    EXPECT_EQ(server_version("# Server\r\nredis_version:7.0.15\r\n"), "Redis 7.0.15");
+    EXPECT_EQ(server_version("# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\n"
+                             "valkey_version:9.1.2\r\nrun_id:1\r\n"),
+              "Valkey 9.1.2");
+    EXPECT_EQ(server_version(""), "");
 }
 
 redis_settings careful() {

@@ -163,9 +163,9 @@ async<examination> examine_nodes(std::shared_ptr<quorum> among) {
         auto one =
             read_testimony(**got, among->at(i)->place(), asked + ((*heard_at)[i] - asked) / 2);
         one.said.tls = among->at(i)->examine_tls();
-        const std::string version{redis::field_of(one.said.info, "redis_version")};
+        const auto version = redis::server_version(one.said.info);
         if (!version.empty() && seen.version.find(version) == std::string::npos)
-            seen.version += (seen.version.empty() ? "Redis " : ", ") + version;
+            seen.version += (seen.version.empty() ? "" : ", ") + version;
         if (!seen.clock) seen.clock = one.said.clock;
         told.push_back(std::move(one));
     }
