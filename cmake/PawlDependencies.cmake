@@ -51,6 +51,10 @@ if(PAWL_ZOOKEEPER_LIBRARY AND PAWL_ZOOKEEPER_INCLUDE)
   list(JOIN numbers "." PAWL_ZOOKEEPER_VERSION)
 endif()
 
+# What a kubeconfig is written in.
+pkg_check_modules(yaml_cpp QUIET IMPORTED_TARGET yaml-cpp)
+set(PAWL_HAVE_YAML_CPP ${yaml_cpp_FOUND})
+
 if(PAWL_APPS)
   find_package(CLI11 REQUIRED)
   find_package(spdlog REQUIRED)

@@ -99,7 +99,7 @@ set(CPACK_DEBIAN_PAWL_PACKAGE_CONTROL_EXTRA
 set(CPACK_COMPONENT_PAWL_DESCRIPTION
 "Jobs that are configured on several hosts run on one of them: a host claims
 the job's key in a store that all of them reach (a SQLite file, Redis,
-PostgreSQL, MySQL, etcd or ZooKeeper), holds a lease while it works, and is
+PostgreSQL, MySQL, etcd, ZooKeeper or Kubernetes), holds a lease while it works, and is
 succeeded when it dies. Every grant carries a fencing token, so that a host
 that was frozen is refused where it writes too late.
 
@@ -112,6 +112,7 @@ set(title_postgresql "PostgreSQL")
 set(title_mysql "MySQL and MariaDB")
 set(title_etcd "etcd")
 set(title_zookeeper "ZooKeeper")
+set(title_kubernetes "Lease objects of Kubernetes")
 foreach(engine ${engines})
   string(TOUPPER PAWL-${engine} component)
   set(CPACK_DEBIAN_${component}_PACKAGE_NAME pawl-${engine})
@@ -131,7 +132,8 @@ set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_DEPENDS "libboost1.81-dev, libboost-json1.81-dev, libssl-dev, \
 libhowardhinnant-date-dev, libtomlplusplus-dev, pkg-config")
 foreach(engine "sqlite;libsqlite3-dev" "redis;libhiredis-dev" "postgresql;libpq-dev" "mysql;libmariadb-dev"
-        "etcd;libgrpc++-dev, libprotobuf-dev, protobuf-compiler" "zookeeper;libzookeeper-mt-dev")
+        "etcd;libgrpc++-dev, libprotobuf-dev, protobuf-compiler" "zookeeper;libzookeeper-mt-dev"
+        "kubernetes;libyaml-cpp-dev")
   list(GET engine 0 name)
   list(GET engine 1 needed)
   if(TARGET pawl_store_${name})

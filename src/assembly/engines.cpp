@@ -26,6 +26,7 @@ __attribute__((weak)) const pawl::engine_module* pawl_engines_postgresql();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_mysql();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_etcd();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_zookeeper();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_kubernetes();
 }
 
 namespace pawl::assembly {
@@ -62,6 +63,11 @@ const std::vector<known_engine>& table() {
          "PAWL_STORE_ZOOKEEPER",
          "pawl-zookeeper",
          pawl_engines_zookeeper},
+        {"kubernetes",
+         {"kubernetes"},
+         "PAWL_STORE_KUBERNETES",
+         "pawl-kubernetes",
+         pawl_engines_kubernetes},
     };
     return all;
 }

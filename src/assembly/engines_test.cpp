@@ -109,6 +109,13 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"zookeeper://h?acl=creator", "needs user:password@"},
         {"zookeeper://h?acl=all", "open, creator"},
 #endif
+#ifdef PAWL_STORE_KUBERNETES
+        {"kubernetes://Jobs", "invalid namespace of Kubernetes 'Jobs'"},
+        {"kubernetes://jobs:6443", "the address is in the kubeconfig"},
+        {"kubernetes://jobs?kubeconfig=/nonexistent/config", "cannot read the kubeconfig"},
+        {"kubernetes://jobs?skew=long", "skew=long"},
+        {"kubernetes://jobs?ca=%2Fca.pem", "unknown to kubernetes"},
+#endif
 #ifdef PAWL_STORE_ETCD
         {"etcd://", "one or more members"},
         {"etcd://h/x", "no path"},

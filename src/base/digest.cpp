@@ -4,6 +4,7 @@
 #include "base/hex.hpp"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include <array>
 #include <span>
@@ -23,5 +24,15 @@ std::string digest_hex(std::string_view text, const EVP_MD* how) {
 std::string sha256_hex(std::string_view text) { return digest_hex(text, EVP_sha256()); }
 
 std::string sha1_hex(std::string_view text) { return digest_hex(text, EVP_sha1()); }
+
+std::string hmac_sha256(std::string_view key, std::string_view text) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> bytes;
+    unsigned size = 0;
+    const auto* made =
+        HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()),
+             reinterpret_cast<const unsigned char*>(text.data()), text.size(), bytes.data(), &size);
+    ensure(made != nullptr);
+    return {reinterpret_cast<const char*>(bytes.data()), size};
+}
 
 }  // namespace pawl::base

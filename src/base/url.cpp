@@ -36,9 +36,10 @@ parsed<std::uint16_t> parse_port(std::string_view text, std::size_t column) {
     return *port;
 }
 
-// libpq finds a server by itself where its URI names none, as postgresql://:6432/db does not.
+// libpq finds a server by itself where its URI names none, as postgresql://:6432/db does not, and a
+// pod finds its cluster.
 bool may_lack_host(const std::string& scheme) {
-    return scheme == "postgresql" || scheme == "postgres";
+    return scheme == "postgresql" || scheme == "postgres" || scheme == "kubernetes";
 }
 
 parsed<endpoint> parse_endpoint(const std::string& scheme, std::string_view text,

@@ -13,7 +13,7 @@
 namespace pawl::base {
 
 struct endpoint {
-    // A name, an IPv4 address, or an IPv6 address without brackets; empty only for postgresql.
+    // A name, an IPv4 address, or an IPv6 address without brackets; empty for postgresql and kubernetes.
     std::string host;
     std::uint16_t port = 0;  // 0: the engine's own default
 

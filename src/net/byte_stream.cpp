@@ -37,6 +37,8 @@ void tune_tcp(int descriptor) {
 
 async<void> byte_stream::connect_to(boost::asio::generic::stream_protocol::endpoint where) {
     boost::system::error_code error;
+    // A name was being resolved when it was closed, or another address was tried.
+    if (closed_) co_return failure{errc::unreachable, "the connection was closed"};
     socket_.close(error);
     socket_.open(where.protocol(), error);
     if (error) co_return failure{errc::unreachable, error.message()};
@@ -109,7 +111,15 @@ std::optional<failure> byte_stream::explain_alert(const boost::system::error_cod
     return explain_handshake(tls_->native_handle(), error);
 }
 
+bool byte_stream::is_quiet() noexcept {
+    if (!socket_.is_open()) return false;
+    char one = 0;
+    const auto got = ::recv(socket_.native_handle(), &one, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
 void byte_stream::close() noexcept {
+    closed_ = true;
     boost::system::error_code ignored;
     socket_.close(ignored);
 }

@@ -31,7 +31,7 @@ public:
 
     explicit byte_stream(const executor_type& executor) : socket_{executor} {}
 
-    // Each has no timeout of its own: close() ends it.
+    // Each has no timeout of its own: close() ends it. After close() they fail.
     async<void> connect_tcp(std::string host, std::uint16_t port);
     async<void> connect_unix(std::string path);
     // REQUIRES: connected, nothing sent yet.
@@ -40,6 +40,9 @@ public:
 
     bool is_secure() const noexcept { return tls_.has_value(); }
     bool is_open() const noexcept { return socket_.is_open(); }
+    // Nothing waits to be read, not even the end: what a connection between two requests looks like
+    // while its peer keeps it. REQUIRES: no operation is under way.
+    bool is_quiet() noexcept;
     // How long the peer's certificate is still valid. REQUIRES: is_secure().
     finding examine_tls() { return examine_peer(tls_->native_handle()); }
 
@@ -78,6 +81,7 @@ private:
     socket_type socket_;
     std::shared_ptr<boost::asio::ssl::context> context_;
     std::optional<boost::asio::ssl::stream<socket_type&>> tls_;
+    bool closed_ = false;
 };
 
 }  // namespace pawl::net

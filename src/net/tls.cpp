@@ -2,6 +2,7 @@
 
 #include "base/ensure.hpp"
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/error.hpp>
@@ -20,9 +21,12 @@ bool is_address(const std::string& name) {
     return !error;
 }
 
+bool is_pem(const std::string& text) { return text.starts_with("-----BEGIN "); }
+
 failure bad_file(const std::string& what, const std::string& file,
                  const boost::system::error_code& error) {
-    return {errc::denied, "the TLS " + what + " " + file + " cannot be used: " + error.message()};
+    const auto which = is_pem(file) ? std::string{"that was given as text"} : file;
+    return {errc::denied, "the TLS " + what + " " + which + " cannot be used: " + error.message()};
 }
 
 // Alerts by which a peer refuses our certificate, or the want of one.
@@ -51,16 +55,26 @@ result<std::shared_ptr<boost::asio::ssl::context>> make_tls_context(const tls_se
     SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
     boost::system::error_code error;
     context->set_verify_mode(ssl::verify_peer, error);
+    const auto pem = ssl::context::pem;
+    const auto bytes = [](const std::string& text) { return boost::asio::buffer(text); };
     if (settings.ca.empty())
         context->set_default_verify_paths(error);
+    else if (is_pem(settings.ca))
+        context->add_certificate_authority(bytes(settings.ca), error);
     else
         context->load_verify_file(settings.ca, error);
     if (error) return bad_file("authorities (ca)", settings.ca, error);
     if (settings.certificate.empty()) return context;
-    context->use_certificate_chain_file(settings.certificate, error);
+    if (is_pem(settings.certificate))
+        context->use_certificate_chain(bytes(settings.certificate), error);
+    else
+        context->use_certificate_chain_file(settings.certificate, error);
     if (error) return bad_file("certificate (cert)", settings.certificate, error);
     const auto& key = settings.key.empty() ? settings.certificate : settings.key;
-    context->use_private_key_file(key, ssl::context::pem, error);
+    if (is_pem(key))
+        context->use_private_key(bytes(key), pem, error);
+    else
+        context->use_private_key_file(key, pem, error);
     if (error) return bad_file("key", key, error);
     return context;
 }

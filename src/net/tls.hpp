@@ -12,6 +12,7 @@
 
 namespace pawl::net {
 
+// Each PEM file may also be given as its text, from its first "-----BEGIN ".
 struct tls_settings {
     std::string ca;           // PEM file of the trusted authorities; empty: the system's
     std::string certificate;  // PEM file of our own certificate; empty: none

@@ -23,8 +23,10 @@ std::set<std::string> assembled() {
 // those that users can name.
 TEST(Completeness, EveryEngineIsHeldToTheLaws) {
     const auto known = words_of(PAWL_ENGINES_REGISTERED);
-    const auto held = instantiated("StoreLaws", known);
+    auto held = instantiated("StoreLaws", known);
     EXPECT_EQ(held, known);
+    // Whose server cannot be made on this machine; tools/test names them.
+    held.merge(words_of(PAWL_ENGINES_LEFT_OUT));
     EXPECT_EQ(held, words_of(PAWL_ENGINES_IN_FOLDERS));
     EXPECT_EQ(held, assembled());
 }

@@ -30,7 +30,8 @@ ROUTES = json.loads((SOURCE / "src/api/openapi.json").read_text())["paths"]
 # What a cluster that enforces the restricted profile asks of every pod, and every container.
 RESTRICTED = {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
 CONFINED = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
-KINDS = {"ServiceAccount": "v1", "ConfigMap": "v1", "Service": "v1", "Deployment": "apps/v1", "CronJob": "batch/v1",
+RIGHTS = "rbac.authorization.k8s.io/v1"
+KINDS = {"ServiceAccount": "v1", "Role": RIGHTS, "RoleBinding": RIGHTS, "ConfigMap": "v1", "Service": "v1", "Deployment": "apps/v1", "CronJob": "batch/v1",
          "PodDisruptionBudget": "policy/v1", "NetworkPolicy": "networking.k8s.io/v1", "ServiceMonitor": "monitoring.coreos.com/v1"}
 
 
@@ -320,7 +321,8 @@ class Kubernetes(Case):
     def test_pods_keep_to_the_restricted_profile_and_say_what_they_need(self):
         for pod in pods():
             self.assertEqual(RESTRICTED, {name: pod["securityContext"].get(name) for name in RESTRICTED})
-            self.assertIs(pod["automountServiceAccountToken"], False)
+            # Those alone whose store is the cluster itself.
+            self.assertIs(pod["automountServiceAccountToken"], pod.get("serviceAccountName") == "pawl")
             for container in pod["containers"]:
                 self.assertEqual(container["securityContext"], CONFINED)
                 self.assertEqual(set(container["resources"]["requests"]), {"cpu", "memory"})

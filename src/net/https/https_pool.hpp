@@ -37,8 +37,14 @@ struct https_settings {
     std::size_t body_max = std::size_t{16} << 20;  // of an answer
 };
 
-// HTTPS_PROXY or HTTP_PROXY (in either case), unless NO_PROXY names the host. Empty: none.
-std::string proxy_of_environment(bool secure, std::string_view host);
+// HTTPS_PROXY or HTTP_PROXY (in either case), unless NO_PROXY names the host or the host is this
+// machine. Empty: none. NO_PROXY: names (and what ends in them), addresses and networks such as
+// 10.0.0.0/8 between commas, or *.
+std::string proxy_of_environment(const https_settings& settings);
+
+// host, or host:port where the port is not the scheme's own: the Host field of every request, for
+// those who sign it.
+std::string host_field(const https_settings& settings);
 
 using http_fields = std::vector<std::pair<std::string, std::string>>;
 
@@ -52,6 +58,9 @@ struct https_request {
     std::string target;  // origin form, percent-encoded, with the query
     http_fields fields{};
     std::string body;
+
+    // It changes nothing, like GET and HEAD, though its method might: a search by POST.
+    bool only_reads = false;
 };
 
 struct https_response {
@@ -72,9 +81,13 @@ public:
     static std::shared_ptr<https_pool> make(loop& where, https_settings settings);
     virtual ~https_pool() = default;
 
-    // Any status is an answer. `unreachable`: not one byte of the request can have been acted upon.
-    // `outcome_unknown`: the request left, and no whole answer came. A connection that its peer had
-    // closed while it was idle is such a case too, but GET and HEAD are asked once more on another.
+    // Any status is an answer; redirects are not followed. Failures:
+    // `unreachable`: the request cannot have been acted upon, or it only reads.
+    // `outcome_unknown`: it left, may change something, and no whole answer came. That a peer
+    // closes a connection while it is idle is seen before anything is sent; where the two cross,
+    // what only reads is asked once more on another connection, and the rest is unknown. `denied`:
+    // TLS or the proxy refuses. `protocol`: the answer is no HTTP or too large, to what only reads.
+    // Nothing above what ends at `until` is retried. Cancellable (terminal).
     virtual async<https_response> ask(https_request request, instant until) = 0;
 
     // An answer that does not end: told line by line, for watches.
@@ -82,9 +95,12 @@ public:
     public:
         virtual ~lines() = default;
         virtual unsigned status() const noexcept = 0;
-        // The next line without its end; nothing when the answer is over. Cancellable (terminal).
+        // The next line without its end; nothing when the answer is over. `unreachable` when none
+        // has come by `until`: it may be asked for again. Cancellable (terminal).
         virtual async<std::optional<std::string>> next(instant until) = 0;
     };
+    // On a connection of its own, beside connections_max, that is closed with the last reference. A
+    // line is at most body_max long.
     virtual async<std::shared_ptr<lines>> open_lines(https_request request, instant until) = 0;
 
     // How long the certificate of the newest connection is still valid; nothing in the clear, or

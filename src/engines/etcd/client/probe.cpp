@@ -8,6 +8,7 @@
 #include "net/callback_timer.hpp"
 #include "net/tls.hpp"
 #include "time/clocks.hpp"
+#include "time/http_date.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -24,23 +25,6 @@ namespace {
 constexpr std::size_t answer_max = std::size_t{16} * 1024;
 
 int number_in(std::string_view text) { return base::leading_number<int>(text).value_or(-1); }
-
-// "Sat, 21 Nov 2026 18:42:14 GMT", the one form that servers send (RFC 9110, 5.6.7).
-std::optional<std::chrono::seconds> parse_date(std::string_view text) {
-    constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    if (text.size() != 29 || text.substr(25) != " GMT") return std::nullopt;
-    const auto at = months.find(text.substr(8, 3));
-    if (at == std::string_view::npos || at % 3 != 0) return std::nullopt;
-    const std::chrono::year_month_day day{
-        std::chrono::year{number_in(text.substr(12, 4))},
-        std::chrono::month{static_cast<unsigned>(at / 3 + 1)},
-        std::chrono::day{static_cast<unsigned>(number_in(text.substr(5, 2)))}};
-    const auto hour = number_in(text.substr(17, 2)), minute = number_in(text.substr(20, 2)),
-               second = number_in(text.substr(23, 2));
-    if (!day.ok() || hour < 0 || minute < 0 || second < 0) return std::nullopt;
-    return std::chrono::sys_days{day}.time_since_epoch() + std::chrono::hours{hour} +
-           std::chrono::minutes{minute} + std::chrono::seconds{second};
-}
 
 // The value of a header, whose name is given in small letters.
 std::string_view header_in(std::string_view head, std::string_view name) {
@@ -194,7 +178,7 @@ std::optional<version_answer> parse_version_answer(std::string_view text) {
     if (!text.starts_with("HTTP/1.1 200")) return std::nullopt;
     const auto end = text.find("\r\n\r\n");
     if (end == std::string_view::npos) return std::nullopt;
-    const auto date = parse_date(header_in(text.substr(0, end), "date"));
+    const auto date = time::parse_http_date(header_in(text.substr(0, end), "date"));
     const auto version = word_after(text.substr(end), "\"etcdserver\":");
     if (!date || version.empty()) return std::nullopt;
     return version_answer{std::string{version}, *date};

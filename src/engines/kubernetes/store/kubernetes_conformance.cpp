@@ -1,0 +1,42 @@
+#include "engines/kubernetes/store/kubernetes_store.hpp"
+
+#include "test_support/conformance/engines/engine_on.hpp"
+#include "test_support/conformance/store_laws.hpp"
+#include "test_support/servers/kube_server.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+
+namespace pawl::conformance {
+namespace {
+
+class kubernetes_running : public running<testing_servers::kube_server> {
+public:
+    static std::string_view name() { return "kubernetes"; }
+    // Each is several requests, and an API server answers some hundred a second.
+    static constexpr std::uint64_t contested_grants = 40;
+    // The API server listens on one port for ever, so the file stays right.
+    std::string address() const {
+        return testing_servers::kubeconfig_for("127.0.0.1", server_.port()).string();
+    }
+    static kubernetes::kubernetes_settings settings_at(const std::string& kubeconfig,
+                                                       store_settings common) {
+        kubernetes::kubernetes_settings to;
+        to.common = std::move(common);
+        const auto found = kubernetes::find_cluster({kubeconfig, ""}, {});
+        if (found.has_error()) throw std::runtime_error{found.error().detail};
+        to.access = *found;
+        // There is one API server, and so one clock. It takes its time beside other tests.
+        to.skew = millis{0};
+        to.common.timeout = std::max<millis>(to.common.timeout, std::chrono::seconds{10});
+        return to;
+    }
+};
+using kubernetes_engine = engine_on<kubernetes_running, kubernetes::make_kubernetes_store>;
+
+INSTANTIATE_TYPED_TEST_SUITE_P(kubernetes, StoreLaws, kubernetes_engine);
+
+}  // namespace
+}  // namespace pawl::conformance

@@ -1,0 +1,24 @@
+#include "time/http_date.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pawl::time {
+namespace {
+
+TEST(HttpDate, IsReadAsSecondsSinceTheEpoch) {
+    EXPECT_EQ(parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT"), std::chrono::seconds{784111777});
+    EXPECT_EQ(parse_http_date("Thu, 01 Jan 1970 00:00:00 GMT"), std::chrono::seconds{0});
+    EXPECT_EQ(parse_http_date("Thu, 29 Feb 2024 23:59:60 GMT"), std::chrono::seconds{1709251200});
+}
+
+TEST(HttpDate, AnyOtherTextIsNone) {
+    for (const auto* text : {"", "now", "Sunday, 06-Nov-94 08:49:37 GMT",
+                             "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 1994 08:49:37 CET",
+                             "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT",
+                             "Sun, 06 Nov 1994 24:49:37 GMT", "Sun, 06 Nov 1994 08:60:37 GMT",
+                             "Sun, -6 Nov 1994 08:49:37 GMT", "Sun, 06 ovD 1994 08:49:37 GMT"})
+        EXPECT_EQ(parse_http_date(text), std::nullopt) << text;
+}
+
+}  // namespace
+}  // namespace pawl::time
