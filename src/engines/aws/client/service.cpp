@@ -1,16 +1,10 @@
 #include "engines/aws/client/service.hpp"
 
-#include "base/duration.hpp"
-
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 namespace pawl::aws {
 namespace {
-
-// Signatures are good for five minutes at least; the Date field is good to a second.
-constexpr std::chrono::seconds offset_warned{60};
 
 bool says(std::string_view body, std::initializer_list<std::string_view> words) {
     return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
@@ -70,13 +64,6 @@ async<net::https_response> service::ask(net::https_request request, instant unti
 std::vector<finding> service::examine() const {
     std::vector<finding> found;
     found.push_back({severity::ok, "credentials", "from " + keys_->source()});
-    const auto off = std::chrono::seconds{std::abs(ahead_.count())};
-    if (off > offset_warned)
-        found.push_back({severity::warn, "clock",
-                         "the clock of this host is " +
-                             base::format_duration(std::chrono::duration_cast<millis>(off)) +
-                             " off the service's: signatures are refused from 5m on, and pawl "
-                             "corrects its own; synchronize the clock"});
     if (auto certificate = pool_->examine_tls()) found.push_back(std::move(*certificate));
     return found;
 }

@@ -35,7 +35,7 @@ public:
     // are put right, and it is asked once more: it has done nothing.
     async<net::https_response> ask(net::https_request request, instant until);
 
-    // Which keys are used, how far the clock is off, and the certificate.
+    // Which keys are used, and the certificate.
     std::vector<finding> examine() const;
 
 private:

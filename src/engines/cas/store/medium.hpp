@@ -8,10 +8,11 @@
 #include <pawl/clock.hpp>
 #include <pawl/spi/async.hpp>
 #include <pawl/spi/examination.hpp>
+#include <pawl/types.hpp>
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -100,8 +101,9 @@ struct medium_traits {
 
 // One namespace of one server. Used on its loop only; verbs may be awaited concurrently, end by
 // `until`, and never throw. Failures: `unreachable` only where nothing can have been written;
-// `outcome_unknown` where it may have been.
-class medium {
+// `outcome_unknown` where it may have been. Made by make_shared: a request that its caller has left
+// keeps it alive.
+class medium : public std::enable_shared_from_this<medium> {
 public:
     virtual ~medium() = default;
     medium() = default;
@@ -109,6 +111,9 @@ public:
     medium& operator=(const medium&) = delete;
 
     virtual medium_traits traits() const noexcept = 0;
+
+    // Where the records are, to begin a message with: the host and the table, without a secret.
+    virtual std::string place() const = 0;
 
     // What has to be there before the first record: a table, a container. Creates it where it may,
     // and says what identifies the data: another identity is another data set, such as a restored
@@ -121,7 +126,8 @@ public:
     virtual async<write_answer> write(change what, instant until) = 0;
 
     // Several at once, one answer each, in order; each happens or not by itself. `changes` outlives
-    // the await. By default bounded parallel requests.
+    // the await, and has at most batch_max of them where that is above 1. By default bounded
+    // parallel requests.
     virtual async<std::vector<result<write_answer>>> write_many(std::span<const change> changes,
                                                                 instant until);
 
@@ -134,7 +140,7 @@ public:
                                 std::size_t limit, instant until) = 0;
 
     // Ends when the record may have another version than `known`: a hint. Cancellable (terminal).
-    // REQUIRES: traits().watches.
+    // Asked only where traits().watches.
     virtual async<void> watch(record_name name, version known);
 
     // Beside the core's own findings: what `pawl doctor` should say of this server.

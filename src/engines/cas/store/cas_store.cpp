@@ -1,0 +1,60 @@
+#include "engines/cas/store/cas_store.hpp"
+
+#include "engines/cas/store/verbs.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace pawl::cas {
+
+cas_store::cas_store(net::loop& where, cas_settings settings, std::shared_ptr<medium> on)
+    : settings_{std::move(settings)},
+      records_{std::make_shared<ledger>(
+          where, on, settings_.skew.value_or(std::chrono::ceil<millis>(on->traits().skew)))},
+      space_{std::make_shared<name_space>(records_, settings_.common.timeout)} {}
+
+store_traits cas_store::traits() const noexcept {
+    const auto& able = records_->traits();
+    return {.strict_fencing = true,
+            .notifies = able.watches,
+            .atomic_batch = false,
+            .ttl_min = able.ttl_min,
+            .ttl_step = able.ttl_step};
+}
+
+millis cas_store::rounded(millis ttl) const {
+    const auto step = std::max(records_->traits().ttl_step, millis{1});
+    const auto least = std::max(ttl, records_->traits().ttl_min);
+    return (least + step - millis{1}) / step * step;
+}
+
+result<lease_rules> cas_store::read_lease(const std::string& key, const seen& stands) const {
+    if (stands.at.empty()) return lease_rules{lease_record{}};
+    auto read = parse_lease(stands.text);
+    if (read.has_error())
+        return failure{read.error().code, records_->place() + ": " + base::printable(key) + ": " +
+                                              read.error().detail};
+    return lease_rules{std::move(*read)};
+}
+
+std::optional<seen> cas_store::known(const std::string& key) const {
+    const auto* found = records_->find(key);
+    if (found == nullptr) return std::nullopt;
+    return found->stands;
+}
+
+async<void> cas_store::look_at_floor(const seen& stands, instant until) {
+    const auto lease = read_lease({}, stands);
+    if (lease.has_value() && number(lease->record_of().state.last_token) != 0)
+        co_return result<void>{};
+    auto looking = space_->look(until);
+    co_return co_await std::move(looking);
+}
+
+std::shared_ptr<lease_store> make_cas_store(net::loop& where, cas_settings settings,
+                                            std::shared_ptr<medium> on) {
+    return std::make_shared<cas_store>(where, std::move(settings), std::move(on));
+}
+
+}  // namespace pawl::cas

@@ -1,0 +1,77 @@
+// Acquire, and to give a claim up.
+#include "engines/cas/store/verbs.hpp"
+
+#include <algorithm>
+
+namespace pawl::cas {
+
+result<verdict<acquire_result<grant>>> cas_store::decide(const claim& wanted, const seen& stands,
+                                                         const clock_bounds& now,
+                                                         std::string nonce) {
+    const auto& common = settings_.common;
+    const auto& marker = space_->marker();
+    auto refused = rules::refuse_in_quarantine(common.quarantine, {marker.born, marker.born},
+                                               wanted, {now.low, now.low}, common.max_skew);
+    if (refused) {
+        if (auto* told = std::get_if<busy>(&*refused))
+            told->remaining = std::min(told->remaining, *common.quarantine);
+        return verdict<acquire_result<grant>>{std::move(*refused)};
+    }
+    auto lease = read_lease(wanted.key, stands);
+    if (lease.has_error()) return lease.error();
+    auto& state = lease->record_of().state;
+    if (number(state.last_token) == 0) state.last_token = marker.floor;
+    if (lease->live(now) && lease->outlived(records_->unchanged(wanted.key, stands.at)))
+        lease->end();
+    verdict<acquire_result<grant>> made{
+        lease->acquire(wanted, rounded(wanted.ttl), now, common.max_skew)};
+    if (std::holds_alternative<grant>(made.answer)) made.text = lease->text(std::move(nonce), now);
+    return made;
+}
+
+async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
+    const auto self = shared_from_this();
+    const auto until = deadline();
+    if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, wanted.ttl))
+        co_return std::move(*refused);
+    auto opening = space_->ready(until);
+    const auto open = co_await std::move(opening);
+    if (open.has_error()) co_return open.error();
+    const record_name name{record_kind::lease, wanted.key};
+    auto deciding = records_->amend<acquire_result<grant>>(
+        name, known(wanted.key), until,
+        [this, &wanted](const seen& stands, const clock_bounds& now, std::string nonce) {
+            return decide(wanted, stands, now, std::move(nonce));
+        },
+        [this, until](const seen& stands) { return look_at_floor(stands, until); });
+    auto answer = co_await std::move(deciding);
+    if (answer.has_value() && std::holds_alternative<grant>(*answer)) {
+        records_->was_granted(wanted.key);
+        purge_now_and_then(wanted.key);
+    }
+    co_return answer;
+}
+
+// The version that a late claim goes by is another afterwards, whether or not it was granted: so
+// its record is written anew, with nothing changed, and made where there was none.
+async<bool> cas_store::do_withdraw(withdrawal given_up) {
+    const auto self = shared_from_this();
+    const auto until = deadline();
+    auto opening = space_->ready(until);
+    const auto open = co_await std::move(opening);
+    if (open.has_error()) co_return open.error();
+    const record_name name{record_kind::lease, given_up.key};
+    auto deciding =
+        records_->amend<bool>(name, std::nullopt, until,
+                              [this, &given_up](const seen& stands, const clock_bounds& now,
+                                                std::string nonce) -> result<verdict<bool>> {
+                                  auto lease = read_lease(given_up.key, stands);
+                                  if (lease.has_error()) return lease.error();
+                                  verdict<bool> made{lease->withdraw(given_up, now).was_holder};
+                                  made.text = lease->text(std::move(nonce), now);
+                                  return made;
+                              });
+    co_return co_await std::move(deciding);
+}
+
+}  // namespace pawl::cas

@@ -1,0 +1,117 @@
+#include "engines/cas/store/lease_rules.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace pawl::cas {
+
+bool lease_rules::outlived(instant::duration unchanged) const noexcept {
+    const instant::duration term = record_.term;
+    return unchanged > term + term / drift_part;
+}
+
+// What is live by the lower bound is live by the upper one too, which the rules are given then.
+rules::store_time lease_rules::one_clock(const clock_bounds& now) noexcept {
+    auto& until = record_.state.until;
+    if (live(now)) until = std::max(until, now.high + micros{1});
+    return {now.high, now.low};
+}
+
+// Never more than what it was to last: the bounds are for decisions, not for people.
+millis lease_rules::remaining(const clock_bounds& now) const noexcept {
+    const auto left = std::chrono::ceil<millis>(record_.state.until - now.low);
+    return std::clamp(left, millis{0}, record_.term);
+}
+
+acquire_result<grant> lease_rules::acquire(const claim& wanted, millis ttl, const clock_bounds& now,
+                                           millis max_skew) {
+    const auto left = std::max(remaining(now), millis{1});
+    auto asked = wanted;
+    asked.ttl = ttl;
+    const auto before = record_.state;
+    auto answer = rules::acquire(record_.state, asked, one_clock(now), max_skew);
+    if (auto* granted = std::get_if<grant>(&answer)) {
+        granted->ttl = wanted.ttl;
+        record_.term = before.holder == record_.state.holder ? std::max(record_.term, ttl) : ttl;
+        return answer;
+    }
+    record_.state = before;
+    if (auto* refused = std::get_if<busy>(&answer);
+        refused != nullptr && refused->reason != busy_reason::early)
+        refused->remaining = left;
+    return answer;
+}
+
+rules::end_effect lease_rules::withdraw(const withdrawal& given_up, const clock_bounds& now) {
+    const auto before = record_.state;
+    const auto effect = rules::withdraw(record_.state, given_up, one_clock(now));
+    if (effect.changed)
+        end();
+    else
+        record_.state = before;
+    return effect;
+}
+
+rules::end_effect lease_rules::release(fence_token token, const release_options& how,
+                                       instant::duration age, const clock_bounds& now) {
+    const auto before = record_.state;
+    auto asked = how;
+    if (asked.at_least != release_options::until_expiry)
+        asked.at_least = std::min(asked.at_least, term_max);
+    const auto effect = rules::release(record_.state, token, asked, one_clock(now));
+    if (!effect.changed) {
+        record_.state = before;
+        return effect;
+    }
+    if (!effect.was_holder || asked.at_least == release_options::until_expiry) {
+        record_.state.until = before.until;
+        return effect;
+    }
+    const bool is_past =
+        age >= asked.at_least || record_.state.acquired + asked.at_least <= now.low;
+    if (is_past) end();
+    record_.term = asked.at_least;
+    return effect;
+}
+
+bool lease_rules::renew(const held& lease, millis ttl, const clock_bounds& now) {
+    const auto before = record_.state;
+    auto asked = lease;
+    asked.ttl = ttl;
+    if (!rules::renew(record_.state, asked, one_clock(now))) {
+        record_.state = before;
+        return false;
+    }
+    const auto longest = lease.max_lifetime.count() > 0 ? std::min(ttl, lease.max_lifetime) : ttl;
+    record_.term = std::max(record_.term, longest);
+    return true;
+}
+
+bool lease_rules::force_release(fence_token token, millis delay, const clock_bounds& now) {
+    const auto before = record_.state;
+    if (!rules::force_release(record_.state, token, delay, one_clock(now))) {
+        record_.state = before;
+        return false;
+    }
+    record_.state.until = std::min(record_.state.until, before.until);
+    record_.term = std::min(record_.term, delay);
+    if (delay.count() == 0) end();
+    return true;
+}
+
+record lease_rules::describe(const std::string& key, const clock_bounds& now) const {
+    auto seen = rules::describe(key, record_.state, {now.low, now.low});
+    seen.remaining = remaining(now);
+    return seen;
+}
+
+std::string lease_rules::text(std::string nonce, const clock_bounds& now) {
+    const auto left = std::chrono::ceil<millis>(record_.state.until - now.low);
+    record_.term = std::clamp(left, millis{0}, record_.term);
+    if (!live(now)) record_.term = millis{0};
+    record_.used = now.high;
+    record_.nonce = std::move(nonce);
+    return encode(record_);
+}
+
+}  // namespace pawl::cas

@@ -1,0 +1,145 @@
+#include "engines/cas/store/ledger.hpp"
+
+#include "base/number.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace pawl::cas {
+namespace {
+
+// After so long without a stamp the bounds of the clock are a second or so further apart, and a
+// read costs less than a lease that ends later.
+constexpr std::chrono::minutes stamp_age_max{10};
+
+// Free keys that are remembered: those that are held are bounded by who holds them.
+constexpr std::size_t free_remembered_max = 1024;
+constexpr std::size_t sightings_max = 1024;
+
+// The first conflicts are answered at once: somebody has made progress.
+constexpr int conflicts_at_once = 3;
+constexpr std::chrono::milliseconds back_off_max{100};
+
+}  // namespace
+
+ledger::ledger(net::loop& where, std::shared_ptr<medium> on, millis skew)
+    : where_{where},
+      on_{std::move(on)},
+      traits_{on_->traits()},
+      clock_{traits_.clock_step, skew},
+      ids_{where.ids()},
+      random_{where.clocks().seed()} {}
+
+async<seen> ledger::read(record_name name, instant until) {
+    const auto self = shared_from_this();
+    auto reading = on_->read(std::move(name), until);
+    auto got = co_await std::move(reading);
+    if (got.has_value()) clock_.hear(got->clock);
+    co_return got;
+}
+
+async<write_answer> ledger::write(change what, instant until) {
+    const auto self = shared_from_this();
+    if (what.name.kind == record_kind::lease) forget(what.name.key);
+    auto writing = on_->write(std::move(what), until);
+    auto got = co_await std::move(writing);
+    if (got.has_value()) std::visit([&](const auto& end) { clock_.hear(end.clock); }, *got);
+    co_return got;
+}
+
+async<write_answer> ledger::erase(record_name name, version expected, instant until) {
+    const auto self = shared_from_this();
+    if (name.kind == record_kind::lease) forget(name.key);
+    auto erasing = on_->erase(std::move(name), std::move(expected), until);
+    co_return co_await std::move(erasing);
+}
+
+async<std::vector<result<write_answer>>> ledger::write_many(std::span<const change> changes,
+                                                            instant until) {
+    const auto self = shared_from_this();
+    for (const auto& each : changes) forget(each.name.key);
+    auto writing = on_->write_many(changes, until);
+    auto got = co_await std::move(writing);
+    if (got.has_value())
+        for (const auto& each : *got)
+            if (each.has_value())
+                std::visit([&](const auto& end) { clock_.hear(end.clock); }, *each);
+    co_return got;
+}
+
+async<listing> ledger::list(record_kind kind, std::string prefix, std::string after,
+                            std::size_t limit, instant until) {
+    const auto self = shared_from_this();
+    auto asking = on_->list(kind, std::move(prefix), std::move(after), limit, until);
+    auto got = co_await std::move(asking);
+    if (got.has_value())
+        for (const auto& [key, stands] : got->records) clock_.hear(stands.clock);
+    co_return got;
+}
+
+result<clock_bounds> ledger::clock() const {
+    const auto bounds = clock_.at(now());
+    if (!bounds)
+        return failure{errc::protocol,
+                       place() + ": its answers carry no date, and leases end by its clock"};
+    return *bounds;
+}
+
+const remembered* ledger::find(const std::string& key) const {
+    if (clock_.age(now()) > stamp_age_max) return nullptr;
+    const auto found = known_.find(key);
+    return found == known_.end() ? nullptr : &found->second;
+}
+
+void ledger::remember(const std::string& key, remembered what) {
+    if (const auto record = parse_lease(what.stands.text); record.has_value())
+        what.holder = record->state.holder;
+    known_[key] = std::move(what);
+    const auto is_free = [](const auto& each) { return number(each.second.holder) == 0; };
+    // Looked at only when the map has doubled, at the least.
+    if (known_.size() < free_remembered_max || (known_.size() & (known_.size() - 1)) != 0) return;
+    std::erase_if(known_, is_free);
+}
+
+void ledger::was_granted(const std::string& key) {
+    if (const auto found = known_.find(key); found != known_.end()) found->second.granted = now();
+}
+
+instant::duration ledger::unchanged(const std::string& key, const version& at) {
+    const auto found = sightings_.find(key);
+    if (found != sightings_.end() && found->second.at == at) return now() - found->second.since;
+    if (sightings_.size() >= sightings_max) sightings_.clear();
+    sightings_.insert_or_assign(key, sighting{at, now()});
+    return instant::duration::zero();
+}
+
+std::chrono::nanoseconds ledger::jitter(std::chrono::nanoseconds most) {
+    std::uniform_int_distribution<std::int64_t> any{0, std::max<std::int64_t>(most.count(), 0)};
+    return std::chrono::nanoseconds{any(random_)};
+}
+
+failure ledger::unsettled(const progress& so_far, failure why) const {
+    if (so_far.doubted) why.code = errc::outcome_unknown;
+    return why;
+}
+
+boost::asio::awaitable<void> ledger::back_off(int conflicts) {
+    if (conflicts <= conflicts_at_once) co_return;
+    const auto doubled =
+        std::chrono::milliseconds{1 << std::min(conflicts - conflicts_at_once, 10)};
+    auto pausing =
+        net::sleep_for(jitter(std::min<std::chrono::milliseconds>(doubled, back_off_max)));
+    co_await std::move(pausing);
+}
+
+std::optional<std::size_t> ledger::progress::attempt_of(std::string_view text) const {
+    if (attempts == 0) return std::nullopt;
+    const auto found = nonce_of(text);
+    if (found.size() <= nonce.size() || !found.starts_with(nonce) || found[nonce.size()] != '.')
+        return std::nullopt;
+    const auto attempt = base::parse_number<std::size_t>(found.substr(nonce.size() + 1));
+    if (!attempt || *attempt >= static_cast<std::size_t>(attempts)) return std::nullopt;
+    return attempt;
+}
+
+}  // namespace pawl::cas

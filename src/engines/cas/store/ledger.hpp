@@ -1,0 +1,186 @@
+// Records as the verbs use them: read with the store's clock, written if nothing has changed since.
+#pragma once
+
+#include "base/identity.hpp"
+#include "engines/cas/store/medium.hpp"
+#include "engines/cas/store/record_text.hpp"
+#include "engines/cas/store/store_clock.hpp"
+#include "net/loop.hpp"
+
+#include <boost/asio/this_coro.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace pawl::cas {
+
+// What a verb makes of a record: its answer, which holds once `text` is written.
+template <class T>
+struct verdict {
+    T answer;
+    std::optional<std::string> text{};  // nothing: the answer holds as it is
+};
+
+// What this process wrote last, and may write over without another look.
+struct remembered {
+    seen stands;
+    fence_token holder{};
+    instant granted = instant::max();  // the answer to the grant was there; max(): not by us
+};
+
+// On the loop only.
+class ledger : public std::enable_shared_from_this<ledger> {
+public:
+    ledger(net::loop& where, std::shared_ptr<medium> on, millis skew);
+
+    instant now() const { return where_.now(); }
+    net::loop& where() const { return where_; }
+    medium& on() const { return *on_; }
+    const medium_traits& traits() const noexcept { return traits_; }
+    std::string place() const { return on_->place(); }
+
+    // Those of the medium, which also tell the store's clock.
+    async<seen> read(record_name name, instant until);
+    async<write_answer> write(change what, instant until);
+    async<write_answer> erase(record_name name, version expected, instant until);
+    async<std::vector<result<write_answer>>> write_many(std::span<const change> changes,
+                                                        instant until);
+    async<listing> list(record_kind kind, std::string prefix, std::string after, std::size_t limit,
+                        instant until);
+
+    // `protocol` where no answer has carried a stamp.
+    result<clock_bounds> clock() const;
+
+    // The last state of a lease that was written here; null where the clock has not been heard of
+    // for so long that a look is due anyway.
+    const remembered* find(const std::string& key) const;
+    void remember(const std::string& key, remembered what);
+    // The answer to a grant of the key is there.
+    void was_granted(const std::string& key);
+    void forget(const std::string& key) { known_.erase(key); }
+
+    // Notes since when a record has stood unchanged before our eyes: the answer is for how long.
+    instant::duration unchanged(const std::string& key, const version& at);
+
+    std::string fresh_nonce() { return ids_.next(); }
+    // Up to `most`, from nothing.
+    std::chrono::nanoseconds jitter(std::chrono::nanoseconds most);
+
+    // Decides on the record and writes what was decided if it is the same still, as often as it
+    // takes until the deadline. `decide(stands, bounds, nonce)` gives a result<verdict<T>>, and
+    // `look(stands)`, where there is one, is awaited before. `known` may stand for the first look:
+    // only a decision to write is taken on it.
+    template <class T, class Decide>
+    async<T> amend(record_name name, std::optional<seen> known, instant until, Decide decide,
+                   std::function<async<void>(const seen&)> look = {});
+
+private:
+    // How one call of amend() has fared.
+    struct progress;
+    failure unsettled(const progress& so_far, failure why) const;
+    boost::asio::awaitable<void> back_off(int conflicts);
+
+    // Constant after construction
+    net::loop& where_;
+    const std::shared_ptr<medium> on_;
+    const medium_traits traits_;
+
+    // On the loop only
+    store_clock clock_;
+    std::unordered_map<std::string, remembered> known_;
+    struct sighting {
+        version at;
+        instant since;
+    };
+    std::unordered_map<std::string, sighting> sightings_;
+    base::id_source ids_;
+    std::minstd_rand random_;
+};
+
+struct ledger::progress {
+    std::string nonce;  // begins those of all attempts
+    int attempts = 0;
+    int conflicts = 0;
+    std::optional<version> doubted{};  // a write over it may have happened, or happen yet
+
+    std::string next_nonce() { return nonce + "." + std::to_string(attempts); }
+    // Which of the attempts has written this; nothing: none has.
+    std::optional<std::size_t> attempt_of(std::string_view text) const;
+};
+
+template <class T, class Decide>
+async<T> ledger::amend(record_name name, std::optional<seen> known, instant until, Decide decide,
+                       std::function<async<void>(const seen&)> look) {
+    const auto self = shared_from_this();
+    progress so_far{fresh_nonce()};
+    std::vector<T> answers;  // of the attempts, by their numbers
+    bool from_memory = known.has_value();
+    do {
+        if (!known) {
+            auto reading = read(name, until);
+            auto got = co_await std::move(reading);
+            if (got.has_error()) co_return unsettled(so_far, got.error());
+            known = std::move(*got);
+            from_memory = false;
+        }
+        // An attempt without an answer has come to its end after all.
+        if (const auto mine = so_far.attempt_of(known->text)) co_return std::move(answers[*mine]);
+        if (so_far.doubted && known->at != *so_far.doubted) so_far.doubted.reset();
+        if (look) {
+            auto looking = look(*known);
+            const auto looked = co_await std::move(looking);
+            if (looked.has_error()) co_return unsettled(so_far, looked.error());
+        }
+        const auto bounds = clock();
+        if (bounds.has_error()) co_return unsettled(so_far, bounds.error());
+        auto decided = decide(*known, *bounds, so_far.next_nonce());
+        const bool writes = decided.has_value() && decided->text.has_value();
+        if (!writes && from_memory) {
+            known.reset();
+            continue;
+        }
+        if (decided.has_error()) co_return unsettled(so_far, decided.error());
+        if (!writes) {
+            if (so_far.doubted)
+                co_return unsettled(so_far, {errc::outcome_unknown, "an earlier attempt is open"});
+            co_return std::move(decided->answer);
+        }
+        if (decided->text->size() > text_max)
+            co_return failure{errc::rejected, place() + ": the record would be larger than " +
+                                                  std::to_string(text_max) + " bytes"};
+        ++so_far.attempts;
+        answers.push_back(std::move(decided->answer));
+        change wanted{name, std::move(*decided->text), known->at};
+        auto writing = write(wanted, until);
+        const auto got = co_await std::move(writing);
+        if (got.has_value() && std::holds_alternative<written>(*got)) {
+            if (name.kind == record_kind::lease) {
+                remembered mine;
+                mine.stands.text = wanted.text;
+                mine.stands.at = std::get<written>(*got).at;
+                remember(name.key, std::move(mine));
+            }
+            co_return std::move(answers.back());
+        }
+        if (got.has_error() && got.error().code != errc::outcome_unknown)
+            co_return unsettled(so_far, got.error());
+        if (got.has_error()) so_far.doubted = known->at;
+        known.reset();
+        from_memory = false;
+        if (got.has_value()) {
+            known = std::get<conflict>(*got).now;
+            auto pausing = back_off(++so_far.conflicts);
+            co_await std::move(pausing);
+        }
+    } while (now() < until);
+    co_return unsettled(so_far, {errc::unreachable, place() + ": the record changes too often"});
+}
+
+}  // namespace pawl::cas

@@ -1,0 +1,49 @@
+#include "engines/cas/store/medium.hpp"
+
+#include "net/for_each_bounded.hpp"
+
+namespace pawl::cas {
+namespace {
+
+constexpr std::size_t writes_at_once = 8;
+
+// Of writes that their caller may leave, so it owns what they use.
+struct parallel_writes {
+    parallel_writes(std::shared_ptr<medium> on, std::span<const change> changes)
+        : on{std::move(on)}, changes{changes.begin(), changes.end()} {
+        answers.reserve(changes.size());
+        for (std::size_t i = 0; i < changes.size(); ++i)
+            answers.emplace_back(failure{errc::unreachable, "the write was not begun"});
+    }
+
+    std::shared_ptr<medium> on;
+    std::vector<change> changes;
+    std::vector<result<write_answer>> answers;
+};
+
+async<void> write_one(std::shared_ptr<parallel_writes> all, std::size_t index, instant until) {
+    auto writing = all->on->write(all->changes[index], until);
+    all->answers[index] = co_await std::move(writing);
+    co_return result<void>{};
+}
+
+}  // namespace
+
+async<std::vector<result<write_answer>>> medium::write_many(std::span<const change> changes,
+                                                            instant until) {
+    const auto all = std::make_shared<parallel_writes>(shared_from_this(), changes);
+    net::bounded_step step = [all, until](std::size_t index) {
+        return write_one(all, index, until);
+    };
+    auto writing = net::for_each_bounded(changes.size(), writes_at_once, std::move(step));
+    const auto done = co_await std::move(writing);
+    // Called off: any of them may have been written.
+    if (done.has_error()) co_return failure{errc::outcome_unknown, done.error().detail};
+    co_return std::move(all->answers);
+}
+
+async<void> medium::watch(record_name, version) {
+    co_return failure{errc::unsupported, "this store wakes no waiter"};
+}
+
+}  // namespace pawl::cas

@@ -1,0 +1,148 @@
+#include "engines/cas/store/name_space.hpp"
+
+#include "engines/cas/store/self_race.hpp"
+#include "net/unattended.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <algorithm>
+
+namespace pawl::cas {
+namespace {
+
+// To make a table may take longer than any one verb.
+constexpr std::chrono::seconds opening_max{60};
+
+// A medium that was refused is asked again after this: it may have been replaced.
+constexpr std::chrono::minutes refused_for{1};
+
+record_name marker_name() { return {record_kind::marker, {}}; }
+
+// An empty one says nothing.
+bool is_same_data(const std::string& one, const std::string& other) {
+    return one.empty() || other.empty() || one == other;
+}
+
+}  // namespace
+
+async<void> name_space::ready(instant until) {
+    if (is_open_) co_return result<void>{};
+    const auto self = shared_from_this();
+    if (refused_ && records_->now() < refused_until_) co_return *refused_;
+    if (!opening_) {
+        opening_ = std::make_shared<opening>();
+        boost::asio::co_spawn(records_->where().get_executor(), open(self, opening_),
+                              net::unattended{});
+    }
+    const auto mine = opening_;
+    auto waiting = mine->done.wait_until(until);
+    co_await std::move(waiting);
+    if (mine->end) co_return *mine->end;
+    co_return failure{errc::unreachable,
+                      records_->place() + ": the namespace is being made ready; ask again"};
+}
+
+boost::asio::awaitable<void> name_space::open(std::shared_ptr<name_space> self,
+                                              std::shared_ptr<opening> mine) {
+    const auto until =
+        self->records_->now() + std::max<instant::duration>(self->timeout_, opening_max);
+    auto preparing = self->prepare(until);
+    auto end = co_await std::move(preparing);
+    if (end.has_value()) {
+        auto looking = self->look(until);
+        end = co_await std::move(looking);
+    }
+    self->is_open_ = end.has_value();
+    self->refused_.reset();
+    if (end.has_error() && end.error().code == errc::unsupported) {
+        self->refused_ = end.error();
+        self->refused_until_ = self->records_->now() + refused_for;
+    }
+    self->opening_.reset();
+    // Nothing but a namespace was made, and whoever asks next makes it again.
+    if (end.has_error() && end.error().code == errc::outcome_unknown)
+        end = failure{errc::unreachable, end.error().detail};
+    mine->end = std::move(end);
+    mine->done.set();
+}
+
+async<void> name_space::prepare(instant until) {
+    auto preparing = records_->on().prepare(until);
+    auto identity = co_await std::move(preparing);
+    if (identity.has_error()) co_return identity.error();
+    identity_ = std::move(*identity);
+    co_return result<void>{};
+}
+
+async<void> name_space::look(instant until) {
+    const auto self = shared_from_this();
+    for (;;) {
+        auto reading = records_->read(marker_name(), until);
+        const auto stands = co_await std::move(reading);
+        if (stands.has_error()) co_return stands.error();
+        std::optional<marker_record> found;
+        if (!stands->at.empty()) {
+            auto read = parse_marker(stands->text);
+            if (read.has_error())
+                co_return failure{read.error().code, records_->place() +
+                                                         ": the marker: " + read.error().detail +
+                                                         "; choose another namespace="};
+            found = std::move(*read);
+            if (is_same_data(found->identity, identity_)) {
+                marker_ = std::move(*found);
+                co_return result<void>{};
+            }
+        }
+        auto beginning = begin(*stands, found, until);
+        const auto begun = co_await std::move(beginning);
+        if (begun.has_error()) co_return begun.error();
+        if (records_->now() >= until)
+            co_return failure{errc::unreachable,
+                              records_->place() + ": the marker changes too often"};
+    }
+}
+
+// Another data set: what was granted in the one before may still be held, so that a quarantine
+// counts from now. Whether this, or another process, has written the marker shows at the next look.
+async<void> name_space::begin(const seen& stands, const std::optional<marker_record>& before,
+                              instant until) {
+    auto racing = race(records_, until);
+    const auto raced = co_await std::move(racing);
+    if (raced.has_error()) co_return raced.error();
+    const auto bounds = records_->clock();
+    if (bounds.has_error()) co_return bounds.error();
+    marker_record made;
+    made.born = bounds->high;
+    made.floor = before ? before->floor : fence_token{};
+    made.identity = identity_;
+    made.rounds = race_rounds;
+    made.nonce = records_->fresh_nonce();
+    change wanted{marker_name(), encode(made), stands.at};
+    auto writing = records_->write(std::move(wanted), until);
+    const auto got = co_await std::move(writing);
+    if (got.has_error() && got.error().code != errc::outcome_unknown) co_return got.error();
+    co_return result<void>{};
+}
+
+async<void> name_space::raise_floor(fence_token to, instant until) {
+    const auto self = shared_from_this();
+    auto raising =
+        records_->amend<marker_record>(marker_name(), std::nullopt, until,
+                                       [to](const seen& stands, const clock_bounds&,
+                                            std::string nonce) -> result<verdict<marker_record>> {
+                                           auto read = parse_marker(stands.text);
+                                           if (read.has_error()) return read.error();
+                                           verdict<marker_record> made{*read};
+                                           if (read->floor >= to) return made;
+                                           made.answer.floor = to;
+                                           made.answer.nonce = std::move(nonce);
+                                           made.text = encode(made.answer);
+                                           return made;
+                                       });
+    auto raised = co_await std::move(raising);
+    if (raised.has_error()) co_return raised.error();
+    marker_ = std::move(*raised);
+    co_return result<void>{};
+}
+
+}  // namespace pawl::cas

@@ -1,0 +1,56 @@
+// The namespace of a store: its marker, made when there is none, and what is known of it here.
+#pragma once
+
+#include "engines/cas/store/ledger.hpp"
+#include "net/event.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace pawl::cas {
+
+// On the loop only.
+class name_space : public std::enable_shared_from_this<name_space> {
+public:
+    name_space(std::shared_ptr<ledger> records, millis timeout)
+        : records_{std::move(records)}, timeout_{timeout} {}
+
+    // The medium is there, and was found to keep its word when the namespace was made. Opens it at
+    // the first call, once for all who wait.
+    async<void> ready(instant until);
+
+    // The marker as it stands now; another if the data was lost meanwhile.
+    async<void> look(instant until);
+
+    // New keys start above this token from now on, for all processes.
+    async<void> raise_floor(fence_token to, instant until);
+
+    // REQUIRES: ready() has succeeded.
+    const marker_record& marker() const noexcept { return marker_; }
+
+private:
+    struct opening {
+        net::event done;
+        std::optional<result<void>> end;
+    };
+    static boost::asio::awaitable<void> open(std::shared_ptr<name_space> self,
+                                             std::shared_ptr<opening> mine);
+    async<void> prepare(instant until);
+    async<void> begin(const seen& stands, const std::optional<marker_record>& before,
+                      instant until);
+
+    // Constant after construction
+    const std::shared_ptr<ledger> records_;
+    const millis timeout_;
+
+    // On the loop only
+    std::string identity_;
+    marker_record marker_;
+    bool is_open_ = false;
+    std::shared_ptr<opening> opening_;
+    std::optional<failure> refused_;  // the medium is of no use
+    instant refused_until_{};
+};
+
+}  // namespace pawl::cas

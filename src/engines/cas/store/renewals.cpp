@@ -1,0 +1,136 @@
+// Renewal of many leases: one conditional write each from the state that is remembered, and a look
+// only where that was changed by somebody else.
+#include "engines/cas/store/verbs.hpp"
+
+#include "net/for_each_bounded.hpp"
+
+#include <algorithm>
+
+namespace pawl::cas {
+namespace {
+
+constexpr std::size_t batches_at_once = 4;
+constexpr std::size_t looks_at_once = 8;
+
+}  // namespace
+
+// Steps may outlive the verb, so they share what they work on.
+struct cas_store::beat {
+    beat(std::span<const held> leases, instant until)
+        : leases{leases.begin(), leases.end()},
+          until{until},
+          answers(leases.size(), renewal::unknown),
+          failures(leases.size()) {}
+
+    std::vector<held> leases;
+    instant until;
+    std::vector<renewal> answers;
+    std::vector<std::optional<failure>> failures;
+    std::vector<change> changes{};
+    std::vector<std::size_t> changed{};  // whose lease each change is
+    std::vector<std::size_t> alone{};    // those that have to be looked at
+    std::size_t batch_size = 1;
+};
+
+void cas_store::plan(const held& lease, std::size_t index, beat& into) {
+    const auto* mine = records_->find(lease.key);
+    const auto bounds = records_->clock();
+    if (mine != nullptr && mine->holder == lease.token && bounds.has_value()) {
+        auto record = read_lease(lease.key, mine->stands);
+        if (record.has_value() && record->renew(lease, rounded(lease.ttl), *bounds)) {
+            record_name name{record_kind::lease, lease.key};
+            into.changes.emplace_back(
+                std::move(name), record->text(records_->fresh_nonce(), *bounds), mine->stands.at);
+            into.changed.push_back(index);
+            return;
+        }
+    }
+    into.alone.push_back(index);
+}
+
+async<void> cas_store::renew_batch(std::shared_ptr<cas_store> self, std::shared_ptr<beat> all,
+                                   std::size_t batch) {
+    const auto first = batch * all->batch_size;
+    const auto size = std::min(all->batch_size, all->changes.size() - first);
+    const auto part = std::span<const change>{all->changes}.subspan(first, size);
+    std::vector<instant> granted;
+    for (const auto& each : part) {
+        const auto* mine = self->records_->find(each.name.key);
+        granted.push_back(mine == nullptr ? instant::max() : mine->granted);
+    }
+    auto writing = self->records_->write_many(part, all->until);
+    const auto got = co_await std::move(writing);
+    for (std::size_t i = 0; i < size; ++i) {
+        const auto index = all->changed[first + i];
+        if (got.has_error() || (*got)[i].has_error()) {
+            all->failures[index] = got.has_error() ? got.error() : (*got)[i].error();
+            continue;
+        }
+        const auto* done = std::get_if<written>(&*(*got)[i]);
+        if (done == nullptr) {
+            all->alone.push_back(index);
+            continue;
+        }
+        all->answers[index] = renewal::renewed;
+        remembered now_stands;
+        now_stands.stands.text = part[i].text;
+        now_stands.stands.at = done->at;
+        now_stands.granted = granted[i];
+        self->records_->remember(part[i].name.key, std::move(now_stands));
+    }
+    co_return result<void>{};
+}
+
+async<void> cas_store::renew_alone(std::shared_ptr<cas_store> self, std::shared_ptr<beat> all,
+                                   std::size_t which) {
+    const auto index = all->alone[which];
+    const auto& lease = all->leases[index];
+    const record_name name{record_kind::lease, lease.key};
+    auto deciding = self->records_->amend<bool>(
+        name, std::nullopt, all->until,
+        [&](const seen& stands, const clock_bounds& now,
+            std::string nonce) -> result<verdict<bool>> {
+            auto record = self->read_lease(lease.key, stands);
+            if (record.has_error()) return record.error();
+            verdict<bool> made{record->renew(lease, self->rounded(lease.ttl), now)};
+            if (made.answer) made.text = record->text(std::move(nonce), now);
+            return made;
+        });
+    const auto renewed = co_await std::move(deciding);
+    if (renewed.has_error())
+        all->failures[index] = renewed.error();
+    else
+        all->answers[index] = *renewed ? renewal::renewed : renewal::lost;
+    co_return result<void>{};
+}
+
+async<std::vector<renewal>> cas_store::do_renew(std::span<const held> leases) {
+    const auto self = shared_from_this();
+    const auto all = std::make_shared<beat>(leases, deadline());
+    for (const auto& lease : all->leases)
+        if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, lease.ttl))
+            co_return std::move(*refused);
+    if (all->leases.empty()) co_return std::vector<renewal>{};
+    auto opening = space_->ready(all->until);
+    const auto open = co_await std::move(opening);
+    if (open.has_error()) co_return open.error();
+    for (std::size_t i = 0; i < all->leases.size(); ++i) plan(all->leases[i], i, *all);
+    const auto able = records_->traits().batch_max;
+    all->batch_size = able > 1 ? able : std::max<std::size_t>(all->changes.size(), 1);
+    const auto batches = (all->changes.size() + all->batch_size - 1) / all->batch_size;
+    net::bounded_step batch = [self, all](std::size_t i) { return renew_batch(self, all, i); };
+    auto writing = net::for_each_bounded(batches, batches_at_once, std::move(batch));
+    const auto wrote = co_await std::move(writing);
+    if (wrote.has_error()) co_return wrote.error();
+    net::bounded_step look = [self, all](std::size_t i) { return renew_alone(self, all, i); };
+    auto looking = net::for_each_bounded(all->alone.size(), looks_at_once, std::move(look));
+    const auto looked = co_await std::move(looking);
+    if (looked.has_error()) co_return looked.error();
+    // The store is out of reach for all of them, and not one record for its own lease.
+    const auto failed = [](const auto& each) { return each.has_value(); };
+    if (std::all_of(all->failures.begin(), all->failures.end(), failed))
+        co_return *all->failures.front();
+    co_return std::move(all->answers);
+}
+
+}  // namespace pawl::cas

@@ -1,0 +1,103 @@
+#include "engines/cas/store/self_race.hpp"
+
+#include "net/for_each_bounded.hpp"
+
+#include <array>
+#include <set>
+
+namespace pawl::cas {
+namespace {
+
+struct one_race {
+    one_race(std::shared_ptr<ledger> on, instant until)
+        : on{std::move(on)},
+          until{until},
+          name{record_kind::fence, "pawl.self-race." + this->on->fresh_nonce()} {}
+
+    std::shared_ptr<ledger> on;
+    instant until;
+    record_name name;
+    version expected;              // by all who race
+    std::set<version> versions{};  // that the record has had
+    std::array<std::string, racers> texts{};
+    std::array<std::optional<version>, racers> won{};
+};
+
+failure lie(const one_race& all, const std::string& what) {
+    return {errc::unsupported, all.on->place() + ": " + what +
+                                   ": this server does not keep the conditions of writes, so a "
+                                   "key could be held twice; use another store"};
+}
+
+async<void> run_one(std::shared_ptr<one_race> all, std::size_t me) {
+    all->won[me].reset();
+    all->texts[me] = encode(fence_record{fence_token{me}, all->on->fresh_nonce()});
+    change wanted{all->name, all->texts[me], all->expected};
+    auto writing = all->on->write(std::move(wanted), all->until);
+    const auto got = co_await std::move(writing);
+    if (got.has_error()) co_return got.error();
+    if (const auto* mine = std::get_if<written>(&*got)) all->won[me] = mine->at;
+    co_return result<void>{};
+}
+
+// Afterwards `expected` is the version that the winner has written.
+async<void> run_round(std::shared_ptr<one_race> all) {
+    net::bounded_step step = [all](std::size_t me) { return run_one(all, me); };
+    auto running = net::for_each_bounded(racers, racers, std::move(step));
+    const auto run = co_await std::move(running);
+    std::size_t winner = racers, winners = 0;
+    for (std::size_t i = 0; i < racers; ++i) {
+        if (!all->won[i]) continue;
+        winner = i;
+        ++winners;
+    }
+    if (winners > 1)
+        co_return lie(*all, std::to_string(winners) + " of " + std::to_string(racers) +
+                                " writers that raced for one record won");
+    if (run.has_error()) co_return run.error();
+    if (winners == 0) co_return lie(*all, "none of the writers that raced for one record won");
+    auto reading = all->on->read(all->name, all->until);
+    const auto stands = co_await std::move(reading);
+    if (stands.has_error()) co_return stands.error();
+    if (stands->text != all->texts[winner] || stands->at != *all->won[winner])
+        co_return lie(*all, "a record is not what the winner of a race has written");
+    if (stands->at.empty() || !all->versions.insert(stands->at).second)
+        co_return lie(*all, "two states of a record have the same version");
+    all->expected = stands->at;
+    co_return result<void>{};
+}
+
+async<void> run_rounds(std::shared_ptr<one_race> all) {
+    for (int round = 0; round < race_rounds; ++round) {
+        auto running = run_round(all);
+        const auto run = co_await std::move(running);
+        if (run.has_error()) co_return run.error();
+    }
+    // A record is erased under the same condition: here a version that it had before.
+    auto old =
+        *all->versions.begin() == all->expected ? *all->versions.rbegin() : *all->versions.begin();
+    auto erasing = all->on->erase(all->name, std::move(old), all->until);
+    const auto erased = co_await std::move(erasing);
+    if (erased.has_error()) co_return erased.error();
+    if (std::holds_alternative<written>(*erased))
+        co_return lie(*all, "a record was erased by a version that it no longer had");
+    co_return result<void>{};
+}
+
+}  // namespace
+
+async<void> race(std::shared_ptr<ledger> on, instant until) {
+    const auto all = std::make_shared<one_race>(std::move(on), until);
+    auto running = run_rounds(all);
+    auto run = co_await std::move(running);
+    // What is left of it is a few bytes that no verb looks at.
+    auto reading = all->on->read(all->name, until);
+    const auto left = co_await std::move(reading);
+    if (left.has_value() && !left->at.empty()) {
+        auto erasing = all->on->erase(all->name, left->at, until);
+        static_cast<void>(co_await std::move(erasing));
+    }
+    co_return run;
+}
+
+}  // namespace pawl::cas

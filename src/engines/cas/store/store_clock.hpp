@@ -1,0 +1,49 @@
+// What the store's own clock shows, as two bounds, from the stamps that its answers carry.
+//
+// The clock of the client never enters: only how long ago a stamp came does, on the lease clock.
+// Every decision takes the bound that cannot hurt. A lease is over when even the lower one is past
+// its end; it ends, for all who will look, where the upper one stood when it was written.
+#pragma once
+
+#include "engines/cas/store/medium.hpp"
+
+#include <pawl/clock.hpp>
+
+#include <chrono>
+#include <optional>
+
+namespace pawl::cas {
+
+// The store's clock is not below `low`, nor at or above `high`, on any of its front ends.
+struct clock_bounds {
+    micros low{0};
+    micros high{0};
+};
+
+// How much faster or slower than ours a clock of the store may run: one part in so many.
+constexpr std::int64_t drift_part = 1000;
+
+// On the loop only.
+class store_clock {
+public:
+    // `skew` is how far the clocks of two answers may differ.
+    store_clock(micros step, micros skew) : step_{step}, skew_{skew} {}
+
+    // Keeps the newest stamp.
+    void hear(const std::optional<stamp>& heard);
+
+    // Nothing: no answer has carried a stamp so far.
+    std::optional<clock_bounds> at(instant now) const;
+
+    // How long ago the stamp that at() goes by came; instant::duration::max() without one.
+    instant::duration age(instant now) const;
+
+private:
+    // Constant after construction
+    micros step_;
+    micros skew_;
+    // State
+    std::optional<stamp> newest_;
+};
+
+}  // namespace pawl::cas

@@ -1,0 +1,107 @@
+// The store itself: what its verbs share. They are defined in claims.cpp, renewals.cpp, endings.cpp
+// and views.cpp.
+#pragma once
+
+#include "engines/cas/store/cas_store.hpp"
+#include "engines/cas/store/lease_rules.hpp"
+#include "engines/cas/store/ledger.hpp"
+#include "engines/cas/store/name_space.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace pawl::cas {
+
+class cas_store : public lease_store, public std::enable_shared_from_this<cas_store> {
+public:
+    cas_store(net::loop& where, cas_settings settings, std::shared_ptr<medium> on);
+
+    store_traits traits() const noexcept override;
+
+    async<acquire_result<grant>> acquire(claim wanted) override {
+        return quietly(do_acquire(std::move(wanted)));
+    }
+    async<bool> withdraw(withdrawal given_up) override {
+        return quietly(do_withdraw(std::move(given_up)));
+    }
+    async<std::vector<renewal>> renew(std::span<const held> leases) override {
+        return quietly(do_renew(leases));
+    }
+    async<bool> release(std::string key, fence_token token, release_options how) override {
+        return quietly(do_release(std::move(key), token, how));
+    }
+    async<bool> force_release(std::string key, fence_token token, millis delay) override {
+        return quietly(do_force_release(std::move(key), token, delay));
+    }
+    async<std::optional<record>> inspect(std::string key) override {
+        return quietly(do_inspect(std::move(key)));
+    }
+    async<page> list(std::string prefix, std::string after, std::size_t limit) override {
+        return quietly(do_list(std::move(prefix), std::move(after), limit));
+    }
+    async<void> wait_change(std::string key, fence_token seen) override {
+        return quietly(do_wait(std::move(key), seen));
+    }
+    async<fence_result> fence(std::string resource, fence_token token, fence_rule rule) override {
+        return quietly(do_fence(std::move(resource), token, rule));
+    }
+    async<examination> examine() override { return quietly(do_examine()); }
+
+private:
+    // A verb never throws, but awaiting anything in a cancelled coroutine does, unless told not to.
+    template <class T>
+    static async<T> quietly(async<T> verb) {
+        const bool throws = co_await boost::asio::this_coro::throw_if_cancelled();
+        co_await boost::asio::this_coro::throw_if_cancelled(false);
+        auto answer = co_await std::move(verb);
+        co_await boost::asio::this_coro::throw_if_cancelled(throws);
+        co_return answer;
+    }
+
+    async<acquire_result<grant>> do_acquire(claim wanted);
+    async<bool> do_withdraw(withdrawal given_up);
+    async<std::vector<renewal>> do_renew(std::span<const held> leases);
+    async<bool> do_release(std::string key, fence_token token, release_options how);
+    async<bool> do_force_release(std::string key, fence_token token, millis delay);
+    async<std::optional<record>> do_inspect(std::string key);
+    async<page> do_list(std::string prefix, std::string after, std::size_t limit);
+    async<void> do_wait(std::string key, fence_token seen);
+    async<fence_result> do_fence(std::string resource, fence_token token, fence_rule rule);
+    async<examination> do_examine();
+
+    instant deadline() const { return records_->now() + settings_.common.timeout; }
+    // What the medium can keep: not shorter than it takes, and a multiple of its step.
+    millis rounded(millis ttl) const;
+    // A new key starts above the tokens of those that were purged: to be known before a decision.
+    async<void> look_at_floor(const seen& stands, instant until);
+    result<lease_rules> read_lease(const std::string& key, const seen& stands) const;
+    std::optional<seen> known(const std::string& key) const;
+    result<verdict<acquire_result<grant>>> decide(const claim& wanted, const seen& stands,
+                                                  const clock_bounds& now, std::string nonce);
+
+    struct beat;
+    static async<void> renew_batch(std::shared_ptr<cas_store> self, std::shared_ptr<beat> all,
+                                   std::size_t batch);
+    static async<void> renew_alone(std::shared_ptr<cas_store> self, std::shared_ptr<beat> all,
+                                   std::size_t which);
+    void plan(const held& lease, std::size_t index, beat& into);
+
+    record describe(const std::string& key, const seen& stands, const clock_bounds& now) const;
+
+    void purge_now_and_then(const std::string& after);
+    static boost::asio::awaitable<void> purge(std::shared_ptr<cas_store> self, std::string after);
+    async<std::size_t> purge_page(std::string after, std::size_t limit, instant until);
+
+    // Constant after construction
+    const cas_settings settings_;
+    const std::shared_ptr<ledger> records_;
+    const std::shared_ptr<name_space> space_;
+
+    // On the loop only
+    bool purging_ = false;
+    instant purge_next_{};
+};
+
+}  // namespace pawl::cas

@@ -1,0 +1,170 @@
+// What is only looked at: one record, a page of them, a change, and the health of the store.
+#include "engines/cas/store/self_race.hpp"
+#include "engines/cas/store/verbs.hpp"
+
+#include "base/duration.hpp"
+#include "time/clocks.hpp"
+
+#include <algorithm>
+
+namespace pawl::cas {
+namespace {
+
+// Where the store wakes nobody: how often a waiter looks, give or take a fifth.
+constexpr millis poll_pause{1'000};
+
+// After a wake-up that was none.
+constexpr millis idle_wake_pause{100};
+
+// A withdrawal leaves a record of a key that was never granted: it is for the medium alone.
+bool is_trace(const lease_rules& lease) {
+    const auto& state = lease.record_of().state;
+    return number(state.last_token) == 0 && !state.last_done;
+}
+
+finding judge_clock(const clock_bounds& shown) {
+    const auto ours = time::wall_now().time_since_epoch();
+    const auto apart = std::max(ours - shown.high, shown.low - ours);
+    const auto within = base::format_duration(std::chrono::ceil<millis>(shown.high - shown.low));
+    if (apart <= micros{0})
+        return {severity::ok, "clock",
+                "the store's clock agrees with ours, as far as its answers tell: to " + within};
+    return {severity::warn, "clock",
+            "the store's clock is at least " +
+                base::format_duration(std::chrono::ceil<millis>(apart)) +
+                " away from ours: occurrences are judged by it, let both follow NTP"};
+}
+
+}  // namespace
+
+record cas_store::describe(const std::string& key, const seen& stands,
+                           const clock_bounds& now) const {
+    const auto lease = read_lease(key, stands);
+    if (lease.has_value()) return lease->describe(key, now);
+    // A page shows the others; whoever asks for this key alone is told what is wrong.
+    record unreadable;
+    unreadable.key = key;
+    unreadable.owner = "(unreadable)";
+    return unreadable;
+}
+
+async<std::optional<record>> cas_store::do_inspect(std::string key) {
+    const auto self = shared_from_this();
+    const auto until = deadline();
+    auto opening = space_->ready(until);
+    const auto open = co_await std::move(opening);
+    if (open.has_error()) co_return open.error();
+    record_name name{record_kind::lease, key};
+    auto reading = records_->read(std::move(name), until);
+    const auto stands = co_await std::move(reading);
+    if (stands.has_error()) co_return stands.error();
+    const auto bounds = records_->clock();
+    if (bounds.has_error()) co_return bounds.error();
+    const auto lease = read_lease(key, *stands);
+    if (lease.has_error()) co_return lease.error();
+    if (is_trace(*lease)) co_return std::optional<record>{};
+    co_return std::optional{lease->describe(key, *bounds)};
+}
+
+async<page> cas_store::do_list(std::string prefix, std::string after, std::size_t limit) {
+    const auto self = shared_from_this();
+    const auto until = deadline();
+    auto opening = space_->ready(until);
+    const auto open = co_await std::move(opening);
+    if (open.has_error()) co_return open.error();
+    page shown;
+    // Traces are passed over, so a page may take several looks.
+    for (;;) {
+        auto asking =
+            records_->list(record_kind::lease, prefix, after, limit - shown.records.size(), until);
+        const auto found = co_await std::move(asking);
+        if (found.has_error()) co_return found.error();
+        const auto bounds = records_->clock();
+        if (bounds.has_error()) co_return bounds.error();
+        for (const auto& [key, stands] : found->records) {
+            const auto lease = read_lease(key, stands);
+            if (lease.has_value() && is_trace(*lease)) continue;
+            shown.records.push_back(describe(key, stands, *bounds));
+        }
+        if (!found->more || found->records.empty()) co_return shown;
+        after = found->records.back().first;
+        if (shown.records.size() < limit && records_->now() < until) continue;
+        shown.next = after;
+        co_return shown;
+    }
+}
+
+async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
+    const auto self = shared_from_this();
+    version last;
+    for (;;) {
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+            co_return result<void>{};
+        const auto until = deadline();
+        auto opening = space_->ready(until);
+        const auto open = co_await std::move(opening);
+        if (open.has_error()) co_return open.error();
+        const record_name name{record_kind::lease, key};
+        auto reading = records_->read(name, until);
+        const auto stands = co_await std::move(reading);
+        if (stands.has_error()) co_return stands.error();
+        const auto bounds = records_->clock();
+        if (bounds.has_error()) co_return bounds.error();
+        const auto lease = read_lease(key, *stands);
+        if (lease.has_error()) co_return lease.error();
+        if (!lease->live(*bounds) || lease->record_of().state.holder != seen_holder)
+            co_return result<void>{};
+        if (!records_->traits().watches || stands->at == last) {
+            const auto pause = records_->traits().watches ? idle_wake_pause : poll_pause;
+            auto pausing = net::sleep_for(pause * 4 / 5 + records_->jitter(pause * 2 / 5));
+            co_await std::move(pausing);
+            last.clear();
+            continue;
+        }
+        last = stands->at;
+        auto watching = records_->on().watch(name, stands->at);
+        const auto woken = co_await std::move(watching);
+        if (woken.has_error()) co_return woken.error();
+    }
+}
+
+async<examination> cas_store::do_examine() {
+    const auto self = shared_from_this();
+    const auto until = deadline();
+    auto asking = records_->on().examine(until);
+    auto found = co_await std::move(asking);
+    if (found.has_error()) co_return found.error();
+    auto opening = space_->ready(until);
+    const auto open = co_await std::move(opening);
+    if (open.has_error() && open.error().code != errc::unsupported) {
+        found->findings.push_back({severity::fail, "schema", open.error().detail});
+        co_return std::move(*found);
+    }
+    auto racing = race(records_, until);
+    const auto raced = co_await std::move(racing);
+    if (raced.has_error())
+        found->findings.push_back(
+            {raced.error().code == errc::unsupported ? severity::fail : severity::warn, "atomicity",
+             raced.error().detail});
+    else
+        found->findings.push_back({severity::ok, "atomicity",
+                                   "of " + std::to_string(racers) +
+                                       " writers that raced for one record, one won, in " +
+                                       std::to_string(race_rounds) + " rounds"});
+    if (const auto bounds = records_->clock(); bounds.has_value()) {
+        found->findings.push_back(judge_clock(*bounds));
+        if (!found->clock) found->clock = bounds->low.count();
+    }
+    if (open.has_value())
+        found->findings.push_back(
+            {severity::ok, "schema", "the layout has version " + std::to_string(layout_version)});
+    if (!settings_.common.quarantine)
+        found->findings.push_back(
+            {severity::ok, "quarantine",
+             "off: what was acknowledged is not forgotten; after restoring a backup give "
+             "quarantine="});
+    co_return std::move(*found);
+}
+
+}  // namespace pawl::cas
