@@ -26,6 +26,7 @@ __attribute__((weak)) const pawl::engine_module* pawl_engines_postgresql();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_mysql();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_etcd();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_zookeeper();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_dynamodb();
 }
 
 namespace pawl::assembly {
@@ -61,6 +62,7 @@ const std::vector<known_engine>& table() {
          "PAWL_STORE_ZOOKEEPER",
          "pawl-zookeeper",
          pawl_engines_zookeeper},
+        {"dynamodb", {"dynamodb"}, "PAWL_STORE_DYNAMODB", "pawl-dynamodb", pawl_engines_dynamodb},
     };
     return all;
 }
