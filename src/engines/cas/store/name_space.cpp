@@ -29,12 +29,13 @@ async<void> name_space::ready(instant until) {
     if (is_open_) co_return result<void>{};
     const auto self = shared_from_this();
     if (refused_ && records_->now() < refused_until_) co_return *refused_;
-    if (!opening_) {
-        opening_ = std::make_shared<opening>();
-        boost::asio::co_spawn(records_->where().get_executor(), open(self, opening_),
+    auto mine = opening_;
+    if (!mine) {
+        mine = opening_ = std::make_shared<opening>();
+        // It may come to its end within this call.
+        boost::asio::co_spawn(records_->where().get_executor(), open(self, mine),
                               net::unattended{});
     }
-    const auto mine = opening_;
     auto waiting = mine->done.wait_until(until);
     co_await std::move(waiting);
     if (mine->end) co_return *mine->end;

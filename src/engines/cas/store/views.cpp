@@ -94,10 +94,19 @@ async<page> cas_store::do_list(std::string prefix, std::string after, std::size_
     }
 }
 
+// Without a push every look is a request, and whoever waits has just been told that the key is
+// held: so the first look is after a pause as well.
 async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
     const auto self = shared_from_this();
+    const bool polls = !records_->traits().watches;
     version last;
-    for (;;) {
+    for (bool idle = polls;;) {
+        if (idle) {
+            const auto pause = polls ? poll_pause : idle_wake_pause;
+            auto pausing = net::sleep_for(pause * 4 / 5 + records_->jitter(pause * 2 / 5));
+            co_await std::move(pausing);
+            last.clear();
+        }
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none)
             co_return result<void>{};
@@ -115,13 +124,9 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
         if (lease.has_error()) co_return lease.error();
         if (!lease->live(*bounds) || lease->record_of().state.holder != seen_holder)
             co_return result<void>{};
-        if (!records_->traits().watches || stands->at == last) {
-            const auto pause = records_->traits().watches ? idle_wake_pause : poll_pause;
-            auto pausing = net::sleep_for(pause * 4 / 5 + records_->jitter(pause * 2 / 5));
-            co_await std::move(pausing);
-            last.clear();
-            continue;
-        }
+        // Woken for nothing.
+        idle = polls || stands->at == last;
+        if (idle) continue;
         last = stands->at;
         auto watching = records_->on().watch(name, stands->at);
         const auto woken = co_await std::move(watching);

@@ -1,0 +1,519 @@
+// What the core does where the laws that all stores keep do not look: conflicts, lost answers, late
+// writes, and a clock that is known to the second.
+#include "engines/cas/store/record_text.hpp"
+#include "engines/cas/store/stage_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+namespace pawl::cas {
+namespace {
+
+claim claim_of(const std::string& id, millis ttl = 10s, const std::string& key = "key") {
+    return {key, id, "owner " + id, ttl};
+}
+
+record_name lease_name(const std::string& key = "key") { return {record_kind::lease, key}; }
+
+lease_record lease_at(stage& on, const std::string& key = "key") {
+    return parse_lease(on.table->read(lease_name(key)).text).value();
+}
+
+// The next so many writes of leases have this fate, and all others are answered.
+void fate_of_writes(stage& on, fate what, int times = 1) {
+    on.table->fates = [what, left = std::make_shared<int>(times)](bool writes,
+                                                                  const record_name& name) {
+        if (!writes || name.kind != record_kind::lease || *left == 0) return fate::answered;
+        --*left;
+        return what;
+    };
+}
+
+TEST(CasStore, AFreeKeyIsGranted) {
+    stage on;
+    actor mine{on};
+    EXPECT_GT(number(mine.granted(claim_of("a"))), 0u);
+}
+
+// Goal: the price of a verb. Method: count what the medium is asked for: no more than one write
+// where this process wrote last, and one read before it where it did not.
+TEST(CasStore, WhatWasWrittenHereIsWrittenOverWithoutARead) {
+    stage on;
+    actor mine{on};
+    const auto token = mine.granted(claim_of("a"));
+    const auto before = on.table->count();
+    EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::renewed);
+    EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::renewed);
+    EXPECT_TRUE(mine.release("key", token).value());
+    mine.granted(claim_of("b"));
+    const auto after = on.table->count();
+    EXPECT_EQ(after.reads, before.reads);
+    EXPECT_EQ(after.writes, before.writes + 4);
+}
+
+// Goal: an acknowledged grant whose answer was lost is the same grant. Method: the store reads
+// again within the verb; another attempt under the same id agrees.
+TEST(CasStore, AGrantWhoseAnswerWasLostIsFoundByItsNonce) {
+    stage on;
+    actor mine{on}, other{on};
+    mine.release("key", mine.granted(claim_of("before")));
+    fate_of_writes(on, fate::answer_lost);
+    const auto token = mine.granted(claim_of("a"));
+    EXPECT_EQ(lease_at(on).state.holder, token);
+    EXPECT_EQ(mine.granted(claim_of("a")), token);
+    EXPECT_EQ(other.refused(claim_of("b")).holder, token);
+}
+
+// The next request of all, counted from 0, has this fate, and those after it never leave: the
+// process has crashed.
+void crash_at(stage& on, int request, fate what) {
+    on.table->fates = [what, request, count = std::make_shared<int>(0)](bool, const record_name&) {
+        const auto mine = (*count)++;
+        return mine < request ? fate::answered : mine == request ? what : fate::request_lost;
+    };
+}
+
+void expect_one_line(const failure& why, errc code, const std::string& words) {
+    EXPECT_EQ(why.code, code) << why.detail;
+    EXPECT_NE(why.detail.find(words), std::string::npos) << why.detail;
+    EXPECT_EQ(why.detail.find('\n'), std::string::npos);
+}
+
+// Goal: what is not known is not told. Method: the answer to the write is lost, and whether it was
+// written cannot be read either.
+TEST(CasStore, AWriteThatCannotBeReadBackIsUnknown) {
+    stage on;
+    actor mine{on};
+    mine.release("key", mine.granted(claim_of("before")));
+    crash_at(on, 0, fate::answer_lost);
+    EXPECT_EQ(mine.failed(claim_of("a")).code, errc::outcome_unknown);
+    on.table->fates = {};
+    const auto token = lease_at(on).state.holder;
+    EXPECT_GT(number(token), 0u);
+    EXPECT_EQ(mine.granted(claim_of("a")), token);
+}
+
+TEST(CasStore, AWriteThatNeverLeftHasNoEffect) {
+    stage on;
+    actor mine{on};
+    mine.release("key", mine.granted(claim_of("before")));
+    const auto before = on.table->read(lease_name()).at;
+    crash_at(on, 0, fate::request_lost);
+    EXPECT_EQ(mine.failed(claim_of("a")).code, errc::unreachable);
+    EXPECT_EQ(on.table->read(lease_name()).at, before);
+}
+
+// Goal: a claim that arrives after its withdrawal is granted nothing. Method: it is held back, over
+// a record that is there and over none; it is withdrawn, and then it arrives.
+TEST(CasStore, AClaimThatArrivesAfterItsWithdrawalIsNotGranted) {
+    for (const bool is_new : {true, false}) {
+        stage on;
+        actor mine{on}, other{on};
+        mine.granted(claim_of("x", 10s, "other"));
+        if (!is_new) mine.release("key", mine.granted(claim_of("before")));
+        crash_at(on, is_new ? 2 : 0, fate::late);
+        EXPECT_EQ(mine.failed(claim_of("a")).code, errc::outcome_unknown);
+        on.table->fates = {};
+        EXPECT_FALSE(mine.withdraw({"key", "a"}).value());
+        EXPECT_EQ(other.show("key").has_value(), !is_new) << "a trace is no record";
+        EXPECT_EQ(on.table->deliver(), 1u);
+        EXPECT_EQ(number(lease_at(on).state.holder), 0u);
+        EXPECT_GT(number(other.granted(claim_of("b"))), 0u);
+    }
+}
+
+// Goal: a write that is late is overtaken by its own repetition. Method: it arrives after the
+// second attempt was granted.
+TEST(CasStore, OfTwoAttemptsOneIsWritten) {
+    stage on;
+    actor mine{on};
+    mine.release("key", mine.granted(claim_of("before")));
+    fate_of_writes(on, fate::late);
+    const auto token = mine.granted(claim_of("a"));
+    const auto stands = on.table->read(lease_name());
+    EXPECT_EQ(on.table->deliver(), 1u);
+    EXPECT_EQ(on.table->read(lease_name()).at, stands.at);
+    EXPECT_EQ(lease_at(on).state.holder, token);
+}
+
+TEST(CasStore, AWithdrawalOfAnUnknownGrantFreesItsKeyAndGivesTheOccurrenceBack) {
+    stage on;
+    actor mine{on}, other{on};
+    mine.release("key", mine.granted(claim_of("before")));
+    auto wanted = claim_of("a");
+    wanted.occurrence = occurrence{1'700'000'000'000};
+    crash_at(on, 0, fate::answer_lost);
+    EXPECT_EQ(mine.failed(wanted).code, errc::outcome_unknown);
+    on.table->fates = {};
+    EXPECT_TRUE(mine.withdraw({"key", "a", wanted.occurrence}).value());
+    auto next = claim_of("b");
+    next.occurrence = wanted.occurrence;
+    EXPECT_GT(number(other.granted(next)), 0u);
+}
+
+TEST(CasStore, ALateReleaseFreesNobodyElsesKey) {
+    stage on;
+    actor mine{on}, other{on};
+    const auto token = mine.granted(claim_of("a"));
+    fate_of_writes(on, fate::late);
+    EXPECT_TRUE(mine.release("key", token).value());
+    const auto taken = other.granted(claim_of("b"));
+    EXPECT_EQ(on.table->deliver(), 1u);
+    EXPECT_EQ(lease_at(on).state.holder, taken);
+}
+
+// Goal: a record that somebody else has touched is no lost lease. Method: a withdrawal of another
+// id between two beats, which costs the beat one look; then a forced release, which does end it.
+TEST(CasStore, ARenewalLooksAgainWhereTheRecordWasChanged) {
+    stage on;
+    actor mine{on}, other{on};
+    const auto token = mine.granted(claim_of("a"));
+    EXPECT_FALSE(other.withdraw({"key", "b"}).value());
+    const auto before = on.table->count();
+    EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::renewed);
+    EXPECT_EQ(on.table->count().reads, before.reads + 1);
+    EXPECT_TRUE(other.force_release("key", token, 1s).value());
+    EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::lost);
+}
+
+std::vector<held> many_leases(actor& of, int count) {
+    std::vector<held> all;
+    for (int i = 0; i < count; ++i) {
+        const auto key = "key/" + std::to_string(i);
+        all.push_back({key, of.granted(claim_of("a", 10s, key)), 10s});
+    }
+    return all;
+}
+
+TEST(CasStore, ABeatIsAsFewRequestsAsTheMediumCanCarry) {
+    stage on;
+    on.table->traits.batch_max = 25;
+    actor mine{on};
+    const auto all = many_leases(mine, 60);
+    const auto before = on.table->count();
+    const auto answers = mine.renew(all);
+    EXPECT_EQ(answers.value(), std::vector(60, renewal::renewed));
+    const auto after = on.table->count();
+    EXPECT_EQ(after.batches, before.batches + 3);
+    EXPECT_EQ(after.reads, before.reads);
+    EXPECT_EQ(after.writes, before.writes);
+}
+
+// Goal: what is unknown of one lease says nothing of the others. Method: the answer for one is
+// lost; the next beat finds it as it is. And when no write leaves, that is a failure for all.
+TEST(CasStore, ALostAnswerIsUnknownForItsOwnLease) {
+    for (const auto what : {fate::answer_lost, fate::unanswered, fate::late}) {
+        stage on;
+        on.table->traits.batch_max = 25;
+        actor mine{on};
+        const auto all = many_leases(mine, 3);
+        fate_of_writes(on, what);
+        EXPECT_EQ(mine.renew(all).value(),
+                  (std::vector{renewal::unknown, renewal::renewed, renewal::renewed}));
+        EXPECT_EQ(mine.renew(all).value(), std::vector(3, renewal::renewed));
+        on.table->deliver();
+        EXPECT_EQ(mine.renew(all).value(), std::vector(3, renewal::renewed));
+        fate_of_writes(on, fate::request_lost, 3);
+        EXPECT_EQ(mine.renew(all).error().code, errc::unreachable);
+    }
+}
+
+// When another process is granted the key of a holder that crashed, counted from before its claim
+// was sent. The other asks a front end whose clock is so far ahead.
+instant::duration taken_after(stage& on, millis ttl, micros ahead = 0s) {
+    actor mine{on}, other{on};
+    mine.granted(claim_of("a", ttl, "warm"));
+    other.show("warm");
+    const auto sent = on.now();
+    mine.granted(claim_of("a", ttl));
+    on.store_ahead += ahead;
+    for (;;) {
+        const auto answer = other.acquire(claim_of("b", ttl));
+        if (answer.has_error() || on.now() - sent > 1min) return instant::duration::max();
+        if (std::holds_alternative<grant>(*answer)) return on.now() - sent;
+        on.pass(10ms);
+    }
+}
+
+// Goal: a clock that is known to the second ends no lease early, and little later than a second.
+// Method: grants at all phases of the second, and with requests that take their time.
+TEST(CasStore, ALeaseIsNeverTakenBeforeItsTimeThoughTheClockIsCoarse) {
+    for (auto phase = 0us; phase < 1s; phase += 90ms)
+        for (const instant::duration delay : {0ms, 150ms}) {
+            stage on;
+            on.store_ahead = phase;
+            on.table->delay = [delay] { return delay; };
+            const auto after = taken_after(on, 3s);
+            EXPECT_GE(after, 3s);
+            EXPECT_LE(after, 3s + 1s + 6 * delay + 30ms);
+        }
+}
+
+// Goal: front ends of one service whose clocks differ. Method: the other process asks one that is
+// the skew ahead; told nothing of it, the store lets the key go too early, so the test can tell.
+TEST(CasStore, FrontEndsWhoseClocksDifferEndNoLeaseEarly) {
+    for (const bool is_told : {true, false}) {
+        bool early = false;
+        for (auto phase = 0us; phase < 1s; phase += 90ms) {
+            stage on;
+            on.table->traits.skew = is_told ? 2s : 0s;
+            on.store_ahead = phase;
+            early = early || taken_after(on, 3s, 2s) < 3s;
+        }
+        EXPECT_EQ(early, !is_told);
+    }
+}
+
+// Goal: tokens rise though the store's clock is set back, and a process that has watched the key
+// need not wait until that clock has caught up. Method: an hour back under a holder that crashed.
+TEST(CasStore, AClockThatWasSetBackCostsAWatcherNoMoreThanTheLease) {
+    stage on;
+    actor mine{on}, watcher{on};
+    const auto token = mine.granted(claim_of("a", 5s));
+    on.store_ahead -= 1h;
+    EXPECT_EQ(watcher.refused(claim_of("b", 5s)).reason, busy_reason::held);
+    on.pass(5s);
+    EXPECT_EQ(watcher.refused(claim_of("b", 5s)).holder, token) << "its rate may be off a little";
+    on.pass(10ms);
+    EXPECT_GT(watcher.granted(claim_of("b", 5s)), token);
+}
+
+// The proof is of one state: a renewal begins it anew.
+TEST(CasStore, AWatcherCountsFromTheLastRenewal) {
+    stage on;
+    actor mine{on}, watcher{on};
+    const auto token = mine.granted(claim_of("a", 5s));
+    on.store_ahead -= 1h;
+    for (int beat = 0; beat < 4; ++beat) {
+        watcher.refused(claim_of("b", 5s));
+        on.pass(3s);
+        EXPECT_EQ(mine.renew({"key", token, 5s}), renewal::renewed);
+    }
+    watcher.refused(claim_of("b", 5s));
+}
+
+TEST(CasStore, AtLeastHasPassedWhenOurOwnClockSaysSo) {
+    stage on;
+    actor mine{on}, other{on};
+    const auto token = mine.granted(claim_of("a"));
+    on.pass(20ms);
+    release_options how;
+    how.at_least = 10ms;
+    EXPECT_TRUE(mine.release("key", token, how).value());
+    EXPECT_GT(other.granted(claim_of("b")), token);
+}
+
+TEST(CasStore, ATtlIsRaisedToWhatTheMediumCanKeep) {
+    stage on;
+    on.table->traits.ttl_step = 1s;
+    actor mine{on};
+    mine.granted(claim_of("a", 50ms));
+    EXPECT_EQ(lease_at(on).term, 2s);
+    mine.granted(claim_of("a", 2500ms, "other"));
+    EXPECT_EQ(lease_at(on, "other").term, 3s);
+}
+
+TEST(CasStore, AStoreWithoutAClockIsNone) {
+    stage on;
+    on.table->carries_stamps = false;
+    actor mine{on};
+    expect_one_line(mine.failed(claim_of("a")), errc::protocol, "carry no date");
+}
+
+// Goal: one record that is none of pawl's harms no other. Method: each verb on its key, on another
+// key, and a list of both.
+TEST(CasStore, AGarbledRecordIsAFailureOfItsOwn) {
+    stage on;
+    actor mine{on};
+    const auto token = mine.granted(claim_of("a", 10s, "good"));
+    on.table->put(lease_name("bad"), "{}");
+    expect_one_line(mine.failed(claim_of("a", 10s, "bad")), errc::rejected,
+                    "bad: this is no lease");
+    EXPECT_TRUE(on.end_of(mine.store->inspect("bad")).has_error());
+    EXPECT_TRUE(mine.release("bad", token).has_error());
+    EXPECT_TRUE(mine.withdraw({"bad", "a"}).has_error());
+    EXPECT_EQ(on.table->read(lease_name("bad")).text, "{}");
+    EXPECT_EQ(mine.renew({{"bad", token, 10s}, {"good", token, 10s}}).value(),
+              (std::vector{renewal::unknown, renewal::renewed}));
+    const auto all = on.end_of(mine.store->list("", "", 10));
+    ASSERT_EQ(all.value().records.size(), 2u);
+    EXPECT_EQ(all->records[0].owner, "(unreadable)");
+    EXPECT_EQ(all->records[1].holder, token);
+    on.table->put({record_kind::fence, "file"}, "1 lease");
+    EXPECT_TRUE(on.end_of(mine.store->fence("file", token, fence_rule::reject_older)).has_error());
+    expect_one_line(mine.failed(claim_of(std::string(5000, 'x'))), errc::rejected, "4096 bytes");
+}
+
+TEST(CasStore, ARecordOfANewerPawlIsLeftAlone) {
+    stage on;
+    actor mine{on};
+    mine.granted(claim_of("a", 10s, "other"));
+    on.table->put(lease_name(), "2 lease of tomorrow");
+    expect_one_line(mine.failed(claim_of("a")), errc::unsupported, "newer pawl");
+    EXPECT_EQ(on.table->read(lease_name()).text, "2 lease of tomorrow");
+    on.table->put({record_kind::marker, ""}, "2 marker of tomorrow");
+    actor late{on};
+    expect_one_line(late.failed(claim_of("a")), errc::unsupported, "newer pawl");
+}
+
+// Goal: the medium is raced when a namespace is made, once. Method: the marker says so, nothing is
+// left of it, and the next process takes its word.
+TEST(CasStore, ANamespaceIsMadeAfterARaceThatOneHasWonInEachRound) {
+    stage on;
+    on.table->delay = [] { return 5ms; };
+    actor mine{on};
+    mine.granted(claim_of("a"));
+    const auto marker = parse_marker(on.table->read({record_kind::marker, ""}).text);
+    EXPECT_EQ(marker.value().rounds, 3);
+    EXPECT_TRUE(on.table->list(record_kind::fence, "", "", 10).records.empty());
+    const auto before = on.table->count();
+    actor next{on};
+    next.refused(claim_of("b"));
+    EXPECT_EQ(on.table->count().writes, before.writes);
+}
+
+// Goal: a server that does not keep the conditions of writes is refused, by every verb, in one
+// line. Method: two kinds of lie; then the server is replaced by an honest one.
+TEST(CasStore, AServerThatLetsTwoWinIsRefused) {
+    for (const auto lie : {honesty::ignores_conditions, honesty::looks_before}) {
+        stage on;
+        on.table->how = lie;
+        on.table->delay = [] { return 5ms; };
+        actor mine{on};
+        expect_one_line(mine.failed(claim_of("a")), errc::unsupported, "8 of 8 writers");
+        const auto before = on.table->count();
+        EXPECT_EQ(mine.release("key", fence_token{1}).error().code, errc::unsupported);
+        EXPECT_EQ(mine.renew(std::vector<held>{{"key", fence_token{1}, 10s}}).error().code,
+                  errc::unsupported);
+        EXPECT_EQ(on.end_of(mine.store->inspect("key")).error().code, errc::unsupported);
+        EXPECT_EQ(on.table->count().writes, before.writes) << "raced again for each verb";
+        EXPECT_TRUE(on.table->read({record_kind::marker, ""}).at.empty());
+        on.table->how = honesty::keeps_conditions;
+        on.pass(2min);
+        EXPECT_GT(number(mine.granted(claim_of("a"))), 0u);
+    }
+}
+
+severity atomicity(const examination& found) {
+    for (const auto& each : found.findings)
+        if (each.check == "atomicity") return each.level;
+    ADD_FAILURE() << "nothing said of atomicity";
+    return severity::warn;
+}
+
+TEST(CasStore, TheDoctorRacesAgain) {
+    stage on;
+    actor mine{on};
+    mine.granted(claim_of("a"));
+    EXPECT_EQ(atomicity(on.end_of(mine.store->examine()).value()), severity::ok);
+    on.table->how = honesty::ignores_conditions;
+    EXPECT_EQ(atomicity(on.end_of(mine.store->examine()).value()), severity::fail);
+    stage liar;
+    liar.table->how = honesty::ignores_conditions;
+    actor first{liar};
+    EXPECT_EQ(atomicity(liar.end_of(first.store->examine()).value()), severity::fail);
+}
+
+// Goal: a data set that is another, or gone, is quarantined, also under a process that knew the one
+// before. Method: another identity; and all records vanish.
+TEST(CasStore, AnotherDataSetIsQuarantined) {
+    stage on;
+    on.settings.common.quarantine = 1min;
+    actor mine{on};
+    on.pass(2s);
+    mine.refused(claim_of("a"));
+    on.pass(1min + 2s);
+    mine.granted(claim_of("a"));
+    on.table->identity = "restored";
+    actor next{on};
+    const auto told = next.refused(claim_of("b"));
+    EXPECT_EQ(told.reason, busy_reason::quarantined);
+    EXPECT_LE(told.remaining, 1min);
+    on.pass(1min + 2s);
+    EXPECT_GT(number(next.granted(claim_of("b"))), 0u);
+    on.table->clear();
+    EXPECT_EQ(next.refused(claim_of("c", 10s, "other")).reason, busy_reason::quarantined);
+    EXPECT_EQ(next.renew({"key", fence_token{1}, 10s}), renewal::lost);
+}
+
+// Goal: a purged key's token does not fall though the clock has. Method: purge it, half an hour
+// after the clock was set back; the process that takes it has not purged it itself.
+TEST(CasStore, APurgedKeyStartsAboveItsOldToken) {
+    stage on;
+    on.settings.common.retention = 1s;
+    actor mine{on}, other{on};
+    const auto old = mine.granted(claim_of("a"));
+    mine.release("key", old);
+    on.pass(1h);
+    on.store_ahead -= 30min;
+    on.pass(2s);
+    for (int i = 0; i < 3000 && !on.table->read(lease_name()).at.empty(); ++i) {
+        const auto key = "other/" + std::to_string(i % 50);
+        mine.release(key, mine.granted(claim_of("a", 10s, key)));
+        on.pass(1s);
+    }
+    ASSERT_TRUE(on.table->read(lease_name()).at.empty());
+    on.store_ahead -= 10h;
+    on.pass(1s);
+    EXPECT_GT(other.granted(claim_of("b")), old);
+}
+
+// Goal: a crash at any request leaves nothing that hinders the next. Method: the process dies at
+// each of its requests in turn, whose fate is each of those there are; another is granted the key
+// within a lease, though what was late arrives in between.
+TEST(CasStore, ACrashAtAnyRequestHoldsNobodyUpForLongerThanALease) {
+    for (const auto what : {fate::request_lost, fate::answer_lost, fate::late, fate::unanswered})
+        for (int request = 0; request < 45; ++request) {
+            stage on;
+            crash_at(on, request, what);
+            fence_token had{};
+            {
+                actor dying{on};
+                const auto got = dying.acquire(claim_of("a", 3s));
+                if (got.has_value()) {
+                    had = std::get<grant>(*got).token;
+                    dying.renew(std::vector<held>{{"key", had, 3s}});
+                    dying.release("key", had);
+                }
+            }
+            on.table->fates = {};
+            actor next{on};
+            const auto began = on.now();
+            auto answer = next.acquire(claim_of("b", 3s));
+            on.table->deliver();
+            while (answer.has_value() && std::holds_alternative<busy>(*answer) &&
+                   on.now() - began < 5s) {
+                on.pass(100ms);
+                answer = next.acquire(claim_of("b", 3s));
+            }
+            ASSERT_TRUE(answer.has_value() && std::holds_alternative<grant>(*answer))
+                << "request " << request;
+            EXPECT_GT(std::get<grant>(*answer).token, had);
+            on.table->deliver();
+            EXPECT_EQ(lease_at(on).state.claim_id, "b");
+        }
+}
+
+TEST(CasStore, AWaiterOfAStoreWithoutAPushLooksAboutOnceASecond) {
+    stage on;
+    actor mine{on}, waiter{on};
+    const auto token = mine.granted(claim_of("a", 60s));
+    waiter.show("key");
+    bool woke = false;
+    on.start([](std::shared_ptr<lease_store> store, fence_token seen,
+                bool& over) -> boost::asio::awaitable<void> {
+        auto waiting = store->wait_change("key", seen);
+        const auto end = co_await std::move(waiting);
+        over = end.has_value();
+    }(waiter.store, token, woke));
+    const auto before = on.table->count();
+    on.pass(10s);
+    EXPECT_FALSE(woke);
+    EXPECT_GE(on.table->count().reads - before.reads, 8);
+    EXPECT_LE(on.table->count().reads - before.reads, 13);
+    mine.release("key", token);
+    on.pass(1300ms);
+    EXPECT_TRUE(woke);
+}
+
+}  // namespace
+}  // namespace pawl::cas
