@@ -12,20 +12,34 @@ instant::duration since(instant then, instant now) {
 
 }  // namespace
 
+micros store_clock::low_by(const stamp& heard, instant now) const {
+    const auto least = since(heard.answered, now);
+    return heard.at + std::chrono::floor<micros>(least - least / drift_part);
+}
+
+micros store_clock::high_by(const stamp& heard, instant now) const {
+    const auto most = since(heard.asked, now);
+    return heard.at + step_ + skew_ + std::chrono::ceil<micros>(most + most / drift_part);
+}
+
 void store_clock::hear(const std::optional<stamp>& heard) {
     if (!heard || (newest_ && heard->answered < newest_->answered)) return;
+    const bool is_first = !newest_.has_value();
     newest_ = heard;
     // A stamp cannot have come before it was asked for.
     newest_->asked = std::min(newest_->asked, newest_->answered);
+    const auto now = newest_->answered;
+    const bool contradicts = is_first || low_by(*newest_, now) >= high_by(upper_, now) ||
+                             high_by(*newest_, now) <= low_by(lower_, now);
+    if (contradicts || low_by(*newest_, now) >= low_by(lower_, now)) lower_ = *newest_;
+    if (contradicts || high_by(*newest_, now) <= high_by(upper_, now)) upper_ = *newest_;
 }
 
 std::optional<clock_bounds> store_clock::at(instant now) const {
     if (!newest_) return std::nullopt;
-    const auto least = since(newest_->answered, now);
-    const auto most = since(newest_->asked, now);
     clock_bounds bounds;
-    bounds.low = newest_->at + std::chrono::floor<micros>(least - least / drift_part);
-    bounds.high = newest_->at + step_ + skew_ + std::chrono::ceil<micros>(most + most / drift_part);
+    bounds.low = low_by(lower_, now);
+    bounds.high = high_by(upper_, now);
     return bounds;
 }
 

@@ -29,21 +29,27 @@ public:
     // `skew` is how far the clocks of two answers may differ.
     store_clock(micros step, micros skew) : step_{step}, skew_{skew} {}
 
-    // Keeps the newest stamp.
+    // Every stamp so far holds, as far as rates may differ: a newer one narrows the bounds. One that
+    // cannot be true beside them is from a clock that was set anew, and they begin anew with it.
     void hear(const std::optional<stamp>& heard);
 
     // Nothing: no answer has carried a stamp so far.
     std::optional<clock_bounds> at(instant now) const;
 
-    // How long ago the stamp that at() goes by came; instant::duration::max() without one.
+    // How long ago the newest stamp came; instant::duration::max() without one.
     instant::duration age(instant now) const;
 
 private:
+    micros low_by(const stamp& heard, instant now) const;
+    micros high_by(const stamp& heard, instant now) const;
+
     // Constant after construction
     micros step_;
     micros skew_;
-    // State
+    // State: those with the highest lower bound and with the lowest upper one are kept beside it.
     std::optional<stamp> newest_;
+    stamp lower_;
+    stamp upper_;
 };
 
 }  // namespace pawl::cas

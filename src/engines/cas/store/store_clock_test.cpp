@@ -70,6 +70,18 @@ TEST(StoreClock, TheNewestStampCounts) {
     EXPECT_EQ(clock.at(start + 12ms)->low, 50s);
 }
 
+// Goal: what is over stays over, though the next stamp of the same second says less by itself.
+TEST(StoreClock, NewerStampsNarrowTheBounds) {
+    store_clock clock{1s, 0s};
+    clock.hear(stamp_of(100s, start, start));
+    clock.hear(stamp_of(100s, start + 900ms, start + 900ms));
+    EXPECT_EQ(clock.at(start + 900ms)->low, 100s + 900ms - 900us);
+    EXPECT_EQ(clock.at(start + 900ms)->high, 101s);
+    clock.hear(stamp_of(101s, start + 950ms, start + 960ms));
+    EXPECT_EQ(clock.at(start + 960ms)->low, 101s);
+    EXPECT_EQ(clock.at(start + 960ms)->high, 101s + 60ms + 60us);
+}
+
 TEST(StoreClock, AStampFromAheadOfNowIsTakenAsNow) {
     store_clock clock{1ms, 0s};
     clock.hear(stamp_of(100s, start + 2s, start + 1s));

@@ -16,6 +16,12 @@ constexpr millis poll_pause{1'000};
 // After a wake-up that was none.
 constexpr millis idle_wake_pause{100};
 
+// The caller has cancelled this: what an operation under way then says is no news.
+boost::asio::awaitable<bool> is_called_off() {
+    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    co_return cancellation.cancelled() != boost::asio::cancellation_type::none;
+}
+
 // A withdrawal leaves a record of a key that was never granted: it is for the medium alone.
 bool is_trace(const lease_rules& lease) {
     const auto& state = lease.record_of().state;
@@ -107,9 +113,7 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
             co_await std::move(pausing);
             last.clear();
         }
-        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-            co_return result<void>{};
+        if (co_await is_called_off()) co_return result<void>{};
         const auto until = deadline();
         auto opening = space_->ready(until);
         const auto open = co_await std::move(opening);
@@ -117,6 +121,7 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
         const record_name name{record_kind::lease, key};
         auto reading = records_->read(name, until);
         const auto stands = co_await std::move(reading);
+        if (stands.has_error() && co_await is_called_off()) co_return result<void>{};
         if (stands.has_error()) co_return stands.error();
         const auto bounds = records_->clock();
         if (bounds.has_error()) co_return bounds.error();
@@ -130,7 +135,7 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
         last = stands->at;
         auto watching = records_->on().watch(name, stands->at);
         const auto woken = co_await std::move(watching);
-        if (woken.has_error()) co_return woken.error();
+        if (woken.has_error() && !co_await is_called_off()) co_return woken.error();
     }
 }
 
