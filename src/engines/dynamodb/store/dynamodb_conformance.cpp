@@ -12,6 +12,8 @@ public:
                                                    store_settings common) {
         auto to = dynamodb::on_port(static_cast<std::uint16_t>(std::stoi(address)));
         to.common = std::move(common);
+        // The local server takes its time, above all beside other tests.
+        to.common.timeout = std::chrono::seconds{20};
         return to;
     }
 };
