@@ -32,8 +32,8 @@ std::string described(const std::string& more = "", const std::string& identity 
 
 std::string refused(const std::string& type, const std::string& message = "words",
                     const std::string& status = "400 Bad Request") {
-    const auto body =
-        R"({"__type":"com.amazonaws.dynamodb.v20120810#)" + type + R"(","message":")" + message + R"("})";
+    const auto body = R"({"__type":"com.amazonaws.dynamodb.v20120810#)" + type +
+                      R"(","message":")" + message + R"("})";
     return "HTTP/1.1 " + status + "\r\nDate: Sun, 01 Nov 2026 00:00:00 GMT\r\nContent-Length: " +
            std::to_string(body.size()) + "\r\n\r\n" + body;
 }
@@ -74,8 +74,7 @@ TEST(DynamodbRefusals, AGlobalTableIsRefused) {
 
 TEST(DynamodbRefusals, ATableOfOthersIsRefused) {
     small_server server{answering({{"DescribeTable", described("", "one", "id")}})};
-    expect_refusal(server, errc::unsupported,
-                   "expected n (S) as hash and k (B) as range key");
+    expect_refusal(server, errc::unsupported, "expected n (S) as hash and k (B) as range key");
 }
 
 TEST(DynamodbRefusals, ATableThatMayNotBeMadeIsAskedForInOneLine) {

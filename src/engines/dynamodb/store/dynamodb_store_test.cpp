@@ -18,10 +18,10 @@ using namespace std::chrono_literals;
 using conformance::client;
 using conformance::expect_failure;
 using conformance::fresh_claim;
+using ::testing::HasSubstr;
 using testing_faults::direction;
 using testing_faults::tcp_proxy;
 using testing_servers::dynamodb_server;
-using ::testing::HasSubstr;
 
 // The local server takes its time, above all beside other tests.
 constexpr millis patience = 20s;
@@ -65,9 +65,8 @@ protected:
 TEST_F(Dynamodb, WhatLiesThereIsTextThatPeopleCanRead) {
     auto mine = open(server_->port(), patience, name_space());
     const auto token = mine.granted(claim{"job/a", "my-id", "me on host", 30s});
-    const auto item = server_->ask(
-        "GetItem", R"({"TableName":"pawl-test","Key":{"n":{"S":")" + name_space() +
-                       R"(#l0"},"k":{"B":"am9iL2E="}}})");
+    const auto item = server_->ask("GetItem", R"({"TableName":"pawl-test","Key":{"n":{"S":")" +
+                                                  name_space() + R"(#l0"},"k":{"B":"am9iL2E="}}})");
     EXPECT_THAT(item, HasSubstr(R"("record":{"S":"1 lease )"));
     EXPECT_THAT(item, HasSubstr(" holder=" + std::to_string(number(token)) + " "));
     EXPECT_THAT(item, HasSubstr("me"));

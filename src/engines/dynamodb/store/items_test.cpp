@@ -1,9 +1,9 @@
 #include "engines/dynamodb/store/items.hpp"
 
-#include <boost/json/parse.hpp>
-#include <boost/json/serialize.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 
 #include <set>
 
@@ -46,11 +46,11 @@ TEST(Items, AWriteHasItsVersionAsCondition) {
 }
 
 TEST(Items, AnItemOfOthersIsNoRecord) {
-    for (const auto* text :
-         {"1", "{}", R"({"k":{"B":"a2V5"}})", R"({"k":{"B":"!"},"rev":{"S":"1"},"record":{"S":""}})",
-          R"({"k":{"S":"a2V5"},"rev":{"S":"1"},"record":{"S":"x"}})",
-          R"({"k":{"B":"a2V5"},"rev":{"S":""},"record":{"S":"x"}})",
-          R"({"k":{"B":"a2V5"},"rev":"1","record":{"S":"x"}})"})
+    for (const auto* text : {"1", "{}", R"({"k":{"B":"a2V5"}})",
+                             R"({"k":{"B":"!"},"rev":{"S":"1"},"record":{"S":""}})",
+                             R"({"k":{"S":"a2V5"},"rev":{"S":"1"},"record":{"S":"x"}})",
+                             R"({"k":{"B":"a2V5"},"rev":{"S":""},"record":{"S":"x"}})",
+                             R"({"k":{"B":"a2V5"},"rev":"1","record":{"S":"x"}})"})
         EXPECT_FALSE(read_item(json::parse(text)).has_value()) << text;
 }
 
@@ -65,9 +65,10 @@ TEST(Items, APageBeginsBehindTheLastKeyAndEndsWithThePrefix) {
     EXPECT_EQ(condition_of("", ""), R"("#n = :n" {":n":{"S":"pawl#l3"}})");
     EXPECT_EQ(condition_of("", "a"),
               R"("#n = :n AND #k >= :from" {":n":{"S":"pawl#l3"},":from":{"B":"YQA="}})");
-    EXPECT_THAT(condition_of("job/", ""),
-                HasSubstr(R"(BETWEEN :from AND :end" {":n":{"S":"pawl#l3"},":from":{"B":"am9iLw=="},)"
-                          R"(":end":{"B":"am9iMA=="}})"));
+    EXPECT_THAT(
+        condition_of("job/", ""),
+        HasSubstr(R"(BETWEEN :from AND :end" {":n":{"S":"pawl#l3"},":from":{"B":"am9iLw=="},)"
+                  R"(":end":{"B":"am9iMA=="}})"));
     EXPECT_THAT(condition_of("job/", "job/x"), HasSubstr(R"(":from":{"B":"am9iL3gA"})"));
     EXPECT_THAT(condition_of("job/", "a"), HasSubstr(R"(":from":{"B":"am9iLw=="})"));
     EXPECT_EQ(condition_of("job/", "k"), "");
