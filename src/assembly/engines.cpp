@@ -27,6 +27,7 @@ __attribute__((weak)) const pawl::engine_module* pawl_engines_mysql();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_etcd();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_zookeeper();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_kubernetes();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_dynamodb();
 }
 
 namespace pawl::assembly {
@@ -68,6 +69,7 @@ const std::vector<known_engine>& table() {
          "PAWL_STORE_KUBERNETES",
          "pawl-kubernetes",
          pawl_engines_kubernetes},
+        {"dynamodb", {"dynamodb"}, "PAWL_STORE_DYNAMODB", "pawl-dynamodb", pawl_engines_dynamodb},
     };
     return all;
 }

@@ -1,5 +1,6 @@
 #include "net/https/https_pool.hpp"
 
+#include "base/duration.hpp"
 #include "net/attachment.hpp"
 #include "net/event.hpp"
 #include "net/https/exchange.hpp"
@@ -200,14 +201,16 @@ std::shared_ptr<connection> kept_connections::reusable() {
 // Ends when the exchange is over, or its time is.
 async<void> kept_connections::finish(std::shared_ptr<connection> over,
                                      std::shared_ptr<exchange> what, instant until) {
+    const auto begun = plan_->where.now();
     boost::asio::co_spawn(plan_->where.get_executor(), carry(over, what), unattended{});
     auto waiting = what->over.wait_until(until);
     const bool ended = co_await std::move(waiting);
     if (ended && !what->why) co_return result<void>{};
     over->close();
     if (what->why) co_return *what->why;
+    const auto waited = std::chrono::round<millis>(plan_->where.now() - begun);
     co_return explain(*plan_, *what, errc::unreachable,
-                      what->sent ? "no whole answer came in time" : "no connection in time");
+                      "no answer within " + base::format_duration(waited));
 }
 
 async<https_response> kept_connections::ask(https_request request, instant until) {

@@ -1,0 +1,194 @@
+// The ways in which a service turns the store away, or is not what it should be: one clear line
+// each. The service is a small server that answers as DynamoDB does.
+#include "engines/dynamodb/store/dynamodb_fixture.hpp"
+#include "net/https/https_fixture.hpp"
+#include "test_support/conformance/client.hpp"
+#include "test_support/conformance/expectations.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pawl::dynamodb {
+namespace {
+
+using conformance::client;
+using conformance::expect_failure;
+using conformance::fresh_claim;
+using net::ok;
+using net::said;
+using net::small_server;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string described(const std::string& more = "", const std::string& identity = "one",
+                      const std::string& hash = "n") {
+    return ok(R"({"Table":{"TableStatus":"ACTIVE","TableId":")" + identity +
+                  R"(","KeySchema":[{"AttributeName":")" + hash +
+                  R"(","KeyType":"HASH"},{"AttributeName":"k","KeyType":"RANGE"}],)"
+                  R"("AttributeDefinitions":[{"AttributeName":"n","AttributeType":"S"},)"
+                  R"({"AttributeName":"k","AttributeType":"B"}])" +
+                  more + "}}",
+              "Date: Sun, 01 Nov 2026 00:00:00 GMT\r\n");
+}
+
+std::string refused(const std::string& type, const std::string& message = "words",
+                    const std::string& status = "400 Bad Request") {
+    const auto body = R"({"__type":"com.amazonaws.dynamodb.v20120810#)" + type +
+                      R"(","message":")" + message + R"("})";
+    return "HTTP/1.1 " + status + "\r\nDate: Sun, 01 Nov 2026 00:00:00 GMT\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+// Answers of each operation; the others fail the test.
+small_server::script answering(std::map<std::string, std::string> answers) {
+    return [answers = std::move(answers)](const std::string& request, int) {
+        for (const auto& [operation, answer] : answers)
+            if (request.find("X-Amz-Target: DynamoDB_20120810." + operation + "\r\n") !=
+                std::string::npos)
+                return said{answer};
+        ADD_FAILURE() << request;
+        return said{refused("UnknownOperationException")};
+    };
+}
+
+client open(const small_server& server) {
+    auto settings = on_port(server.port());
+    settings.service.keys.keys = {"AKID", "top secret", "session secret"};
+    return client{[=](net::loop& where) { return make_dynamodb_store(where, settings); }};
+}
+
+void expect_refusal(const small_server& server, errc code, const std::string& words) {
+    auto mine = open(server);
+    const auto got = mine.acquire(fresh_claim("key"));
+    expect_failure(got, code, words);
+    EXPECT_THAT(conformance::failure_of(got).detail, Not(HasSubstr("secret")));
+}
+
+TEST(DynamodbRefusals, AGlobalTableIsRefused) {
+    small_server replicated{
+        answering({{"DescribeTable", described(R"(,"Replicas":[{"RegionName":"eu-west-1"}])")}})};
+    expect_refusal(replicated, errc::unsupported, "this is a global table");
+    small_server old{
+        answering({{"DescribeTable", described(R"(,"GlobalTableVersion":"2017.11.29")")}})};
+    expect_refusal(old, errc::unsupported, "this is a global table");
+}
+
+TEST(DynamodbRefusals, ATableOfOthersIsRefused) {
+    small_server server{answering({{"DescribeTable", described("", "one", "id")}})};
+    expect_refusal(server, errc::unsupported, "expected n (S) as hash and k (B) as range key");
+}
+
+TEST(DynamodbRefusals, ATableThatMayNotBeMadeIsAskedForInOneLine) {
+    small_server server{
+        answering({{"DescribeTable", refused("ResourceNotFoundException")},
+                   {"CreateTable", refused("AccessDeniedException", "no dynamodb:CreateTable")}})};
+    expect_refusal(server, errc::denied, "there is no table 'pawl-test', and it cannot be made");
+}
+
+TEST(DynamodbRefusals, KeysThatAreWrongAreDenied) {
+    for (const auto* type : {"UnrecognizedClientException", "InvalidSignatureException",
+                             "AccessDeniedException", "MissingAuthenticationTokenException"}) {
+        small_server server{answering(
+            {{"DescribeTable", refused(type, type[0] == 'I' ? "token:session secret" : "no")}})};
+        expect_refusal(server, errc::denied, type);
+    }
+}
+
+TEST(DynamodbRefusals, WhereNoKeysAreFoundNothingIsAsked) {
+    small_server server{answering({})};
+    auto settings = on_port(server.port());
+    settings.service.keys = {};
+    client mine{[=](net::loop& where) { return make_dynamodb_store(where, settings); }};
+    expect_failure(mine.acquire(fresh_claim("key")), errc::denied, "no credentials of AWS");
+    EXPECT_EQ(server.connections(), 0);
+}
+
+TEST(DynamodbRefusals, SomethingElseOnThePortIsNoDynamodb) {
+    small_server page{[](const std::string&, int) { return said{ok("<html>hello</html>")}; }};
+    expect_refusal(page, errc::protocol, "this is no DynamoDB");
+    small_server missing{[](const std::string&, int) {
+        return said{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"};
+    }};
+    expect_refusal(missing, errc::protocol, "this is no DynamoDB: status 404");
+    small_server other{[](const std::string&, int) { return said{"-ERR\r\n"}; }};
+    expect_refusal(other, errc::protocol, "the answer is no HTTP");
+}
+
+// The medium alone, which the core asks: what becomes of one write.
+class DynamodbMedium : public net::HttpsTest {
+protected:
+    std::shared_ptr<cas::medium> open(std::uint16_t port) {
+        return make_dynamodb_medium(loop_, on_port(port));
+    }
+    result<cas::write_answer> write(const std::shared_ptr<cas::medium>& to,
+                                    const cas::version& expected = {}) {
+        cas::change wanted{{cas::record_kind::lease, "key"}, "text", expected};
+        return loop_.wait_for(to->write(std::move(wanted), later()));
+    }
+    result<cas::seen> read(const std::shared_ptr<cas::medium>& from) {
+        cas::record_name name{cas::record_kind::lease, "key"};
+        return loop_.wait_for(from->read(std::move(name), later()));
+    }
+};
+
+TEST_F(DynamodbMedium, AServerThatFailsMayHaveWritten) {
+    const auto broken = refused("InternalServerError", "words", "500 Internal Server Error");
+    small_server server{answering({{"PutItem", broken}, {"GetItem", broken}})};
+    const auto medium = open(server.port());
+    expect_failure(write(medium), errc::outcome_unknown, "InternalServerError");
+    expect_failure(read(medium), errc::unreachable, "InternalServerError");
+    EXPECT_EQ(server.requests().size(), 2U);
+}
+
+TEST_F(DynamodbMedium, AServerThatIsOverloadedHasNotWritten) {
+    small_server server{answering({{"PutItem", refused("ThrottlingException")}})};
+    expect_failure(write(open(server.port())), errc::unreachable, "ThrottlingException");
+}
+
+// An older server says no more than that the condition failed.
+TEST_F(DynamodbMedium, AConflictWithoutTheRecordIsAConflict) {
+    small_server server{answering({{"PutItem", refused("ConditionalCheckFailedException")}})};
+    const auto got = write(open(server.port()), "v1");
+    ASSERT_TRUE(got.has_value()) << got.error().detail;
+    EXPECT_FALSE(std::get<cas::conflict>(*got).now.has_value());
+    EXPECT_TRUE(std::get<cas::conflict>(*got).clock.has_value());
+}
+
+// Goal: a table that was restored, or made anew, under a process that runs is not taken for the one
+// that it knows. Method: it is not found for a moment, and has another identity then.
+TEST_F(DynamodbMedium, ATableThatWasReplacedIsNotUsed) {
+    std::atomic<bool> gone = false;
+    std::atomic<int> identity = 1;
+    small_server server{[&](const std::string& request, int) {
+        if (gone) return said{refused("ResourceNotFoundException")};
+        if (request.find("DescribeTable") != std::string::npos)
+            return said{described("", std::to_string(identity))};
+        return said{ok("{}", "Date: Sun, 01 Nov 2026 00:00:00 GMT\r\n")};
+    }};
+    const auto medium = open(server.port());
+    EXPECT_EQ(loop_.wait_for(medium->prepare(later())).value(), "1");
+    EXPECT_TRUE(read(medium).has_value());
+    gone = true;
+    expect_failure(read(medium), errc::rejected, "ResourceNotFoundException");
+    gone = false;
+    EXPECT_TRUE(read(medium).has_value());
+    gone = true;
+    EXPECT_TRUE(read(medium).has_error());
+    gone = false;
+    identity = 2;
+    expect_failure(read(medium), errc::rejected, "the table was replaced by another");
+    expect_failure(write(medium), errc::rejected, "the table was replaced by another");
+    EXPECT_EQ(loop_.wait_for(medium->prepare(later())).value(), "2");
+    EXPECT_TRUE(read(medium).has_value());
+}
+
+TEST_F(DynamodbMedium, ABatchWithoutItsAnswersMayHaveBeenWritten) {
+    small_server server{answering({{"BatchExecuteStatement", ok(R"({"Responses":[{}]})")}})};
+    const std::vector<cas::change> changes{{{cas::record_kind::lease, "a"}, "text", "v1"},
+                                           {{cas::record_kind::lease, "b"}, "text", "v1"}};
+    const auto medium = open(server.port());
+    const auto got = loop_.wait_for(medium->write_many(changes, later()));
+    expect_failure(got, errc::outcome_unknown, "a batch without its answers");
+}
+
+}  // namespace
+}  // namespace pawl::dynamodb

@@ -1,0 +1,115 @@
+#include "engines/dynamodb/store/pages.hpp"
+
+#include "net/for_each_bounded.hpp"
+
+#include <boost/json/array.hpp>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <utility>
+
+namespace pawl::dynamodb {
+namespace {
+
+constexpr std::size_t buckets_at_once = 8;
+// What is asked of a bucket beyond its share, so that few are asked twice.
+constexpr std::size_t spare = 8;
+
+struct bucket_page {
+    std::deque<keyed_record> records;
+    std::string read_to;  // the last key that was read
+    bool more = true;     // behind it
+};
+
+struct merge {
+    merge(std::shared_ptr<table> on, place_of_items place, list_order what)
+        : on{std::move(on)}, place{std::move(place)}, what{std::move(what)} {}
+
+    std::shared_ptr<table> on;
+    place_of_items place;
+    list_order what;
+    std::array<bucket_page, buckets> pages{};
+    std::optional<cas::stamp> clock;
+};
+
+async<void> read_page(std::shared_ptr<merge> all, std::size_t bucket, instant until) {
+    auto& page = all->pages[bucket];
+    const auto& what = all->what;
+    const auto share = std::min(what.limit + 1, what.limit / buckets * 2 + spare);
+    const auto after = std::max(what.after, page.read_to);
+    auto request = list_request(all->place, what.kind, bucket, what.prefix, after, share);
+    if (!request) {
+        page.more = false;
+        co_return result<void>{};
+    }
+    auto asking = all->on->ask("Query", std::move(*request), effect::none, until);
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    all->clock = got->clock;
+    const auto* items = got->body.if_contains("Items");
+    if (items == nullptr || !items->is_array())
+        co_return failure{errc::protocol,
+                          all->on->place() + ": this is no DynamoDB: a page without items"};
+    page.more = got->body.if_contains("LastEvaluatedKey") != nullptr;
+    for (const auto& item : items->get_array()) {
+        auto found = read_item(item);
+        if (!found) continue;
+        page.read_to = found->key;
+        if (!found->key.starts_with(what.prefix)) continue;
+        found->stands.clock = got->clock;
+        page.records.push_back(std::move(*found));
+    }
+    // Nothing of it was ours, so that there is no key to go on behind.
+    if (page.more && page.read_to.empty())
+        co_return failure{errc::rejected,
+                          all->on->place() + ": items of the namespace are no records of pawl"};
+    co_return result<void>{};
+}
+
+// The bucket with the lowest key; nothing: all are at their end.
+std::optional<std::size_t> lowest(const merge& all) {
+    std::optional<std::size_t> best;
+    for (std::size_t i = 0; i < buckets; ++i) {
+        const auto& records = all.pages[i].records;
+        if (records.empty()) continue;
+        if (!best || records.front().key < all.pages[*best].records.front().key) best = i;
+    }
+    return best;
+}
+
+}  // namespace
+
+async<cas::listing> list_records(std::shared_ptr<table> on, place_of_items place, list_order what,
+                                 instant until) {
+    const auto all = std::make_shared<merge>(std::move(on), std::move(place), std::move(what));
+    net::bounded_step step = [all, until](std::size_t bucket) {
+        return read_page(all, bucket, until);
+    };
+    auto reading = net::for_each_bounded(buckets, buckets_at_once, std::move(step), until);
+    const auto read = co_await std::move(reading);
+    if (read.has_error()) co_return read.error();
+    cas::listing made;
+    for (;;) {
+        // A bucket whose page is used up may have the next key.
+        for (std::size_t i = 0; i < buckets; ++i) {
+            while (all->pages[i].records.empty() && all->pages[i].more) {
+                auto reading_on = read_page(all, i, until);
+                const auto more = co_await std::move(reading_on);
+                if (more.has_error()) co_return more.error();
+            }
+        }
+        const auto next = lowest(*all);
+        if (!next) co_return made;
+        if (made.records.size() == all->what.limit) {
+            made.more = true;
+            co_return made;
+        }
+        auto& records = all->pages[*next].records;
+        made.records.emplace_back(std::move(records.front().key),
+                                  std::move(records.front().stands));
+        records.pop_front();
+    }
+}
+
+}  // namespace pawl::dynamodb
