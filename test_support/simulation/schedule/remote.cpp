@@ -130,6 +130,11 @@ public:
             [&all = wire_->home(), key] { return all.serve(all.store->inspect(key)); });
     }
 
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
+        return line_.ask<std::vector<std::optional<record>>>(
+            [&all = wire_->home(), keys] { return all.serve(all.store->inspect_many(keys)); });
+    }
+
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
         return line_.ask<page>([&all = wire_->home(), prefix, after, limit] {
             return all.serve(all.store->list(prefix, after, limit));
