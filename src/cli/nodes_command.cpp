@@ -37,8 +37,7 @@ status list_nodes(const globals& options) {
                         base::format_duration(one.age) + " ago",
                         std::to_string(one.running) + "/" + std::to_string(one.running_max),
                         std::to_string(one.jobs), time_text(one.started_at),
-                        base::printable(version_of(one)),
-                        base::printable(one.id)});
+                        base::printable(version_of(one)), base::printable(one.id)});
     if (nodes.empty())
         log(log_level::info, "no agent has been seen within a day");
     else

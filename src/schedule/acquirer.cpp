@@ -240,9 +240,9 @@ bool acquirer::catches_up(const track& which) const {
     // this node's own.
     const bool is_ours = which.unresolved || wanted.begun;
     if (!node_.records || wanted.kind != request_kind::occurrence || is_ours) return false;
-    return others_.where.catches_up(
-        wall_of(*wanted.occurrence), node_.now(),
-        gives_way(which.plan->queue) ? positions::when_busy::gives_way : positions::when_busy::waits);
+    return others_.where.catches_up(wall_of(*wanted.occurrence), node_.now(),
+                                    gives_way(which.plan->queue) ? positions::when_busy::gives_way
+                                                                 : positions::when_busy::waits);
 }
 
 // True when no claim is to be made.

@@ -66,6 +66,9 @@ deferral::verdict deferral::judge(const queue_rules& rules, const std::optional<
     if (last && number(*last) > number(one.which)) return verdict::find_row;
     if (one.where.give_up < now) return verdict::ask;
     if (seen && seen->remaining.count() > 0) return judge_held(rules, *seen, one, now);
+    // A lease may be given back before its end.
+    if (one.was_held)
+        one.free_since = std::min(one.free_since, std::max(now, one.where.first_asks));
     one.look_at = turn_of(one);
     if (one.look_at > now) return verdict::wait;
     // While the key was held, those before this node may have skipped it.
@@ -100,8 +103,8 @@ std::vector<deferral::finding> deferral::conclude(const queue_rules& rules,
         if (verdicts[i] == verdict::ask) found.push_back({one.which, act::ask});
         if (verdicts[i] == verdict::consult) found.push_back({one.which, act::consult});
         if (verdicts[i] == verdict::find_row) found.push_back({one.which, act::find_row});
-        one.consulting = one.consulting || verdicts[i] == verdict::consult ||
-                         verdicts[i] == verdict::find_row;
+        one.consulting =
+            one.consulting || verdicts[i] == verdict::consult || verdicts[i] == verdict::find_row;
         left.push_back(one);
     }
     entries_ = std::move(left);

@@ -70,8 +70,9 @@ TEST(Deferral, WhatNobodyHasRunIsAskedForInTheOrderOfTheLine) {
         deferral mine;
         mine.add(first, place_of(place));
         const auto turn = at(0) + hold_back_of(place, millis{1'000});
-        if (turn > at(100))
+        if (turn > at(100)) {
             EXPECT_EQ(told(mine.on_look(in_line, free_key(), at(100))), findings{});
+        }
         EXPECT_EQ(mine.next_look(), turn);
         EXPECT_EQ(told(mine.on_look(in_line, std::nullopt, turn)),
                   (findings{{number(first), act::ask}}));
@@ -102,6 +103,18 @@ TEST(Deferral, BehindTheEndOfALeaseTheLineBeginsAnew) {
     EXPECT_EQ(third_node.next_look(), std::nullopt);
     EXPECT_TRUE(third_node.on_look(at_least_once, free_key(first), at(6'000)).empty());
     EXPECT_TRUE(third_node.empty());
+}
+
+// Goal: what a node that shuts down has left is taken up soon. Method: the lease is given back long
+// before its end.
+TEST(Deferral, AKeyThatIsGivenBackEarlyIsAskedForInTheOrderOfTheLine) {
+    deferral mine;
+    mine.add(first, place_of(2));
+    EXPECT_TRUE(mine.on_look(in_line, held_key({}, 30'000), at(100)).empty());
+    EXPECT_TRUE(mine.on_look(in_line, free_key(), at(1'100)).empty());
+    EXPECT_EQ(mine.next_look(), at(1'400));
+    EXPECT_EQ(told(mine.on_look(in_line, free_key(), at(1'400))),
+              (findings{{number(first), act::ask}}));
 }
 
 // An occurrence that gives way has nothing to wait for: the first in line has written why.
@@ -140,9 +153,12 @@ TEST(Deferral, WhatIsAskedForTakesWhatIsBeforeItAlong) {
     EXPECT_EQ(mine.next_look(), at(100));
     EXPECT_EQ(told(mine.on_look(in_line, held_key({}, 5'000), at(1'000))),
               (findings{{number(first), act::ask}, {number(second), act::ask}}));
-    // And nothing stands in the way of one that gives way.
-    EXPECT_EQ(told(mine.on_look(gives_way_rules, free_key(), at(1'000))),
-              (findings{{number(first), act::ask}, {number(second), act::ask}}));
+    // One that gives way stands in nobody's way.
+    deferral other;
+    other.add(first, place_of(5));
+    other.add(second, place_of(0, 500));
+    EXPECT_EQ(told(other.on_look(gives_way_rules, free_key(), at(500))),
+              (findings{{number(second), act::ask}}));
 }
 
 TEST(Deferral, WhileARowIsReadTheLaterOnesWait) {
@@ -171,10 +187,8 @@ TEST(Deferral, WithoutAnAnswerEachAsksInItsTurn) {
 
 TEST(Deferral, IsBoundedAndForgets) {
     deferral mine;
-    for (int i = 0; i <= static_cast<int>(deferred_max); ++i)
-        mine.add(occurrence{i}, place_of(5));
-    EXPECT_EQ(told(mine.on_look(gives_way_rules, free_key(), at(0))),
-              (findings{{0, act::ask}}));
+    for (int i = 0; i <= static_cast<int>(deferred_max); ++i) mine.add(occurrence{i}, place_of(5));
+    EXPECT_EQ(told(mine.on_look(gives_way_rules, free_key(), at(0))), (findings{{0, act::ask}}));
     mine.forget_ahead(occurrence{10});
     EXPECT_EQ(mine.latest(), occurrence{10});
     mine.forget_all();

@@ -2,9 +2,10 @@
 //
 // It composes the drivers of a node and says when its day begins and ends. The timekeeper offers
 // what is due to the queue of each key, the lookout sees whether others have run what was left to
-// them, the acquirer claims what a queue wants, the runner runs what was granted; beside them the registrar, the control state and the reconciler keep in touch
-// with the other nodes. Whatever ends the node in the middle, another one finds enough to go on
-// from: the lease that expires, the row that falls silent.
+// them, the acquirer claims what a queue wants, the runner runs what was granted; beside them the
+// registrar, the control state and the reconciler keep in touch with the other nodes. Whatever ends
+// the node in the middle, another one finds enough to go on from: the lease that expires, the row
+// that falls silent.
 #pragma once
 
 #include "schedule/acquirer.hpp"

@@ -114,8 +114,7 @@ void lookout::ask(const std::shared_ptr<track>& which, occurrence what) {
 
 // Its row may say what has become of it. A journal that does not answer says nothing.
 awaitable<void> lookout::consult(std::shared_ptr<track> which, deferral::finding about) {
-    auto finding =
-        node_.records->find_occurrence(which->plan->name, which->partition, about.which);
+    auto finding = node_.records->find_occurrence(which->plan->name, which->partition, about.which);
     const auto row = co_await std::move(finding);
     if (node_.stopping || which->replaced) co_return;
     auto& queue = which->decisions.queue();

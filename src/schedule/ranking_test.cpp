@@ -30,8 +30,9 @@ std::vector<node_ranking> views_of(const std::vector<ranked_node>& nodes) {
 }
 
 std::size_t count_first(const std::vector<node_ranking>& views, occurrence which) {
-    return static_cast<std::size_t>(std::count_if(
-        views.begin(), views.end(), [&](const auto& one) { return one.place("job/a", which) == 0; }));
+    return static_cast<std::size_t>(std::count_if(views.begin(), views.end(), [&](const auto& one) {
+        return one.place("job/a", which) == 0;
+    }));
 }
 
 // Nodes that have read the same list agree: one is first, one is second, and so on.
@@ -115,8 +116,9 @@ TEST(Ranking, ANodeThatLeavesMovesNothingElse) {
     for (int i = 0; i < occurrences; ++i) {
         if (before[1].place("job/a", occurrence{i}) == 0) continue;
         for (const std::size_t node : {0U, 2U, 3U, 4U})
-            if (before[node].place("job/a", occurrence{i}) == 0)
+            if (before[node].place("job/a", occurrence{i}) == 0) {
                 EXPECT_EQ(after[node > 1 ? node - 1 : node].place("job/a", occurrence{i}), 0U);
+            }
     }
 }
 
@@ -137,7 +139,8 @@ TEST(Ranking, EachPlaceHoldsBackALittleLonger) {
     EXPECT_EQ(hold_back_of(0, seconds{1}), millis{0});
     EXPECT_LE(hold_back_of(1, seconds{3600}) + look_interval, millis{300});
     for (std::size_t place = 1; place < places_max; ++place)
-        EXPECT_GE(hold_back_of(place + 1, seconds{1}), hold_back_of(place, seconds{1}) + look_interval);
+        EXPECT_GE(hold_back_of(place + 1, seconds{1}),
+                  hold_back_of(place, seconds{1}) + look_interval);
     // However many nodes there are, and whatever the registry says.
     EXPECT_LE(hold_back_of(10'000, seconds{1}), millis{900});
     EXPECT_EQ(hold_back_of(places_max, seconds{3600}), hold_back_far);

@@ -35,9 +35,11 @@ reconciler::reconciler(node_state& node, const job_table& jobs, const positions&
       timer_{node.loop.get_executor()} {}
 
 awaitable<void> reconciler::reconcile() {
+    millis taken{0};  // for how long another node has the duty
     while (!node_.stopping) {
-        const auto wait =
-            std::chrono::floor<millis>(reconcile_interval * (0.75 + node_.uniform() / 2));
+        const auto spread = std::chrono::floor<millis>(reconcile_interval * node_.uniform() / 2);
+        const auto wait = std::max(taken, reconcile_interval * 3 / 4) + spread;
+        taken = millis{0};
         auto waiting = timer_.wait_for(wait);
         co_await std::move(waiting);
         if (node_.stopping || !node_.records) continue;
@@ -54,7 +56,12 @@ awaitable<void> reconciler::reconcile() {
         auto answer = co_await std::move(claiming);
         if (answer.has_error()) continue;
         auto* won = std::get_if<std::shared_ptr<runtime::lease_state>>(&*answer);
-        if (won == nullptr) continue;
+        if (won == nullptr) {
+            // Until then asking is of no use, and there may be hundreds of nodes.
+            if (const auto* other = std::get_if<busy>(&*answer))
+                taken = std::min(other->remaining, longest);
+            continue;
+        }
         std::optional<lease> held{lease{std::move(*won)}};
         auto judging = judge_stale_runs();
         co_await std::move(judging);

@@ -51,8 +51,8 @@ node_entry registrar::entry() {
     node_entry entry;
     entry.id = node_.me.owner;
     entry.name = node_.me.name;
-    entry.version = time::with_zones(with_jobs(node_.me.version, digest()),
-                                     time::zone::database_version());
+    entry.version =
+        time::with_zones(with_jobs(node_.me.version, digest()), time::zone::database_version());
     entry.address = node_.me.address;
     entry.started_at = started_at_;
     entry.running = static_cast<std::uint32_t>(runner_.running());

@@ -110,8 +110,8 @@ void timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall
     where.hold_back = schedule::hold_back_of(place, interval_of(which, at));
     where.first_look = where.first_asks + std::min(where.hold_back, hold_back_first);
     if (where.hold_back > schedule::hold_back_of(places_max, millis{0}))
-        where.first_look = aligned(where.first_asks + where.hold_back, far_look_interval,
-                                   lookout_.phase());
+        where.first_look =
+            aligned(where.first_asks + where.hold_back, far_look_interval, lookout_.phase());
     where.give_up = here + std::max(queue.rules().lateness_max - late, millis{0}) + jitter;
     if (queue.defer_occurrence(what, where)) lookout_.watch(one);
 }
@@ -141,8 +141,8 @@ std::size_t timekeeper::place_of(known_job& which, const track& one, occurrence 
 // The same on all nodes that go by each other: they ask one after the other.
 millis timekeeper::jitter_of(const track& one, occurrence what) {
     const auto longest = one.plan->jitter;
-    const auto uniform = registrar_.ranking().knows_others() ? shared_uniform(one.key, what)
-                                                             : node_.uniform();
+    const auto uniform =
+        registrar_.ranking().knows_others() ? shared_uniform(one.key, what) : node_.uniform();
     return std::chrono::floor<millis>(longest * uniform);
 }
 

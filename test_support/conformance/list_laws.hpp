@@ -85,8 +85,8 @@ TYPED_TEST_P(StoreLaws, ManyKeysAreShownAsInspectShowsEach) {
     const auto given_up = fresh_claim("given up");
     mine.granted(given_up);
     EXPECT_TRUE(yes(mine.withdraw({given_up.key, given_up.id})));
-    const std::vector<std::string> keys{"z/held", "unknown", "a'b", "%done",
-                                        "given up", "z/held", "a\\b"};
+    const std::vector<std::string> keys{"z/held",   "unknown", "a'b", "%done",
+                                        "given up", "z/held",  "a\\b"};
     const auto seen = other.inspect_many(keys);
     ASSERT_TRUE(seen.has_value());
     ASSERT_EQ(seen->size(), keys.size());
@@ -121,7 +121,8 @@ TYPED_TEST_P(StoreLaws, AsManyKeysAsAPageHoldsAreShownAtOnce) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
         const bool is_known = i == 0 || i == 24 || i == 25 || i == 500 || i == 999;
         EXPECT_EQ((*seen)[i].has_value(), is_known) << i;
-        if ((*seen)[i]) EXPECT_EQ((*seen)[i]->key, keys[i]);
+        if (!is_known || !(*seen)[i]) continue;
+        EXPECT_EQ((*seen)[i]->key, keys[i]);
     }
 }
 

@@ -24,10 +24,11 @@ double of_ms(nanos some) { return std::chrono::duration<double, std::milli>(some
 
 cost measured(const char* name, const cost_case& what) {
     const auto found = measure_cost(what);
-    std::printf("%-28s %5zu nodes %6zu jobs %7zu runs: store %6.2f journal %6.2f an occurrence; "
-                "late p50 %5.0f p99 %5.0f max %5.0f ms\n",
-                name, what.nodes, what.jobs, found.occurrences, found.store, found.journal,
-                of_ms(found.late_median), of_ms(found.late_p99), of_ms(found.late_most));
+    std::printf(
+        "%-28s %5zu nodes %6zu jobs %7zu runs: store %6.2f journal %6.2f an occurrence; "
+        "late p50 %5.0f p99 %5.0f max %5.0f ms\n",
+        name, what.nodes, what.jobs, found.occurrences, found.store, found.journal,
+        of_ms(found.late_median), of_ms(found.late_p99), of_ms(found.late_most));
     EXPECT_FALSE(found.breach) << *found.breach;
     return found;
 }
@@ -41,8 +42,8 @@ TEST_P(ScheduleCost, IsTheSameForAnyNumberOfNodes) {
     what.nodes = GetParam();
     what.measured = what.nodes < 100 ? seconds{20} : seconds{4};
     const auto found = measured("at most once", what);
-    const auto beside = looks_of_a_node * static_cast<double>(what.nodes) /
-                        static_cast<double>(what.jobs);
+    const auto beside =
+        looks_of_a_node * static_cast<double>(what.nodes) / static_cast<double>(what.jobs);
     EXPECT_GE(found.store, 2);
     EXPECT_LE(found.store, 2.2 + beside);
     EXPECT_LE(found.late_p99, begins_within);
@@ -100,8 +101,8 @@ TEST(ScheduleCosts, OfAnySize) {
     what.jobs = jobs ? std::stoul(jobs) : 50;
     what.measured = seconds{3};
     const auto found = measured("any size", what);
-    const auto beside = looks_of_a_node * static_cast<double>(what.nodes) /
-                        static_cast<double>(what.jobs);
+    const auto beside =
+        looks_of_a_node * static_cast<double>(what.nodes) / static_cast<double>(what.jobs);
     EXPECT_LE(found.store, 2.2 + beside);
 }
 

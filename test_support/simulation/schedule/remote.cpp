@@ -21,7 +21,8 @@ using std::chrono::seconds;
 // does not, as a connection that was given up carries nothing any more.
 nanos draw_way(world& all) {
     auto& random = all.random;
-    if (random.happens(all.plan.slow_way)) return random.between(milliseconds{100}, milliseconds{1'500});
+    if (random.happens(all.plan.slow_way))
+        return random.between(milliseconds{100}, milliseconds{1'500});
     return random.between(milliseconds{1}, milliseconds{20});
 }
 
@@ -48,10 +49,9 @@ public:
     }
     void carry_back(std::function<void()> deliver) override {
         auto& all = home();
-        all.time.after(draw_way(all),
-                       [&node = home_, which = side_, deliver = std::move(deliver)] {
-                           if (node.hears(which)) deliver();
-                       });
+        all.time.after(draw_way(all), [&node = home_, which = side_, deliver = std::move(deliver)] {
+            if (node.hears(which)) deliver();
+        });
     }
     reception arrive() override {
         if (home_.reaches(side_)) return reception::served;

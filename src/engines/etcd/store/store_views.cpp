@@ -99,8 +99,10 @@ async<std::vector<snapshot>> etcd_store::look_at(std::span<const std::string> ke
     transaction all;
     all.get(names_.marker);
     for (const auto& key : keys)
-        all.get(names_.lock + key).get(names_.pause + key).get(names_.record + key).get(
-            names_.done + key);
+        all.get(names_.lock + key)
+            .get(names_.pause + key)
+            .get(names_.record + key)
+            .get(names_.done + key);
     const auto got = co_await run(all, effect::none, deadline);
     if (got.has_error()) co_return got.error();
     if (static_cast<std::size_t>(got->responses_size()) != keys.size() * 4 + 1)

@@ -469,9 +469,10 @@ async<std::vector<std::optional<record>>> mysql_store::inspect_many(std::vector<
     if (keys.empty()) co_return all;
     std::vector<std::string> literals;
     for (const auto& key : keys) literals.push_back(literal(key));
-    auto text = statements::all().list.with({{"space", space_},
-                                             {"conditions", "lock_key IN (" + joined(literals) + ")"},
-                                             {"limit", std::to_string(keys.size())}});
+    auto text =
+        statements::all().list.with({{"space", space_},
+                                     {"conditions", "lock_key IN (" + joined(literals) + ")"},
+                                     {"limit", std::to_string(keys.size())}});
     auto got = co_await pool_->ask(std::move(text));
     if (got.has_error()) co_return got.error();
     if (got->answers.size() != 1) co_return unexpected("a look at keys");

@@ -265,8 +265,8 @@ result<std::optional<record>> database::inspect(const std::string& key, instant 
     return read<std::optional<record>>(deadline, step);
 }
 
-result<std::vector<std::optional<record>>> database::inspect_many(
-    std::span<const std::string> keys, instant deadline) {
+result<std::vector<std::optional<record>>> database::inspect_many(std::span<const std::string> keys,
+                                                                  instant deadline) {
     using all_records = std::vector<std::optional<record>>;
     const auto step = [&](lease_table& table, const rules::store_time& now) {
         all_records all;
