@@ -183,10 +183,6 @@ std::string_view name_of(character kind) {
     return names[static_cast<std::size_t>(kind)];
 }
 
-bool gives_way(const schedule::queue_rules& rules) {
-    return rules.when_running == overlap::skip && rules.mode == delivery::at_most_once;
-}
-
 nanos world_plan::clock_tolerated() const { return has_journal ? seconds{2} : seconds{30}; }
 
 // As long as any lease that may have been granted.

@@ -34,9 +34,6 @@ enum class plant {
 };
 std::string_view name_of(plant bug);
 
-// Does not wait in line for a busy key: what one node has skipped is skipped for all.
-bool gives_way(const schedule::queue_rules& rules);
-
 // When a job runs and over how many partitions, until a reload says otherwise.
 struct edition {
     schedule::occurrence_rule when;
