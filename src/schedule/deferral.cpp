@@ -55,6 +55,8 @@ deferral::verdict deferral::judge_held(const queue_rules& rules, const record& s
     if (!is_cooldown && one.where.place == 0) return verdict::ask;
     const auto soon = one.where.place < places_max ? held_look_interval : held_look_far;
     one.look_at = std::min(now + soon, turn_of(one));
+    const auto before_next = one.where.next_asks - look_before_next;
+    if (before_next > now) one.look_at = std::min(one.look_at, before_next);
     return verdict::wait;
 }
 

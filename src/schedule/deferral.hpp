@@ -24,6 +24,9 @@ constexpr std::size_t deferred_max = 100;
 // While the key is held the node looks again at least so often.
 constexpr millis held_look_interval{1'000};
 constexpr millis held_look_far{5'000};  // the last in line
+// And shortly before the next occurrence: once that one is done, the key's record says nothing of
+// this one any more, and its row would have to be read.
+constexpr millis look_before_next{250};
 // Where the store does not answer, it is not asked again sooner.
 constexpr millis hold_back_unread{250};
 
@@ -36,6 +39,8 @@ public:
         instant first_look{};
         millis hold_back{0};  // of this one, behind the first or behind the end of a lease
         instant give_up{};    // when it is too late to begin
+        instant next_asks =
+            instant::max();  // when the next occurrence is asked for, if it is known
     };
     // REQUIRES: it is not among them.
     void add(occurrence which, const place_in_line& where);

@@ -105,6 +105,21 @@ TEST(Deferral, BehindTheEndOfALeaseTheLineBeginsAnew) {
     EXPECT_TRUE(third_node.empty());
 }
 
+// Goal: what runs for a part of the time until the next occurrence is seen to be done, and no row
+// is read. Method: it is held at the first look; the next look is right before the next occurrence.
+TEST(Deferral, WhatRunsIsLookedAtBeforeTheNextIsDue) {
+    deferral mine;
+    auto where = place_of(3);
+    where.next_asks = at(1'000);
+    mine.add(first, where);
+    EXPECT_TRUE(mine.on_look(at_least_once, held_key({}, 5'000), at(200)).empty());
+    EXPECT_EQ(mine.next_look(), at(750));
+    EXPECT_TRUE(mine.on_look(at_least_once, held_key({}, 4'450), at(750)).empty());
+    EXPECT_EQ(mine.next_look(), at(1'750));
+    EXPECT_TRUE(mine.on_look(at_least_once, free_key(first), at(1'100)).empty());
+    EXPECT_TRUE(mine.empty());
+}
+
 // Goal: what a node that shuts down has left is taken up soon. Method: the lease is given back long
 // before its end.
 TEST(Deferral, AKeyThatIsGivenBackEarlyIsAskedForInTheOrderOfTheLine) {

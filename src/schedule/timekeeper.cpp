@@ -107,7 +107,9 @@ void timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall
     deferral::place_in_line where;
     where.place = place;
     where.first_asks = here + jitter;
-    where.hold_back = schedule::hold_back_of(place, interval_of(which, at));
+    const auto interval = interval_of(which, at);
+    where.hold_back = schedule::hold_back_of(place, interval);
+    if (interval.count() > 0) where.next_asks = where.first_asks + interval;
     where.first_look = where.first_asks + std::min(where.hold_back, hold_back_first);
     if (where.hold_back > schedule::hold_back_of(places_max, millis{0}))
         where.first_look =

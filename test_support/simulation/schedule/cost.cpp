@@ -14,7 +14,8 @@ using std::chrono::seconds;
 
 // By then all nodes have read who the others are.
 constexpr nanos settled_after = seconds{20};
-constexpr nanos misfortunes_every = seconds{5};
+// So far apart that the registry has forgotten the one before.
+constexpr nanos misfortunes_every = seconds{15};
 constexpr nanos misfortune_takes = seconds{3};
 // Before a full second, at which occurrences come due.
 constexpr nanos strikes_before = milliseconds{5};
@@ -29,6 +30,7 @@ world_plan plan_of(const cost_case& what) {
     plan.look = seconds{3};
     plan.registry = what.registry;
     plan.slow_way = plan.repeated = 0;
+    plan.runs_max = what.jobs;  // one node has room for all
     for (std::size_t i = 0; i < what.jobs; ++i) {
         job_plan job;
         job.name = "job-" + std::to_string(i);

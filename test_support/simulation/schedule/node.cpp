@@ -258,6 +258,7 @@ void node::start() {
     parts.engine = mine.engine;
     if (home_.plan.has_journal) parts.records = make_remote_journal(*this);
     parts.me = {name(), owner(), "simulated", ""};
+    parts.runs_max = home_.plan.runs_max;
     parts.watcher = std::make_shared<listener>(*this);
     mine.dispatcher = std::make_shared<schedule::dispatcher>(std::move(parts));
     mine.dispatcher->replace_jobs(jobs());

@@ -88,10 +88,11 @@ struct world_plan {
     nanos look{};  // how often a node looks at the control state and the registry, at least
     bool has_journal = true;
     registry_kind registry = registry_kind::right;
-    double slow_way = 0.01;   // of all ways through the network
-    double repeated = 0.01;   // of all requests
-    bool loses_data = false;  // the store does, and has a quarantine for that
-    nanos skew_most{};        // of wall clocks
+    std::size_t runs_max = 8;  // of a node at a time
+    double slow_way = 0.01;    // of all ways through the network
+    double repeated = 0.01;    // of all requests
+    bool loses_data = false;   // the store does, and has a quarantine for that
+    nanos skew_most{};         // of wall clocks
     double drift_most = 0;
     plant bug = plant::none;
 
