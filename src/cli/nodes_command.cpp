@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
+#include "schedule/job_digest.hpp"
 #include "time/zone.hpp"
 
 #include <iostream>
@@ -14,6 +15,11 @@ namespace pawl::cli {
 namespace {
 
 using documents::state_of;
+
+// Without what it says of its jobs and its zones.
+std::string version_of(const node_entry& node) {
+    return time::split_zones(schedule::split_jobs(node.version).version).version;
+}
 
 status list_nodes(const globals& options) {
     const auto asked = open_client(options);
@@ -31,8 +37,7 @@ status list_nodes(const globals& options) {
                         base::format_duration(one.age) + " ago",
                         std::to_string(one.running) + "/" + std::to_string(one.running_max),
                         std::to_string(one.jobs), time_text(one.started_at),
-                        base::printable(time::split_zones(one.version).version),
-                        base::printable(one.id)});
+                        base::printable(version_of(one)), base::printable(one.id)});
     if (nodes.empty())
         log(log_level::info, "no agent has been seen within a day");
     else

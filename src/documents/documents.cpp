@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "schedule/dispatcher.hpp"
+#include "schedule/job_digest.hpp"
 #include "time/rfc3339.hpp"
 #include "time/zone.hpp"
 
@@ -87,7 +88,7 @@ json::object json_of(const run_event& event) {
 }
 
 json::object json_of(const node_entry& node) {
-    const auto split = time::split_zones(node.version);
+    const auto split = time::split_zones(schedule::split_jobs(node.version).version);
     return {{"name", node.name},
             {"id", node.id},
             {"state", state_of(node)},

@@ -33,6 +33,9 @@ public:
     async<std::optional<record>> inspect(std::string key) override {
         return measured(verb::inspect, inner_->inspect(std::move(key)), counted_);
     }
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
+        return measured(verb::inspect_many, inner_->inspect_many(std::move(keys)), counted_);
+    }
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
         return measured(verb::list, inner_->list(std::move(prefix), std::move(after), limit),
                         counted_);

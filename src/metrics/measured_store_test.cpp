@@ -56,6 +56,11 @@ awaitable<bool> inspect(lease_store& store) {
     const auto answer = co_await std::move(work);
     co_return answer.has_value();
 }
+awaitable<bool> inspect_many(lease_store& store) {
+    auto work = store.inspect_many({"k", "other"});
+    const auto answer = co_await std::move(work);
+    co_return answer.has_value();
+}
 awaitable<bool> list(lease_store& store) {
     auto work = store.list("", "", 10);
     const auto answer = co_await std::move(work);
@@ -82,6 +87,7 @@ const std::array<std::pair<verb, asking>, verb_count> verbs{{{verb::acquire, acq
                                                              {verb::release, release},
                                                              {verb::force_release, force_release},
                                                              {verb::inspect, inspect},
+                                                             {verb::inspect_many, inspect_many},
                                                              {verb::list, list},
                                                              {verb::wait_change, wait_change},
                                                              {verb::fence, fence},

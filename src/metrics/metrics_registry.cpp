@@ -56,8 +56,8 @@ bucket_counts counts_of(const prometheus::Histogram& histogram) {
 
 std::string_view name_of(verb what) noexcept {
     constexpr std::array<std::string_view, verb_count> names{
-        "acquire", "withdraw", "renew",       "release", "evict",
-        "inspect", "list",     "wait_change", "fence",   "examine"};
+        "acquire",      "withdraw", "renew",       "release", "evict",  "inspect",
+        "inspect_many", "list",     "wait_change", "fence",   "examine"};
     return names[place_of(what)];
 }
 

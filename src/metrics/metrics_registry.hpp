@@ -39,12 +39,13 @@ enum class verb {
     release,
     force_release,
     inspect,
+    inspect_many,
     list,
     wait_change,
     fence,
     examine
 };
-constexpr std::size_t verb_count = 10;
+constexpr std::size_t verb_count = 11;
 std::string_view name_of(verb what) noexcept;
 
 constexpr std::size_t outcome_count = 4;      // acquire_outcome

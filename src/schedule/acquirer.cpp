@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace pawl::schedule {
 namespace {
@@ -17,8 +18,6 @@ using boost::asio::awaitable;
 
 // Between two withdrawals of a claim that was not answered, while nothing else is wanted.
 constexpr millis withdraw_retry{1'000};
-// A good clock may be as far off, with the journal's own.
-constexpr millis premature_by_min{1'000};
 
 // To the second: rows are read, not computed with.
 std::string second_text(wall_instant at) {
@@ -29,17 +28,6 @@ std::string second_text(wall_instant at) {
 std::string length_text(millis how_long) {
     const millis seconds = std::chrono::ceil<std::chrono::seconds>(how_long);
     return base::format_duration(std::max(seconds, millis{1'000}));
-}
-
-// Where a busy key is waited for, what one node has skipped another may still have in mind.
-bool gives_way(const job_plan& plan) {
-    return plan.queue.mode == delivery::at_most_once && plan.queue.when_running == overlap::skip;
-}
-
-// A row that is older than its occurrence was written by a clock that was fast: what it says came
-// due had not.
-bool is_premature(const run_record& row, occurrence which) {
-    return row.started_at < number(which) - premature_by_min.count();
 }
 
 // The store does not know that an occurrence was skipped, so only its row keeps it from running.
@@ -131,6 +119,16 @@ std::shared_ptr<runtime::kept_claim> claim_of(node_state& node, const track& whi
     if (which.unresolved && which.unresolved->occurrence == *options.occurrence)
         return which.unresolved->claim;
     return node.engine->claims()->new_claim();
+}
+
+// Without who waits for it, which some engines are asked for apart.
+async<std::optional<record>> look_at(std::shared_ptr<runtime::engine> engine, std::string key) {
+    std::vector<std::string> one;
+    one.push_back(std::move(key));
+    auto looking = engine->store().inspect_many(std::move(one));
+    auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return seen.error();
+    co_return std::move(seen->front());
 }
 
 // For the row of an occurrence that gives way. Only an agent's owner is on the list of nodes: any
@@ -242,9 +240,9 @@ bool acquirer::catches_up(const track& which) const {
     // this node's own.
     const bool is_ours = which.unresolved || wanted.begun;
     if (!node_.records || wanted.kind != request_kind::occurrence || is_ours) return false;
-    return others_.where.catches_up(
-        wall_of(*wanted.occurrence), node_.now(),
-        gives_way(*which.plan) ? positions::when_busy::gives_way : positions::when_busy::waits);
+    return others_.where.catches_up(wall_of(*wanted.occurrence), node_.now(),
+                                    gives_way(which.plan->queue) ? positions::when_busy::gives_way
+                                                                 : positions::when_busy::waits);
 }
 
 // True when no claim is to be made.
@@ -387,7 +385,7 @@ awaitable<void> acquirer::settle_done(std::shared_ptr<track> which, occurrence l
     if (was_passed(node_, *which, last)) co_return decisions.on_passed();
     if (wanted.kind != request_kind::orphan || last != *wanted.occurrence)
         co_return decisions.on_done();
-    auto looking = node_.engine->store().inspect(which->key);
+    auto looking = look_at(node_.engine, which->key);
     const auto seen = co_await std::move(looking);
     // Without its token nobody can write down what is known; the control state offers it again.
     if (seen.has_value() && *seen)
@@ -404,7 +402,7 @@ awaitable<void> acquirer::perform_unless_skipped(std::shared_ptr<track> which,
     auto& decisions = which->decisions;
     const bool came_late = claimed && won->claim_repeated;
     std::optional<lease> held{lease{std::move(won)}};
-    if (came_late && node_.records && gives_way(*which->plan)) {
+    if (came_late && node_.records && gives_way(which->plan->queue)) {
         auto asking =
             has_been_skipped(node_.records, which->plan->name, which->partition, *claimed);
         const auto skipped = co_await std::move(asking);
@@ -429,7 +427,7 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
     std::string holder;
     if (wanted.occurrence && other.reason != busy_reason::early &&
         other.reason != busy_reason::quarantined) {
-        auto looking = node_.engine->store().inspect(which->key);
+        auto looking = look_at(node_.engine, which->key);
         const auto seen = co_await std::move(looking);
         if (seen.has_error()) co_return decisions.on_failure(node_.loop.now(), node_.uniform());
         marked = *seen && (*seen)->last_done &&
@@ -443,9 +441,10 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
             which->seen->twice = which->seen->twice || !marked;
         else if (*seen && (*seen)->last_done && other.reason == busy_reason::held) {
             look_for_the_dead(which);
-            which->seen = track::sighting{*(*seen)->last_done, other.holder, other.owner, false};
+            which->seen = track::sighting{*(*seen)->last_done, other.holder, other.owner, false,
+                                          *wanted.occurrence};
         }
-        if (!marked && node_.records && gives_way(*which->plan)) {
+        if (!marked && node_.records && gives_way(which->plan->queue)) {
             // Skipped for good only when nobody has begun it.
             auto finding = node_.records->find_occurrence(which->plan->name, which->partition,
                                                           *wanted.occurrence);
@@ -466,6 +465,19 @@ awaitable<void> acquirer::settle_busy(std::shared_ptr<track> which, busy other) 
     }
     if (passed && !wanted.passed) co_return decisions.on_passed();
     decisions.on_busy(other, marked, node_.loop.now(), node_.uniform(), std::move(holder));
+}
+
+// The same where this node has only looked, as it has left `latest` to others.
+void acquirer::note_holder(const std::shared_ptr<track>& which, const std::optional<record>& seen,
+                           occurrence latest) {
+    const auto holder = seen && seen->remaining.count() > 0 ? seen->holder : fence_token{};
+    if (which->seen && which->seen->holder != holder) look_for_the_dead(which);
+    const bool marked = seen && seen->last_done && number(*seen->last_done) >= number(latest);
+    if (number(holder) == 0 || marked || !seen->last_done) return;
+    if (!which->seen)
+        which->seen = track::sighting{*seen->last_done, holder, seen->owner, false, latest};
+    else if (which->seen->at != latest)
+        which->seen->twice = true;
 }
 
 // The key has passed on, to this node or to another one, from somebody who held it for longer than

@@ -42,6 +42,9 @@ public:
     // The job is gone, or has other partitions. What runs goes on; what waits, perhaps for a long
     // time, learns of it now.
     void let_go(const std::shared_ptr<track>& which);
+    // Who was seen holding the key while `latest` is left to others.
+    void note_holder(const std::shared_ptr<track>& which, const std::optional<record>& seen,
+                     occurrence latest);
     // Whoever waits for room on this node waits no longer.
     void send_away() { slots_.send_away(); }
 

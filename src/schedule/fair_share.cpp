@@ -1,25 +1,13 @@
 #include "schedule/fair_share.hpp"
 
 #include "base/ensure.hpp"
+#include "schedule/scatter.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 namespace pawl::schedule {
 namespace {
-
-// Nodes of different builds have to agree, so std::hash would not do.
-std::uint64_t scatter(std::uint64_t value) noexcept {
-    value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-    value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-    return value ^ (value >> 31U);
-}
-
-std::uint64_t hash_of(std::string_view text) noexcept {
-    std::uint64_t hash = 0xcbf29ce484222325U;
-    for (const char each : text) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
-    return scatter(hash);
-}
 
 // The order in which partitions choose: no node is to be left with the highest numbers.
 std::vector<std::uint32_t> order_of_choice(std::uint64_t job, std::uint32_t count) {

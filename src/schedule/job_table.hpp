@@ -48,6 +48,7 @@ struct track {
     bool at_work = false;
     bool woken = false;
     bool replaced = false;     // its job is gone, or has other partitions by now
+    bool is_watched = false;   // whether others have run what is left to them
     bool telling = false;      // which occurrences were skipped
     fence_token busy_under{};  // who held the key when it was last found busy
 
@@ -67,6 +68,7 @@ struct track {
         fence_token holder{};
         std::string owner;
         bool twice = false;
+        pawl::occurrence at{};  // which was due when it was first seen
     };
     std::optional<sighting> seen{};
 };

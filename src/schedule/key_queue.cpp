@@ -42,6 +42,20 @@ std::string text_of(const skipped_occurrence& one) {
 
 // -- what is offered
 
+bool key_queue::knows(pawl::occurrence occurrence) {
+    const auto names = [&](const run_request& one) { return one.occurrence == occurrence; };
+    // It has come due again, after a clock that was put back: it does not lie ahead any more.
+    if (current_ && names(current_->what)) current_->ahead = false;
+    return wants_any(names);
+}
+
+bool key_queue::defer_occurrence(pawl::occurrence occurrence,
+                                 const deferral::place_in_line& where) {
+    if (knows(occurrence) || deferred_.has(occurrence)) return false;
+    deferred_.add(occurrence, where);
+    return true;
+}
+
 void key_queue::offer_occurrence(pawl::occurrence occurrence, instant now, millis late,
                                  millis hold_back) {
     run_request made;
@@ -49,10 +63,8 @@ void key_queue::offer_occurrence(pawl::occurrence occurrence, instant now, milli
     made.not_before = now + hold_back;
     // Whoever is to be left to others first is not late because of that.
     made.give_up = now + std::max(rules_.lateness_max - late, millis{0}) + hold_back;
-    const auto names = [&](const run_request& one) { return one.occurrence == occurrence; };
-    // It has come due again, after a clock that was put back: it does not lie ahead any more.
-    if (current_ && names(current_->what)) current_->ahead = false;
-    if (wants_any(names)) return;
+    if (knows(occurrence)) return;
+    deferred_.take(occurrence);
 
     if (rules_.when_running == overlap::skip) {
         // What may still be lost is not given up for what comes later.
@@ -123,13 +135,17 @@ bool key_queue::offer_orphan(std::string id, pawl::occurrence occurrence, instan
 
 // -- what is let go of
 
-void key_queue::forget_occurrences() { std::erase_if(queue_, is_occurrence); }
+void key_queue::forget_occurrences() {
+    std::erase_if(queue_, is_occurrence);
+    deferred_.forget_all();
+}
 
 void key_queue::forget_ahead(occurrence now) {
     const auto is_ahead = [&](const run_request& one) {
         return is_occurrence(one) && number(*one.occurrence) > number(now);
     };
     std::erase_if(queue_, is_ahead);
+    deferred_.forget_ahead(now);
     if (!current_ || !is_ahead(current_->what)) return;
     if (current_->at == stage::claiming)
         current_->ahead = true;

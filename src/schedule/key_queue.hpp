@@ -1,8 +1,12 @@
-// What is wanted of one key on this node: what waits, in its order, and the one that is asked for.
+// What is wanted of one key on this node: what is left to others for a while, what waits, in its
+// order, and the one that is asked for.
 //
 // A machine without I/O: it is handed instants. What is let go of before it was asked for is let go
 // of here, and told; what becomes of the one that is asked for is a key state's to say.
 #pragma once
+
+#include "schedule/deferral.hpp"
+#include "schedule/queue_rules.hpp"
 
 #include <pawl/clock.hpp>
 #include <pawl/policies.hpp>
@@ -23,13 +27,6 @@ constexpr std::size_t occurrences_queued_max = 100;
 constexpr std::size_t triggers_queued_max = 100;
 // Skips that nobody has asked about yet; of those beyond, the oldest are forgotten.
 constexpr std::size_t skips_kept_max = 1'000;
-
-struct queue_rules {
-    overlap when_running = overlap::skip;
-    delivery mode = delivery::at_most_once;
-    millis lateness_max{3'600'000};  // how late an occurrence may begin
-    bool hold = false;  // leases are kept until they expire: a busy key is nothing to wait for
-};
 
 enum class request_kind {
     occurrence,  // the schedule wants it
@@ -81,11 +78,16 @@ public:
     // An occurrence has come due. `late` is how long ago; `hold_back` is how long to leave it to
     // others.
     void offer_occurrence(pawl::occurrence occurrence, instant now, millis late, millis hold_back);
+    // It has come due, and others are to ask for it first. False where it is wanted here already.
+    bool defer_occurrence(pawl::occurrence occurrence, const deferral::place_in_line& where);
+    deferral& deferred() noexcept { return deferred_; }
+    const deferral& deferred() const noexcept { return deferred_; }
     // What is in the control state is offered again and again, until it is gone from there. True if
     // it is new.
     bool offer_trigger(std::string id, instant now);
     bool offer_orphan(std::string id, pawl::occurrence occurrence, instant now);
-    // Lets go of all occurrences that wait, as the job is paused or gone. Triggers stay.
+    // Lets go of all occurrences that wait or are left to others, as the job is paused or gone.
+    // Triggers stay.
     void forget_occurrences();
     // The wall clock was put back to `now`: lets go of occurrences that lie ahead of it, which
     // would keep others waiting until then. The timetable hands them out again in their time.
@@ -100,7 +102,7 @@ public:
             return is_occurrence(one) && one.occurrence == occurrence;
         });
     }
-    bool is_idle() const noexcept { return !current_ && queue_.empty(); }
+    bool is_idle() const noexcept { return !current_ && queue_.empty() && deferred_.empty(); }
     std::size_t waiting() const noexcept { return queue_.size(); }
 
     enum class stage { waiting, claiming, running };
@@ -129,6 +131,7 @@ public:
     void drop_overlapped();
 
 private:
+    bool knows(pawl::occurrence occurrence);
     template <class Test>
     bool wants_any(Test is_it) const {
         return (current_ && is_it(current_->what)) ||
@@ -139,6 +142,7 @@ private:
     std::deque<run_request>
         queue_;  // orphans first, then occurrences in their order, then triggers
     std::optional<asked_for> current_;
+    deferral deferred_;
     std::deque<skipped_occurrence> skipped_;
 };
 

@@ -35,9 +35,11 @@ reconciler::reconciler(node_state& node, const job_table& jobs, const positions&
       timer_{node.loop.get_executor()} {}
 
 awaitable<void> reconciler::reconcile() {
+    millis taken{0};  // for how long another node has the duty
     while (!node_.stopping) {
-        const auto wait =
-            std::chrono::floor<millis>(reconcile_interval * (0.75 + node_.uniform() / 2));
+        const auto spread = std::chrono::floor<millis>(reconcile_interval * node_.uniform() / 2);
+        const auto wait = std::max(taken, reconcile_interval * 3 / 4) + spread;
+        taken = millis{0};
         auto waiting = timer_.wait_for(wait);
         co_await std::move(waiting);
         if (node_.stopping || !node_.records) continue;
@@ -54,7 +56,12 @@ awaitable<void> reconciler::reconcile() {
         auto answer = co_await std::move(claiming);
         if (answer.has_error()) continue;
         auto* won = std::get_if<std::shared_ptr<runtime::lease_state>>(&*answer);
-        if (won == nullptr) continue;
+        if (won == nullptr) {
+            // Until then asking is of no use, and there may be hundreds of nodes.
+            if (const auto* other = std::get_if<busy>(&*answer))
+                taken = std::min(other->remaining, longest);
+            continue;
+        }
         std::optional<lease> held{lease{std::move(*won)}};
         auto judging = judge_stale_runs();
         co_await std::move(judging);
@@ -175,24 +182,30 @@ awaitable<void> reconciler::find_lost_beginnings() {
             for (const auto& one : which->tracks) tracks.push_back(one);
     // Where there are more than one look takes, the next look goes on behind this one.
     const auto looked_at = std::min(tracks.size(), keys_checked_max);
+    std::vector<std::shared_ptr<track>> some;
+    std::vector<std::string> keys;
     for (std::size_t i = 0; i < looked_at; ++i) {
-        const auto& one = tracks[keys_looked_at_++ % tracks.size()];
+        some.push_back(tracks[keys_looked_at_++ % tracks.size()]);
+        keys.push_back(some.back()->key);
+    }
+    auto looking = node_.engine->store().inspect_many(std::move(keys));
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return;
+    for (std::size_t i = 0; i < some.size(); ++i) {
         if (node_.stopping) co_return;
-        auto finding = find_lost_beginning(one);
+        auto finding = find_lost_beginning(some[i], (*seen)[i]);
         const auto found = co_await std::move(finding);
         if (found.has_error()) co_return;
     }
 }
 
 // Fails when the store or the journal has not answered.
-async<void> reconciler::find_lost_beginning(std::shared_ptr<track> one) {
-    auto looking = node_.engine->store().inspect(one->key);
-    const auto seen = co_await std::move(looking);
-    if (seen.has_error()) co_return seen.error();
-    if (!*seen || !(*seen)->last_done || (*seen)->remaining.count() > 0) co_return result<void>{};
-    const auto occurrence = *(*seen)->last_done;
+async<void> reconciler::find_lost_beginning(std::shared_ptr<track> one,
+                                            std::optional<record> seen) {
+    if (!seen || !seen->last_done || seen->remaining.count() > 0) co_return result<void>{};
+    const auto occurrence = *seen->last_done;
     if (begun_[one->key] == number(occurrence)) co_return result<void>{};
-    if (registrar_.hears((*seen)->owner)) co_return result<void>{};
+    if (registrar_.hears(seen->owner)) co_return result<void>{};
     auto finding = node_.records->find_occurrence(one->plan->name, one->partition, occurrence);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return row.error();
@@ -202,7 +215,17 @@ async<void> reconciler::find_lost_beginning(std::shared_ptr<track> one) {
     if ((*row && (*row)->status != run_status::skipped) || age > std::chrono::hours{1} ||
         positions_.is_before_all(one->plan->name, occurrence))
         co_return result<void>{};
-    lost_beginning what{occurrence, (*seen)->last_token, (*seen)->owner};
+    // The look at all keys may be a while ago, and what was given back has begun elsewhere since.
+    auto looking = node_.engine->store().inspect(one->key);
+    const auto again = co_await std::move(looking);
+    if (again.has_error()) co_return again.error();
+    const bool is_as_it_was = *again && (*again)->last_token == seen->last_token &&
+                              (*again)->last_done == seen->last_done;
+    if (!is_as_it_was) {
+        begun_.erase(one->key);
+        co_return result<void>{};
+    }
+    lost_beginning what{occurrence, seen->last_token, seen->owner};
     auto telling = tell_lost(one, std::move(what));
     co_await std::move(telling);
     co_return result<void>{};

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -53,7 +54,7 @@ private:
     async<bool> judge_stale(const run_record& one);
     void forget_judged(const std::unordered_set<std::string>& seen);
     boost::asio::awaitable<void> find_lost_beginnings();
-    async<void> find_lost_beginning(std::shared_ptr<track> one);
+    async<void> find_lost_beginning(std::shared_ptr<track> one, std::optional<record> seen);
     boost::asio::awaitable<bool> tell_lost(std::shared_ptr<track> which, lost_beginning what);
 
     node_state& node_;

@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "schedule/intervals.hpp"
+#include "schedule/job_digest.hpp"
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
 
@@ -29,6 +30,7 @@ registrar::registrar(node_state& node, job_table& jobs, positions& where, const 
       runs_max_{runs_max},
       started_at_{number(occurrence_of(node.loop.wall()))},
       live_{node.me.owner},
+      ranking_{node.me.owner},
       heard_{node.me.owner},
       registry_timer_{node.loop.get_executor()},
       publish_timer_{node.loop.get_executor()} {}
@@ -40,11 +42,17 @@ void registrar::wake_up() {
 
 // -- the registry
 
-node_entry registrar::entry() const {
+const std::string& registrar::digest() {
+    if (digest_.empty()) digest_ = digest_of(jobs_);
+    return digest_;
+}
+
+node_entry registrar::entry() {
     node_entry entry;
     entry.id = node_.me.owner;
     entry.name = node_.me.name;
-    entry.version = time::with_zones(node_.me.version, time::zone::database_version());
+    entry.version =
+        time::with_zones(with_jobs(node_.me.version, digest()), time::zone::database_version());
     entry.address = node_.me.address;
     entry.started_at = started_at_;
     entry.running = static_cast<std::uint32_t>(runner_.running());
@@ -74,7 +82,7 @@ awaitable<void> registrar::register_node() {
     auto listing = node_.records->list_nodes();
     const auto nodes = co_await std::move(listing);
     if (nodes.has_error()) co_return;
-    std::vector<std::string> live;
+    std::vector<node_entry> live;
     std::unordered_set<std::string> heard{node_.me.owner};
     for (const auto& one : *nodes) {
         if (one.id == node_.me.owner)
@@ -82,12 +90,24 @@ awaitable<void> registrar::register_node() {
         else if (one.age > node_silence_max)
             continue;
         heard.insert(one.id);
-        if (!one.draining) live.push_back(one.id);
+        if (!one.draining) live.push_back(one);
     }
     heard_ = std::move(heard);
-    std::sort(live.begin(), live.end());
-    if (live.empty()) live.push_back(node_.me.owner);
-    live_ = std::move(live);
+    take_live(live);
+}
+
+// A node with other jobs, or of an earlier version, asks when it will.
+void registrar::take_live(const std::vector<node_entry>& live) {
+    live_.clear();
+    std::vector<ranked_node> peers;
+    for (const auto& one : live) {
+        if (one.id != node_.me.owner && split_jobs(one.version).jobs != digest()) continue;
+        live_.push_back(one.id);
+        peers.push_back({one.id, one.running, one.running_max});
+    }
+    std::sort(live_.begin(), live_.end());
+    if (live_.empty()) live_.push_back(node_.me.owner);
+    ranking_.follow(peers);
 }
 
 void registrar::on_answer(const result<void>& told) {

@@ -8,6 +8,7 @@
 #include "schedule/job_table.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/positions.hpp"
+#include "schedule/ranking.hpp"
 #include "schedule/runner.hpp"
 
 #include <boost/asio/awaitable.hpp>
@@ -36,16 +37,24 @@ public:
 
     // Off the list with the next publication.
     void retire(std::string job) { retired_.push_back(std::move(job)); }
-    void publish_soon() { publish_timer_.cancel(); }
+    void publish_soon() {
+        digest_.clear();
+        publish_timer_.cancel();
+    }
     void wake_up();
 
-    // Those that take part in shares, sorted; never none.
+    // This node and those that have the same jobs and take part in shares, sorted.
     const std::vector<std::string>& live_nodes() const noexcept { return live_; }
+    // The same nodes, in the order in which they ask for an occurrence. Alone where there is no
+    // journal.
+    const node_ranking& ranking() const noexcept { return ranking_; }
     // Whether the node whose leases have this owner was heard of lately; draining ones too.
     bool hears(const std::string& owner) const { return heard_.contains(owner); }
 
 private:
-    node_entry entry() const;
+    node_entry entry();
+    const std::string& digest();
+    void take_live(const std::vector<node_entry>& live);
     void on_answer(const result<void>& told);
     void take_since(const job_entry& told);
     void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
@@ -57,6 +66,8 @@ private:
     const std::size_t runs_max_;
     const std::int64_t started_at_;
     std::vector<std::string> live_;
+    node_ranking ranking_;
+    std::string digest_;  // of the jobs; empty: they have changed
     std::unordered_set<std::string> heard_;
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
     bool unpublished_ = false;          // the journal did not take what the jobs are

@@ -9,6 +9,17 @@ namespace pawl::schedule {
 
 using boost::asio::awaitable;
 
+namespace {
+
+// A good clock may be as far off, with the journal's own.
+constexpr millis premature_by_min{1'000};
+
+}  // namespace
+
+bool is_premature(const run_record& row, occurrence which) noexcept {
+    return row.started_at < number(which) - premature_by_min.count();
+}
+
 void skip_recorder::record(const std::shared_ptr<track>& which) {
     if (which->telling || !which->decisions.queue().has_skipped()) return;
     which->telling = true;

@@ -15,6 +15,10 @@
 
 namespace pawl::schedule {
 
+// A row that is older than its occurrence was written by a clock that was fast: what it says came
+// due had not.
+bool is_premature(const run_record& row, occurrence which) noexcept;
+
 // On the loop only.
 class skip_recorder {
 public:

@@ -1,6 +1,7 @@
 #include "schedule/timekeeper.hpp"
 
 #include "base/duration.hpp"
+#include "schedule/ranking.hpp"
 
 #include <algorithm>
 #include <string>
@@ -23,9 +24,7 @@ constexpr millis catch_up_max{60'000};
 // order, a node asks for all that came due a short while ago; those that have run are told as done.
 std::vector<wall_instant> worth_offering(const job_plan& plan, const due_occurrence& due) {
     std::vector<wall_instant> all;
-    const bool in_order =
-        plan.queue.when_running == overlap::queue || plan.queue.mode == delivery::at_least_once;
-    if (in_order && due.missed > 0 && plan.when) {
+    if (takes_in_order(plan.queue) && due.missed > 0 && plan.when) {
         const auto& rule = *plan.when;
         const auto since = due.at - std::min<millis>(catch_up_max, rule.lateness_max);
         auto next = rule.when.next(since, rule.where, rule.policy);
@@ -88,28 +87,71 @@ void timekeeper::take_due(const due_occurrence& due, wall_instant now) {
         if (node_.watcher)
             node_.watcher->on_missed(which->plan->name, occurrences.front(), left_out);
     }
-    const auto at = node_.loop.now();
-    for (auto& one : which->tracks) {
-        const auto hold_back = hold_back_of(*which, *one);
-        for (const auto& occurrence : occurrences) {
-            const auto late = std::max(std::chrono::floor<millis>(now - occurrence), millis{0});
-            one->decisions.queue().offer_occurrence(occurrence_of(occurrence), at, late, hold_back);
-        }
-        acquirer_.wake(one);
-    }
+    for (auto& one : which->tracks)
+        for (const auto& occurrence : occurrences) offer(*which, one, occurrence, now);
 }
 
-// How long this node leaves it to others.
-millis timekeeper::hold_back_of(known_job& which, const track& one) {
-    const auto spread = std::chrono::floor<millis>(which.plan->jitter * node_.uniform());
-    if (which.plan->partitions <= 1) return spread;
+void timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall_instant at,
+                       wall_instant now) {
+    const auto what = occurrence_of(at);
+    const auto jitter = jitter_of(*one, what);
+    const auto late = std::max(std::chrono::floor<millis>(now - at), millis{0});
+    const auto here = node_.loop.now();
+    auto& queue = one->decisions.queue();
+    const auto place = place_of(which, *one, what);
+    if (asks_first(*one, what, place)) {
+        queue.offer_occurrence(what, here, late, jitter);
+        acquirer_.wake(one);
+        return;
+    }
+    deferral::place_in_line where;
+    where.place = place;
+    where.first_asks = here + jitter;
+    const auto interval = interval_of(which, at);
+    where.hold_back = schedule::hold_back_of(place, interval);
+    if (interval.count() > 0) where.next_asks = where.first_asks + interval;
+    where.first_look = where.first_asks + std::min(where.hold_back, hold_back_first);
+    if (where.hold_back > schedule::hold_back_of(places_max, millis{0}))
+        where.first_look =
+            aligned(where.first_asks + where.hold_back, far_look_interval, lookout_.phase());
+    where.give_up = here + std::max(queue.rules().lateness_max - late, millis{0}) + jitter;
+    if (queue.defer_occurrence(what, where)) lookout_.watch(one);
+}
+
+// Nobody is before this node in the line, or nothing would tell it what the others do. A claim that
+// was not answered is this node's to ask for again.
+bool timekeeper::asks_first(const track& one, occurrence what, std::size_t place) const {
+    const auto& queue = one.decisions.queue();
+    if (queue.rules().mode == delivery::off || !node_.records) return true;
+    if (one.unresolved && one.unresolved->occurrence == what) return true;
+    if (place > 0) return false;
+    // What it has left to others comes first; a look says whether they have run it.
+    return !takes_in_order(queue.rules()) || queue.deferred().empty();
+}
+
+std::size_t timekeeper::place_of(known_job& which, const track& one, occurrence what) {
+    if (which.plan->partitions <= 1) return registrar_.ranking().place(one.key, what);
     const auto& nodes = registrar_.live_nodes();
     if (!which.shares || which.shared_among != nodes) {
         which.shared_among = nodes;
         which.shares.emplace(which.plan->name, which.plan->partitions, nodes);
     }
-    const auto place = which.shares->place_in_line(one.partition, node_.me.owner);
-    return spread + share_hold_back * static_cast<long>(std::min<std::size_t>(place, 5));
+    if (!registrar_.ranking().knows_others()) return 0;
+    return std::min(which.shares->place_in_line(one.partition, node_.me.owner), places_max);
+}
+
+// The same on all nodes that go by each other: they ask one after the other.
+millis timekeeper::jitter_of(const track& one, occurrence what) {
+    const auto longest = one.plan->jitter;
+    const auto uniform =
+        registrar_.ranking().knows_others() ? shared_uniform(one.key, what) : node_.uniform();
+    return std::chrono::floor<millis>(longest * uniform);
+}
+
+// Until the next one comes due; none where that is not known.
+millis timekeeper::interval_of(const known_job& which, wall_instant at) const {
+    const auto next = jobs_.times().next_of(which.entry);
+    return next && *next > at ? std::chrono::floor<millis>(*next - at) : millis{0};
 }
 
 void timekeeper::schedule(known_job& which) {

@@ -1,29 +1,29 @@
-// Hands what comes due to the queues of its keys, and holds it back where it is another node's
-// share.
+// Hands what comes due to the queues of its keys, to be asked for at once or after others.
 //
 // A driver: what is due is the timetable's to say, and what the clock is worth node_clock's.
 #pragma once
 
 #include "schedule/acquirer.hpp"
 #include "schedule/job_table.hpp"
+#include "schedule/lookout.hpp"
 #include "schedule/node_state.hpp"
 #include "schedule/registrar.hpp"
 #include "schedule/timetable.hpp"
 
 #include <boost/asio/awaitable.hpp>
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 
 namespace pawl::schedule {
 
-// How long others leave a partition to the node whose share it is.
-constexpr millis share_hold_back{2'000};
-
 // On the loop only.
 class timekeeper {
 public:
-    timekeeper(node_state& node, job_table& jobs, const registrar& nodes, acquirer& keys)
-        : node_{node}, jobs_{jobs}, registrar_{nodes}, acquirer_{keys} {}
+    timekeeper(node_state& node, job_table& jobs, const registrar& nodes, acquirer& keys,
+               lookout& others)
+        : node_{node}, jobs_{jobs}, registrar_{nodes}, acquirer_{keys}, lookout_{others} {}
 
     // For as long as the node lives.
     boost::asio::awaitable<void> keep_time();
@@ -33,12 +33,18 @@ public:
 private:
     void put_clock_back(wall_instant now, std::optional<wall_instant> last_right);
     void take_due(const due_occurrence& due, wall_instant now);
-    millis hold_back_of(known_job& which, const track& one);
+    void offer(known_job& which, const std::shared_ptr<track>& one, wall_instant at,
+               wall_instant now);
+    bool asks_first(const track& one, occurrence what, std::size_t place) const;
+    std::size_t place_of(known_job& which, const track& one, occurrence what);
+    millis jitter_of(const track& one, occurrence what);
+    millis interval_of(const known_job& which, wall_instant at) const;
 
     node_state& node_;
     job_table& jobs_;
     const registrar& registrar_;
     acquirer& acquirer_;
+    lookout& lookout_;
 };
 
 }  // namespace pawl::schedule

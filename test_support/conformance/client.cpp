@@ -98,6 +98,10 @@ result<bool> client::force_release(const std::string& key, fence_token token, mi
 result<std::optional<record>> client::inspect(const std::string& key) {
     return loop_->wait_for(store_->inspect(key));
 }
+result<std::vector<std::optional<record>>> client::inspect_many(
+    const std::vector<std::string>& keys) {
+    return loop_->wait_for(store_->inspect_many(keys));
+}
 result<page> client::list(const std::string& prefix, const std::string& after, std::size_t limit) {
     return loop_->wait_for(store_->list(prefix, after, limit));
 }

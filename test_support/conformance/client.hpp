@@ -42,6 +42,7 @@ public:
     result<bool> release(const std::string& key, fence_token token, release_options how = {});
     result<bool> force_release(const std::string& key, fence_token token, millis delay);
     result<std::optional<record>> inspect(const std::string& key);
+    result<std::vector<std::optional<record>>> inspect_many(const std::vector<std::string>& keys);
     result<page> list(const std::string& prefix, const std::string& after, std::size_t limit);
     result<fence_result> fence(const std::string& resource, fence_token token, fence_rule rule);
     // Cancelled after `bound`.

@@ -71,6 +71,61 @@ TYPED_TEST_P(StoreLaws, APageStartsAfterAKeyThatNeedNotExist) {
     EXPECT_TRUE(from_behind->records.empty());
 }
 
+// Goal: one question about many keys says what inspect() says of each. Method: keys that are held,
+// free, done for an occurrence, given up and unknown, in no order, with bytes that mean something
+// to servers, and one of them twice.
+TYPED_TEST_P(StoreLaws, ManyKeysAreShownAsInspectShowsEach) {
+    auto mine = this->open();
+    auto other = this->open();
+    mine.granted(fresh_claim("z/held", 30s, "host:1"));
+    EXPECT_TRUE(yes(mine.release("a'b", mine.granted(fresh_claim("a'b")))));
+    auto once = fresh_claim("%done", 30s, "host:2");
+    once.occurrence = occurrence{1'000};
+    mine.granted(once);
+    const auto given_up = fresh_claim("given up");
+    mine.granted(given_up);
+    EXPECT_TRUE(yes(mine.withdraw({given_up.key, given_up.id})));
+    const std::vector<std::string> keys{"z/held",   "unknown", "a'b", "%done",
+                                        "given up", "z/held",  "a\\b"};
+    const auto seen = other.inspect_many(keys);
+    ASSERT_TRUE(seen.has_value());
+    ASSERT_EQ(seen->size(), keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto& many = (*seen)[i];
+        const auto one = other.inspect(keys[i]);
+        ASSERT_TRUE(one.has_value()) << keys[i];
+        ASSERT_EQ(many.has_value(), one->has_value()) << keys[i];
+        if (!many) continue;
+        EXPECT_EQ(many->key, keys[i]);
+        EXPECT_EQ(many->owner, (*one)->owner) << keys[i];
+        EXPECT_EQ(many->holder, (*one)->holder) << keys[i];
+        EXPECT_EQ(many->acquired_at, (*one)->acquired_at) << keys[i];
+        EXPECT_EQ(many->last_done, (*one)->last_done) << keys[i];
+        EXPECT_EQ(many->last_token, (*one)->last_token) << keys[i];
+        EXPECT_GE(many->remaining, (*one)->remaining) << keys[i];
+        EXPECT_LE(many->remaining, (*one)->remaining + 20s) << keys[i];
+    }
+    EXPECT_EQ((*seen)[3]->last_done, occurrence{1'000});
+    EXPECT_FALSE((*seen)[1]);
+}
+
+TYPED_TEST_P(StoreLaws, AsManyKeysAsAPageHoldsAreShownAtOnce) {
+    auto mine = this->open();
+    EXPECT_TRUE(mine.inspect_many({}).value().empty());
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < page_limit_max; ++i) keys.push_back("key/" + std::to_string(i));
+    for (const auto which : {0u, 24u, 25u, 500u, 999u}) mine.granted(fresh_claim(keys[which]));
+    const auto seen = mine.inspect_many(keys);
+    ASSERT_TRUE(seen.has_value()) << seen.error().detail;
+    ASSERT_EQ(seen->size(), keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const bool is_known = i == 0 || i == 24 || i == 25 || i == 500 || i == 999;
+        EXPECT_EQ((*seen)[i].has_value(), is_known) << i;
+        if (!is_known || !(*seen)[i]) continue;
+        EXPECT_EQ((*seen)[i]->key, keys[i]);
+    }
+}
+
 TYPED_TEST_P(StoreLaws, APageShowsEachRecordAsInspectDoes) {
     auto mine = this->open();
     const auto held_token = mine.granted(fresh_claim("held", 30s, "host:1"));

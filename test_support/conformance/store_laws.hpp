@@ -57,6 +57,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     AClaimWithoutAnOccurrenceNeitherAsksNorChangesWhatIsDone, OccurrencesOfLongAgoAreOccurrencesToo,
     PagesAreSortedByBytesAndCompleteAtEverySize, AnEmptyStoreIsOneEmptyPage,
     APrefixIsTakenLiterally, APageStartsAfterAKeyThatNeedNotExist,
+    ManyKeysAreShownAsInspectShowsEach, AsManyKeysAsAPageHoldsAreShownAtOnce,
     APageShowsEachRecordAsInspectDoes, PagesAreCompleteWhileRecordsChange,
     AWaiterIsWokenByTheReleaseOfAnotherClient, AWaiterIsWokenByAForcedReleaseAndByAWithdrawal,
     AWaiterIsWokenWhenTheKeyStartsToLinger, AWaitForWhatHasChangedAlreadyEndsAtOnce,

@@ -55,6 +55,11 @@ public:
         if (auto bad = planned()) co_return *bad;
         co_return co_await inner_->inspect(std::move(key));
     }
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
+        if (auto bad = planned()) co_return *bad;
+        auto asking = inner_->inspect_many(std::move(keys));
+        co_return co_await std::move(asking);
+    }
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
         if (auto bad = planned()) co_return *bad;
         co_return co_await inner_->list(std::move(prefix), std::move(after), limit);

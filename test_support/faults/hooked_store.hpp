@@ -61,6 +61,9 @@ public:
         if (hooks_->after_inspect) hooks_->after_inspect(answer);
         co_return answer;
     }
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
+        return inner_->inspect_many(std::move(keys));
+    }
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
         return inner_->list(std::move(prefix), std::move(after), limit);
     }

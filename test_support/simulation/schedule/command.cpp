@@ -50,6 +50,7 @@ boost::asio::awaitable<schedule::work_result> command::run(schedule::run_order o
     key_ = order.key;
     occurrence_ = order.occurrence;
     state_ = state::running;
+    if (occurrence_) world_.count_begin(*occurrence_);
     if (occurrence_)
         world_.judge.on_begin({key_, *occurrence_, job_, home_.edition_number(job_), home_.index(),
                                order.token, home_.reaches(side::journal)});

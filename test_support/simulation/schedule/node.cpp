@@ -243,13 +243,12 @@ void node::start() {
     home_.judge.note(name(), " starts");
     process_ = std::make_unique<process>(*this);
     auto& mine = *process_;
-    const auto owner = name() + ":" + std::to_string(life_);
     runtime::engine::parts made_of{};
     made_of.loop = &mine.loop;
     made_of.store = make_remote_store(*this);
     made_of.settings.max_skew = max_skew;
     made_of.settings.quarantine = home_.plan.quarantine();
-    made_of.owner = owner;
+    made_of.owner = owner();
     mine.engine = std::make_shared<runtime::engine>(std::move(made_of));
     mine.link = std::make_shared<runtime::link>(mine.loop, mine.engine);
     mine.engine->connect(mine.link);
@@ -258,7 +257,8 @@ void node::start() {
     parts.loop = &mine.loop;
     parts.engine = mine.engine;
     if (home_.plan.has_journal) parts.records = make_remote_journal(*this);
-    parts.me = {name(), owner, "simulated", ""};
+    parts.me = {name(), owner(), "simulated", ""};
+    parts.runs_max = home_.plan.runs_max;
     parts.watcher = std::make_shared<listener>(*this);
     mine.dispatcher = std::make_shared<schedule::dispatcher>(std::move(parts));
     mine.dispatcher->replace_jobs(jobs());

@@ -70,6 +70,8 @@ public:
         return home_.plan.jobs[job].editions[editions_[job]];
     }
     std::size_t edition_number(std::size_t job) const { return editions_[job]; }
+    // Of its leases, in this life.
+    std::string owner() const { return name() + ":" + std::to_string(life_); }
     std::string name() const { return "node-" + std::to_string(index_); }
 
     // Its clocks

@@ -173,13 +173,14 @@ std::string_view name_of(plant bug) {
     return names[static_cast<std::size_t>(bug)];
 }
 
-std::string_view name_of(character kind) {
-    constexpr std::array names{"mixed", "dense", "overrun", "in_line", "leaping"};
+std::string_view name_of(registry_kind kind) {
+    constexpr std::array names{"right", "stale", "strange", "partial", "empty"};
     return names[static_cast<std::size_t>(kind)];
 }
 
-bool gives_way(const schedule::queue_rules& rules) {
-    return rules.when_running == overlap::skip && rules.mode == delivery::at_most_once;
+std::string_view name_of(character kind) {
+    constexpr std::array names{"mixed", "dense", "overrun", "in_line", "leaping"};
+    return names[static_cast<std::size_t>(kind)];
 }
 
 nanos world_plan::clock_tolerated() const { return has_journal ? seconds{2} : seconds{30}; }
@@ -218,6 +219,9 @@ world_plan draw_plan(rng& random, plant bug) {
     plan.skew_most = plan.has_journal ? nanos{minutes{10}} : nanos{seconds{25}};
     plan.drift_most = 1e-5;
     plan.loses_data = random.happens(0.5);
+    constexpr registry_kind wrong[]{registry_kind::stale, registry_kind::strange,
+                                    registry_kind::partial, registry_kind::empty};
+    if (random.happens(0.5)) plan.registry = pick(random, wrong);
     return plan;
 }
 

@@ -34,9 +34,6 @@ enum class plant {
 };
 std::string_view name_of(plant bug);
 
-// Does not wait in line for a busy key: what one node has skipped is skipped for all.
-bool gives_way(const schedule::queue_rules& rules);
-
 // When a job runs and over how many partitions, until a reload says otherwise.
 struct edition {
     schedule::occurrence_rule when;
@@ -54,6 +51,17 @@ struct job_plan {
 
     millis lateness_max() const { return editions.front().when.lateness_max; }
 };
+
+// What the registry tells nodes of each other. All of it is wrong, but for `right`: what a node
+// makes of it may only ever be a matter of who asks first.
+enum class registry_kind {
+    right,
+    stale,    // the others as they were a while ago, dead ones among them
+    strange,  // nodes that do not exist, and how full the others are is made up
+    partial,  // some of the others, and other ones each time
+    empty     // none of the others
+};
+std::string_view name_of(registry_kind kind);
 
 // What a world is like. Each kind meets cases that the others hardly ever do.
 enum class character {
@@ -79,8 +87,12 @@ struct world_plan {
     double leaps = 0.2;      // how many of those are by years
     nanos look{};  // how often a node looks at the control state and the registry, at least
     bool has_journal = true;
-    bool loses_data = false;  // the store does, and has a quarantine for that
-    nanos skew_most{};        // of wall clocks
+    registry_kind registry = registry_kind::right;
+    std::size_t runs_max = 8;  // of a node at a time
+    double slow_way = 0.01;    // of all ways through the network
+    double repeated = 0.01;    // of all requests
+    bool loses_data = false;   // the store does, and has a quarantine for that
+    nanos skew_most{};         // of wall clocks
     double drift_most = 0;
     plant bug = plant::none;
 

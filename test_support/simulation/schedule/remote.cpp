@@ -17,13 +17,12 @@ using schedule::skip_reason;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr double slow_way = 0.01;
-constexpr double repeated_request = 0.01;
-
 // One way through the network. Both together may take longer than anybody waits for the answer; one
 // does not, as a connection that was given up carries nothing any more.
-nanos draw_way(rng& random) {
-    if (random.happens(slow_way)) return random.between(milliseconds{100}, milliseconds{1'500});
+nanos draw_way(world& all) {
+    auto& random = all.random;
+    if (random.happens(all.plan.slow_way))
+        return random.between(milliseconds{100}, milliseconds{1'500});
     return random.between(milliseconds{1}, milliseconds{20});
 }
 
@@ -43,16 +42,16 @@ public:
 
     void carry_there(std::function<void()> deliver, copies how_many) override {
         auto& all = home();
-        all.time.after(draw_way(all.random), deliver);
-        if (how_many == copies::perhaps_more && all.random.happens(repeated_request))
-            all.time.after(draw_way(all.random), deliver);
+        all.count_request(side_);
+        all.time.after(draw_way(all), deliver);
+        if (how_many == copies::perhaps_more && all.random.happens(all.plan.repeated))
+            all.time.after(draw_way(all), deliver);
     }
     void carry_back(std::function<void()> deliver) override {
         auto& all = home();
-        all.time.after(draw_way(all.random),
-                       [&node = home_, which = side_, deliver = std::move(deliver)] {
-                           if (node.hears(which)) deliver();
-                       });
+        all.time.after(draw_way(all), [&node = home_, which = side_, deliver = std::move(deliver)] {
+            if (node.hears(which)) deliver();
+        });
     }
     reception arrive() override {
         if (home_.reaches(side_)) return reception::served;
@@ -128,6 +127,11 @@ public:
     async<std::optional<record>> inspect(std::string key) override {
         return line_.ask<std::optional<record>>(
             [&all = wire_->home(), key] { return all.serve(all.store->inspect(key)); });
+    }
+
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
+        return line_.ask<std::vector<std::optional<record>>>(
+            [&all = wire_->home(), keys] { return all.serve(all.store->inspect_many(keys)); });
     }
 
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
@@ -314,7 +318,11 @@ public:
         return ask<void>([=](journal& at) { return at.node_leave(id); });
     }
     async<std::vector<node_entry>> list_nodes() override {
-        return ask<std::vector<node_entry>>([](journal& at) { return at.list_nodes(); });
+        const auto owner = wire_->here().owner();
+        return line_.ask<std::vector<node_entry>>(
+            [&where = wire_->home(), owner]() -> result<std::vector<node_entry>> {
+                return where.registry_told(owner);
+            });
     }
 
     async<audit_entry> append_audit(audit_draft what) override {

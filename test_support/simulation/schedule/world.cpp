@@ -3,6 +3,7 @@
 #include "engines/memory/journal/memory_journal.hpp"
 #include "engines/memory/store/memory_store.hpp"
 #include "engines/rules/journal/checked_journal.hpp"
+#include "schedule/intervals.hpp"
 #include "test_support/simulation/schedule/node.hpp"
 
 #include <algorithm>
@@ -26,11 +27,25 @@ store_settings settings_of(const world_plan& plan) {
     return settings;
 }
 
+world_plan drawn_from(std::uint64_t seed, plant bug) {
+    rng random{seed};
+    return draw_plan(random, bug);
+}
+
+// How old a registry may be that is stale.
+constexpr nanos registry_lag = seconds{60};
+constexpr std::uint32_t strange_nodes = 3;
+
+// Nobody leaves anything to it, and what is written down about it is as if it were there.
+void hide(node_entry& one) { one.draining = true; }
+
 }  // namespace
 
-world::world(std::uint64_t seed, plant bug)
-    : random{seed},
-      plan{draw_plan(random, bug)},
+world::world(std::uint64_t seed, plant bug) : world{seed, drawn_from(seed, bug)} {}
+
+world::world(std::uint64_t seed, const world_plan& given)
+    : random{~seed},
+      plan{given},
       judge{plan, time},
       server_{plan, time, seed},
       loop_{server_},
@@ -140,6 +155,52 @@ void world::note_published(std::size_t job) {
     if (known && known->schedule == now.when.when.text() && known->zone == now.when.where.name() &&
         known->partitions == now.partitions)
         judge.on_published(job, editions_[job], wall_instant{millis{known->since}});
+}
+
+std::vector<node_entry> world::registry_told(const std::string& owner) {
+    auto told = *serve(records->list_nodes());
+    if (plan.registry == registry_kind::right) return told;
+    registries_.emplace_back(time.now(), told);
+    while (registries_.size() > 1 && registries_[1].first <= time.now() - registry_lag)
+        registries_.erase(registries_.begin());
+    const auto& before = registries_.front().second;
+    const auto was_there = [&](const node_entry& one) {
+        return std::any_of(before.begin(), before.end(),
+                           [&](const node_entry& old) { return old.id == one.id; });
+    };
+    for (auto& one : told) {
+        if (one.id == owner) continue;
+        if (plan.registry == registry_kind::empty) hide(one);
+        if (plan.registry == registry_kind::partial && random.happens(0.5)) hide(one);
+        if (plan.registry == registry_kind::stale && !was_there(one)) hide(one);
+        if (plan.registry == registry_kind::strange)
+            one.running = static_cast<std::uint32_t>(random.below(one.running_max + 1));
+    }
+    const auto is_told = [&](const node_entry& one) {
+        return std::any_of(told.begin(), told.end(),
+                           [&](const node_entry& now) { return now.id == one.id; });
+    };
+    if (plan.registry == registry_kind::stale)
+        for (auto one : before) {
+            if (is_told(one) && one.age < schedule::node_silence_max) continue;
+            one.age = millis{0};
+            std::erase_if(told, [&](const node_entry& now) { return now.id == one.id; });
+            told.push_back(std::move(one));
+        }
+    if (plan.registry == registry_kind::strange && !told.empty())
+        for (std::uint32_t i = 0; i < strange_nodes; ++i) {
+            auto ghost = told.front();
+            ghost.id = "ghost-" + std::to_string(i);
+            ghost.age = millis{0};
+            ghost.running = 0;
+            told.push_back(std::move(ghost));
+        }
+    return told;
+}
+
+void world::count_begin(pawl::occurrence occurrence) {
+    const auto wall = plan.start + floor<std::chrono::microseconds>(time.now());
+    counted.late.push_back(wall - schedule::wall_of(occurrence));
 }
 
 std::string world::fresh_id() {

@@ -16,6 +16,8 @@
 #include <pawl/spi/journal.hpp>
 #include <pawl/spi/lease_store.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,6 +53,8 @@ private:
 class world {
 public:
     world(std::uint64_t seed, plant bug);
+    // One that is told what it is to be like.
+    world(std::uint64_t seed, const world_plan& given);
     ~world();
     world(const world&) = delete;
     world& operator=(const world&) = delete;
@@ -77,6 +81,17 @@ public:
     void note_published(std::size_t job);
     // The edition of the job that a node finds when it starts.
     std::size_t edition_of(std::size_t job) const { return editions_[job]; }
+
+    // What the registry tells this node of the others.
+    std::vector<node_entry> registry_told(const std::string& owner);
+
+    // What has been asked of each server, and how late occurrences have begun.
+    struct tally {
+        std::array<std::uint64_t, 2> requests{};
+        std::vector<nanos> late;
+    };
+    void count_request(side which) { ++counted.requests[static_cast<std::size_t>(which)]; }
+    void count_begin(pawl::occurrence occurrence);
 
     // The data of the servers, as somebody beside them sees it.
     memory::data_set& leases() { return *leases_; }
@@ -115,6 +130,7 @@ public:
     timeline time;
     referee judge;
     bool faulty = true;
+    tally counted;
     std::vector<std::unique_ptr<node>> nodes;
     std::shared_ptr<lease_store> store;
     std::shared_ptr<journal> records;
@@ -136,6 +152,8 @@ private:
     bool journal_up_ = true;
     std::vector<bool> paused_;
     std::vector<std::size_t> editions_;
+    // What the registry has told, and when.
+    std::vector<std::pair<nanos, std::vector<node_entry>>> registries_;
 };
 
 }  // namespace pawl::simulation::schedules

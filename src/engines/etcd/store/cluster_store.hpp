@@ -116,6 +116,9 @@ public:
     async<std::optional<record>> inspect(std::string key) override {
         return quietly(do_inspect(std::move(key)));
     }
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
+        return quietly(do_inspect_many(std::move(keys)));
+    }
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
         return quietly(do_list(std::move(prefix), std::move(after), limit));
     }
@@ -144,6 +147,8 @@ private:
     async<bool> do_release(std::string key, fence_token token, release_options how);
     async<bool> do_force_release(std::string key, fence_token token, millis delay);
     async<std::optional<record>> do_inspect(std::string key);
+    async<std::vector<std::optional<record>>> do_inspect_many(std::vector<std::string> keys);
+    async<std::vector<snapshot>> look_at(std::span<const std::string> keys, instant deadline);
     async<page> do_list(std::string prefix, std::string after, std::size_t limit);
     async<void> do_wait(std::string key, fence_token seen);
     async<fence_result> do_fence(std::string resource, fence_token token, fence_rule rule);

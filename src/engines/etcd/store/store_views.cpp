@@ -9,6 +9,9 @@ namespace pawl::etcd {
 
 namespace {
 
+// etcd answers 128 questions in a transaction, unless it is told otherwise, and a key has four.
+constexpr std::size_t keys_at_once = 25;
+
 // The lease that a key is kept by, 0 for none.
 std::int64_t renewer_of(const snapshot& seen) {
     if (seen.lock) return seen.lock->lease();
@@ -88,6 +91,66 @@ async<std::optional<record>> etcd_store::do_inspect(std::string key) {
         shown->remaining = *left;
     }
     co_return std::optional<record>{*shown};
+}
+
+// One transaction, at one revision.
+async<std::vector<snapshot>> etcd_store::look_at(std::span<const std::string> keys,
+                                                 instant deadline) {
+    transaction all;
+    all.get(names_.marker);
+    for (const auto& key : keys)
+        all.get(names_.lock + key)
+            .get(names_.pause + key)
+            .get(names_.record + key)
+            .get(names_.done + key);
+    const auto got = co_await run(all, effect::none, deadline);
+    if (got.has_error()) co_return got.error();
+    if (static_cast<std::size_t>(got->responses_size()) != keys.size() * 4 + 1)
+        co_return unreadable(names_.record);
+    std::vector<snapshot> seen(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        const auto its = [&](std::size_t part) {
+            return first_of(got->responses(static_cast<int>(i * 4 + part)));
+        };
+        seen[i].revision = got->header().revision();
+        seen[i].marker = marker_of(got->responses(0));
+        seen[i].lock = its(1);
+        seen[i].pause = its(2);
+        seen[i].record = its(3);
+        seen[i].done = its(4);
+    }
+    co_return seen;
+}
+
+async<std::vector<std::optional<record>>> etcd_store::do_inspect_many(
+    std::vector<std::string> keys) {
+    const auto self = shared_from_this();
+    const auto deadline = client_->deadline();
+    std::vector<std::optional<record>> all(keys.size());
+    std::vector<record> shown;
+    std::vector<std::size_t> places;
+    std::vector<std::int64_t> renewers;
+    for (std::size_t from = 0; from < keys.size(); from += keys_at_once) {
+        const auto many = std::min(keys_at_once, keys.size() - from);
+        const auto seen = co_await look_at(std::span{keys}.subspan(from, many), deadline);
+        if (seen.has_error()) co_return seen.error();
+        for (std::size_t i = 0; i < many; ++i) {
+            const auto& one = (*seen)[i];
+            if (!one.lock && !one.pause && !one.record && !one.done) continue;
+            auto described = describe(keys[from + i], one);
+            if (described.has_error()) co_return described.error();
+            shown.push_back(std::move(*described));
+            places.push_back(from + i);
+            renewers.push_back(renewer_of(one));
+        }
+        const auto state = co_await boost::asio::this_coro::cancellation_state;
+        if (state.cancelled() != boost::asio::cancellation_type::none)
+            co_return failure{errc::unreachable, "the caller gave up"};
+    }
+    const auto added = co_await add_remaining(shown, std::move(renewers), deadline);
+    if (added.has_error()) co_return added.error();
+    for (std::size_t i = 0; i < shown.size(); ++i) all[places[i]] = std::move(shown[i]);
+    co_return all;
 }
 
 async<page> etcd_store::do_list(std::string prefix, std::string after, std::size_t limit) {

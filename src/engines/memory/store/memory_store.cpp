@@ -72,6 +72,13 @@ public:
         co_return data_->inspect(key);
     }
 
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
+        const auto self = shared_from_this();
+        std::vector<std::optional<record>> all;
+        for (const auto& key : keys) all.push_back(data_->inspect(key));
+        co_return all;
+    }
+
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
         const auto self = shared_from_this();
         co_return data_->list(prefix, after, limit);

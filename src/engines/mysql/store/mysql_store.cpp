@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <unordered_map>
 
 namespace pawl::mysql {
 namespace {
@@ -101,6 +102,7 @@ public:
     }
 
 #include "engines/rules/store/verbs.inc"
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override;
 
 private:
     std::string record_text(const claim& wanted, const std::string& mark) const;
@@ -482,6 +484,32 @@ async<std::optional<record>> mysql_store::inspect(std::string key) {
     auto& row = got->answers[0];
     if (!row.next()) co_return std::optional<record>{};
     co_return std::optional{rules::describe(key, state_from(row, 2), time_of(row.integer(0)))};
+}
+
+async<std::vector<std::optional<record>>> mysql_store::inspect_many(std::vector<std::string> keys) {
+    const auto self = shared_from_this();
+    base::ensure(keys.size() <= page_limit_max);
+    std::vector<std::optional<record>> all(keys.size());
+    if (keys.empty()) co_return all;
+    std::vector<std::string> literals;
+    for (const auto& key : keys) literals.push_back(literal(key));
+    auto text =
+        statements::all().list.with({{"space", space_},
+                                     {"conditions", "lock_key IN (" + joined(literals) + ")"},
+                                     {"limit", std::to_string(keys.size())}});
+    auto got = co_await pool_->ask(std::move(text));
+    if (got.has_error()) co_return got.error();
+    if (got->answers.size() != 1) co_return unexpected("a look at keys");
+    std::unordered_map<std::string, record> found;
+    auto& row = got->answers[0];
+    while (row.next()) {
+        std::string key{row.text(1)};
+        auto one = rules::describe(key, state_from(row, 2), time_of(row.integer(0)));
+        found.insert_or_assign(std::move(key), std::move(one));
+    }
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        if (const auto its = found.find(keys[i]); its != found.end()) all[i] = its->second;
+    co_return all;
 }
 
 async<page> mysql_store::list(std::string prefix, std::string after, std::size_t limit) {

@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
 namespace pawl::postgresql {
 namespace {
@@ -86,6 +87,7 @@ public:
     }
 
 #include "engines/rules/store/verbs.inc"
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override;
 
 private:
     statement call(const statement_text& text) const {
@@ -260,6 +262,30 @@ async<std::optional<record>> postgresql_store::inspect(std::string key) {
     if (got->columns() != 7) co_return unexpected("inspect_v1");
     if (got->count() == 0) co_return std::optional<record>{};
     co_return std::optional<record>{record_in(*got, 0)};
+}
+
+async<std::vector<std::optional<record>>> postgresql_store::inspect_many(
+    std::vector<std::string> keys) {
+    const auto self = shared_from_this();
+    base::ensure(keys.size() <= page_limit_max);
+    auto asked = call(text_->inspect_many);
+    asked.add(std::vector<std::string_view>(keys.begin(), keys.end()));
+    auto asking = pool_->ask(std::move(asked));
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    if (got->columns() != 7) co_return unexpected("inspect_v1");
+    std::unordered_map<std::string, record> found;
+    for (int i = 0; i < got->count(); ++i) {
+        auto one = record_in(*got, i);
+        auto key = one.key;
+        found.insert_or_assign(std::move(key), std::move(one));
+    }
+    std::vector<std::optional<record>> all;
+    for (const auto& key : keys) {
+        const auto its = found.find(key);
+        all.push_back(its == found.end() ? std::nullopt : std::optional{its->second});
+    }
+    co_return all;
 }
 
 async<page> postgresql_store::list(std::string prefix, std::string after, std::size_t limit) {

@@ -17,11 +17,13 @@ struct statements {
           watch{"SELECT " + schema + ".watch_v1($1, $2, $3)"},
           list{"SELECT * FROM " + schema + ".list_v1($1, $2, $3, $4, $5)"},
           inspect{"SELECT * FROM " + schema + ".inspect_v1($1, $2)"},
+          inspect_many{"SELECT seen.* FROM unnest($2::bytea[]) AS wanted (key), LATERAL " + schema +
+                       ".inspect_v1($1, wanted.key) AS seen"},
           fence{"SELECT * FROM " + schema + ".fence_v2($1, $2, $3, $4, $5, $6)"},
           purge{"SELECT " + schema + ".purge_v1($1, $2, $3, $4)"} {}
 
     const statement_text acquire, withdraw, renew, release, force_release, watch, list, inspect,
-        fence, purge;
+        inspect_many, fence, purge;
 };
 
 }  // namespace pawl::postgresql

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace pawl::redis {
@@ -83,6 +84,7 @@ public:
     }
 
 #include "engines/rules/store/verbs.inc"
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override;
 
 private:
     // A key, and where it is.
@@ -505,6 +507,38 @@ async<std::optional<record>> redis_store::inspect(std::string key) {
     one.push_back(std::move(**found));
     co_await count_waiters(one);
     co_return std::optional<record>{std::move(one.front())};
+}
+
+// A script for each shard, and one write for each node. Redis would be asked apart who waits.
+async<std::vector<std::optional<record>>> redis_store::inspect_many(std::vector<std::string> keys) {
+    const auto self = shared_from_this();
+    base::ensure(keys.size() <= page_limit_max);
+    std::map<std::size_t, std::vector<std::size_t>> groups;
+    for (std::size_t i = 0; i < keys.size(); ++i) groups[spot_of(keys[i]).shard].push_back(i);
+    std::vector<sharded_call> calls;
+    for (const auto& [shard, group] : groups) {
+        script_call call{scripts::all().inspect_many, group.size()};
+        for (const auto which : group) call.add(spot_of(keys[which]).in.lock, keys[which]);
+        calls.push_back({std::move(call), shard});
+    }
+    std::vector<std::optional<record>> all(keys.size());
+    if (calls.empty()) co_return all;
+    const auto got = co_await servers_->run_all(std::move(calls));
+    auto its = got.begin();
+    for (const auto& [shard, group] : groups) {
+        const auto& told = *its++;
+        if (told.has_error()) co_return told.error();
+        if (told->is_error()) co_return explain_refusal(servers_->place(), told->text);
+        const auto& parts = told->elements;
+        if (parts.size() != group.size() + 1 || !parts[0].is_integer())
+            co_return unexpected("inspect_many");
+        for (std::size_t i = 0; i < group.size(); ++i) {
+            const auto& key = keys[group[i]];
+            if (parts[i + 1].is_text())
+                all[group[i]] = parse_record(key, parts[i + 1].text, parts[0].number);
+        }
+    }
+    co_return all;
 }
 
 script_call redis_store::list_call(const names& in, std::string_view prefix, std::string_view after,

@@ -4,6 +4,7 @@
 #include "fence_lua.hpp"
 #include "force_release_lua.hpp"
 #include "inspect_lua.hpp"
+#include "inspect_many_lua.hpp"
 #include "list_lua.hpp"
 #include "record_lua.hpp"
 #include "release_lua.hpp"
@@ -33,6 +34,7 @@ scripts::scripts()
       release{release_text_},
       force_release{embedded::force_release_lua},
       inspect{embedded::inspect_lua},
+      inspect_many{embedded::inspect_many_lua},
       list{embedded::list_lua},
       watch{watch_text_},
       fence{fence_text_} {}

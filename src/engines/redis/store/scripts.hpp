@@ -25,7 +25,8 @@ private:
     const std::string acquire_text_, fence_text_, release_text_, watch_text_;
 
 public:
-    const script acquire, withdraw, renew, release, force_release, inspect, list, watch, fence;
+    const script acquire, withdraw, renew, release, force_release, inspect, inspect_many, list,
+        watch, fence;
 };
 
 }  // namespace pawl::redis

@@ -265,6 +265,20 @@ result<std::optional<record>> database::inspect(const std::string& key, instant 
     return read<std::optional<record>>(deadline, step);
 }
 
+result<std::vector<std::optional<record>>> database::inspect_many(std::span<const std::string> keys,
+                                                                  instant deadline) {
+    using all_records = std::vector<std::optional<record>>;
+    const auto step = [&](lease_table& table, const rules::store_time& now) {
+        all_records all;
+        for (const auto& key : keys) {
+            const auto found = table.find(key, now);
+            all.push_back(found ? std::optional{rules::describe(key, *found, now)} : std::nullopt);
+        }
+        return all;
+    };
+    return read<all_records>(deadline, step);
+}
+
 result<page> database::list(const std::string& prefix, const std::string& after, std::size_t limit,
                             instant deadline) {
     const auto step = [&](lease_table& table, const rules::store_time& now) {

@@ -45,6 +45,8 @@ public:
     result<bool> force_release(const std::string& key, fence_token token, millis delay,
                                instant deadline);
     result<std::optional<record>> inspect(const std::string& key, instant deadline);
+    result<std::vector<std::optional<record>>> inspect_many(std::span<const std::string> keys,
+                                                            instant deadline);
     result<page> list(const std::string& prefix, const std::string& after, std::size_t limit,
                       instant deadline);
     result<fence_result> fence(const std::string& resource, fence_token token, fence_rule rule,

@@ -73,6 +73,13 @@ public:
         co_return co_await loop_.run_blocking(std::move(job));
     }
 
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
+        auto job = [data = data_, keys = std::move(keys), until = deadline()] {
+            return data->inspect_many(keys, until);
+        };
+        co_return co_await loop_.run_blocking(std::move(job));
+    }
+
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
         auto job = [data = data_, prefix = std::move(prefix), after = std::move(after), limit,
                     until = deadline()] { return data->list(prefix, after, limit, until); };

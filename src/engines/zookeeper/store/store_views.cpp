@@ -7,6 +7,7 @@
 #include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace pawl::zookeeper {
 
@@ -33,6 +34,27 @@ async<std::optional<record>> tree_store::inspect(std::string key) {
         if (read.has_error() && read.error().code != errc::denied) co_return read.error();
     }
     co_return describe(key, *seen, now);
+}
+
+// Two rounds of requests that are sent together, behind a sync as for inspect().
+async<std::vector<std::optional<record>>> tree_store::inspect_many(std::vector<std::string> keys) {
+    const auto self = shared_from_this();
+    base::ensure(keys.size() <= page_limit_max);
+    const auto until = deadline();
+    const auto through = co_await tree_->any_session(until);
+    if (through.has_error()) co_return through.error();
+    std::vector<request> first;
+    first.emplace_back(request::kind::sync, tree_->paths().locks());
+    const auto synced = co_await (*through)->ask_all(std::move(first), until);
+    if (synced.has_error()) co_return synced.error();
+    const auto shown = co_await records_of(**through, keys, until);
+    if (shown.has_error()) co_return shown.error();
+    std::unordered_map<std::string, record> found;
+    for (const auto& one : *shown) found.insert_or_assign(one.key, one);
+    std::vector<std::optional<record>> all(keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        if (const auto its = found.find(keys[i]); its != found.end()) all[i] = its->second;
+    co_return all;
 }
 
 // ---- Pages

@@ -36,6 +36,7 @@ public:
     }
 
 #include "engines/rules/store/verbs.inc"
+    async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override;
 
 private:
     using session_ptr = std::shared_ptr<session>;

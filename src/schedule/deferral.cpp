@@ -1,0 +1,138 @@
+#include "schedule/deferral.hpp"
+
+#include "schedule/ranking.hpp"
+
+#include <algorithm>
+
+namespace pawl::schedule {
+
+void deferral::add(occurrence which, const place_in_line& where) {
+    entry one;
+    one.which = which;
+    one.where = where;
+    one.free_since = where.first_asks;
+    one.look_at = where.first_look;
+    const auto behind = std::find_if(entries_.begin(), entries_.end(), [&](const entry& other) {
+        return number(other.which) > number(which);
+    });
+    entries_.insert(behind, one);
+    if (entries_.size() <= deferred_max) return;
+    // So many wait that the oldest is not left to anybody any more.
+    auto& oldest = entries_.front();
+    oldest.where.place = 0;
+    oldest.where.hold_back = millis{0};
+    oldest.free_since = oldest.look_at = instant{};
+}
+
+bool deferral::take(occurrence which) {
+    return std::erase_if(entries_, [&](const entry& one) { return one.which == which; }) > 0;
+}
+
+bool deferral::has(occurrence which) const {
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [&](const entry& one) { return one.which == which; });
+}
+
+std::optional<instant> deferral::next_look() const {
+    std::optional<instant> next;
+    for (const auto& one : entries_)
+        if (!one.consulting && (!next || one.look_at < *next)) next = one.look_at;
+    return next;
+}
+
+void deferral::forget_ahead(occurrence now) {
+    std::erase_if(entries_, [&](const entry& one) { return number(one.which) > number(now); });
+}
+
+deferral::verdict deferral::judge_held(const queue_rules& rules, const record& seen, entry& one,
+                                       instant now) {
+    if (rules.hold) return verdict::done;
+    one.was_held = true;
+    // What is left of a lease is told in whole milliseconds.
+    one.free_since = now + seen.remaining + millis{1};
+    const bool is_cooldown = number(seen.holder) == 0;
+    if (!is_cooldown && gives_way(rules)) return verdict::consult;
+    if (!is_cooldown && one.where.place == 0) return verdict::ask;
+    const auto soon = one.where.place < places_max ? held_look_interval : held_look_far;
+    one.look_at = std::min(now + soon, turn_of(one));
+    const auto before_next = one.where.next_asks - look_before_next;
+    if (before_next > now) one.look_at = std::min(one.look_at, before_next);
+    return verdict::wait;
+}
+
+deferral::verdict deferral::judge(const queue_rules& rules, const std::optional<record>& seen,
+                                  entry& one, instant now) {
+    const auto last = seen ? seen->last_done : std::nullopt;
+    if (last == one.which) return verdict::done;
+    if (one.consulting) return verdict::wait;
+    if (last && number(*last) > number(one.which)) return verdict::find_row;
+    if (one.where.give_up < now) return verdict::ask;
+    if (seen && seen->remaining.count() > 0) return judge_held(rules, *seen, one, now);
+    // A lease may be given back before its end.
+    if (one.was_held)
+        one.free_since = std::min(one.free_since, std::max(now, one.where.first_asks));
+    one.look_at = turn_of(one);
+    if (one.look_at > now) return verdict::wait;
+    // While the key was held, those before this node may have skipped it.
+    const bool may_be_skipped = one.was_held && rules.when_running == overlap::skip;
+    return may_be_skipped ? verdict::consult : verdict::ask;
+}
+
+// Where occurrences are taken in their order, what comes before one that is asked for is asked for
+// before it, and what is still being found out is waited for.
+std::vector<deferral::finding> deferral::conclude(const queue_rules& rules,
+                                                  std::vector<verdict> verdicts, instant now) {
+    if (takes_in_order(rules)) {
+        const auto last = std::find(verdicts.rbegin(), verdicts.rend(), verdict::ask);
+        const auto behind = static_cast<std::size_t>(verdicts.rend() - last);
+        bool waits = false;
+        for (std::size_t i = 0; i < behind; ++i) {
+            if (verdicts[i] == verdict::done) continue;
+            waits = waits || entries_[i].consulting;
+            if (waits) {
+                entries_[i].look_at = std::max(entries_[i].look_at, now + held_look_interval / 4);
+                verdicts[i] = verdict::wait;
+            } else {
+                verdicts[i] = verdict::ask;
+            }
+        }
+    }
+    std::vector<finding> found;
+    std::deque<entry> left;
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        auto& one = entries_[i];
+        if (verdicts[i] == verdict::done) continue;
+        if (verdicts[i] == verdict::ask) found.push_back({one.which, act::ask});
+        if (verdicts[i] == verdict::consult) found.push_back({one.which, act::consult});
+        if (verdicts[i] == verdict::find_row) found.push_back({one.which, act::find_row});
+        one.consulting =
+            one.consulting || verdicts[i] == verdict::consult || verdicts[i] == verdict::find_row;
+        left.push_back(one);
+    }
+    entries_ = std::move(left);
+    return found;
+}
+
+std::vector<deferral::finding> deferral::on_look(const queue_rules& rules,
+                                                 const std::optional<record>& seen, instant now) {
+    std::vector<verdict> verdicts;
+    for (auto& one : entries_) verdicts.push_back(judge(rules, seen, one, now));
+    return conclude(rules, std::move(verdicts), now);
+}
+
+std::vector<deferral::finding> deferral::on_no_answer(const queue_rules& rules, instant now) {
+    std::vector<verdict> verdicts;
+    for (auto& one : entries_) {
+        const bool has_its_turn = !one.consulting && turn_of(one) <= now;
+        if (!has_its_turn) one.look_at = std::max(turn_of(one), now + hold_back_unread);
+        verdicts.push_back(has_its_turn ? verdict::ask : verdict::wait);
+    }
+    return conclude(rules, std::move(verdicts), now);
+}
+
+bool settles(const queue_rules& rules, const run_record& row) noexcept {
+    if (row.status == run_status::skipped) return rules.when_running == overlap::skip;
+    return rules.mode == delivery::at_most_once || is_over(row.status);
+}
+
+}  // namespace pawl::schedule

@@ -1,0 +1,129 @@
+#include "schedule/lookout.hpp"
+
+#include "schedule/ranking.hpp"
+#include "schedule/skip_recorder.hpp"
+#include "time/clocks.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace pawl::schedule {
+namespace {
+
+using boost::asio::awaitable;
+
+constexpr std::chrono::hours nothing_to_look_for{24};
+
+}  // namespace
+
+lookout::lookout(node_state& node, acquirer& keys)
+    : node_{node},
+      acquirer_{keys},
+      timer_{node.loop.get_executor()},
+      phase_{std::chrono::floor<millis>(far_look_interval * node.uniform())} {}
+
+void lookout::watch(const std::shared_ptr<track>& which) {
+    if (!std::exchange(which->is_watched, true)) watched_.push_back(which);
+    timer_.cancel();
+}
+
+std::optional<instant> lookout::next_look() {
+    std::erase_if(watched_, [](const auto& one) {
+        const bool is_done = one->replaced || one->decisions.queue().deferred().empty();
+        if (is_done) one->is_watched = false;
+        return is_done;
+    });
+    std::optional<instant> next;
+    for (const auto& one : watched_) {
+        const auto its = one->decisions.queue().deferred().next_look();
+        if (its && (!next || *its < *next)) next = its;
+    }
+    return next;
+}
+
+lookout::tracks lookout::due_until(instant when) const {
+    tracks due;
+    for (const auto& one : watched_) {
+        const auto its = one->decisions.queue().deferred().next_look();
+        if (its && *its <= when) due.push_back(one);
+    }
+    return due;
+}
+
+awaitable<void> lookout::keep_looking() {
+    while (!node_.stopping) {
+        const auto next = next_look();
+        const auto now = node_.loop.now();
+        // What is overdue, or its first in line's to ask for, does not wait for the others.
+        const auto at = next && *next > now ? aligned(*next, look_interval, phase_) : now;
+        if (next && at <= now) {
+            auto looking = look_at(due_until(now));
+            co_await std::move(looking);
+            continue;
+        }
+        auto waiting = timer_.wait_for(next ? at - now : nothing_to_look_for);
+        co_await std::move(waiting);
+    }
+}
+
+awaitable<void> lookout::look_at(tracks which) {
+    for (std::size_t from = 0; from < which.size() && !node_.stopping; from += page_limit_max) {
+        const auto until = std::min(which.size(), from + page_limit_max);
+        std::vector<std::string> keys;
+        for (auto i = from; i < until; ++i) keys.push_back(which[i]->key);
+        auto asking = node_.engine->store().inspect_many(std::move(keys));
+        const auto seen = co_await std::move(asking);
+        const auto now = node_.loop.now();
+        for (auto i = from; i < until; ++i) {
+            const auto& one = which[i];
+            if (one->replaced || node_.stopping) continue;
+            if (seen.has_value()) {
+                heed(one, (*seen)[i - from]);
+                continue;
+            }
+            auto& queue = one->decisions.queue();
+            act_on(one, queue.deferred().on_no_answer(queue.rules(), now));
+        }
+    }
+}
+
+void lookout::heed(const std::shared_ptr<track>& which, const std::optional<record>& seen) {
+    auto& queue = which->decisions.queue();
+    if (const auto latest = queue.deferred().latest()) acquirer_.note_holder(which, seen, *latest);
+    act_on(which, queue.deferred().on_look(queue.rules(), seen, node_.loop.now()));
+}
+
+void lookout::act_on(const std::shared_ptr<track>& which,
+                     const std::vector<deferral::finding>& found) {
+    for (const auto& one : found) {
+        if (one.what == deferral::act::ask)
+            ask(which, one.which);
+        else
+            node_.spawn(consult(which, one));
+    }
+}
+
+void lookout::ask(const std::shared_ptr<track>& which, occurrence what) {
+    auto& queue = which->decisions.queue();
+    if (!queue.deferred().take(what)) return;
+    const auto late = std::chrono::floor<millis>(node_.now() - wall_of(what));
+    queue.offer_occurrence(what, node_.loop.now(), std::max(late, millis{0}), millis{0});
+    acquirer_.wake(which);
+}
+
+// Its row may say what has become of it. A journal that does not answer says nothing.
+awaitable<void> lookout::consult(std::shared_ptr<track> which, deferral::finding about) {
+    auto finding = node_.records->find_occurrence(which->plan->name, which->partition, about.which);
+    const auto row = co_await std::move(finding);
+    if (node_.stopping || which->replaced) co_return;
+    auto& queue = which->decisions.queue();
+    const bool is_told = row.has_value() && *row && !is_premature(**row, about.which) &&
+                         (about.what == deferral::act::find_row || settles(queue.rules(), **row));
+    if (is_told)
+        queue.deferred().take(about.which);
+    else
+        ask(which, about.which);
+}
+
+}  // namespace pawl::schedule

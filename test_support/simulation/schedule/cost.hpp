@@ -1,0 +1,37 @@
+// What occurrences cost on virtual time: requests to the store and to the journal, and how late
+// they begin, in a world where little goes wrong.
+#pragma once
+
+#include "test_support/simulation/schedule/plan.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace pawl::simulation::schedules {
+
+// What becomes, at a full second and every few of them, of the node that is asked to run something.
+enum class misfortune { none, killed, frozen };
+
+struct cost_case {
+    std::size_t nodes = 3;
+    std::size_t jobs = 20;
+    const char* when = "* * * * * *";
+    schedule::queue_rules rules{};
+    nanos run_least = std::chrono::milliseconds{20};
+    nanos run_most = std::chrono::milliseconds{100};
+    nanos measured = std::chrono::seconds{20};
+    registry_kind registry = registry_kind::right;
+    misfortune hurt = misfortune::none;
+};
+
+struct cost {
+    std::size_t occurrences = 0;
+    double store = 0;    // requests for an occurrence
+    double journal = 0;  // the same
+    nanos late_median{}, late_p99{}, late_most{};
+    std::optional<std::string> breach;  // of a law
+};
+cost measure_cost(const cost_case& what);
+
+}  // namespace pawl::simulation::schedules
