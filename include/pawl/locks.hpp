@@ -77,14 +77,14 @@ public:
     // engine without a journal
     // where `options.journal` names it. Throws store_error if the store cannot be opened. The first
     // operation contacts a server, not this call.
-    [[nodiscard]] static locks open(std::string_view url, open_options options = {});
+    static locks open(std::string_view url, open_options options = {});
 
     // Opens a store of your own, which keeps no journal. `make` is called once, with the executor
     // to run on, and what it throws is thrown on. `settings` are not checked: see store_settings
     // for their bounds. Throws option_error if `options.journal` names one.
     using store_factory = std::function<std::shared_ptr<lease_store>(boost::asio::any_io_executor)>;
-    [[nodiscard]] static locks open(const store_factory& make, store_settings settings,
-                                    open_options options = {});
+    static locks open(const store_factory& make, store_settings settings,
+                      open_options options = {});
 
     // For pawl itself.
     explicit locks(std::unique_ptr<runtime::core> core);

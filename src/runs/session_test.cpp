@@ -188,7 +188,8 @@ TEST(WrittenRun, ACheckpointThatIsNotSavedThrowsAndTheRunGoesOn) {
     const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
                           id = now.id;
                           one.journal_faults->fail_all = errc::unreachable;
-                          EXPECT_THROW(now.checkpoint("page 3"), store_error);
+                          EXPECT_THROW(static_cast<void>(now.checkpoint("page 3")),
+                                       store_error);
                           one.journal_faults->fail_all = std::nullopt;
                           EXPECT_TRUE(now.checkpoint("page 4"));
                       }};
@@ -235,7 +236,8 @@ TEST(WrittenRun, ACheckpointHasABound) {
     journal_world one;
     auto a = one.open();
     const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
-                          EXPECT_THROW(now.checkpoint(std::string(checkpoint_bytes_max + 1, 'x')),
+                          EXPECT_THROW(static_cast<void>(now.checkpoint(
+                                           std::string(checkpoint_bytes_max + 1, 'x'))),
                                        option_error);
                           EXPECT_TRUE(now.checkpoint(std::string(checkpoint_bytes_max, 'x')));
                       }};
