@@ -223,7 +223,7 @@ TEST(WrittenRun, WithoutAJournalThereIsNoCheckpointAndThatIsSaid) {
     std::string told;
     const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
                           try {
-                              now.checkpoint("page 3");
+                              static_cast<void>(now.checkpoint("page 3"));
                           } catch (const option_error& error) {
                               told = error.what();
                           }
