@@ -54,7 +54,8 @@ class fence {
 public:
     // Whether the write may go on. Remembers the token if so.
     // REQUIRES: the guarded write happens inside the same critical section as the check.
-    [[nodiscard]] bool admit(fence_token token, fence_rule rule = fence_rule::reject_older) noexcept {
+    [[nodiscard]] bool admit(fence_token token,
+                             fence_rule rule = fence_rule::reject_older) noexcept {
         auto newest = newest_.load(std::memory_order_acquire);
         do {
             const bool stale =

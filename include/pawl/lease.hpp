@@ -25,7 +25,8 @@ enum class release_outcome {
     released,     // the lease was ours until now, and the store knows that it ended
     lost,         // it had been lost before
     unknown,      // the store did not answer: the key becomes free when the TTL has passed
-    still_shared  // other handles exist (lease::share()): the key stays held until the last one goes
+    still_shared  // other handles exist (lease::share()): the key stays held until the last one
+                  // goes
 };
 
 // A handle on a lease; locks makes them. The lease ends with its last handle. A handle may outlive
@@ -99,9 +100,9 @@ public:
     void watch_deadline(deadline_watch watch);
 
     // Ends the lease as its options say (`at_least`, `hold`), and waits for the store's answer with
-    // one retry. The handle is empty afterwards. While other handles exist, the lease continues, and
-    // the answer is `still_shared`. Throws nothing for a store's failure: the TTL ends the lease
-    // then.
+    // one retry. The handle is empty afterwards. While other handles exist, the lease continues,
+    // and the answer is `still_shared`. Throws nothing for a store's failure: the TTL ends the
+    // lease then.
     release_outcome release();
     // The same for Asio programs. Await it on any executor. The handle is empty at once; where the
     // result is not awaited, the lease is released in the background.

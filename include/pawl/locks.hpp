@@ -180,9 +180,11 @@ public:
     template <owning_temporary Body>
     boost::asio::awaitable<std::uint64_t> async_lead(std::string_view key, lease_options options,
                                                      std::stop_token stop, Body&& body) = delete;
-    [[nodiscard]] boost::asio::awaitable<void> async_run_partitions(
-        std::string_view name, std::uint32_t count, std::stop_token stop,
-        const partition_body& body, partition_options options = {});
+    [[nodiscard]] boost::asio::awaitable<void> async_run_partitions(std::string_view name,
+                                                                    std::uint32_t count,
+                                                                    std::stop_token stop,
+                                                                    const partition_body& body,
+                                                                    partition_options options = {});
     template <owning_temporary Body>
     boost::asio::awaitable<void> async_run_partitions(std::string_view name, std::uint32_t count,
                                                       std::stop_token stop, Body&& body,

@@ -26,10 +26,7 @@ nanos settling(const claim_plan& plan) {
 }  // namespace
 
 claiming::claiming(const claim_plan& plan, instant now, claim_attempts so_far)
-    : plan_{plan},
-      give_up_{now + plan.wait},
-      settle_by_{now + settling(plan)},
-      attempts_{so_far} {}
+    : plan_{plan}, give_up_{now + plan.wait}, settle_by_{now + settling(plan)}, attempts_{so_far} {}
 
 claiming::step claiming::next(instant now) const {
     switch (state_) {

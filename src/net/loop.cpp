@@ -68,7 +68,8 @@ void loop::enter(loop_driver& me) {
     if (is_elsewhere()) throw std::logic_error{opened_before_fork};
     if (is_driving())
         throw std::logic_error{
-            "a call that blocks was made on pawl's own loop, from an observer, a stop callback or a "
+            "a call that blocks was made on pawl's own loop, from an observer, a stop callback or "
+            "a "
             "coroutine: make it on another thread, or await its async_ twin"};
     const std::lock_guard lock{mutex_};
     drivers_.push_back(&me);

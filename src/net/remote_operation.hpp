@@ -152,7 +152,9 @@ private:
         return std::make_exception_ptr(
             boost::system::system_error{boost::asio::error::operation_aborted});
     }
-    static std::exception_ptr closed() { return std::make_exception_ptr(store_error{locks_closed()}); }
+    static std::exception_ptr closed() {
+        return std::make_exception_ptr(store_error{locks_closed()});
+    }
 
     // What co_spawn calls at the end of the work, or destroys with the loop.
     struct arrival {

@@ -126,7 +126,7 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
 }
 
 awaitable<std::optional<result<acquire_result<grant>>>> claimer::send(std::shared_ptr<claimer> self,
-                                                                     claim wanted, instant until) {
+                                                                      claim wanted, instant until) {
     auto asking = self->store_->acquire(std::move(wanted));
     if (until == instant::max()) co_return co_await std::move(asking);
     // The request goes on without us when the time is up, and what it takes is withdrawn.

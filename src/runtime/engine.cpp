@@ -194,10 +194,9 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
 std::shared_ptr<lease_state> engine::hold(claim_request& todo, leasing::granted won) {
     const leasing::heartbeat beat{leasing::renewal_timing_of(todo.options), won.sent,
                                   won.first_sent, renewer_->uniform()};
-    auto who =
-        std::make_shared<lease_state>(std::move(won.what), owner_, todo.options, beat,
-                                      std::move(todo.turn), won.sent, home_,
-                                      loop_.clocks().simulated());
+    auto who = std::make_shared<lease_state>(std::move(won.what), owner_, todo.options, beat,
+                                             std::move(todo.turn), won.sent, home_,
+                                             loop_.clocks().simulated());
     who->claim_id = todo.under->id;
     who->claim_repeated = won.repeated;
     held_.insert_or_assign(who->key, who);

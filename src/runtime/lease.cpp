@@ -91,9 +91,7 @@ std::stop_token lease::stop_token() const {
     return fired.get_token();
 }
 
-std::optional<loss_reason> lease::lost() const {
-    return held_ ? held_->lost() : std::nullopt;
-}
+std::optional<loss_reason> lease::lost() const { return held_ ? held_->lost() : std::nullopt; }
 
 lease lease::share() const {
     auto& shared = state();

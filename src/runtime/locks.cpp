@@ -212,8 +212,8 @@ bool locks::force_release(std::string_view key, fence_token shown, millis delay)
     const runtime::blocking_call on{core_.get()};
     check_key(key);
     if (delay.count() < 0) throw option_error{"the lock delay cannot be negative"};
-    return value_of(on->loop().wait_for(
-        on->running()->store().force_release(std::string{key}, shown, delay)));
+    return value_of(
+        on->loop().wait_for(on->running()->store().force_release(std::string{key}, shown, delay)));
 }
 
 fence_result locks::check_fence(std::string_view resource, fence_token token, fence_rule rule) {

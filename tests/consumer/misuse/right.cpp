@@ -26,6 +26,7 @@ awaitable<void> right(pawl::locks& locks, std::string name, std::stop_token stop
     co_await locks.async_lead("leader", {.ttl = 30s}, stop, [&](const pawl::term&) { ++terms; });
     const pawl::term_body body = [name](const pawl::term&) {};
     co_await locks.async_lead("leader", {.ttl = 30s}, stop, body);
-    const pawl::job nightly{.name = name, .lease = {.ttl = 30s}, .body = [name](const pawl::run&) {}};
+    const pawl::job nightly{
+        .name = name, .lease = {.ttl = 30s}, .body = [name](const pawl::run&) {}};
     co_await locks.async_run(nightly);
 }
