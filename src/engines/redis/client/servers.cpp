@@ -411,7 +411,7 @@ boost::asio::awaitable<void> servers::send_group(std::shared_ptr<servers> self,
                                                  std::vector<std::size_t> which) {
     const auto& first = work->calls[which.front()].call;
     if (first.names_life() && !to->link->is_connected()) {
-        const auto stands = co_await self->greet(to, work->deadline);
+        const auto stands = co_await self->greet(to, work->deadline, when_down::wait);
         if (stands.has_error()) {
             auto why = answer{failure{errc::unreachable, stands.error().detail}};
             co_return self->sort_answers(*work, to, which, std::move(why));
