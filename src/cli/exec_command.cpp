@@ -204,25 +204,27 @@ boost::asio::awaitable<ended> run_command(std::shared_ptr<running> run, exec::co
     co_return how;
 }
 
-// For whom a wait is, and until when. It looks beside the claim, which it must not delay, so that
-// the holder may be this process by then. What fails here fails for the claim, which says so.
-boost::asio::awaitable<void> tell_waiting(async<std::optional<record>> looking, std::string me,
-                                          millis wait) {
+// For whom a wait is.
+std::string holder_text(const record& lock) {
+    const auto left = base::format_duration(lock.remaining);
+    if (number(lock.holder) == 0) return "in cooldown, available in " + left;
+    return "held by " + lock.owner + " (token " + std::to_string(number(lock.holder)) +
+           ", expires in " + left + " unless renewed)";
+}
+
+// And until when. It looks beside the claim, which it must not delay, so that the holder may be
+// this process by then. What fails here fails for the claim as well, which says so.
+boost::asio::awaitable<void> tell_waiting(std::shared_ptr<lease_store> store, std::string key,
+                                          std::string me, millis wait) {
+    auto looking = store->inspect(key);
     const auto seen = co_await std::move(looking);
-    if (seen.has_error() || !*seen || (*seen)->owner == me || (*seen)->remaining.count() <= 0)
-        co_return;
+    if (seen.has_error() || !*seen) co_return;
     const auto& lock = **seen;
-    const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch();
-    log(log_level::info,
-        "waiting for lock '" + lock.key + "', " +
-            (number(lock.holder) == 0
-                 ? "in cooldown"
-                 : "held by " + lock.owner + " (token " + std::to_string(number(lock.holder))) +
-            (number(lock.holder) == 0 ? ", available in " : ", expires in ") +
-            base::format_duration(lock.remaining) +
-            (number(lock.holder) == 0 ? "" : " unless renewed)") +
-            (wait >= wait_unlimited ? ", without a time limit"
-                                    : ", until " + local_time((now + wait).count())));
+    if (lock.owner == me || lock.remaining.count() <= 0) co_return;
+    const auto end = std::chrono::floor<millis>(time::wall_now()).time_since_epoch() + wait;
+    const auto bound = wait >= wait_unlimited ? std::string{"without a time limit"}
+                                              : "until " + local_time(end.count());
+    log(log_level::info, "waiting for lock '" + key + "', " + holder_text(lock) + ", " + bound);
 }
 
 class execution {
@@ -245,8 +247,8 @@ public:
         boost::asio::co_spawn(store_.get_executor(), give_text_back_later(), boost::asio::detached);
         auto relay = on_loop_make_relay();
         if (!what_.wait.empty()) {
-            auto looking = core_->running()->shared_store()->inspect(what_.key);
-            auto telling = tell_waiting(std::move(looking), store_.owner(), plan_.waiting.wait);
+            auto telling = tell_waiting(core_->running()->shared_store(), what_.key, store_.owner(),
+                                        plan_.waiting.wait);
             boost::asio::co_spawn(store_.get_executor(), std::move(telling), boost::asio::detached);
         }
         const auto code = claim_and_run();
