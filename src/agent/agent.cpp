@@ -1,6 +1,8 @@
 #include "agent/agent.hpp"
 
 #include "agent/plans.hpp"
+#include "base/counted.hpp"
+#include "schedule/log_text.hpp"
 #include "time/clocks.hpp"
 #include "time/zone.hpp"
 
@@ -20,6 +22,8 @@ using boost::asio::awaitable;
 
 // Commands that ignore SIGTERM have their grace, and their last words are written down.
 constexpr millis stop_allowance{30'000};
+
+const char* signal_name(int which) { return which == SIGINT ? "SIGINT" : "SIGTERM"; }
 
 // Says what the dispatcher does, and passes it on.
 class narrator : public schedule::dispatch_observer {
@@ -52,7 +56,7 @@ public:
     void on_skipped(const std::string& job, pawl::occurrence occurrence,
                     schedule::skip_reason why) override {
         log(log_level::info,
-            "an occurrence of '" + job + "' is skipped: " + std::string{text_of(why)});
+            "run skipped " + schedule::job_field(job) + ": " + std::string{text_of(why)});
         if (other_) other_->on_skipped(job, occurrence, why);
     }
     void on_fail_open(const std::string& job) override {
@@ -135,14 +139,14 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
         me.log(log_level::warn,
                "no folder for sockets can be made in RUNTIME_DIRECTORY, TMPDIR or "
                "/tmp: commands cannot save checkpoints");
-    me.log(log_level::info, "node '" + me.configured_.agent.name + "' begins with " +
-                                std::to_string(me.configured_.jobs.size()) + " jobs");
+    me.log(log_level::info, "node '" + me.configured_.agent.name + "' is starting with " +
+                                base::counted(me.configured_.jobs.size(), "job"));
     auto running = schedule::dispatcher::run(me.dispatcher_, me.stop_.get_token(),
                                              me.configured_.agent.shutdown_grace);
     co_await std::move(running);
     me.ended_ = true;
     if (me.watch_) me.watch_->stop();
-    me.log(log_level::info, "node '" + me.configured_.agent.name + "' has ended");
+    me.log(log_level::info, "node '" + me.configured_.agent.name + "' stopped");
     co_return true;
 }
 
@@ -160,13 +164,13 @@ awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
             continue;
         }
         if (me.stop_.stop_requested()) {
-            me.log(log_level::warn, "told to end again: what runs is stopped now");
+            me.log(log_level::warn, signal_name(which) + " again: stopping active runs now");
             me.dispatcher_->hurry();
             continue;
         }
-        me.log(log_level::info, "told to end: nothing new begins, and " +
-                                    std::to_string(me.dispatcher_->running()) + " runs may finish");
-        me.notice_->stopping("runs are left to finish");
+        me.log(log_level::info, signal_name(which) + ": draining, " +
+                                    base::counted(me.dispatcher_->running(), "active run"));
+        me.notice_->stopping("draining active runs");
         // What runs may take its time, and then its grace.
         me.notice_->takes_longer(me.configured_.agent.shutdown_grace + stop_allowance);
         me.stop_.request_stop();
@@ -230,7 +234,7 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
         }
         if (!faults.empty()) {
             for (const auto& line : faults) me.log(log_level::error, line);
-            me.log(log_level::error, why + ": the configuration is wrong and the old one stays");
+            me.log(log_level::error, why + ": reload rejected, keeping current configuration");
             continue;
         }
         for (const auto& line : config::describe_warnings(read)) me.log(log_level::warn, line);
@@ -243,8 +247,8 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
         me.configured_.agent = agent_now;
         me.use(me.configured_);
         if (me.parts_.on_configured) me.parts_.on_configured(me.configured_);
-        me.log(log_level::info, why + ": the configuration is in force, with " +
-                                    std::to_string(me.configured_.jobs.size()) + " jobs");
+        me.log(log_level::info, why + ": configuration reloaded, " +
+                                    base::counted(me.configured_.jobs.size(), "job"));
     } while (me.reload_again_);
     me.reloading_ = false;
     me.notice_->ready(me.summary());

@@ -20,8 +20,9 @@ bool is_namespace(const std::string& name) {
 }
 
 std::string namespace_in(const base::store_url& url) {
-    const bool plain = url.user || url.password || url.endpoints.size() > 1 ||
-                       (!url.endpoints.empty() && (url.endpoints[0].port != 0 || !url.path.empty()));
+    const bool plain =
+        url.user || url.password || url.endpoints.size() > 1 ||
+        (!url.endpoints.empty() && (url.endpoints[0].port != 0 || !url.path.empty()));
     const auto name = url.endpoints.empty() ? url.path : url.endpoints[0].host;
     if (plain || (!name.empty() && !is_namespace(name)))
         throw option_error{"kubernetes: invalid namespace of Kubernetes '" + name +

@@ -1,4 +1,5 @@
-// pawl agent: runs the schedules of a configuration, and serves the API, the page and the metrics.
+// pawl agent: runs the schedules of a configuration, and serves the API, the web UI and the
+// metrics.
 #include "agent/agent.hpp"
 #include "agent/plans.hpp"
 #include "agent/systemd_notice.hpp"
@@ -6,6 +7,7 @@
 #include "api/service.hpp"
 #include "api/static_routes.hpp"
 #include "assembly/engines.hpp"
+#include "base/counted.hpp"
 #include "cli/commands.hpp"
 #include "cli/login_file.hpp"
 #include "cli/output.hpp"
@@ -102,7 +104,7 @@ status check(const globals& options, const config::parsed_configuration& parsed)
     auto core = open_core(instead);
     check_leases(parsed, *core, plan.settings.safety);
     check_journal(store.url, choose_journal(options).url);
-    std::cout << parsed.file << ": ok, " << parsed.values.jobs.size() << " jobs\n";
+    std::cout << parsed.file << ": ok, " << base::counted(parsed.values.jobs.size(), "job") << '\n';
     return status::done;
 }
 
@@ -290,13 +292,12 @@ void add_login_link(context& all, CLI::App& agent) {
         agent.add_subcommand("login-link", "print a one-time login link of an agent without users");
     auto what = std::make_shared<link_options>();
     one->add_option("--file", what->file,
-                    "read the agent's key from FILE instead of where --config says")
+                    "read the agent's key from FILE instead of the path in --config")
         ->type_name("FILE");
     one->footer(
         "Example: pawl agent login-link --config /etc/pawl/pawl.toml\n"
-        "Run it on the agent's machine, as the user that the agent runs as. The link works once, "
-        "for "
-        "15 minutes.");
+        "Run it on the agent's machine, as the agent's user. The link works once, for 15 "
+        "minutes.");
     one->callback(
         [&all, what] { all.chosen = [&all, what] { return print_link(all.options, *what); }; });
 }
@@ -304,14 +305,14 @@ void add_login_link(context& all, CLI::App& agent) {
 }  // namespace
 
 void add_agent(context& all) {
-    auto* one = all.app.add_subcommand("agent", "run the schedules of a configuration");
+    auto* one =
+        all.app.add_subcommand("agent", "run scheduled jobs; serve API, web UI and metrics");
     auto how = std::make_shared<agent_options>();
-    one->add_flag("--check", how->check, "only say whether the configuration is right");
+    one->add_flag("--check", how->check, "validate the configuration and exit");
     one->footer(
         "Example: pawl agent --config /etc/pawl/pawl.toml\n"
-        "SIGHUP, or a change of the file, brings a new configuration; SIGTERM ends it when its "
-        "runs "
-        "have ended.");
+        "SIGHUP or a change of the file reloads the configuration; SIGTERM drains active runs, "
+        "then exits.");
     add_login_link(all, *one);
     one->callback([&all, how, one] {
         if (!one->get_subcommands().empty()) return;

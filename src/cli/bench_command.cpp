@@ -99,11 +99,11 @@ status bench(const globals& options, const bench_options& what) {
     };
     print_table({{"acquire + release",
                   text(rate) + " per second, " + std::to_string(what.clients) + " clients"},
-                 {"  median", text(p50) + " us"},
-                 {"  99th percentile", text(p99) + " us"},
+                 {"  p50", text(p50) + " us"},
+                 {"  p99", text(p99) + " us"},
                  {"bare round trip",
-                  text(round_trip) + " us (median of " + std::to_string(bare.size()) + " reads)"},
-                 {"ratio of medians", text(ratio)}});
+                  text(round_trip) + " us (p50 of " + std::to_string(bare.size()) + " reads)"},
+                 {"ratio of p50", text(ratio)}});
     return status::done;
 }
 
@@ -111,13 +111,15 @@ status bench(const globals& options, const bench_options& what) {
 
 void add_bench(context& all) {
     auto* one = all.app.add_subcommand(
-        "bench", "measure acquire + release against the store, beside its bare round trip");
+        "bench", "measure acquire + release against the store, and its bare round trip");
     auto what = std::make_shared<bench_options>();
-    one->add_option("--clients", what->clients, "how many at once")
+    one->add_option("--clients", what->clients, "number of concurrent clients")
         ->check(CLI::Range(1, 10'000))
         ->type_name("N")
         ->capture_default_str();
-    one->add_option("--for", what->duration, "how long")->type_name("DUR")->capture_default_str();
+    one->add_option("--for", what->duration, "duration of the measurement")
+        ->type_name("DUR")
+        ->capture_default_str();
     one->footer("Example: pawl bench --store redis://127.0.0.1:6379 --clients 64 --for 5s");
     one->callback(
         [&all, what] { all.chosen = [&all, what] { return bench(all.options, *what); }; });

@@ -8,6 +8,7 @@
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/terminal_text.hpp"
+#include "base/text.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -24,23 +25,24 @@ namespace {
 
 void add_globals(CLI::App& app, globals& options) {
     app.add_option("--store", options.store,
-                   "where leases are kept, such as redis://127.0.0.1:6379 (PAWL_STORE)")
+                   "the store of leases, such as redis://127.0.0.1:6379 (PAWL_STORE)")
         ->type_name("URL");
     app.add_option("--journal", options.journal,
-                   "where runs are kept; default: the store (PAWL_JOURNAL)")
+                   "the journal of runs; default: the store (PAWL_JOURNAL)")
         ->type_name("URL");
     app.add_option("--url", options.url,
-                   "an agent to ask instead of the store, such as http://127.0.0.1:7295 (PAWL_URL)")
+                   "use an agent's API instead of the store, such as http://127.0.0.1:7295 "
+                   "(PAWL_URL)")
         ->type_name("URL");
-    app.add_option("--config", options.config, "a configuration file in TOML (PAWL_CONFIG)")
+    app.add_option("--config", options.config, "the configuration file, in TOML (PAWL_CONFIG)")
         ->type_name("FILE");
-    app.add_option("--log-level", options.log_level, "how much to log, on stderr")
+    app.add_option("--log-level", options.log_level, "log at this level and above, on stderr")
         ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error"}))
         ->type_name("LEVEL");
-    app.add_option("--log-format", options.log_format, "text or json")
+    app.add_option("--log-format", options.log_format, "log as text or json")
         ->check(CLI::IsMember({"text", "json"}))
         ->type_name("FORMAT");
-    app.add_option("--color", options.color, "auto, always or never")
+    app.add_option("--color", options.color, "use colors: auto, always or never")
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->type_name("WHEN");
     app.add_flag("--json", options.json, "print one JSON document on stdout");
@@ -58,9 +60,42 @@ int report(const std::string& line, status code) {
     return static_cast<int>(code);
 }
 
+const CLI::App& chosen_in(const CLI::App& app) {
+    const auto below = app.get_subcommands();
+    return below.empty() ? app : chosen_in(*below.back());
+}
+
+std::string path_of(const CLI::App& command) {
+    const auto* above = command.get_parent();
+    return (above == nullptr ? "" : path_of(*above) + " ") + command.get_name();
+}
+
+bool lacks_command(const CLI::App& group) {
+    return group.get_require_subcommand_min() > 0 && group.get_subcommands().empty();
+}
+
+std::string describe_unknown(const CLI::App& group, const std::string& word) {
+    const auto where = " (see '" + path_of(group) + " --help')";
+    if (word.starts_with('-')) return "unknown option '" + base::printable(word) + "'" + where;
+    std::vector<std::string_view> names;
+    for (const auto* one : group.get_subcommands([](const CLI::App*) { return true; }))
+        if (!one->get_group().empty()) names.push_back(one->get_name());
+    const auto meant = base::nearest(word, names);
+    return "unknown command '" + base::printable(word) + "'; " +
+           (meant ? "did you mean '" + std::string{*meant} + "'?" : "expected a command") + where;
+}
+
 // CLI11 has a status of its own for every kind of mistake; for its callers all of them are usage.
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
+    if (const auto& last = chosen_in(app); lacks_command(last)) {
+        const auto words = app.remaining(true);
+        if (!words.empty()) return report(describe_unknown(last, words.front()), status::usage);
+        if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+            std::cerr << last.help();
+            return static_cast<int>(status::usage);
+        }
+    }
     std::string line = error.what();
     for (auto& letter : line)
         if (letter == '\n') letter = ' ';
@@ -88,8 +123,8 @@ std::string one_line_fault(const std::string& text) {
 std::uint64_t token_option(const std::string& text) {
     const auto value = base::parse_number_within<std::uint64_t>(text, 1, (1ULL << 53) - 1);
     if (!value)
-        throw CLI::ValidationError{
-            "TOKEN", "'" + text + "' is no fencing token: a whole number from 1 to 2^53 - 1"};
+        throw exit_error{status::usage, "invalid fencing token '" + base::printable(text) +
+                                            "'; expected an integer from 1 to 2^53 - 1"};
     return *value;
 }
 
@@ -117,15 +152,15 @@ constexpr std::array<std::string_view, 7> asking_commands{"locks", "jobs",  "run
 void check_url(const CLI::App& app, const globals& options) {
     if (!options.url) return;
     if (options.store || options.journal)
-        throw exit_error{status::usage, std::string{"--url asks an agent, and "} +
+        throw exit_error{status::usage, std::string{"--url and "} +
                                             (options.store ? "--store" : "--journal") +
-                                            " a server itself: give one of them"};
+                                            " exclude each other; give one of them"};
     for (const auto* command : app.get_subcommands())
         if (std::find(asking_commands.begin(), asking_commands.end(), command->get_name()) ==
             asking_commands.end())
             throw exit_error{status::usage, "'pawl " + command->get_name() +
-                                                "' does not ask an agent, but works on the store "
-                                                "itself (--store): leave out --url"};
+                                                "' works on the store itself (--store); leave out "
+                                                "--url"};
 }
 
 int run_chosen(const CLI::App& app, const globals& options, const action& chosen) {
@@ -187,7 +222,7 @@ int run(int count, char** words) {
         std::cout << version_text() << '\n';
         return 0;
     }
-    CLI::App app{"pawl runs a job on one node at a time, and proves it.", "pawl"};
+    CLI::App app{"Distributed locks and scheduling: each job runs on one node at a time", "pawl"};
     globals options;
     action chosen;
     add_globals(app, options);
@@ -197,7 +232,7 @@ int run(int count, char** words) {
     add_commands(everything, given);
     app.footer(
         "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"
-        "'pawl COMMAND --help' shows an example of each command; pawl(1) is the manual page.");
+        "'pawl COMMAND --help' shows an example of each command; the manual page is pawl(1).");
     try {
         app.parse(std::move(given));
     } catch (const CLI::ParseError& error) {

@@ -45,16 +45,20 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
         std::vector<std::string> words;
         const char* says;
     } cases[] = {
-        {{}, "subcommand"},
+        {{"exce", "key", "--", "true"}, "unknown command 'exce'; did you mean 'exec'?"},
+        {{"jobs", "lss"}, "unknown command 'lss'; did you mean 'ls'? (see 'pawl jobs --help')"},
+        {{"--no-such"}, "unknown option '--no-such'"},
+        {{"runs", "ls", "--status", "done"},
+         "invalid status 'done'; expected started (or running)"},
         {{"cron", "next", "--no-such", "* * * * *"}, "--no-such"},
         {{"locks", "release"}, "KEY"},
         {{"exec", "key", "--ttl", "1 fortnight", "--", "true"}, "--ttl: '1 fortnight' at column"},
         // A key may have the name of a command.
         {{"exec", "locks", "--ttl", "1 fortnight", "--", "true"}, "--ttl: '1 fortnight' at column"},
         {{"exec", "key", "--occurrence", "soon", "--", "true"}, "soon"},
-        {{"fence", "check", "door", "0"}, "'0' is no fencing token"},
+        {{"fence", "check", "door", "0"}, "invalid fencing token '0'; expected an integer"},
         {{"--log-level", "loud", "cron", "next", "* * * * *"}, "--log-level"},
-        {{"--url", "http://127.0.0.1:1", "--store", "memory:", "locks", "ls"}, "one of them"},
+        {{"--url", "http://127.0.0.1:1", "--store", "memory:", "locks", "ls"}, "give one of them"},
         {{"--url", "http://127.0.0.1:1", "exec", "key", "--", "true"}, "leave out --url"},
         {{"--store", "nosuch://host", "locks", "ls"}, "nosuch"},
     };
@@ -67,6 +71,15 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
         EXPECT_THAT(told.err, EndsWith("\n")) << line;
         EXPECT_EQ(std::count(told.err.begin(), told.err.end(), '\n'), 1) << line;
         EXPECT_EQ(told.out, "") << line;
+    }
+}
+
+TEST(CommandLine, NoCommandIsAnsweredWithTheHelp) {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"locks"}}) {
+        const auto told = run_words(words);
+        EXPECT_EQ(told.status, static_cast<int>(status::usage));
+        EXPECT_THAT(told.err, HasSubstr("Subcommands:"));
+        EXPECT_EQ(told.out, "");
     }
 }
 

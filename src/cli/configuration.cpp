@@ -3,6 +3,7 @@
 #include "assembly/engines.hpp"
 #include "cli/status.hpp"
 
+#include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -11,9 +12,29 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <string_view>
+#include <utility>
 
 namespace pawl::cli {
 namespace {
+
+// The word that --log-level takes: spdlog's own for `warn` is another.
+class level_word final : public spdlog::custom_flag_formatter {
+public:
+    void format(const spdlog::details::log_msg& message, const std::tm&,
+                spdlog::memory_buf_t& into) override {
+        const auto name = spdlog::level::to_string_view(message.level);
+        const std::string_view shown = message.level == spdlog::level::warn
+                                           ? std::string_view{"warn"}
+                                           : std::string_view{name.data(), name.size()};
+        into.append(shown.data(), shown.data() + shown.size());
+    }
+    std::unique_ptr<spdlog::custom_flag_formatter> clone() const override {
+        return std::make_unique<level_word>();
+    }
+};
 
 std::optional<std::string> environment(const char* name) {
     const char* value = std::getenv(name);
@@ -112,10 +133,12 @@ void set_up_logging(const globals& options) {
         std::make_shared<spdlog::logger>("pawl", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     const auto level = options.verbose && options.log_level == "info" ? "debug" : options.log_level;
     logger->set_level(spdlog::level::from_str(level == "warn" ? "warning" : level));
-    if (options.log_format == "json")
-        logger->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l","message":%v})");
-    else
-        logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e%z %l %v");
+    const auto* pattern = options.log_format == "json"
+                              ? R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%*","message":%v})"
+                              : "%Y-%m-%dT%H:%M:%S.%e%z %* %v";
+    auto formatter = std::make_unique<spdlog::pattern_formatter>();
+    formatter->add_flag<level_word>('*').set_pattern(pattern);
+    logger->set_formatter(std::move(formatter));
     spdlog::set_default_logger(std::move(logger));
 }
 

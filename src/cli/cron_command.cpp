@@ -67,38 +67,38 @@ status print_next(const globals& options, const next_options& what) {
     } else {
         for (const auto one : occurrences) std::cout << shown(one) << '\n';
     }
-    if (occurrences.empty()) std::cerr << "pawl: it does not fire after " << shown(from) << '\n';
+    if (occurrences.empty())
+        std::cerr << "pawl: the schedule has no occurrence after " << shown(from) << '\n';
     return status::done;
 }
 
 }  // namespace
 
 void add_cron(context& all) {
-    auto* group = all.app.add_subcommand("cron", "look at schedules");
+    auto* group = all.app.add_subcommand("cron", "preview schedules");
     group->require_subcommand(1);
-    auto* one = group->add_subcommand("next", "print when a schedule fires next, one per line");
+    auto* one =
+        group->add_subcommand("next", "print the next occurrences of a schedule, one per line");
     auto what = std::make_shared<next_options>();
     one->add_option("EXPR", what->expression,
                     "five or six fields, a macro such as @daily, or @every 90s; in quotes")
         ->required();
-    one->add_option("--zone", what->zone,
-                    "the time zone whose clock is meant, such as Europe/Paris")
+    one->add_option("--zone", what->zone, "the schedule's time zone, such as Europe/Paris")
         ->type_name("ZONE")
         ->capture_default_str();
-    one->add_option("--from", what->from, "occurrences after this time; default: now")
+    one->add_option("--from", what->from, "print occurrences after this time; default: now")
         ->type_name("RFC3339");
-    one->add_option("--count", what->count, "how many")
+    one->add_option("--count", what->count, "number of occurrences")
         ->check(CLI::Range(1, most_occurrences))
         ->type_name("N")
         ->capture_default_str();
-    one->add_option(
-           "--gap", what->gap,
-           "times that a clock set forward leaves out: fire at the end of the gap, or skip")
+    one->add_option("--gap", what->gap,
+                    "times skipped when clocks go forward: fire at the end of the gap, or skip")
         ->check(CLI::IsMember({"end", "skip"}))
         ->type_name("POLICY")
         ->capture_default_str();
     one->add_option("--repeat", what->repeat,
-                    "fixed times that a clock set back shows again: fire once, or twice")
+                    "fixed times repeated when clocks go back: fire once, or twice")
         ->check(CLI::IsMember({"once", "twice"}))
         ->type_name("POLICY")
         ->capture_default_str();

@@ -471,15 +471,16 @@ status demo(const globals& options, const demo_options& what) {
 
 void add_demo(context& all) {
     auto* one = all.app.add_subcommand(
-        "demo", "several nodes compete on one embedded store; prints the proof");
+        "demo", "run competing agents on an embedded store; check that nothing ran twice");
     auto what = std::make_shared<demo_options>();
-    one->add_option("--nodes", what->nodes, "how many")
+    one->add_option("--nodes", what->nodes, "number of agents")
         ->check(CLI::Range(2, 26))
         ->type_name("N")
         ->capture_default_str();
-    one->add_option("--for", what->duration, "how long")->type_name("DUR")->capture_default_str();
-    one->add_flag("--serve", what->serve,
-                  "then leave the agents up, with their page, until Ctrl-C");
+    one->add_option("--for", what->duration, "duration of the demo")
+        ->type_name("DUR")
+        ->capture_default_str();
+    one->add_flag("--serve", what->serve, "keep the agents and their web UI running until Ctrl-C");
     one->footer("Example: pawl demo --nodes 5 --for 30s");
     one->callback([&all, what] { all.chosen = [&all, what] { return demo(all.options, *what); }; });
 

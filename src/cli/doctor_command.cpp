@@ -65,8 +65,8 @@ status doctor(const globals& options, const doctor_options& what) {
     bounds.debt.waiters_warned = what.waiters_warned;
     if (what.has_bounds && asks_an_agent(options))
         throw exit_error{status::usage,
-                         "--for, --held and --waiters need the store itself, by --store: an agent "
-                         "has its own"};
+                         "--for, --held and --waiters need the store itself; give --store instead "
+                         "of --url"};
     const auto asked = open_client(options);
     const auto document = asked->examine(bounds);
     if (options.json) {
@@ -84,15 +84,15 @@ status doctor(const globals& options, const doctor_options& what) {
 
 void add_doctor(context& all) {
     auto* one = all.app.add_subcommand(
-        "doctor", "check the store and its locks; exits with 0 (OK), 1 (WARN) or 2 (FAIL)");
+        "doctor", "check the store and its locks; exit 0 (OK), 1 (WARN) or 2 (FAIL)");
     auto what = std::make_shared<doctor_options>();
-    one->add_option("--for", what->watched, "count how often keys change hands for so long")
+    one->add_option("--for", what->watched, "measure how often keys change holders for DUR")
         ->type_name("DUR")
         ->capture_default_str();
-    one->add_option("--held", what->held_warned, "warn of a lease that is held for longer")
+    one->add_option("--held", what->held_warned, "warn about a lease held longer than DUR")
         ->type_name("DUR")
         ->capture_default_str();
-    one->add_option("--waiters", what->waiters_warned, "warn of a key that so many wait for")
+    one->add_option("--waiters", what->waiters_warned, "warn about a key with at least N waiters")
         ->check(CLI::Range(1, 1'000'000))
         ->type_name("N")
         ->capture_default_str();

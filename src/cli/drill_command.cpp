@@ -70,9 +70,8 @@ public:
           blow_{how},
           key_{how == blow::freeze ? "pawl-drill/pause" : "pawl-drill/crash"} {
         report_.name = how == blow::freeze ? "pause" : "crash";
-        report_.title = how == blow::freeze
-                            ? "a holder is frozen past the end of its lease (SIGSTOP)"
-                            : "a holder is killed (SIGKILL)";
+        report_.title = how == blow::freeze ? "a holder is frozen until its lease expires (SIGSTOP)"
+                                            : "a holder is killed (SIGKILL)";
     }
 
     scenario_report run() {
@@ -149,8 +148,8 @@ private:
             throw exit_error{status::busy, "another drill holds '" + key_ +
                                                "': wait for it, or see 'pawl locks show " + key_ +
                                                "'"};
-        throw exit_error{status::unavailable, "the drill's " + who.name() + " did not come to " +
-                                                  what + " in time; see what it said above"};
+        throw exit_error{status::unavailable, "the drill's " + who.name() + " did not reach " +
+                                                  what + " in time; see its log above"};
     }
 
     // Returns when.
@@ -174,9 +173,9 @@ private:
         require(granted.token > report_.holder_token,
                 "the successor's token " + std::to_string(granted.token) +
                     " is higher than the holder's " + std::to_string(report_.holder_token));
-        require(granted.at > trusted, "the successor was granted the key " +
+        require(granted.at > trusted, "the successor acquired the lock " +
                                           since_text(granted.at - trusted) +
-                                          " after the holder's trust in its lease had ended");
+                                          " after the holder's lease validity had ended");
     }
 
     void drain(own_process& who) {
@@ -194,10 +193,10 @@ private:
                 return count(holder, "refused") > 0 || count(holder, "wrote") > before;
             });
             require(count(holder, "wrote") == before,
-                    "the woken holder's late write was refused by " + fenced_by_);
+                    "the woken holder's late write was rejected by " + fenced_by_);
             if (count(holder, "wrote") == before) {
                 await(holder, "noticed");
-                require(true, "the woken holder was told that its lease is lost");
+                require(true, "the woken holder was notified that its lease was lost");
                 while (holder.is_talking())
                     holder.read([&](const std::string& line) { take(holder, line); });
                 holder.end();
@@ -207,10 +206,11 @@ private:
         holder.end();
         // A write of the dead that was still under way: the same check, with its token.
         const auto answer = store_.check_fence(key_, fence_token{report_.holder_token});
-        add(answer.accepted ? "wrote for the dead" : "was refused, writing for the dead",
+        add(answer.accepted ? "late write of the killed holder: accepted"
+                            : "late write of the killed holder: rejected",
             number(answer.newest));
         require(!answer.accepted,
-                "a write of the dead holder that arrived late was refused by " + fenced_by_);
+                "a late write of the killed holder was rejected by " + fenced_by_);
     }
 
     const std::string store_url_;
@@ -225,15 +225,14 @@ private:
 // ---- The report
 
 std::string sentence_of(const drill_event& one) {
-    if (one.what == "waiting") return "asks for the key";
-    if (one.what == "granted") return "is granted the key";
-    if (one.what == "trusted_until") return "trusts its lease until here";
-    if (one.what == "wrote") return "writes: accepted";
-    if (one.what == "had_written") return "is told that a write from before the blow was accepted";
-    if (one.what == "refused")
-        return "writes: refused, " + std::to_string(one.newest) + " has been seen";
-    if (one.what == "noticed") return "is told that its lease is lost";
-    if (one.what == "released") return "releases the key";
+    if (one.what == "waiting") return "waits for the lock";
+    if (one.what == "granted") return "acquires the lock";
+    if (one.what == "trusted_until") return "lease validity ends";
+    if (one.what == "wrote") return "write accepted";
+    if (one.what == "had_written") return "write from before the fault accepted";
+    if (one.what == "refused") return "write rejected, highest token " + std::to_string(one.newest);
+    if (one.what == "noticed") return "notices the lost lease";
+    if (one.what == "released") return "releases the lock";
     return one.what;
 }
 
@@ -290,7 +289,7 @@ boost::json::object json_of(const scenario_report& one, const std::string& fence
 
 void print_report(const scenario_report& one, millis ttl) {
     std::cout << '\n' << one.name << ": " << one.title << "\n\n";
-    std::vector<std::vector<std::string>> rows{{"TIME", "WHO", "TOKEN", "WHAT"}};
+    std::vector<std::vector<std::string>> rows{{"TIME", "PROCESS", "TOKEN", "EVENT"}};
     for (const auto& each : worth_telling(one.events.all()))
         rows.push_back({wall_text(each.at), each.who,
                         each.token == 0 ? "-" : std::to_string(each.token), sentence_of(each)});
@@ -300,7 +299,7 @@ void print_report(const scenario_report& one, millis ttl) {
         std::cout << (each.passed ? "OK    " : "FAIL  ") << each.what << '\n';
     if (one.takeover)
         std::cout << "Takeover: " << since_text(*one.takeover)
-                  << " after the blow, under a lease of " << base::format_duration(ttl) << ".\n";
+                  << " after the fault, with a lease of " << base::format_duration(ttl) << ".\n";
 }
 
 std::string host_name() {
@@ -312,14 +311,15 @@ std::string host_name() {
 status run_drill(const globals& options, const std::vector<blow>& blows, const drill_options& how) {
     const auto ttl = duration_option("--ttl", how.ttl);
     if (ttl < ttl_min || ttl > ttl_max)
-        throw CLI::ValidationError{"--ttl", "'" + how.ttl + "': a drill takes 500ms to 1m"};
+        throw exit_error{status::usage,
+                         "invalid --ttl '" + base::printable(how.ttl) + "'; expected 500ms to 1m"};
     const auto url = choose_store(options).url;
     auto store = open_locks(options);
     const auto plan = assembly::plan_store(url);
     if (plan.engine == "memory")
         throw exit_error{status::usage,
-                         "memory: is within one process, and a drill kills another: name a store "
-                         "that two processes reach"};
+                         "invalid store 'memory:'; expected one that two processes share, such as "
+                         "sqlite:PATH"};
     const auto said = store.examine();
     const auto fenced_by = said.fence_statement.empty() ? "the store's fence for 'pawl-drill/…'"
                                                         : said.fence_statement;
@@ -354,12 +354,12 @@ status run_drill(const globals& options, const std::vector<blow>& blows, const d
                                        {"scenarios", std::move(scenarios)},
                                        {"passed", passed}});
     else
-        std::cout
-            << '\n'
-            << (passed ? "PASSED: no other client held the key while it was trusted, and no late "
-                         "write got through."
-                       : "FAILED: see the lines above that begin with FAIL.")
-            << '\n';
+        std::cout << '\n'
+                  << (passed
+                          ? "PASSED: the lock had one holder at a time, and every late write was "
+                            "rejected."
+                          : "FAILED: see the FAIL lines above.")
+                  << '\n';
     return passed ? status::done : as_status(1);
 }
 
@@ -367,20 +367,20 @@ status run_drill(const globals& options, const std::vector<blow>& blows, const d
 
 void add_drill(context& all) {
     auto* group = all.app.add_subcommand(
-        "drill", "hurt a holder on the configured store; its late write must be refused");
+        "drill", "fault test: freeze or kill a holder, check that its late write is rejected");
     group->require_subcommand(1);
     group->footer("Example: pawl drill all --store redis://127.0.0.1:6379 --ttl 3s");
     const struct {
         const char* name;
         const char* does;
         std::vector<blow> blows;
-    } kinds[] = {{"pause", "freeze a holder past the end of its lease", {blow::freeze}},
+    } kinds[] = {{"pause", "freeze a holder until its lease expires", {blow::freeze}},
                  {"crash", "kill a holder", {blow::kill}},
-                 {"all", "both, one after the other", {blow::freeze, blow::kill}}};
+                 {"all", "run both", {blow::freeze, blow::kill}}};
     for (const auto& kind : kinds) {
         auto* one = group->add_subcommand(kind.name, kind.does);
         auto how = std::make_shared<drill_options>();
-        one->add_option("--ttl", how->ttl, "how long the lease lasts: so long a takeover takes")
+        one->add_option("--ttl", how->ttl, "lease duration; a takeover takes this long")
             ->type_name("DUR")
             ->capture_default_str();
         one->footer("Example: pawl drill " + std::string{kind.name} + " --ttl 3s --json");

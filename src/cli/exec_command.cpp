@@ -34,6 +34,8 @@ namespace {
 // SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
 constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
 constexpr millis last_withdrawal{2'000};
+// What a bare --wait stands for.
+constexpr millis wait_unlimited = std::chrono::days{3'650};
 
 struct exec_options {
     std::string key;
@@ -145,9 +147,9 @@ struct running {
 class worried_log : public observer {
 public:
     void on_renewal_failures(std::string_view key, int failures, millis left) override {
-        log(log_level::warn, std::to_string(failures) + " renewals of '" + std::string{key} +
-                                 "' in a row had no answer; the command is stopped in " +
-                                 base::format_duration(left) + " unless one has");
+        log(log_level::warn, "renewal failed key=" + std::string{key} + " consecutive=" +
+                                 std::to_string(failures) + ": the command is stopped in " +
+                                 base::format_duration(left) + " unless a renewal succeeds");
     }
 };
 
@@ -173,16 +175,16 @@ struct ended {
     }
 };
 
-// Null where the run is not to be written down, or cannot be.
+// Null where the run is not to be recorded, or cannot be.
 std::shared_ptr<journal> open_records(runtime::core& core, const exec_options& what) {
     if (what.no_journal) return nullptr;
     try {
         auto records = core.records();
-        if (!records) log(log_level::debug, "the store keeps no journal, so the run is not kept");
+        if (!records) log(log_level::debug, "run not recorded: the store keeps no journal");
         if (!records || what.key.size() <= job_name_bytes_max) return records;
-        log(log_level::warn, "the key is too long for the journal, so the run is not written down");
+        log(log_level::warn, "run not recorded: the key is too long for the journal");
     } catch (const store_error& error) {
-        log(log_level::warn, std::string{"the run is not written down: "} + error.what());
+        log(log_level::warn, std::string{"run not recorded: "} + error.what());
     }
     return nullptr;
 }
@@ -214,6 +216,29 @@ boost::asio::awaitable<ended> run_command(std::shared_ptr<running> run, exec::co
     co_return how;
 }
 
+// For whom a wait is.
+std::string holder_text(const record& lock) {
+    const auto left = base::format_duration(lock.remaining);
+    if (number(lock.holder) == 0) return "in cooldown, available in " + left;
+    return "held by " + lock.owner + " (token " + std::to_string(number(lock.holder)) +
+           ", expires in " + left + " unless renewed)";
+}
+
+// And until when. It looks beside the claim, which it must not delay, so that the holder may be
+// this process by then. What fails here fails for the claim as well, which says so.
+boost::asio::awaitable<void> tell_waiting(std::shared_ptr<lease_store> store, std::string key,
+                                          std::string me, millis wait) {
+    auto looking = store->inspect(key);
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error() || !*seen) co_return;
+    const auto& lock = **seen;
+    if (lock.owner == me || lock.remaining.count() <= 0) co_return;
+    const auto end = std::chrono::floor<millis>(time::wall_now()).time_since_epoch() + wait;
+    const auto bound = wait >= wait_unlimited ? std::string{"without a time limit"}
+                                              : "until " + local_time(end.count());
+    log(log_level::info, "waiting for lock '" + key + "', " + holder_text(lock) + ", " + bound);
+}
+
 class execution {
 public:
     execution(const globals& options, const exec_options& what, plan how,
@@ -233,6 +258,11 @@ public:
     status go() {
         boost::asio::co_spawn(store_.get_executor(), give_text_back_later(), boost::asio::detached);
         auto relay = on_loop_make_relay();
+        if (!what_.wait.empty()) {
+            auto telling = tell_waiting(core_->running()->shared_store(), what_.key, store_.owner(),
+                                        plan_.waiting.wait);
+            boost::asio::co_spawn(store_.get_executor(), std::move(telling), boost::asio::detached);
+        }
         const auto code = claim_and_run();
         on_loop([&] { relay.reset(); });
         return code;
@@ -279,8 +309,8 @@ private:
                 throw;
             }
             log(log_level::warn,
-                "the store cannot be reached and --on-store-down is run: " + what_.key +
-                    " runs without a lease, and may run elsewhere too: " + error.what());
+                "store unreachable, running without a lease (--on-store-down run) key=" +
+                    what_.key + ": another node may run it too: " + error.what());
             // What the claim may have left is withdrawn meanwhile.
             const auto ended = run_without_lease();
             give_claim_up();
@@ -293,7 +323,7 @@ private:
             return skip(status::busy, describe(*other, what_.key));
         const auto last = std::get<already_done>(*tried).last;
         return skip(status::already_done,
-                    "'" + what_.key + "' has already run for " + time_text(number(last)));
+                    "'" + what_.key + "' has already run for " + local_time(number(last)));
     }
 
     // An answer that was lost may have been a grant: the key and its occurrence are given back
@@ -347,15 +377,15 @@ private:
         how.where = journal_;
         how.who.on_renewal_failures = [](const failure* why) {
             if (why != nullptr)
-                log(log_level::warn, "the journal does not answer: " + why->detail);
+                log(log_level::warn, "journal unreachable: " + why->detail);
             else
-                log(log_level::info, "the journal answers again");
+                log(log_level::info, "journal reachable again");
         };
         // Told again with the next heartbeat where there is no command yet.
         how.who.on_told = [run = run_, grace = plan_.lease.grace](runs::stop_cause why) {
             if (why != runs::stop_cause::cancelled || !run->spawned) return;
             if (!std::exchange(run->cancelled, true))
-                log(log_level::warn, "the run was cancelled: the command is stopped");
+                log(log_level::warn, "run cancelled, stopping the command");
             run->child.stop(grace);
         };
         return how;
@@ -426,7 +456,8 @@ private:
 
     status turned_back(const beginning& begun) const {
         if (begun.outcome == begin_outcome::superseded)
-            return skip(status::busy, "'" + what_.key + "' runs elsewhere under a newer token");
+            return skip(status::busy,
+                        "'" + what_.key + "' is running elsewhere under a newer token");
         return skip(status::already_done, "'" + what_.key + "' has already run for " +
                                               what_.occurrence + ": run " + begun.id + " " +
                                               std::string{name_of(begun.status)});
@@ -453,7 +484,7 @@ private:
     // The lease ended first, as when the journal was waited for. The row says so before the
     // occurrence is given back, or the node that claims it next would find it begun.
     status lost_before_the_start(lease held, const ended& how) {
-        log(log_level::error, "the lease of '" + what_.key + "' ended before the command started");
+        log(log_level::error, "lease expired before the command started key=" + what_.key);
         const auto timeout = plan_.lease.occurrence ? withdrawal_longest() : runs::journal_timeout;
         settle(held, end_of(how, &held), timeout, run_->give_up.get_token());
         held.release();
@@ -478,7 +509,7 @@ private:
         auto& loop = core_->loop();
         const bool written =
             loop.wait_for(runs::run_session::end(session_, std::move(how), timeout));
-        if (!written) log(log_level::warn, "how the run ended is not written down");
+        if (!written) log(log_level::warn, "result of the run not recorded");
         if (written && journal_ && runs::is_one_to_prune_after(session_->mark().id))
             boost::asio::co_spawn(loop.get_executor(), runs::prune(journal_, what_.key),
                                   boost::asio::use_future)
@@ -526,17 +557,15 @@ private:
         settle(held, end_of(how, &held));
         const auto released = held.release();
         if (how.by_lease() && !session_->was_cancelled()) {
-            log(log_level::error, "the lease of '" + what_.key + "' was lost (" +
-                                      std::string{why ? name_of(*why) : "trust_ended"} +
-                                      ") and the command was stopped");
+            log(log_level::error, "lease lost, stopped the command key=" + what_.key + " reason=" +
+                                      std::string{why ? name_of(*why) : "trust_ended"});
             return status::lost;
         }
         if (lost)
-            log(log_level::warn,
-                "the lease of '" + what_.key + "' had been lost when the command ended");
+            log(log_level::warn, "lease lost before the command ended key=" + what_.key);
         else if (released == release_outcome::unknown)
-            log(log_level::warn, "the store did not confirm the release of '" + what_.key +
-                                     "': it becomes free when its TTL ends");
+            log(log_level::warn, "release not confirmed key=" + what_.key +
+                                     ": the key becomes free when its TTL expires");
         return as_status(how.status);
     }
 
@@ -547,7 +576,7 @@ private:
     std::string journal_url_;
     runtime::core* core_;  // of store_
     locks store_;
-    std::shared_ptr<journal> journal_;     // null: the run is not written down
+    std::shared_ptr<journal> journal_;     // null: the run is not recorded
     runs::run_session::self_ptr session_;  // of the run, once it has been begun
     std::shared_ptr<running> run_;
     std::unique_ptr<agent::run_socket> socket_;
@@ -574,35 +603,34 @@ status execute(const globals& options, const exec_options& what) {
 void add_exec(context& all) {
     auto* one = all.app.add_subcommand("exec", "run a command on one node at a time");
     auto what = std::make_shared<exec_options>();
-    one->add_option("KEY", what->key, "the name of the lock")->required();
-    one->add_option("COMMAND", what->command, "what to run, with its arguments, after --")
+    one->add_option("KEY", what->key, "the lock's key")->required();
+    one->add_option("COMMAND", what->command, "the command and its arguments, after --")
         ->type_name("");
-    one->add_option("--ttl", what->ttl, "how long the lease lives without a heartbeat")
+    one->add_option("--ttl", what->ttl, "lease duration; renewed while the command runs")
         ->type_name("DUR")
         ->capture_default_str();
-    one->add_option("--at-least", what->at_least,
-                    "stay held at least so long, counted from the grant")
+    one->add_option("--at-least", what->at_least, "minimum hold time, from the grant")
         ->type_name("DUR");
-    one->add_flag("--hold", what->hold, "never release: let the lease expire");
-    one->add_option("--wait", what->wait, "wait for the key, for ever or for DUR (--wait=DUR)")
+    one->add_flag("--hold", what->hold, "do not release, let the lease expire");
+    one->add_option("--wait", what->wait,
+                    "wait for the lock, without a limit or up to DUR (--wait=DUR)")
         ->type_name("[=DUR]");
     one->add_option("--occurrence", what->occurrence,
                     "scheduled time, run at most once for it over all nodes; minute, hour or day: "
                     "the start of the current one, for cron")
         ->type_name("RFC3339|minute|hour|day");
     one->add_flag("--at-least-once", what->at_least_once,
-                  "an occurrence whose runner died may be taken up again");
-    one->add_option("--grace", what->grace, "from SIGTERM to SIGKILL")
+                  "another node may resume a failed occurrence");
+    one->add_option("--grace", what->grace, "time from SIGTERM to SIGKILL")
         ->type_name("DUR")
         ->capture_default_str();
-    one->add_option("--skip-status", what->skip_status, "exit so instead of 75 or 76")
+    one->add_option("--skip-status", what->skip_status, "exit status when skipped (75 or 76)")
         ->check(CLI::Range(0, 255))
         ->type_name("N");
-    one->add_option("--on-store-down", what->on_store_down,
-                    "skip (exit 69), or run without a lease")
+    one->add_option("--on-store-down", what->on_store_down, "skip (exit 69) or run without a lease")
         ->check(CLI::IsMember({"skip", "run"}))
         ->type_name("skip|run");
-    one->add_flag("--no-journal", what->no_journal, "keep no record of the run");
+    one->add_flag("--no-journal", what->no_journal, "do not record the run");
     one->footer(
         "Example: pawl exec invoices/nightly --ttl 30s --occurrence 2026-11-20T02:00:00Z -- "
         "/usr/local/bin/send-invoices\n"

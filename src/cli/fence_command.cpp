@@ -46,16 +46,15 @@ status check(const globals& options, const check_options& what) {
 }  // namespace
 
 void add_fence(context& all) {
-    auto* group = all.app.add_subcommand("fence", "guard a resource against stale tokens");
+    auto* group = all.app.add_subcommand("fence", "check fencing tokens");
     group->require_subcommand(1);
     auto* one = group->add_subcommand(
-        "check", "0 if TOKEN is not older than the newest seen for RESOURCE, else 77");
+        "check", "exit 0 if TOKEN is at least the highest seen for RESOURCE, else 77");
     auto what = std::make_shared<check_options>();
-    one->add_option("RESOURCE", what->resource, "what is guarded; any name")->required();
+    one->add_option("RESOURCE", what->resource, "the name of the resource; any text")->required();
     one->add_option("TOKEN", what->token, "the fencing token, such as $PAWL_FENCE_TOKEN")
         ->required();
-    one->add_flag("--once", what->once,
-                  "also refuse a token that was seen before: one effect per token");
+    one->add_flag("--once", what->once, "also reject a token seen before: one effect per token");
     const std::string example =
         "Example: pawl fence check ledger \"$PAWL_FENCE_TOKEN\" && ./post-to-ledger";
     one->footer(example);

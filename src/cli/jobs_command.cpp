@@ -5,6 +5,8 @@
 #include "cli/output.hpp"
 #include "time/pause.hpp"
 
+#include <array>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 
@@ -22,7 +24,14 @@ std::string text_in(const boost::json::object& what, std::string_view name) {
 
 using documents::json_of;
 
-std::string shown(std::string_view text) { return text.empty() ? "-" : base::printable(text); }
+std::string shown(std::string_view text) {
+    return text.empty() ? std::string{no_value} : base::printable(text);
+}
+
+std::string time_shown(const boost::json::object& what, std::string_view name) {
+    const auto text = text_in(what, name);
+    return text.empty() ? std::string{no_value} : local_time(std::string_view{text});
+}
 
 const boost::json::object* object_in(const boost::json::object& what, std::string_view name) {
     const auto* found = what.if_contains(name);
@@ -32,6 +41,36 @@ const boost::json::object* object_in(const boost::json::object& what, std::strin
 std::string number_in(const boost::json::object& what, std::string_view name) {
     const auto* found = what.if_contains(name);
     return found == nullptr ? "0" : boost::json::serialize(*found);
+}
+
+// JSON with numbers as people write them: boost::json writes 2.0 as 2E0.
+std::string json_text(const boost::json::value& value) {
+    if (value.is_double()) {
+        std::array<char, 32> text{};
+        std::snprintf(text.data(), text.size(), "%.15g", value.as_double());
+        return text.data();
+    }
+    std::string text;
+    if (const auto* list = value.if_array()) {
+        for (const auto& one : *list) text += (text.empty() ? "" : ",") + json_text(one);
+        return "[" + text + "]";
+    }
+    const auto* members = value.if_object();
+    if (members == nullptr) return boost::json::serialize(value);
+    for (const auto& [name, one] : *members)
+        text += (text.empty() ? "" : ",") + boost::json::serialize(boost::json::string{name}) +
+                ":" + json_text(one);
+    return "{" + text + "}";
+}
+
+std::string value_text(const boost::json::value& value) {
+    return value.is_string() ? base::printable(value.as_string()) : json_text(value);
+}
+
+std::string status_shown(const boost::json::object& run) {
+    const auto text = text_in(run, "status");
+    return text == name_of(run_status::started) ? std::string{word_of(run_status::started)}
+                                                : shown(text);
 }
 
 // In the words of the web UI. An earlier agent does not say.
@@ -57,14 +96,15 @@ status list_jobs(const globals& options) {
         {"JOB", "STATE", "SCHEDULE", "ZONE", "NEXT", "LAST RUN", "LAST STATUS", "REASON"}};
     for (const auto& one : jobs) {
         const auto* last = object_in(one, "last_run");
-        rows.push_back(
-            {base::printable(text_in(one, "name")), state_of(one), shown(text_in(one, "schedule")),
-             shown(text_in(one, "zone")), shown(text_in(one, "next")),
-             last == nullptr ? "-" : shown(text_in(*last, "started_at")),
-             last == nullptr ? "-" : shown(text_in(*last, "status")), shown(text_in(one, "why"))});
+        rows.push_back({base::printable(text_in(one, "name")), state_of(one),
+                        shown(text_in(one, "schedule")), shown(text_in(one, "zone")),
+                        time_shown(one, "next"),
+                        last == nullptr ? std::string{no_value} : time_shown(*last, "started_at"),
+                        last == nullptr ? std::string{no_value} : status_shown(*last),
+                        shown(text_in(one, "why"))});
     }
     if (jobs.empty())
-        log(log_level::info, "no agent has published a job yet");
+        std::cout << "No jobs yet.\n";
     else
         print_table(rows);
     return status::done;
@@ -73,7 +113,7 @@ status list_jobs(const globals& options) {
 void print_runs(const std::vector<run_record>& runs) {
     std::vector<std::vector<std::string>> table{{"ID", "STATUS", "STARTED", "NODE", "REASON"}};
     for (const auto& one : runs)
-        table.push_back({one.id, std::string{name_of(one.status)}, time_text(one.started_at),
+        table.push_back({one.id, std::string{word_of(one.status)}, local_time(one.started_at),
                          base::printable(one.node), base::printable(one.reason)});
     print_table(table);
 }
@@ -94,19 +134,16 @@ status show_job(const globals& options, const std::string& name) {
         {"job", base::printable(text_in(job, "name"))},
         {"state", state_of(job)},
         {"reason", shown(text_in(job, "why"))},
-        {"next", shown(text_in(job, "next"))},
+        {"next", time_shown(job, "next")},
         {"paused", pause == nullptr ? "no"
                                     : base::printable(text_in(*pause, "reason")) + " (by " +
                                           base::printable(text_in(*pause, "by")) + ", " +
-                                          text_in(*pause, "at") + ")"},
+                                          time_shown(*pause, "at") + ")"},
         {"published by",
-         base::printable(text_in(job, "published_by")) + " at " + text_in(job, "published_at")}};
+         base::printable(text_in(job, "published_by")) + " at " + time_shown(job, "published_at")}};
     if (const auto* definition = object_in(job, "definition"))
         for (const auto& [key, value] : *definition)
-            if (key != "name")
-                rows.push_back({std::string{key}, value.is_string()
-                                                      ? base::printable(value.as_string())
-                                                      : boost::json::serialize(value)});
+            if (key != "name") rows.push_back({std::string{key}, value_text(value)});
     print_table(rows);
     if (seen.runs.empty()) return status::done;
     std::cout << '\n';
@@ -131,21 +168,21 @@ void print_what_would_run(const boost::json::object& what, const run_options& ho
         if (const auto text = text_in(definition, key); !text.empty()) rows.push_back({key, text});
     if (const auto* names = definition.if_contains("env"))
         rows.push_back(
-            {"variables", boost::json::serialize(*names) + " and those of a run, PAWL_…"});
+            {"variables", boost::json::serialize(*names) + " and those of each run, PAWL_…"});
     rows.push_back({"live nodes", boost::json::serialize(what.at("live_nodes"))});
     for (const auto& one : what.at("runs").as_array()) {
         const auto& run = one.as_object();
         const auto& lease = run.at("lease");
         rows.push_back(
             {"lease", std::string{run.at("key").as_string()} +
-                          (lease.is_null() ? ": free, it would begin at once"
+                          (lease.is_null() ? ": free, the run would start now"
                                            : ": held by " + text_in(lease.as_object(), "owner") +
-                                                 ", it would wait")});
+                                                 ", the run would wait")});
         if (how.request.resume)
             rows.push_back({"checkpoint", base::printable(run.at("checkpoint").as_string())});
     }
     print_table(rows);
-    std::cout << "nothing was run (--dry-run)\n";
+    std::cout << "dry run: nothing was started\n";
 }
 
 status status_of_run(const run_record& run) {
@@ -170,13 +207,26 @@ std::optional<run_record> wait_for_run(client& asked, const std::string& id) {
     }
 }
 
+// "run R cancelled: cancelled" says it once.
+std::string reason_after(const run_record& run) {
+    if (run.reason.empty() || run.reason == name_of(run.status)) return {};
+    return ": " + base::printable(run.reason);
+}
+
+void tell_waiting(const std::string& job, const std::vector<std::string>& ids) {
+    const auto which =
+        ids.size() == 1 ? "run " + ids.front() : std::to_string(ids.size()) + " runs";
+    log(log_level::info, "waiting for " + which + " of job '" + base::printable(job) +
+                             "' to finish, without a time limit; Ctrl-C stops the wait only");
+}
+
 status wait_for_runs(const globals& options, client& asked, const std::vector<std::string>& ids) {
     auto worst = status::done;
     boost::json::array ended;
     for (const auto& id : ids) {
         const auto run = wait_for_run(asked, id);
         if (!run) {
-            log(log_level::error, "run " + id + " was cancelled before it began");
+            log(log_level::error, "run " + id + " was cancelled before it started");
             worst = as_status(1);
             continue;
         }
@@ -184,8 +234,7 @@ status wait_for_runs(const globals& options, client& asked, const std::vector<st
         if (options.json)
             ended.push_back(json_of(*run));
         else
-            std::cout << "run " << id << ' ' << name_of(run->status)
-                      << (run->reason.empty() ? "" : ": " + base::printable(run->reason)) << '\n';
+            std::cout << "run " << id << ' ' << name_of(run->status) << reason_after(*run) << '\n';
     }
     if (options.json) print_json(boost::json::object{{"runs", std::move(ended)}});
     return worst;
@@ -207,14 +256,16 @@ status run_job(const globals& options, const run_options& how) {
         for (const auto& id : ids) {
             all.emplace_back(id);
             if (!options.json)
-                std::cout << "run " << id << " of '" << base::printable(how.request.job)
-                          << "' is asked for\n"
+                std::cout << "queued run " << id << " of job '" << base::printable(how.request.job)
+                          << "'\n"
                           << std::flush;
         }
         if (options.json)
             print_json(boost::json::object{{"job", how.request.job}, {"ids", std::move(all)}});
     }
-    return how.wait ? wait_for_runs(options, *asked, ids) : status::done;
+    if (!how.wait) return status::done;
+    tell_waiting(how.request.job, ids);
+    return wait_for_runs(options, *asked, ids);
 }
 
 // -- pause and resume
@@ -226,8 +277,7 @@ status pause_job(const globals& options, const std::string& name, const std::str
         print_json(boost::json::object{{"job", name}, {"paused", true}, {"changed", changed}});
     else
         std::cout << "job '" << base::printable(name)
-                  << (changed ? "' is paused; what runs is left to end\n"
-                              : "' was paused already\n");
+                  << (changed ? "' paused; its active runs continue\n" : "' was already paused\n");
     return status::done;
 }
 
@@ -238,21 +288,22 @@ status resume_job(const globals& options, const std::string& name) {
         print_json(boost::json::object{{"job", name}, {"paused", false}, {"changed", changed}});
     else
         std::cout << "job '" << base::printable(name)
-                  << (changed ? "' is resumed with its next occurrence\n" : "' was not paused\n");
+                  << (changed ? "' resumed; it runs at its next scheduled time\n"
+                              : "' was not paused\n");
     return status::done;
 }
 
 void add_run(context& all, CLI::App& group) {
-    auto* run = group.add_subcommand("run", "run a job now, through its lease like any other run");
+    auto* run = group.add_subcommand("run", "run a job now, under its lease");
     auto how = std::make_shared<run_options>();
     run->add_option("NAME", how->request.job, "the job")->required();
-    run->add_option("ARG", how->request.arguments, "added to its command, after --")->type_name("");
-    run->add_option("--partition", how->request.partition,
-                    "only this partition; default all of them")
+    run->add_option("ARG", how->request.arguments, "extra arguments of its command, after --")
+        ->type_name("");
+    run->add_option("--partition", how->request.partition, "run this partition only; default all")
         ->type_name("N");
-    run->add_flag("--dry-run", how->dry_run, "show what would run, and run nothing");
-    run->add_flag("--resume", how->request.resume, "go on from the last checkpoint");
-    run->add_flag("--wait", how->wait, "until it has ended; exit as it did");
+    run->add_flag("--dry-run", how->dry_run, "show what would run, and start nothing");
+    run->add_flag("--resume", how->request.resume, "resume from the last checkpoint");
+    run->add_flag("--wait", how->wait, "wait for the run to finish; exit with its status");
     run->footer("Example: pawl jobs run daily-report --resume --wait -- --verbose");
     run->callback([&all, how] { all.chosen = [&all, how] { return run_job(all.options, *how); }; });
 }
@@ -264,12 +315,12 @@ void add_jobs(context& all) {
     group->require_subcommand(1);
     group->footer("Example: pawl jobs ls");
 
-    auto* ls = group->add_subcommand("ls", "list jobs with their state and the reason for it");
+    auto* ls = group->add_subcommand("ls", "list jobs with their state and its reason");
     ls->footer("Example: pawl jobs ls --json");
     ls->callback([&all] { all.chosen = [&all] { return list_jobs(all.options); }; });
 
     auto name = std::make_shared<std::string>();
-    auto* show = group->add_subcommand("show", "show one job with its last runs");
+    auto* show = group->add_subcommand("show", "show one job with its recent runs");
     show->add_option("NAME", *name, "the job")->required();
     show->footer("Example: pawl jobs show daily-report");
     show->callback(
@@ -278,10 +329,9 @@ void add_jobs(context& all) {
     add_run(all, *group);
 
     auto reason = std::make_shared<std::string>();
-    auto* pause =
-        group->add_subcommand("pause", "let no more occurrences of a job begin, on any node");
+    auto* pause = group->add_subcommand("pause", "stop scheduling a job, on all nodes");
     pause->add_option("NAME", *name, "the job")->required();
-    pause->add_option("--reason", *reason, "why, for those who wonder")
+    pause->add_option("--reason", *reason, "record the reason; jobs and the web UI show it")
         ->required()
         ->check(one_line_fault)
         ->type_name("TEXT");
@@ -291,7 +341,7 @@ void add_jobs(context& all) {
         all.chosen = [&all, name, reason] { return pause_job(all.options, *name, *reason); };
     });
 
-    auto* resume = group->add_subcommand("resume", "let a paused job fire again");
+    auto* resume = group->add_subcommand("resume", "resume scheduling a paused job");
     resume->add_option("NAME", *name, "the job")->required();
     resume->footer("Example: pawl jobs resume daily-report");
     resume->callback(

@@ -32,7 +32,7 @@ runtime::journal_maker maker_for(const globals& options) {
 
 exit_error journal_missing() {
     return {status::configuration,
-            "the store keeps no journal of runs: name one with --journal, such as "
+            "the store keeps no journal of runs; name one with --journal, such as "
             "sqlite:, postgresql:, mysql: or redis:"};
 }
 
@@ -61,7 +61,7 @@ void audit(journal_client& where, std::string action, std::string target, std::s
         where.ask(where.verbs().append_audit(what));
     } catch (const store_error& error) {
         log(log_level::error,
-            what.action + " of '" + what.target + "' was not audited: " + error.what());
+            "not audited action=" + what.action + " target=" + what.target + ": " + error.what());
     }
 }
 

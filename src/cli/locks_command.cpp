@@ -7,8 +7,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
+#include <string_view>
 
 namespace pawl::cli {
 namespace {
@@ -17,20 +20,53 @@ struct ls_options {
     std::string prefix;
     std::string after;
     std::size_t limit = 0;  // 0: all of them
+    bool all = false;
 };
+
+constexpr std::string_view internal_prefix = "pawl/";
 
 using documents::json_of;
 using documents::state_of;
 
+// Free locks and pawl's own are not what people look for, unless they say so. Programs see all.
+bool is_shown(const record& one, const globals& options, const ls_options& what) {
+    if (options.json || what.all) return true;
+    const bool internal = one.key.starts_with(internal_prefix);
+    return (one.remaining.count() > 0 || number(one.holder) != 0) &&
+           (!internal || what.prefix.starts_with(internal_prefix));
+}
+
+std::string_view word_of_state(const record& one) {
+    const auto state = state_of(one);
+    return state == "lingering" ? "cooldown" : state;
+}
+
+void print_locks(const std::vector<record>& all) {
+    std::vector<std::vector<std::string>> rows{
+        {"KEY", "STATE", "OWNER", "TOKEN", "EXPIRES", "ACQUIRED", "WAITERS"}};
+    for (const auto& one : all)
+        rows.push_back(
+            {base::printable(one.key), std::string{word_of_state(one)}, base::printable(one.owner),
+             std::to_string(number(number(one.holder) != 0 ? one.holder : one.last_token)),
+             one.remaining.count() > 0 ? base::format_duration(one.remaining)
+                                       : std::string{no_value},
+             local_time(one.acquired_at),
+             one.waiters ? std::to_string(*one.waiters) : std::string{no_value}});
+    print_table(rows);
+}
+
 status list_locks(const globals& options, const ls_options& what) {
     const auto asked = open_client(options);
     std::vector<record> all;
+    bool any = false;
     std::string after = what.after;
     do {
         const auto most =
             what.limit == 0 ? page_limit_max : std::min(page_limit_max, what.limit - all.size());
         auto one = asked->list_locks(what.prefix, after, most);
-        std::move(one.records.begin(), one.records.end(), std::back_inserter(all));
+        any = any || !one.records.empty();
+        std::copy_if(one.records.begin(), one.records.end(), std::back_inserter(all),
+                     [&](const record& each) { return is_shown(each, options, what); });
         after = one.next;
     } while (!after.empty() && (what.limit == 0 || all.size() < what.limit));
     if (options.json) {
@@ -39,26 +75,21 @@ status list_locks(const globals& options, const ls_options& what) {
         print_json(boost::json::object{{"locks", std::move(locks_array)}, {"next", after}});
         return status::done;
     }
-    std::vector<std::vector<std::string>> rows{
-        {"KEY", "STATE", "OWNER", "TOKEN", "LEFT", "ACQUIRED", "WAITERS"}};
-    for (const auto& one : all)
-        rows.push_back(
-            {base::printable(one.key), std::string{state_of(one)}, base::printable(one.owner),
-             std::to_string(number(number(one.holder) != 0 ? one.holder : one.last_token)),
-             one.remaining.count() > 0 ? base::format_duration(one.remaining) : "-",
-             time_text(one.acquired_at), one.waiters ? std::to_string(*one.waiters) : "-"});
-    if (all.empty())
-        log(log_level::info, "no key has been locked yet");
+    if (!all.empty())
+        print_locks(all);
+    else if (any)
+        std::cout << "No locks held; --all lists free locks too.\n";
     else
-        print_table(rows);
+        std::cout << (what.prefix.empty() && what.after.empty() ? "No locks yet.\n"
+                                                                : "No matching locks.\n");
     return status::done;
 }
 
 record found(client& asked, const std::string& key) {
     auto seen = asked.find_lock(key);
     if (!seen)
-        throw exit_error{status::usage, "no lock is known under the key '" + base::printable(key) +
-                                            "': see 'pawl locks ls'"};
+        throw exit_error{status::usage, "lock '" + base::printable(key) +
+                                            "' not found; see 'pawl locks ls --all'"};
     return *seen;
 }
 
@@ -69,16 +100,17 @@ status show_lock(const globals& options, const std::string& key) {
         print_json(json_of(one));
         return status::done;
     }
+    const std::string none{no_value};
     std::vector<std::vector<std::string>> rows{
         {"key", base::printable(one.key)},
-        {"state", std::string{state_of(one)}},
+        {"state", std::string{word_of_state(one)}},
         {"owner", base::printable(one.owner)},
-        {"token", std::to_string(number(one.holder))},
-        {"newest token", std::to_string(number(one.last_token))},
-        {"left", base::format_duration(one.remaining)},
-        {"acquired", time_text(one.acquired_at)},
-        {"last occurrence", one.last_done ? time_text(number(*one.last_done)) : "-"},
-        {"waiters", one.waiters ? std::to_string(*one.waiters) : "-"}};
+        {"token", number(one.holder) != 0 ? std::to_string(number(one.holder)) : none},
+        {"highest token", std::to_string(number(one.last_token))},
+        {"expires in", one.remaining.count() > 0 ? base::format_duration(one.remaining) : none},
+        {"acquired", local_time(one.acquired_at)},
+        {"last scheduled", one.last_done ? local_time(number(*one.last_done)) : none},
+        {"waiters", one.waiters ? std::to_string(*one.waiters) : none}};
     print_table(rows);
     return status::done;
 }
@@ -93,14 +125,15 @@ struct release_arguments {
 
 bool confirmed(const record& one) {
     if (number(one.holder) != 0)
-        std::cerr << "Release '" << base::printable(one.key) << "', held by "
-                  << base::printable(one.owner) << " (token " << number(one.holder) << ", "
-                  << base::format_duration(one.remaining) << " left)?\n"
-                  << "Its holder is told to stop; type the key to go on: " << std::flush;
+        std::cerr << "Force-release lock '" << base::printable(one.key) << "', held by "
+                  << base::printable(one.owner) << " (token " << number(one.holder)
+                  << ", expires in " << base::format_duration(one.remaining) << ")?\n"
+                  << "Its holder is stopped; type the key to confirm: " << std::flush;
     else
-        std::cerr << "Free '" << base::printable(one.key) << "', which is in cooldown for "
+        std::cerr << "Free lock '" << base::printable(one.key) << "', in cooldown for "
                   << base::format_duration(one.remaining) << "?\n"
-                  << "Its last holder may still be running; type the key to go on: " << std::flush;
+                  << "Its last holder may still be running; type the key to confirm: "
+                  << std::flush;
     std::string answer;
     return std::getline(std::cin, answer) && answer == one.key;
 }
@@ -111,24 +144,24 @@ status release_lock(const globals& options, const release_arguments& how) {
     const auto token = documents::releasable(one);
     if (number(token) == 0)
         throw exit_error{status::usage, "lock '" + base::printable(how.key) +
-                                            "' has no holder: there is nothing to release"};
+                                            "' is free; expected one that is held or in cooldown"};
     if (number(one.holder) == 0 && !how.now)
         throw exit_error{status::usage, "lock '" + base::printable(how.key) +
-                                            "' has no holder, and its cooldown ends in " +
+                                            "' in cooldown, available in " +
                                             base::format_duration(one.remaining) +
-                                            ": to free it at once, give --now"};
+                                            "; to free it immediately, give --now"};
     if (!how.yes) {
         if (isatty(STDIN_FILENO) == 0)
             throw exit_error{status::usage,
-                             "a forced release asks for confirmation: give --yes in scripts"};
-        if (!confirmed(one))
-            throw exit_error{status::refused, "not released: the key was not typed"};
+                             "a force release needs confirmation; give --yes in scripts"};
+        if (!confirmed(one)) throw exit_error{status::refused, "not released; the key differs"};
     }
     forced_release what{one, how.reason};
     if (how.now) what.delay = millis{0};
     if (!how.delay.empty()) what.delay = duration_option("--delay", how.delay);
     if (how.now)
-        log(log_level::warn, "released without delay: until the old holder notices, two may run");
+        log(log_level::warn,
+            "released without cooldown: until the former holder notices, two may run");
     const auto free_in = asked->release(what);
     if (options.json)
         print_json(boost::json::object{{"key", how.key},
@@ -137,8 +170,8 @@ status release_lock(const globals& options, const release_arguments& how) {
                                        {"reason", how.reason},
                                        {"free_in_ms", free_in.count()}});
     else
-        std::cout << "released '" << base::printable(how.key) << "' from token " << number(token)
-                  << "; free in " << base::format_duration(free_in) << '\n';
+        std::cout << "released lock '" << base::printable(how.key) << "' from token "
+                  << number(token) << "; available in " << base::format_duration(free_in) << '\n';
     return status::done;
 }
 
@@ -149,11 +182,14 @@ void add_locks(context& all) {
     group->require_subcommand(1);
     group->footer("Example: pawl locks ls --prefix job/");
 
-    auto* ls = group->add_subcommand("ls", "list the locks, by key");
+    auto* ls = group->add_subcommand("ls", "list locks that are held or in cooldown, by key");
     auto listing = std::make_shared<ls_options>();
-    ls->add_option("--prefix", listing->prefix, "only keys that begin so")->type_name("P");
-    ls->add_option("--after", listing->after, "only keys after this one")->type_name("KEY");
-    ls->add_option("--limit", listing->limit, "at most so many; default all")->type_name("N");
+    ls->add_option("--prefix", listing->prefix, "filter by key prefix")->type_name("P");
+    ls->add_option("--after", listing->after, "page cursor: list the keys after this one")
+        ->type_name("KEY");
+    ls->add_option("--limit", listing->limit, "maximum results; default all")->type_name("N");
+    ls->add_flag("--all", listing->all,
+                 "include free locks and pawl's own (pawl/…); --json always does");
     ls->footer("Example: pawl locks ls --prefix job/ --json");
     ls->callback([&all, listing] {
         all.chosen = [&all, listing] { return list_locks(all.options, *listing); };
@@ -166,20 +202,19 @@ void add_locks(context& all) {
     show->callback(
         [&all, key] { all.chosen = [&all, key] { return show_lock(all.options, *key); }; });
 
-    auto* release = group->add_subcommand("release", "take a lock from its holder by force");
+    auto* release =
+        group->add_subcommand("release", "force-release a lock: end its holder's lease");
     auto how = std::make_shared<release_arguments>();
     release->add_option("KEY", how->key, "its key")->required();
-    release->add_option("--reason", how->reason, "why, for the log")
+    release->add_option("--reason", how->reason, "record the reason in the audit log")
         ->required()
         ->check(one_line_fault)
         ->type_name("TEXT");
-    release->add_flag("--yes", how->yes, "do not ask");
+    release->add_flag("--yes", how->yes, "skip confirmation");
     release
-        ->add_option("--delay", how->delay,
-                     "cooldown of the key after it (default: what is left of its lease)")
+        ->add_option("--delay", how->delay, "cooldown of the key (default: the rest of its lease)")
         ->type_name("DUR");
-    release->add_flag("--now", how->now, "no delay: two may run until the old holder notices")
-        ->excludes("--delay");
+    release->add_flag("--now", how->now, "no cooldown: holders may overlap")->excludes("--delay");
     release->footer(
         "Example: pawl locks release job/daily-report --reason \"node-a is gone\" --yes");
     release->callback(

@@ -1,4 +1,5 @@
 // pawl nodes ls and pawl audit ls.
+#include "base/counted.hpp"
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "cli/client.hpp"
@@ -21,6 +22,11 @@ std::string version_of(const node_entry& node) {
     return time::split_zones(schedule::split_jobs(node.version).version).version;
 }
 
+std::string_view word_of_state(const node_entry& node) {
+    const auto state = state_of(node);
+    return state == "silent" ? "unresponsive" : state;
+}
+
 status list_nodes(const globals& options) {
     const auto asked = open_client(options);
     const auto nodes = asked->list_nodes();
@@ -31,15 +37,15 @@ status list_nodes(const globals& options) {
         return status::done;
     }
     std::vector<std::vector<std::string>> rows{
-        {"NAME", "STATE", "SEEN", "RUNNING", "JOBS", "STARTED", "VERSION", "ID"}};
+        {"NAME", "STATE", "LAST SEEN", "RUNNING", "JOBS", "STARTED", "VERSION", "ID"}};
     for (const auto& one : nodes)
-        rows.push_back({base::printable(one.name), std::string{state_of(one)},
+        rows.push_back({base::printable(one.name), std::string{word_of_state(one)},
                         base::format_duration(one.age) + " ago",
                         std::to_string(one.running) + "/" + std::to_string(one.running_max),
-                        std::to_string(one.jobs), time_text(one.started_at),
+                        std::to_string(one.jobs), local_time(one.started_at),
                         base::printable(version_of(one)), base::printable(one.id)});
     if (nodes.empty())
-        log(log_level::info, "no agent has been seen within a day");
+        std::cout << "No nodes yet.\n";
     else
         print_table(rows);
     return status::done;
@@ -63,11 +69,12 @@ status verify_audit(const globals& options, const std::string& head) {
         walk.take(some);
     }
     if (const auto& broken = walk.broken())
-        throw exit_error{status::refused, "the audit has been tampered with: " + broken->what};
+        throw exit_error{status::refused, "audit log tampered with: " + broken->what};
     if (options.json)
         print_json(boost::json::object{{"verified", walk.verified()}});
     else
-        std::cout << "the chain holds: " << walk.verified() << " entries\n";
+        std::cout << "audit log verified: " << base::counted(walk.verified(), "entry", "entries")
+                  << '\n';
     return status::done;
 }
 
@@ -81,12 +88,12 @@ status list_audit(const globals& options, const audit_options& what) {
         print_json(boost::json::object{{"audit", std::move(all)}, {"next", ""}});
         return status::done;
     }
-    std::vector<std::vector<std::string>> rows{{"AT", "WHO", "WHAT", "TARGET", "DETAIL"}};
+    std::vector<std::vector<std::string>> rows{{"TIME", "USER", "ACTION", "TARGET", "DETAIL"}};
     for (const auto& one : entries)
-        rows.push_back({time_text(one.at), base::printable(one.actor), base::printable(one.action),
+        rows.push_back({local_time(one.at), base::printable(one.actor), base::printable(one.action),
                         base::printable(one.target), base::printable(one.detail)});
     if (entries.empty())
-        log(log_level::info, "nothing has been audited yet");
+        std::cout << "No audit entries yet.\n";
     else
         print_table(rows);
     return status::done;
@@ -95,27 +102,26 @@ status list_audit(const globals& options, const audit_options& what) {
 }  // namespace
 
 void add_nodes(context& all) {
-    auto* group = all.app.add_subcommand("nodes", "who is alive");
+    auto* group = all.app.add_subcommand("nodes", "list agents");
     group->require_subcommand(1);
-    auto* ls = group->add_subcommand("ls", "list the agents that were seen within a day");
+    auto* ls = group->add_subcommand("ls", "list agents with a heartbeat within the last day");
     ls->footer("Example: pawl nodes ls --json");
     ls->callback([&all] { all.chosen = [&all] { return list_nodes(all.options); }; });
     group->footer("Example: pawl nodes ls");
 }
 
 void add_audit(context& all) {
-    auto* group = all.app.add_subcommand("audit", "who did what");
+    auto* group = all.app.add_subcommand("audit", "show the audit log");
     group->require_subcommand(1);
     auto what = std::make_shared<audit_options>();
-    auto* ls = group->add_subcommand("ls", "list what was done by hand, the newest first");
-    ls->add_option("--limit", what->limit, "at most so many")
+    auto* ls = group->add_subcommand("ls", "list the actions of users, newest first");
+    ls->add_option("--limit", what->limit, "maximum results")
         ->check(CLI::Range(std::size_t{1}, page_limit_max))
         ->type_name("N")
         ->capture_default_str();
-    auto* verify = ls->add_flag("--verify", what->verify,
-                                "check the chain of hashes from end to beginning instead");
+    auto* verify = ls->add_flag("--verify", what->verify, "verify the hash chain instead");
     ls->add_option("--head", what->head,
-                   "also check that the chain has the entry of this hash, which was noted before")
+                   "verify that the chain contains this hash, recorded earlier")
         ->needs(verify)
         ->type_name("HASH");
     ls->footer("Example: pawl audit ls --verify");

@@ -4,10 +4,12 @@
 #include "documents/documents.hpp"
 
 #include <pawl/policies.hpp>
+#include <pawl/spi/journal.hpp>
 #include <pawl/spi/lease_store.hpp>
 
 #include <boost/json.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,17 @@ void print_json(const boost::json::value& document);
 
 // Columns as wide as their widest cell; the first row is the heading.
 void print_table(const std::vector<std::vector<std::string>>& rows);
+
+// What a table shows where there is no value.
+inline constexpr std::string_view no_value = "–";
+
+// A time for people: on the clock of this machine's time zone, with its offset, to the second.
+// Documents for programs keep UTC and milliseconds.
+std::string local_time(std::int64_t unix_millis);
+std::string local_time(std::string_view rfc3339);  // as it is where it is no time
+
+// The status of a run for people: `running`, where documents for programs say `started`.
+std::string_view word_of(run_status status);
 
 // A log line; in JSON when the logs are.
 void log(log_level level, std::string_view message);

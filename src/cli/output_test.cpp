@@ -2,18 +2,40 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <ctime>
 #include <string>
+#include <string_view>
 
 namespace pawl::cli {
 namespace {
 
 TEST(Output, ColumnsAreAsWideAsTheirWidestCellAndNothingTrails) {
     testing::internal::CaptureStdout();
-    print_table({{"KEY", "OWNER", "LEFT"}, {"a", "somewhere:1", "2s"}, {"longest", "b", "-"}});
+    print_table({{"KEY", "OWNER", "EXPIRES"}, {"a", "somewhere:1", "2s"}, {"longest", "–", "–"}});
     EXPECT_EQ(testing::internal::GetCapturedStdout(),
-              "KEY      OWNER        LEFT\n"
+              "KEY      OWNER        EXPIRES\n"
               "a        somewhere:1  2s\n"
-              "longest  b            -\n");
+              "longest  –            –\n");
+}
+
+TEST(Output, TimesForPeopleAreLocalWithTheirOffset) {
+    setenv("TZ", "Asia/Kolkata", 1);
+    tzset();
+    EXPECT_EQ(local_time(1'763'603'999'250), "2025-11-20T07:29:59+05:30");
+    EXPECT_EQ(local_time(std::string_view{"2025-11-20T01:59:59.250Z"}),
+              "2025-11-20T07:29:59+05:30");
+    EXPECT_EQ(local_time(std::string_view{"never"}), "never");
+    setenv("TZ", "UTC", 1);
+    tzset();
+    EXPECT_EQ(local_time(1'763'603'999'250), "2025-11-20T01:59:59Z");
+    unsetenv("TZ");
+    tzset();
+}
+
+TEST(Output, AStartedRunIsRunningForPeople) {
+    EXPECT_EQ(word_of(run_status::started), "running");
+    EXPECT_EQ(word_of(run_status::timed_out), "timed_out");
 }
 
 // A reader of lines gets one document in one.

@@ -30,8 +30,7 @@ public:
         inner_->on_store_failure(operation, why);
         if (operation != "wait_change") return;
         log(log_level::warn,
-            "the store tells no change of a key, so waiting clients ask once a second: " +
-                why.detail);
+            "store notifications unavailable, waiting clients poll once a second: " + why.detail);
     }
 
 private:

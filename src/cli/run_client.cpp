@@ -51,7 +51,7 @@ errc code_named(std::string_view name) {
 }
 
 exit_error no_answer(const std::string& why) {
-    return {status::unavailable, "the pawl that runs this command does not answer: " + why};
+    return {status::unavailable, "no answer from the pawl process that runs this command: " + why};
 }
 
 }  // namespace

@@ -27,7 +27,15 @@ struct list_options {
     std::size_t limit = 50;
 };
 
-std::string took(const run_record& run) {
+// A skipped run had neither lease nor time.
+bool has_begun(const run_record& run) { return run.status != run_status::skipped; }
+
+std::string token_text(const run_record& run) {
+    return number(run.token) == 0 ? std::string{no_value} : std::to_string(number(run.token));
+}
+
+std::string duration_text(const run_record& run) {
+    if (!has_begun(run)) return std::string{no_value};
     const auto end = run.completed_at.value_or(run.last_heartbeat);
     return base::format_duration(millis{std::max<std::int64_t>(end - run.started_at, 0)});
 }
@@ -42,12 +50,13 @@ run_filter filter_of(const list_options& what) {
     if (!what.job.empty()) which.job = what.job;
     if (!what.node.empty()) which.node = what.node;
     if (what.state.empty()) return which;
-    which.status = run_status_named(what.state);
+    which.status = what.state == word_of(run_status::started) ? run_status::started
+                                                              : run_status_named(what.state);
     if (!which.status)
-        throw CLI::ValidationError{"--status",
-                                   "'" + what.state +
-                                       "' is none of started, completed, failed, "
-                                       "cancelled, lost, timed_out, abandoned, skipped"};
+        throw exit_error{status::usage,
+                         "invalid status '" + base::printable(what.state) +
+                             "'; expected started (or running), completed, failed, cancelled, "
+                             "lost, timed_out, abandoned or skipped"};
     return which;
 }
 
@@ -69,21 +78,72 @@ status list_runs(const globals& options, const list_options& what) {
         return status::done;
     }
     std::vector<std::vector<std::string>> rows{
-        {"ID", "JOB", "STATUS", "STARTED", "TOOK", "NODE", "TOKEN", "ATTEMPT", "REASON"}};
+        {"ID", "JOB", "STATUS", "STARTED", "DURATION", "NODE", "TOKEN", "ATTEMPT", "REASON"}};
     for (const auto& one : all)
-        rows.push_back({one.id, name_with_partition(one), std::string{name_of(one.status)},
-                        time_text(one.started_at), took(one), base::printable(one.node),
-                        std::to_string(number(one.token)), std::to_string(one.attempt),
-                        base::printable(one.reason)});
-    if (all.empty())
-        log(log_level::info, "no such run has been written down");
-    else
+        rows.push_back({one.id, name_with_partition(one), std::string{word_of(one.status)},
+                        local_time(one.started_at), duration_text(one), base::printable(one.node),
+                        token_text(one), std::to_string(one.attempt), base::printable(one.reason)});
+    if (!all.empty())
         print_table(rows);
+    else if (which.job || which.node || which.status || !what.after.empty())
+        std::cout << "No matching runs.\n";
+    else
+        std::cout << "No runs yet.\n";
     return status::done;
 }
 
-status show_run(const globals& options, const std::string& id) {
+// -- a run by the beginning of its id, as the web UI shows it
+
+constexpr std::size_t run_id_size = 36, id_prefix_min = 4, candidates_shown = 5;
+
+std::vector<std::string> ids_beginning(client& asked, const std::string& prefix) {
+    std::vector<std::string> found;
+    std::string after;
+    do {
+        auto one = asked.list_runs({}, after, page_limit_max);
+        for (auto& run : one.records)
+            if (run.id.starts_with(prefix)) found.push_back(std::move(run.id));
+        after = one.next;
+    } while (!after.empty());
+    return found;
+}
+
+std::string ambiguous(const std::string& prefix, const std::vector<std::string>& found) {
+    auto line = "ambiguous run ID '" + base::printable(prefix) + "'; expected one of ";
+    for (std::size_t i = 0; i < std::min(found.size(), candidates_shown); ++i)
+        line += (i == 0 ? "" : ", ") + found[i];
+    if (found.size() > candidates_shown)
+        line += " and " + std::to_string(found.size() - candidates_shown) + " more";
+    return line;
+}
+
+// The whole id. One that fits none is left as it is: what is asked for it answers that.
+std::string whole_id(client& asked, const std::string& given) {
+    if (given.size() >= run_id_size) return given;
+    if (given.size() < id_prefix_min)
+        throw exit_error{status::usage, "invalid run ID '" + base::printable(given) +
+                                            "'; expected at least " +
+                                            std::to_string(id_prefix_min) + " characters of it"};
+    auto found = ids_beginning(asked, given);
+    if (found.size() > 1 && std::find(found.begin(), found.end(), given) == found.end())
+        throw exit_error{status::usage, ambiguous(given, found)};
+    return found.size() == 1 ? std::move(found.front()) : given;
+}
+
+void print_history(const std::vector<run_event>& history) {
+    std::vector<std::vector<std::string>> rows{
+        {"TIME", "EVENT", "ATTEMPT", "NODE", "TOKEN", "DETAIL"}};
+    for (const auto& one : history)
+        rows.push_back(
+            {local_time(one.at), one.kind, std::to_string(one.attempt), base::printable(one.node),
+             number(one.token) == 0 ? std::string{no_value} : std::to_string(number(one.token)),
+             base::printable(one.text)});
+    print_table(rows);
+}
+
+status show_run(const globals& options, const std::string& given) {
     const auto asked = open_client(options);
+    const auto id = whole_id(*asked, given);
     const auto told = asked->show_run(id);
     const auto& [run, history] = told;
     if (options.json) {
@@ -92,35 +152,36 @@ status show_run(const globals& options, const std::string& id) {
     }
     const auto callers = documents::callers_of(history);
     const auto or_dash = [](const std::string& text) {
-        return text.empty() ? std::string{"-"} : base::printable(text);
+        return text.empty() ? std::string{no_value} : base::printable(text);
     };
+    const auto time_or_dash = [](const std::optional<std::int64_t>& at) {
+        return at ? local_time(*at) : std::string{no_value};
+    };
+    std::optional<std::int64_t> scheduled;
+    if (run.occurrence) scheduled = number(*run.occurrence);
     print_table({{"id", run.id},
                  {"job", name_with_partition(run)},
                  {"key", base::printable(run.key)},
-                 {"status", std::string{name_of(run.status)}},
-                 {"reason", base::printable(run.reason)},
+                 {"status", std::string{word_of(run.status)}},
+                 {"reason", or_dash(run.reason)},
                  {"trigger", run.trigger},
-                 {"asked by", or_dash(callers.asked_by)},
+                 {"triggered by", or_dash(callers.asked_by)},
                  {"cancelled by", or_dash(callers.cancelled_by)},
                  {"cancel reason", or_dash(callers.cancel_reason)},
-                 {"occurrence", run.occurrence ? time_text(number(*run.occurrence)) : "-"},
+                 {"scheduled", time_or_dash(scheduled)},
                  {"node", base::printable(run.node)},
                  {"owner", base::printable(run.owner)},
-                 {"token", std::to_string(number(run.token))},
+                 {"token", token_text(run)},
                  {"attempt", std::to_string(run.attempt)},
-                 {"started", time_text(run.started_at)},
-                 {"completed", run.completed_at ? time_text(*run.completed_at) : "-"},
-                 {"heartbeat", time_text(run.last_heartbeat)},
-                 {"exit status", run.exit_status ? std::to_string(*run.exit_status) : "-"},
-                 {"checkpoint", base::printable(run.checkpoint)},
+                 {"started", local_time(run.started_at)},
+                 {"completed", time_or_dash(run.completed_at)},
+                 {"duration", duration_text(run)},
+                 {"last heartbeat", has_begun(run) ? local_time(run.last_heartbeat) : or_dash("")},
+                 {"exit status", run.exit_status ? std::to_string(*run.exit_status) : or_dash("")},
+                 {"checkpoint", or_dash(run.checkpoint)},
                  {"output", std::to_string(run.output_size) + " bytes"}});
     std::cout << '\n';
-    std::vector<std::vector<std::string>> rows{{"AT", "WHAT", "ATTEMPT", "NODE", "TOKEN", "TEXT"}};
-    for (const auto& one : history)
-        rows.push_back({time_text(one.at), one.kind, std::to_string(one.attempt),
-                        base::printable(one.node), std::to_string(number(one.token)),
-                        base::printable(one.text)});
-    print_table(rows);
+    print_history(history);
     return status::done;
 }
 
@@ -147,7 +208,8 @@ status show_output(const globals& options, const output_options& what) {
         log(log_level::warn,
             std::to_string(missing) + " bytes of output were not kept (output_limit)");
     };
-    asked->read_output(what.id, what.follow ? reading::following : reading::once, into);
+    asked->read_output(whole_id(*asked, what.id), what.follow ? reading::following : reading::once,
+                       into);
     write_out(terminal.finish());
     return status::done;
 }
@@ -157,14 +219,14 @@ void tell_cancelled(const globals& options, const std::string& id, const std::st
     if (options.json)
         print_json(boost::json::object{{"id", id}, {"job", job}, {"cancel_requested", true}});
     else
-        std::cout << "run " << id << " of '" << base::printable(job) << "' " << what << '\n';
+        std::cout << what << " run " << id << " of job '" << base::printable(job) << "'\n";
 }
 
-status cancel_run(const globals& options, const std::string& id, const std::string& reason) {
+status cancel_run(const globals& options, const std::string& given, const std::string& reason) {
     const auto asked = open_client(options);
+    const auto id = whole_id(*asked, given);
     const auto done = asked->cancel_run(id, reason);
-    tell_cancelled(options, id, done.job,
-                   done.withdrawn ? "had not begun, and will not" : "has been told to end");
+    tell_cancelled(options, id, done.job, done.withdrawn ? "withdrew queued" : "cancelling");
     return status::done;
 }
 
@@ -201,25 +263,26 @@ status save_checkpoint(const globals& options, const std::string& argument) {
     if (!save())
         throw exit_error{status::refused, "not saved: run " + base::printable(id) +
                                               " under token " + std::to_string(number(who.token)) +
-                                              " is over, or a newer run has taken its place"};
+                                              " is over, or a newer run has replaced it"};
     return status::done;
 }
 
 }  // namespace
 
 void add_runs(context& all) {
-    auto* group = all.app.add_subcommand("runs", "what ran, where, and how it ended");
+    auto* group = all.app.add_subcommand("runs", "list, follow and cancel runs");
     group->require_subcommand(1);
     group->footer("Example: pawl runs ls --job daily-report --limit 5");
 
-    auto* ls = group->add_subcommand("ls", "list runs, the newest first");
+    auto* ls = group->add_subcommand("ls", "list runs, newest first");
     auto listing = std::make_shared<list_options>();
-    ls->add_option("--job", listing->job, "only of this job")->type_name("NAME");
-    ls->add_option("--status", listing->state, "only with this status")->type_name("S");
-    ls->add_option("--node", listing->node, "only on this node")->type_name("NAME");
-    ls->add_option("--after", listing->after, "go on behind a page, with its `next`")
+    ls->add_option("--job", listing->job, "filter by job")->type_name("NAME");
+    ls->add_option("--status", listing->state, "filter by status, such as running or failed")
+        ->type_name("S");
+    ls->add_option("--node", listing->node, "filter by node")->type_name("NAME");
+    ls->add_option("--after", listing->after, "page cursor: the `next` of the page before")
         ->type_name("CURSOR");
-    ls->add_option("--limit", listing->limit, "at most so many")
+    ls->add_option("--limit", listing->limit, "maximum results")
         ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
         ->type_name("N")
         ->capture_default_str();
@@ -230,26 +293,26 @@ void add_runs(context& all) {
 
     auto id = std::make_shared<std::string>();
     auto* show = group->add_subcommand("show", "show one run with its history");
-    show->add_option("ID", *id, "its id")->required();
-    show->footer("Example: pawl runs show 7b0c6e9e-6f0f-4d64-9d0c-0a4c2a1f5b11");
+    const std::string id_help = "the run's ID, or at least 4 characters of its beginning";
+    show->add_option("ID", *id, id_help)->required();
+    show->footer("Example: pawl runs show 7b0c6e9e");
     show->callback([&all, id] { all.chosen = [&all, id] { return show_run(all.options, *id); }; });
 
     auto shown = std::make_shared<output_options>();
-    auto* output = group->add_subcommand("output", "show what a run has written");
-    output->add_option("ID", shown->id, "its id")->required();
-    output->add_flag("--follow,-f", shown->follow, "stream output until it ends");
+    auto* output = group->add_subcommand("output", "show the output of a run");
+    output->add_option("ID", shown->id, id_help)->required();
+    output->add_flag("--follow,-f", shown->follow, "stream output until the run ends");
     output->add_flag("--raw", shown->raw,
-                     "write control characters to a terminal as they are; may take it over");
-    output->footer("Example: pawl runs output 7b0c6e9e-6f0f-4d64-9d0c-0a4c2a1f5b11 --follow");
+                     "pass control characters to the terminal; they may change its state");
+    output->footer("Example: pawl runs output 7b0c6e9e --follow");
     output->callback(
         [&all, shown] { all.chosen = [&all, shown] { return show_output(all.options, *shown); }; });
 
-    auto* cancel = group->add_subcommand("cancel", "tell a run to end, wherever it is");
-    cancel->add_option("ID", *id, "its id")->required();
-    cancel->footer(
-        "Example: pawl runs cancel 7b0c6e9e-6f0f-4d64-9d0c-0a4c2a1f5b11 --reason 'wrong input'");
+    auto* cancel = group->add_subcommand("cancel", "cancel a run, on any node");
+    cancel->add_option("ID", *id, id_help)->required();
+    cancel->footer("Example: pawl runs cancel 7b0c6e9e --reason 'wrong input'");
     auto reason = std::make_shared<std::string>();
-    cancel->add_option("--reason", *reason, "why; shown with the run and in the audit log")
+    cancel->add_option("--reason", *reason, "record the reason with the run and in the audit log")
         ->type_name("TEXT");
     cancel->callback([&all, id, reason] {
         all.chosen = [&all, id, reason] { return cancel_run(all.options, *id, *reason); };
@@ -257,13 +320,13 @@ void add_runs(context& all) {
 }
 
 void add_checkpoint(context& all) {
-    auto* one = all.app.add_subcommand("checkpoint", "inside a run: save how far it has come");
+    auto* one = all.app.add_subcommand("checkpoint", "save progress of the current run");
     auto text = std::make_shared<std::string>();
-    one->add_option("TEXT", *text, "what to save, or - for standard input")->required();
+    one->add_option("TEXT", *text, "the text to save, or - for standard input")->required();
     one->footer(
         "Example: pawl checkpoint \"invoice 4711\"\n"
         "The next attempt finds it in PAWL_CHECKPOINT. Exit status 77: the run is over, or a newer "
-        "one has taken its place.");
+        "run has replaced it.");
     one->callback([&all, text] {
         all.chosen = [&all, text] { return save_checkpoint(all.options, *text); };
     });

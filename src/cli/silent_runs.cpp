@@ -24,8 +24,8 @@ bool judge(net::loop& loop, journal& rows, const run_record& one,
     if (told.what == runs::silence::alive) return false;
     run_mark who{one.id, one.token};
     if (!loop.wait_for(rows.judge(std::move(who), told.how)).value()) return false;
-    log(log_level::debug, "run " + one.id + " of '" + one.key + "' is " +
-                              std::string{name_of(told.how.status)} + ": " + told.how.reason);
+    log(log_level::debug, "run " + std::string{name_of(told.how.status)} + " key=" + one.key +
+                              " run=" + one.id + ": " + told.how.reason);
     return true;
 }
 
@@ -43,9 +43,9 @@ void judge_silent_runs(net::loop& loop, journal& rows, const std::string& key,
                 if (!is_for_us(one, key) || !judge(loop, rows, one, inspect)) ++left;
         }
     } catch (const store_error& error) {
-        log(log_level::debug, std::string{"silent runs stay as they are: "} + error.what());
+        log(log_level::debug, std::string{"stale runs not resolved: "} + error.what());
     } catch (const exit_error& error) {
-        log(log_level::debug, std::string{"silent runs stay as they are: "} + error.what());
+        log(log_level::debug, std::string{"stale runs not resolved: "} + error.what());
     }
 }
 

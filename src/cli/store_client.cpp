@@ -32,9 +32,10 @@ std::vector<std::uint32_t> partitions_of(const job_entry& job, const run_request
         return all;
     }
     if (*what.partition >= job.partitions)
-        throw exit_error{status::usage, "--partition: the job '" + base::printable(job.name) +
-                                            "' has partitions 0 to " +
-                                            std::to_string(job.partitions - 1)};
+        throw exit_error{status::usage, "invalid --partition '" + std::to_string(*what.partition) +
+                                            "'; expected 0 to " +
+                                            std::to_string(job.partitions - 1) + " for job '" +
+                                            base::printable(job.name) + "'"};
     return {*what.partition};
 }
 
@@ -120,15 +121,15 @@ millis store_client::release(const forced_release& what) {
     const auto delay = what.delay.value_or(ttl_max);
     const auto token = documents::releasable(shown);
     if (!store().force_release(shown.key, token, delay))
-        throw exit_error{status::refused, "not released: '" + base::printable(shown.key) +
-                                              "' has passed on from token " +
+        throw exit_error{status::refused, "not released: lock '" + base::printable(shown.key) +
+                                              "' no longer has token " +
                                               std::to_string(number(token)) +
-                                              " since it was shown; look again"};
+                                              "; see 'pawl locks show'"};
     log(log_level::warn, documents::force_release_line(shown, what.reason));
     audit_where_possible(options_, "lock.release", shown.key,
                          documents::force_release_detail(shown, what.reason));
     const auto after = store().inspect(shown.key);
-    // What the next holder has left is no wait: the key was free when it was granted to him.
+    // What the next holder has left is no wait: the key was free when it was granted to them.
     return after && number(after->holder) == 0 ? after->remaining : millis{0};
 }
 
@@ -193,10 +194,12 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
     const auto job = known_job(records(), what.job);
     if (!documents::is_enabled(job))
         throw exit_error{status::usage, "job '" + base::printable(job.name) +
-                                            "' is not enabled in its configuration: it never runs"};
+                                            "' is disabled; set enabled = true in its "
+                                            "configuration"};
     check_arguments(documents::job_terms{job}, what.arguments);
     const auto partitions = partitions_of(job, what);
-    if (live_nodes() == 0) log(log_level::warn, "no agent is alive: the run begins when one comes");
+    if (live_nodes() == 0)
+        log(log_level::warn, "no live agent: the run stays queued until one starts");
     std::vector<std::string> ids;
     for (const auto partition : partitions) {
         run_trigger one;
@@ -259,7 +262,7 @@ seen_run store_client::look_for_run(const std::string& id) {
     return made;
 }
 
-// What somebody has asked for and no agent has taken up yet.
+// A run that is requested, and not started yet.
 std::optional<run_trigger> store_client::asked_for(const std::string& id) {
     auto seen = ask(verbs().read_control_state());
     const auto found = std::find_if(seen.triggers.begin(), seen.triggers.end(),
@@ -272,9 +275,9 @@ void store_client::refuse_unknown(const std::string& id) {
     if (const auto waiting = asked_for(id))
         throw exit_error{status::usage, "run '" + base::printable(id) + "' of '" +
                                             base::printable(waiting->job) +
-                                            "' has not begun: it waits for an agent, or its key"};
+                                            "' is queued: it waits for an agent, or its lock"};
     throw exit_error{status::usage,
-                     "no run '" + base::printable(id) + "' is known: see 'pawl runs ls'"};
+                     "run '" + base::printable(id) + "' not found; see 'pawl runs ls'"};
 }
 
 run_record store_client::known_run(const std::string& id) {
@@ -319,7 +322,7 @@ cancelled_run store_client::cancel_run(const std::string& id, const std::string&
     }
     const auto run = known_run(id);
     if (!ask(verbs().request_cancel(id, documents::cancel_words(actor_name(), reason))))
-        throw exit_error{status::usage, "run '" + base::printable(id) + "' is over already: " +
+        throw exit_error{status::usage, "run '" + base::printable(id) + "' already finished: " +
                                             std::string{name_of(run.status)}};
     audit(records(), "run.cancel", id, documents::cancel_words(run.job, reason));
     return {run.job, false};
@@ -339,7 +342,7 @@ health::diagnosis store_client::diagnose(const store_settings& settings,
     try {
         judge_silent();
     } catch (const std::exception& error) {
-        log(log_level::debug, std::string{"silent runs stay as they are: "} + error.what());
+        log(log_level::debug, std::string{"stale runs not resolved: "} + error.what());
     }
     try {
         const auto zones = documents::zones_of(list_nodes());

@@ -45,10 +45,10 @@ status print_new(const globals& options, const new_options& what) {
             {"name", what.name}, {"role", what.role}, {"token", token}, {"token_hash", hash}});
         return status::done;
     }
-    std::cout << "# The token, which is shown only now. Programs send it as a bearer token, people "
-                 "log in with it.\n"
+    std::cout << "# The token, shown only now. Programs send it as a bearer token, people log in "
+                 "with it.\n"
               << token << "\n\n"
-              << "# For the agent's configuration, which keeps only its hash.\n"
+              << "# For the agent's configuration, which stores only its hash.\n"
               << "[[user]]\n"
               << "name = " << toml_text(what.name) << '\n'
               << "role = " << toml_text(what.role) << '\n'
@@ -59,18 +59,19 @@ status print_new(const globals& options, const new_options& what) {
 }  // namespace
 
 void add_token(context& all) {
-    auto* group = all.app.add_subcommand("token", "make tokens for the users of the API");
+    auto* group = all.app.add_subcommand("token", "create tokens for users of the API");
     group->require_subcommand(1);
     auto* one = group->add_subcommand(
-        "new", "print a fresh token once, and the [[user]] with its hash for the configuration");
+        "new", "print a new token once, and its [[user]] entry for the configuration");
     auto what = std::make_shared<new_options>();
-    one->add_option("--name", what->name, "whose it is, as the audit is to say; 1 to 64 bytes")
+    one->add_option("--name", what->name,
+                    "the user's name, as the audit log shows it; 1 to 64 bytes")
         ->required()
         ->type_name("NAME");
     one->add_option(
            "--role", what->role,
-           "viewer reads; client also takes leases of its own; operator also runs, cancels "
-           "and pauses; admin also releases by force")
+           "viewer reads; client also acquires leases; operator also runs, cancels and pauses; "
+           "admin also force-releases")
         ->required()
         ->check(CLI::IsMember({"viewer", "client", "operator", "admin"}))
         ->type_name("ROLE");

@@ -148,24 +148,30 @@ std::string_view state_of(const record& lock) {
     return lock.remaining.count() > 0 ? "lingering" : "free";
 }
 
+// People wait whole seconds. Rounded up: what is said to be free then, is.
+millis rounded(millis left) {
+    if (left < millis{1'000}) return left;
+    return std::chrono::ceil<std::chrono::seconds>(left);
+}
+
 std::string text_of(const busy& other, std::string_view key) {
     const auto name = "'" + base::printable(key) + "'";
-    const auto left = base::format_duration(other.remaining);
+    const auto left = base::format_duration(rounded(other.remaining));
     switch (other.reason) {
         case busy_reason::held:
             return name + " is held by " + base::printable(other.owner) + " (token " +
                    std::to_string(number(other.holder)) + ", " + left + " left)";
         case busy_reason::lingering:
-            return name + " is held by nobody until its time is up, in " + left;
+            return "lock " + name + " in cooldown, available in " + left;
         case busy_reason::quarantined:
-            return name +
-                   " is not granted yet: the store may have lost its data and is in quarantine for "
+            return "lock " + name +
+                   " not granted: the store may have lost its data and is in quarantine for "
                    "another " +
                    left;
         case busy_reason::early:
-            return name +
-                   " is not granted yet: the occurrence lies too far ahead of the store's clock; "
-                   "try again in " +
+            return "lock " + name +
+                   " not granted: the occurrence is too far ahead of the store's clock; try again "
+                   "in " +
                    left;
     }
     return name + " is busy";

@@ -68,9 +68,8 @@ finding judge_round_trips(std::vector<micros> samples, millis timeout) {
         return samples[static_cast<std::size_t>(static_cast<double>(samples.size() - 1) *
                                                 fraction)];
     };
-    auto text = text_of(at(0.5)) + " in the middle, " + text_of(at(0.99)) + " at the 99th " +
-                "percentile, " + text_of(samples.back()) + " at most, of " +
-                std::to_string(samples.size());
+    auto text = "p50 " + text_of(at(0.5)) + ", p99 " + text_of(at(0.99)) + ", max " +
+                text_of(samples.back()) + ", of " + std::to_string(samples.size());
     if (at(0.99) * 2 > timeout)
         return {severity::fail, "round-trip",
                 text + ": more than half of timeout=" + base::format_duration(timeout) +

@@ -55,7 +55,7 @@ finding debt_ledger::held_longest(std::int64_t store_now) const {
                 (count < latest_.size() || count == 0
                      ? " of " + std::to_string(latest_.size()) + " known keys"
                      : "");
-    if (latest_.size() >= bounds_.records_max) text += ", of the first that were looked at";
+    if (latest_.size() >= bounds_.records_max) text += ", of the first that were checked";
     if (!longest.empty())
         text += "; longest: " + list_of(longest, [](std::uint64_t age) {
                     return "for " + base::format_duration(
@@ -65,7 +65,7 @@ finding debt_ledger::held_longest(std::int64_t store_now) const {
                       static_cast<millis::rep>(longest.front().first) > bounds_.held_warned.count();
     if (debt)
         text += "; longer than " + base::format_duration(bounds_.held_warned) +
-                ": does its job hang? See 'pawl locks show', and give jobs a timeout "
+                ": the job may hang; see 'pawl locks show', and give jobs a timeout "
                 "(max_lifetime)";
     return {debt ? severity::warn : severity::ok, "lock-debt", std::move(text)};
 }
@@ -78,15 +78,15 @@ finding debt_ledger::waited_for_most() const {
         if (one.waiters.value_or(0) > 0) waited.emplace_back(*one.waiters, one.key);
     }
     if (!counted && !latest_.empty())
-        return {severity::ok, "lock-debt", "this store does not count who waits"};
+        return {severity::ok, "lock-debt", "this store does not count waiters"};
     const auto most = highest(std::move(waited), bounds_.keys_shown);
-    if (most.empty()) return {severity::ok, "lock-debt", "nobody waits for a key"};
-    auto text = "most waited for: " +
-                list_of(most, [](std::uint64_t count) { return "by " + std::to_string(count); });
+    if (most.empty()) return {severity::ok, "lock-debt", "no key has waiters"};
+    auto text =
+        "most waiters: " + list_of(most, [](std::uint64_t count) { return std::to_string(count); });
     const bool debt = most.front().first >= bounds_.waiters_warned;
     if (debt)
         text += "; " + std::to_string(bounds_.waiters_warned) +
-                " or more on one key: make the work under it shorter, or split the key";
+                " or more on one key: shorten the work under it, or split the key";
     return {debt ? severity::warn : severity::ok, "lock-debt", std::move(text)};
 }
 
@@ -102,12 +102,12 @@ finding debt_ledger::turnover(millis watched) const {
         return static_cast<std::uint64_t>(static_cast<double>(grants) * 60'000.0 /
                                           static_cast<double>(span));
     };
-    auto text = "at least " + std::to_string(a_minute(total)) + " tokens a minute, seen over " +
-                base::format_duration(watched);
+    auto text = "at least " + std::to_string(a_minute(total)) +
+                " tokens per minute, measured over " + base::format_duration(watched);
     const auto most = highest(std::move(busiest), bounds_.keys_shown);
     if (!most.empty())
         text += "; most: " + list_of(most, [&](std::uint64_t grants) {
-                    return std::to_string(a_minute(grants)) + " a minute";
+                    return std::to_string(a_minute(grants)) + " per minute";
                 });
     return {severity::ok, "lock-debt", std::move(text)};
 }

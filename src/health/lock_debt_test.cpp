@@ -71,8 +71,9 @@ TEST(LockDebt, CountsTokensThatRose) {
     ledger.look({held("a", 2, millis{0}), held("b", 1, millis{0})});
     ledger.look({held("a", 3, millis{0}), held("b", 1, millis{0}), held("new", 7, millis{0})});
     const auto seen = ledger.findings(noon, millis{60'000})[2].text;
-    EXPECT_THAT(seen, AllOf(HasSubstr("at least 3 tokens a minute"),
-                            HasSubstr("'a' 2 a minute, 'new' 1 a minute"), Not(HasSubstr("'b'"))));
+    EXPECT_THAT(seen,
+                AllOf(HasSubstr("at least 3 tokens per minute"),
+                      HasSubstr("'a' 2 per minute, 'new' 1 per minute"), Not(HasSubstr("'b'"))));
 }
 
 TEST(LockDebt, AnEmptyStoreOwesNothing) {

@@ -65,25 +65,24 @@ std::vector<MetricFamily> families_of(const live_values& now) {
     all.push_back(single("pawl_store_up", "1 while the store answers this node.", MetricType::Gauge,
                          now.store_up ? 1 : 0));
     all.push_back(instants_of("pawl_node_heartbeat_timestamp_seconds",
-                              "When a node was last heard of, Unix time.", "node",
-                              now.node_heartbeats));
+                              "Last heartbeat of a node, Unix time.", "node", now.node_heartbeats));
     all.push_back(instants_of("pawl_schedule_next_timestamp_seconds",
-                              "When a job is due next, Unix time.", "job", now.next_firings));
-    auto head = single("pawl_audit_head", "The audit's newest entry: its sequence, and its hash.",
-                       MetricType::Gauge, static_cast<double>(now.audit_sequence));
+                              "Next occurrence of a job, Unix time.", "job", now.next_firings));
+    auto head =
+        single("pawl_audit_head", "Newest entry of the audit log: its sequence, and its hash.",
+               MetricType::Gauge, static_cast<double>(now.audit_sequence));
     head.metric.front().label.push_back({"hash", now.audit_hash});
     all.push_back(std::move(head));
-    all.push_back(single("pawl_http_connections", "Connections that the API has open.",
-                         MetricType::Gauge, static_cast<double>(now.connections)));
-    all.push_back(count("pawl_http_connections_accepted_total",
-                        "Connections that the API has taken.", now.accepted));
+    all.push_back(single("pawl_http_connections", "Open API connections.", MetricType::Gauge,
+                         static_cast<double>(now.connections)));
+    all.push_back(
+        count("pawl_http_connections_accepted_total", "Accepted API connections.", now.accepted));
     all.push_back(count("pawl_http_connections_refused_total",
-                        "Connections and requests that the API had no room for.", now.refused));
-    all.push_back(count("pawl_http_malformed_total", "Requests that were no HTTP, or too large.",
+                        "Connections and requests rejected for lack of room.", now.refused));
+    all.push_back(count("pawl_http_malformed_total", "Requests that were malformed or too large.",
                         now.malformed));
     all.push_back(count("pawl_http_timed_out_total",
-                        "Connections that took too long to ask, or to take the answer.",
-                        now.timed_out));
+                        "Connections that timed out while sending or receiving.", now.timed_out));
     return all;
 }
 

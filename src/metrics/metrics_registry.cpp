@@ -72,7 +72,7 @@ metrics_registry::gauge* metrics_registry::add_gauge(const char* name, const cha
 metrics_registry::metrics_registry(const build_facts& facts) {
     auto& claims = BuildCounter()
                        .Name("pawl_lock_acquire_total")
-                       .Help("Claims of a lease, by how they ended.")
+                       .Help("Lock acquisition attempts by outcome.")
                        .Register(registry_);
     for (const auto outcome : {acquire_outcome::granted, acquire_outcome::busy,
                                acquire_outcome::already_done, acquire_outcome::error})
@@ -80,46 +80,45 @@ metrics_registry::metrics_registry(const build_facts& facts) {
             &claims.Add({{"outcome", std::string{pawl::name_of(outcome)}}});
     auto& renewals = BuildCounter()
                          .Name("pawl_lock_renew_total")
-                         .Help("Renewals of leases, by their answer.")
+                         .Help("Lease renewals by outcome.")
                          .Register(registry_);
     for (const auto answer : {renewal::renewed, renewal::lost, renewal::unknown})
         renewals_[place_of(answer)] = &renewals.Add({{"outcome", std::string{word_for(answer)}}});
     auto& losses = BuildCounter()
                        .Name("pawl_lock_lost_total")
-                       .Help("Leases that their holder lost, by why.")
+                       .Help("Leases lost by reason.")
                        .Register(registry_);
     for (const auto why : {loss_reason::taken, loss_reason::trust_ended,
                            loss_reason::lifetime_ended, loss_reason::closed})
         losses_[place_of(why)] = &losses.Add({{"reason", std::string{pawl::name_of(why)}}});
-    renewal_failures_ =
-        add_counter("pawl_lock_renew_trouble_total",
-                    "Leases of which max_renew_failures renewals in a row had no answer.");
+    renewal_failures_ = add_counter("pawl_lock_renew_trouble_total",
+                                    "Leases with max_renew_failures failed renewals in a row.");
     forced_ =
-        add_counter("pawl_lock_forced_release_total",
-                    "Leases that somebody took from their holder by force, through this API.");
-    held_ = add_gauge("pawl_locks_held", "Leases that this process holds.");
+        add_counter("pawl_lock_forced_release_total", "Locks force-released through this API.");
+    held_ = add_gauge("pawl_locks_held", "Leases held by this process.");
     wait_ = &BuildHistogram()
                  .Name("pawl_lock_wait_seconds")
-                 .Help("From asking for a lease to its grant.")
+                 .Help("Wait time for a lock, from the attempt to the grant.")
                  .Register(registry_)
                  .Add({}, lease_bounds());
     hold_ = &BuildHistogram()
                  .Name("pawl_lock_hold_seconds")
-                 .Help("From the grant of a lease to its release.")
+                 .Help("Hold time of a lock, from the grant to the release.")
                  .Register(registry_)
                  .Add({}, lease_bounds());
     refused_ = &BuildCounter()
                     .Name("pawl_fence_rejected_total")
-                    .Help("Stale tokens that the fence of a resource refused.")
+                    .Help("Stale fencing tokens rejected by resource.")
                     .Register(registry_);
 
-    auto& operations = BuildHistogram()
-                           .Name("pawl_store_operation_seconds")
-                           .Help("How long the store took to answer, or not to, by operation.")
-                           .Register(registry_);
+    auto& operations =
+        BuildHistogram()
+            .Name("pawl_store_operation_seconds")
+            .Help("Duration of store operations, failed ones included, by operation.")
+            .Register(registry_);
     auto& failures = BuildCounter()
                          .Name("pawl_store_failures_total")
-                         .Help("Operations of the store that failed, by why.")
+                         .Help("Failed store operations by reason.")
                          .Register(registry_);
     for (std::size_t i = 0; i < verb_count; ++i) {
         const std::string name{name_of(static_cast<verb>(i))};
@@ -134,56 +133,55 @@ metrics_registry::metrics_registry(const build_facts& facts) {
 
     runs_ = &BuildCounter()
                  .Name("pawl_runs_total")
-                 .Help("Runs of this node that ended, and occurrences that it skipped, by status.")
+                 .Help("Finished runs and skipped occurrences of this node by status.")
                  .Register(registry_);
     judged_ = &BuildCounter()
                    .Name("pawl_runs_judged_total")
-                   .Help("Runs of nodes that fell silent, by how this node wrote them down.")
+                   .Help("Runs of unresponsive nodes by the status that this node recorded.")
                    .Register(registry_);
     retries_ = &BuildCounter()
                     .Name("pawl_run_retries_total")
-                    .Help("Further attempts of runs whose last one failed.")
+                    .Help("Retries of failed runs.")
                     .Register(registry_);
-    fail_open_ =
-        &BuildCounter()
-             .Name("pawl_fail_open_total")
-             .Help("Runs without a lease, because the store was down and the job wants that.")
-             .Register(registry_);
+    fail_open_ = &BuildCounter()
+                      .Name("pawl_fail_open_total")
+                      .Help("Runs without a lease while the store was down (on_store_down = run).")
+                      .Register(registry_);
     active_ = &BuildGauge()
                    .Name("pawl_runs_active")
-                   .Help("Runs that go on at this node.")
+                   .Help("Active runs of this node.")
                    .Register(registry_);
     tokens_ = &BuildGauge()
                    .Name("pawl_fence_token")
-                   .Help("The highest fencing token under which this node ran the job.")
+                   .Help("Highest fencing token of a run of the job on this node.")
                    .Register(registry_);
     durations_ = &BuildHistogram()
                       .Name("pawl_run_duration_seconds")
-                      .Help("From the beginning of a run to its end.")
+                      .Help("Duration of runs.")
                       .Register(registry_);
     delays_ = &BuildHistogram()
                    .Name("pawl_run_start_delay_seconds")
-                   .Help("From when a run was due to its beginning; 0 for what somebody asked for.")
+                   .Help("Delay from the scheduled time of a run to its start; 0 for manual runs.")
                    .Register(registry_);
-    orphans_ = add_counter("pawl_orphans_replayed_total",
-                           "Runs of other nodes that this node took up again.");
+    orphans_ =
+        add_counter("pawl_orphans_replayed_total", "Runs of other nodes resumed by this node.");
     stale_runs_ = add_gauge("pawl_stale_runs",
-                            "Runs that are silent and have not ended, as this node last saw.");
-    journal_up_ = add_gauge("pawl_journal_up", "1 while the journal answers this node.");
+                            "Unfinished runs without a heartbeat, as last seen by this node.");
+    journal_up_ = add_gauge("pawl_journal_up", "1 if the journal is reachable from this node.");
     journal_up_->Set(1);
 
     http_requests_ = &BuildCounter()
                           .Name("pawl_http_requests_total")
-                          .Help("Requests that the API answered, by route and status.")
+                          .Help("API requests by route and status.")
                           .Register(registry_);
     http_seconds_ = &BuildHistogram()
                          .Name("pawl_http_request_seconds")
-                         .Help("How long the API took to answer.")
+                         .Help("Duration of API requests.")
                          .Register(registry_)
                          .Add({}, store_bounds());
     BuildGauge()
         .Name("pawl_build_info")
-        .Help("Always 1; its labels say what was built.")
+        .Help("Always 1; build facts as labels.")
         .Register(registry_)
         .Add({{"version", base::to_utf8(facts.version)},
               {"revision", base::to_utf8(facts.revision)},

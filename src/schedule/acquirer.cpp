@@ -3,7 +3,7 @@
 #include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
-
+#include "schedule/log_text.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
 
@@ -338,7 +338,7 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
     }
     if (answer.has_error()) {
         if (!std::exchange(node_.store_down, true))
-            node_.log(log_level::warn, "the store does not answer: " + answer.error().detail);
+            node_.log(log_level::warn, "store unreachable: " + answer.error().detail);
         if (!fails_open(*which, answer.error())) {
             leave_slot(*home);
             co_return decisions.on_failure(at, node_.uniform());
@@ -347,8 +347,7 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
         co_await std::move(running);
         co_return leave_slot(*home);
     }
-    if (std::exchange(node_.store_down, false))
-        node_.log(log_level::info, "the store answers again");
+    if (std::exchange(node_.store_down, false)) node_.log(log_level::info, "store reachable again");
     if (auto* won = std::get_if<won_lease>(&*answer)) {
         look_for_the_dead(which);
         auto performing = perform_unless_skipped(which, std::move(*won),
@@ -369,9 +368,8 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
 }
 
 awaitable<void> acquirer::run_without_lease(std::shared_ptr<track> which, failure why) {
-    node_.log(log_level::warn, "job '" + which->plan->name +
-                                   "' runs without a lease, as on_store_down says; it may run "
-                                   "elsewhere too");
+    node_.log(log_level::warn, "running without a lease (on_store_down) " +
+                                   job_field(which->plan->name) + ": another node may run it too");
     if (node_.watcher) node_.watcher->on_fail_open(which->plan->name);
     if (node_.records) node_.spawn(audit_fail_open(node_, which->plan->name, why.detail));
     which->decisions.on_granted();

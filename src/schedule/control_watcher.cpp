@@ -1,6 +1,7 @@
 #include "schedule/control_watcher.hpp"
 
 #include "schedule/intervals.hpp"
+#include "schedule/log_text.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -31,7 +32,8 @@ awaitable<void> control_watcher::look() {
         if (!knows) co_return;
     }
     if (node_.ready && !others_.control.was_read())
-        node_.log(log_level::info, "the control state was read: what has waited for it fires now");
+        node_.log(log_level::info,
+                  "control state read, starting the occurrences that waited for it");
     others_.control.on_read(node_.loop.now());
     follow(std::move(*seen));
 }
@@ -60,7 +62,7 @@ void control_watcher::follow_pauses(std::vector<job_pause> pauses) {
         auto& which = *found;
         if (!which.paused) {
             node_.log(log_level::info,
-                      "job '" + one.job + "' is paused by " + one.by + ": " + one.reason);
+                      "job paused " + job_field(one.job) + " by=" + one.by + ": " + one.reason);
             for (auto& each : which.tracks) each->decisions.queue().forget_occurrences();
         }
         which.paused = one;
@@ -69,7 +71,7 @@ void control_watcher::follow_pauses(std::vector<job_pause> pauses) {
         const auto found = others_.jobs.find(name);
         if (others_.control.pause_of(name) || !found || !found->paused) continue;
         found->paused.reset();
-        node_.log(log_level::info, "job '" + name + "' is resumed");
+        node_.log(log_level::info, "job resumed " + job_field(name));
         // What was due meanwhile was not to run.
         if (node_.ready) others_.times.schedule(*found);
     }

@@ -119,7 +119,7 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     if (!me.knows_pauses())
         me.node_.log(
             log_level::warn,
-            "the control state was not read: no schedule fires before it is known what is paused");
+            "control state not read: no scheduled run starts before it is known what is paused");
     // Last: a reload is told by `ready` whether a new job has a place in the timetable already.
     auto finding = me.finder_.find();
     co_await std::move(finding);

@@ -101,9 +101,7 @@ awaitable<bool> position_finder::inspect_done(std::vector<std::string> keys,
 awaitable<bool> position_finder::ask_again(failure why, instant end) {
     if (node_.loop.now() > end || node_.stopping) {
         if (!std::exchange(node_.store_down, true))
-            node_.log(
-                log_level::warn,
-                "what has run last is not known, as the store does not answer: " + why.detail);
+            node_.log(log_level::warn, "last runs unknown, store unreachable: " + why.detail);
         co_return false;
     }
     net::timer pause{node_.loop.get_executor()};

@@ -3,6 +3,7 @@
 #include "runs/silence.hpp"
 #include "runtime/engine.hpp"
 #include "schedule/intervals.hpp"
+#include "schedule/log_text.hpp"
 #include "time/rfc3339.hpp"
 
 #include <pawl/lease.hpp>
@@ -119,8 +120,9 @@ async<bool> reconciler::judge_stale(const run_record& one) {
     auto judging = node_.records->judge(std::move(who), how);
     const auto judged = co_await std::move(judging);
     if (!judged.has_value() || !*judged) co_return false;
-    node_.log(log_level::warn, "run " + one.id + " of '" + one.key + "' is " +
-                                   std::string{name_of(how.status)} + ": " + how.reason);
+    node_.log(log_level::warn, "run " + std::string{name_of(how.status)} + " " +
+                                   job_field(one.job, one.key) + " run=" + one.id + ": " +
+                                   how.reason);
     if (node_.watcher) node_.watcher->on_run_judged(one.job, how.status);
     co_return true;
 }
@@ -151,8 +153,8 @@ awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
     start.trigger = "schedule";
     start.silence_max = runs::run_silence_max;
     const auto job = start.job;
-    const auto which = "the occurrence of '" + start.key + "' for " +
-                       time::format_rfc3339(wall_of(*start.occurrence));
+    const auto which = "occurrence lost " + job_field(start.job, start.key) +
+                       " scheduled=" + time::format_rfc3339(wall_of(*start.occurrence));
     const auto token = start.token;
     auto beginning_of = node_.records->begin(std::move(start));
     const auto begun = co_await std::move(beginning_of);
@@ -163,7 +165,7 @@ awaitable<bool> reconciler::write_lost(run_start start, std::string reason) {
     run_end how;
     how.status = run_status::lost;
     how.reason = std::move(reason);
-    const auto told = which + " is lost: " + how.reason;
+    const auto told = which + ": " + how.reason;
     run_mark who{begun->id, token};
     auto finishing = node_.records->finish(std::move(who), std::move(how));
     const auto finished = co_await std::move(finishing);

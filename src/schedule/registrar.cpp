@@ -113,9 +113,9 @@ void registrar::take_live(const std::vector<node_entry>& live) {
 void registrar::on_answer(const result<void>& told) {
     if (std::exchange(node_.journal_down, told.has_error()) == told.has_error()) return;
     if (told.has_error())
-        node_.log(log_level::warn, "the journal does not answer: " + told.error().detail);
+        node_.log(log_level::warn, "journal unreachable: " + told.error().detail);
     else
-        node_.log(log_level::info, "the journal answers again");
+        node_.log(log_level::info, "journal reachable again");
     if (node_.watcher) node_.watcher->on_journal(told.has_value());
 }
 
@@ -164,7 +164,7 @@ awaitable<void> registrar::publish_jobs() {
         const auto told = co_await std::move(publishing);
         if (told.has_error()) {
             node_.log(std::exchange(unpublished_, true) ? log_level::debug : log_level::warn,
-                      "the jobs were not published: " + told.error().detail);
+                      "jobs not published: " + told.error().detail);
             positions_.on_not_published(told.error());
             co_return;
         }

@@ -5,6 +5,7 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "runtime/bodies.hpp"
+#include "schedule/log_text.hpp"
 #include "schedule/retry.hpp"
 #include "time/clocks.hpp"
 #include "time/rfc3339.hpp"
@@ -94,7 +95,8 @@ void tell_of_retry(const node_state& node, const active_run& run, const run_end&
                       (last.reason.empty() ? "" : ": " + last.reason) + "; the next begins in " +
                       base::format_duration(wait);
     run.session->note("note", line);
-    node.log(log_level::warn, "run " + run.order.run_id + " of '" + run.order.key + "': " + line);
+    node.log(log_level::warn, "run retrying " + job_field(run.plan->name, run.order.key) +
+                                  " run=" + run.order.run_id + ": " + line);
 }
 
 // Who cancelled the run, and why, as its history tells.
@@ -137,10 +139,10 @@ void runner::announce(const std::shared_ptr<active_run>& run, const run_start& s
         node_.watcher->on_run_begun(start.job, std::max(late, millis{0}), start.token);
         if (begun.outcome == begin_outcome::resumed) node_.watcher->on_orphan_taken(start.job);
     }
-    node_.log(log_level::info, "run " + begun.id + " of '" + start.key + "' begins, token " +
-                                   std::to_string(number(start.token)) + ", attempt " +
-                                   std::to_string(begun.attempt) +
-                                   (with.empty() ? "" : ", arguments " + with));
+    node_.log(log_level::info, "run started " + job_field(start.job, start.key) + " run=" +
+                                   begun.id + " token=" + std::to_string(number(start.token)) +
+                                   " attempt=" + std::to_string(begun.attempt) +
+                                   (with.empty() ? "" : " arguments=" + with));
 }
 
 // The attempts, under the deadline of the lease where there is one.
@@ -253,8 +255,8 @@ awaitable<ending> runner::do_work(std::shared_ptr<active_run> run, const run_sta
     }
     const auto took = std::chrono::floor<millis>(node_.loop.now() - run->begun - run->waited);
     node_.log(how.status == run_status::completed ? log_level::info : log_level::warn,
-              "run " + begun.id + " of '" + start.key + "' " + std::string{name_of(how.status)} +
-                  (how.reason.empty() ? "" : ": " + how.reason));
+              "run " + std::string{name_of(how.status)} + " " + job_field(start.job, start.key) +
+                  " run=" + begun.id + (how.reason.empty() ? "" : ": " + how.reason));
     if (node_.watcher && how.status != run_status::skipped)
         node_.watcher->on_run_ended(run->plan->name, how.status, took);
     const auto status = how.status;
@@ -369,8 +371,9 @@ awaitable<void> runner::watch_timeouts(std::shared_ptr<active_run> run, int atte
         co_await std::move(waiting);
         if (!still()) co_return;
         run->session->note("note", "it has taken longer than its soft timeout");
-        node_.log(log_level::warn, "run " + run->order.run_id + " of '" + run->order.key +
-                                       "' has taken longer than its soft timeout");
+        node_.log(log_level::warn, "run exceeded its soft timeout " +
+                                       job_field(run->plan->name, run->order.key) +
+                                       " run=" + run->order.run_id);
     }
     if (hard.count() == 0) co_return;
     auto waiting = timer->wait_for(hard - soft);

@@ -1,6 +1,7 @@
 #include "schedule/skip_recorder.hpp"
 
 #include "net/timer.hpp"
+#include "schedule/log_text.hpp"
 
 #include <string>
 #include <utility>
@@ -87,9 +88,9 @@ awaitable<void> skip_recorder::write(std::shared_ptr<track> which,
             continue;
         }
         if (!one.told)
-            node_.log(log_level::warn, std::to_string(left.size()) + " skipped occurrences of '" +
-                                           which->plan->name +
-                                           "' are not written down yet: " + told.error().detail);
+            node_.log(log_level::warn,
+                      "skipped occurrences not recorded yet " + job_field(which->plan->name) +
+                          " count=" + std::to_string(left.size()) + ": " + told.error().detail);
         tell(*which, left);
         co_return;
     }

@@ -1,6 +1,7 @@
 #include "schedule/timekeeper.hpp"
 
 #include "base/duration.hpp"
+#include "schedule/log_text.hpp"
 #include "schedule/ranking.hpp"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ awaitable<void> timekeeper::keep_time() {
         const auto local = node_.loop.wall();
         if (const auto found = node_.clock.look(node_.loop.now(), local)) {
             node_.log(log_level::warn,
-                      "the wall clock was put back by " +
+                      "wall clock set back by=" +
                           base::format_duration(std::chrono::floor<millis>(found->by)));
             put_clock_back(node_.clock.corrected(local), found->last_right);
         }
@@ -81,9 +82,9 @@ void timekeeper::take_due(const due_occurrence& due, wall_instant now) {
     const auto occurrences = worth_offering(*which->plan, due);
     if (const auto left_out = due.missed + 1 - std::min(due.missed + 1, occurrences.size());
         left_out > 0) {
-        node_.log(log_level::warn, "job '" + which->plan->name + "' has missed " +
-                                       std::to_string(left_out) +
-                                       " occurrences, which are not made up for");
+        node_.log(log_level::warn, "missed occurrences not executed " +
+                                       job_field(which->plan->name) +
+                                       " count=" + std::to_string(left_out));
         if (node_.watcher)
             node_.watcher->on_missed(which->plan->name, occurrences.front(), left_out);
     }

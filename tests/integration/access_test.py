@@ -266,7 +266,7 @@ class LoginLink(AccessCase):
         agent.says("jobs run without the API")
         agent.write(job("a", "true"), *after)
         agent.signal(signal.SIGHUP)
-        agent.says("the configuration is in force")
+        agent.says("configuration reloaded")
         first.kill()
         agent.says(f"listening on http://127.0.0.1:{agent.port}")
         return agent

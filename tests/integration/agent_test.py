@@ -111,7 +111,7 @@ class Reload(AgentCase):
         new = job("change", f"echo new >> {self.folder}/change", schedule="@every 1s")
         added = job("added", f"echo run >> {self.folder}/added", schedule="@every 1s")
         agent.write(keep, new, added)
-        agent.says("has changed: the configuration is in force, with 3 jobs")
+        agent.says("has changed: configuration reloaded, 3 jobs")
         before = self.lines("gone")
         until(lambda: self.lines("added") and "new" in self.lines("change"))
         until(lambda: [one["name"] for one in self.pawl("jobs", "ls", "--json").json()["jobs"]] == ["added", "change", "keep"])
@@ -127,7 +127,7 @@ class Reload(AgentCase):
 
         # A fault: told with its place, and all goes on as before.
         agent.write(keep, new, added, '[[job]]\nname = "broken"\ncommand = ["true"]\ntll = "1s"\n')
-        agent.says("the old one stays")
+        agent.says("reload rejected, keeping current configuration")
         self.assertRegex(agent.log(), rf"error {agent.file}:\d+:1: unknown key 'tll'.*did you mean 'ttl'")
         count = len(self.lines("added"))
         until(lambda: len(self.lines("added")) > count)
@@ -135,11 +135,11 @@ class Reload(AgentCase):
 
         # A hang-up reads also what no look at the file shows; the log does not give it away.
         agent.write(keep, new, added)
-        agent.says("has changed: the configuration is in force, with 3 jobs", 2)
+        agent.says("has changed: configuration reloaded, 3 jobs", 2)
         secrets.write_text("WORD=hunter2\n")
         self.assertNotIn("hunter2", self.lines("keep"))
         agent.signal(signal.SIGHUP)
-        agent.says("SIGHUP: the configuration is in force")
+        agent.says("SIGHUP: configuration reloaded")
         until(lambda: "hunter2" in self.lines("keep"))
         self.assertNotIn("hunter2", agent.log())
         self.assertNotIn("hunter2", self.pawl("jobs", "show", "keep", "--json").out)
@@ -185,7 +185,7 @@ class End(AgentCase):
         until(lambda: self.lines("short") and self.lines("stubborn") and self.runs("tick"))
         self.assertEqual(self.nodes()["node-a"]["state"], "live")
         agent.signal(signal.SIGTERM)
-        agent.says("nothing new begins")
+        agent.says("SIGTERM: draining, 1 active run")
         until(lambda: self.nodes()["node-a"]["state"] == "draining")
         self.assertEqual(self.shown(first)["status"], "started")
         self.file("go").touch()
@@ -195,7 +195,8 @@ class End(AgentCase):
         stopped = self.shown(second)
         self.assertEqual((stopped["status"], stopped["exit_status"]), ("cancelled", 137))
         self.assertIn("shut down", stopped["reason"])
-        self.assertNotIn(" begins, token", agent.log().partition("nothing new begins")[2])
+        self.assertIn("run started job=", agent.log())
+        self.assertNotIn("run started ", agent.log().partition("SIGTERM: draining")[2])
         self.assert_none_is_held()
         self.assertEqual(self.nodes(), {})
         self.assertEqual([one for one in self.runs("tick") if one["status"] == "started"], [])
@@ -205,7 +206,7 @@ class End(AgentCase):
         run = self.run_now("long")
         until(lambda: self.lines("long"))
         agent.signal(signal.SIGTERM)
-        agent.says("nothing new begins")
+        agent.says("SIGTERM: draining, 1 active run")
         self.assertIsNone(agent.process.poll())
         agent.signal(signal.SIGTERM)
         self.assertEqual(agent.process.wait(timeout=30), 0)
@@ -286,7 +287,7 @@ class Misfire(AgentCase):
         first = [one for one in self.runs("often") if one["occurrence"] > stopped][0]
         self.assertGreater(first["occurrence"], back.strftime("%Y-%m-%dT%H:%M:%S.%f"))
         self.assertEqual(first["status"], "completed")
-        self.assertRegex(agent.log(), r"job 'often' has missed [1-9]\d occurrences")
+        self.assertRegex(agent.log(), r"missed occurrences not executed job=often count=[1-9]\d")
         (late,) = self.runs("run-once")
         self.assertEqual((late["occurrence"], late["status"], late["trigger"]),
                          (occurrence.strftime("%Y-%m-%dT%H:%M:%S.000Z"), "completed", "schedule"))
@@ -307,7 +308,7 @@ class StoreDown(AgentCase):
         server.process.wait()
         self.store = f"{server.url}?timeout=300ms"
         agent = self.agent("node-a", job("tick", "true", schedule="@every 1s"), job("hand", "exit 3")).start()
-        agent.says("does not answer")
+        agent.says("store unreachable")
         server.begin()
         until(lambda: [one for one in self.runs("tick") if one["status"] == "completed"])
         until(lambda: self.pawl("jobs", "show", "hand").status == 0)
@@ -333,7 +334,7 @@ class StoreDown(AgentCase):
         self.assertEqual(one["trigger"], "schedule")
         entry = until(lambda: self.pawl("audit", "ls", "--json").json()["audit"])[0]
         self.assertEqual((entry["actor"], entry["action"], entry["target"]), ("node-a", "job.fail_open", "open"))
-        agent.says("runs without a lease")
+        agent.says("running without a lease (on_store_down) job=")
         # The store is back: so are the leases.
         server.begin()
         count = len(self.lines("shut"))
@@ -347,7 +348,7 @@ class StoreDown(AgentCase):
         until(lambda: self.lines("tick"))
         server.process.kill()
         server.process.wait()
-        agent.says("does not answer")
+        agent.says("journal unreachable")
         begun = len(self.lines("tick"))
 
         def gaps():
@@ -375,7 +376,7 @@ class StoreDown(AgentCase):
         self.addCleanup(server.process.send_signal, signal.SIGCONT)
         before = {name: len(self.lines(name)) for name in ("paused", "free")}
         agent.start()
-        agent.says("no schedule fires before it is known what is paused")
+        agent.says("no scheduled run starts before it is known what is paused")
         port = re.findall(r"http://127\.0\.0\.1:(\d+)", agent.log())[-1]
 
         def ready():
@@ -391,7 +392,7 @@ class StoreDown(AgentCase):
         time.sleep(3)  # three occurrences of each
         self.assertEqual({name: len(self.lines(name)) for name in before}, before)
         server.process.send_signal(signal.SIGCONT)
-        agent.says("what has waited for it fires now")
+        agent.says("starting the occurrences that waited for it")
         until(lambda: len(self.lines("free")) > before["free"] + 2)
         self.assertEqual(len(self.lines("paused")), before["paused"])
         until(lambda: ready()[0] == 200)

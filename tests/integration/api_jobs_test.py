@@ -60,7 +60,7 @@ class Jobs(ApiCase):
         answer = self.ask(one, "POST", "/api/v1/jobs/ticks/pause", {"reason": "the warehouse moves"})
         self.assertEqual(answer.status, 200, answer.body)
         self.assert_fits(one, answer.json(), "Paused")
-        other.says("job 'ticks' is paused by alice: the warehouse moves")
+        other.says("job paused job=ticks by=alice: the warehouse moves")
         shown = self.got(other, "/api/v1/jobs/ticks")
         self.assertEqual((shown["state"], shown["paused"]["reason"], shown["next_firings"]), ("paused", "the warehouse moves", []))
         self.assertIn("paused by alice since", shown["why"])

@@ -1,6 +1,9 @@
 """locks, fence, bench, and what every command has in common."""
+import datetime
+import json
 import os
 import pathlib
+import re
 import time
 
 from harness import Case, environment, pawl, until
@@ -43,8 +46,29 @@ class Locks(Case):
         shown = self.pawl("locks", "show", "job/a").out
         self.assertIn("owner", shown)
 
+    def test_free_and_internal_locks_are_listed_on_request(self):
+        self.assertEqual(self.pawl("exec", "free", "--", "true").status, 0)
+        self.assertEqual(self.pawl("locks", "ls").out, "No locks held; --all lists free locks too.\n")
+        self.hold("held")
+        self.hold("pawl/internal")
+        seen = lambda *words: [line.split()[0] for line in self.pawl("locks", "ls", *words).out.splitlines()[1:]]
+        self.assertEqual(seen(), ["held"])
+        self.assertEqual(seen("--all"), ["free", "held", "pawl/internal"])
+        self.assertEqual(seen("--prefix", "pawl/"), ["pawl/internal"])
+        self.assertEqual([one["key"] for one in self.pawl("locks", "ls", "--json").json()["locks"]], ["free", "held", "pawl/internal"])
+
+    def test_a_wait_says_for_whom_and_until_when(self):
+        self.hold("k", "--ttl", "30s")
+        waited = self.pawl("exec", "k", "--wait=1s", "--", "true")
+        self.assertEqual(waited.status, 75)
+        self.assertRegex(waited.err, r"(?m)^\S+ info waiting for lock 'k', held by \S+ \(token \d+, expires in \d+s\S* unless renewed\), until 20\S+$")
+        other = self.start("exec", "k", "--wait", "--", "true")
+        self.assertRegex(other.stderr.readline(), "waiting for lock 'k', held by .*, without a time limit$")
+        # Where it is free there is nothing to say.
+        self.assertEqual(self.pawl("exec", "free", "--wait=1s", "--", "true").err, "")
+
     def test_a_key_that_nobody_knows_is_said_to_be_unknown(self):
-        self.assert_one_line(self.pawl("locks", "show", "nothing"), 64, "no lock is known under the key 'nothing'")
+        self.assert_one_line(self.pawl("locks", "show", "nothing"), 64, "lock 'nothing' not found; see 'pawl locks ls --all'")
 
     def test_a_forced_release_stops_the_holder_and_then_frees_the_key(self):
         holder = self.hold("job/a", "--ttl", "3s", "--grace", "1s")
@@ -70,13 +94,13 @@ class Locks(Case):
         self.hold("job/a", "--ttl", "10m")
         release = ["locks", "release", "job/a", "--reason", "its node is gone", "--yes"]
         self.assertEqual(self.pawl(*release).status, 0)
-        self.assert_one_line(self.pawl(*release), 64, "to free it at once, give --now")
+        self.assert_one_line(self.pawl(*release), 64, "to free it immediately, give --now")
         self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 75)
         freed = self.pawl(*release, "--now")
         self.assertEqual(freed.status, 0, freed.err)
         self.assertIn("forced end of the cooldown of 'job/a'", freed.err)
         self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 0)
-        self.assert_one_line(self.pawl(*release, "--now"), 64, "there is nothing to release")
+        self.assert_one_line(self.pawl(*release, "--now"), 64, "lock 'job/a' is free; expected one that is held or in cooldown")
 
     def test_a_forced_release_asks_first(self):
         self.hold("job/a")
@@ -88,7 +112,7 @@ class Locks(Case):
 
     def test_there_is_nothing_to_release_where_nobody_holds(self):
         self.pawl("exec", "job/a", "--", "true")
-        self.assert_one_line(self.pawl("locks", "release", "job/a", "--reason", "x", "--yes"), 64, "lock 'job/a' has no holder")
+        self.assert_one_line(self.pawl("locks", "release", "job/a", "--reason", "x", "--yes"), 64, "lock 'job/a' is free")
 
 
 class Fence(Case):
@@ -119,8 +143,10 @@ class Fence(Case):
         self.assertEqual(stale.json(), {"resource": "ledger", "fence_token": 3, "accepted": False, "newest": 9})
 
     def test_what_is_no_token_is_a_usage_error(self):
-        for bad in ("0", "-1", "x", "9007199254740992", "1.5", ""):
-            self.assertEqual(self.pawl("fence", "check", "ledger", bad).status, 64, bad)
+        for bad in ("0", "x", "9007199254740992", "1.5", ""):
+            self.assert_one_line(self.pawl("fence", "check", "ledger", bad), 64,
+                                 f"invalid fencing token '{bad}'; expected an integer from 1 to 2^53 - 1")
+        self.assertEqual(self.pawl("fence", "check", "ledger", "-1").status, 64)
 
 
 class Everything(Case):
@@ -132,9 +158,55 @@ class Everything(Case):
             self.assertIn("Example: ", shown.out, words)
 
     def test_a_command_line_that_is_wrong_is_one_line_and_64(self):
-        for words in ([], ["bogus"], ["--bogus"], ["locks"], ["exec"], ["fence", "check", "x"], ["--log-level", "loud", "locks", "ls"],
+        for words in (["bogus"], ["--bogus"], ["locks", "bogus"], ["exec"], ["fence", "check", "x"], ["--log-level", "loud", "locks", "ls"],
                       ["bench", "--clients", "0"], ["completion", "fish"], ["demo", "--for", "1s"], ["demo", "--nodes", "1"]):
             self.assert_one_line(pawl(*words), 64, "pawl: ")
+
+    def test_a_misspelt_command_is_answered_with_the_nearest(self):
+        for words, answer in ((["exce", "k", "--", "true"], "unknown command 'exce'; did you mean 'exec'? (see 'pawl --help')"),
+                              (["jobs", "lss"], "unknown command 'lss'; did you mean 'ls'? (see 'pawl jobs --help')"),
+                              (["locks", "relase", "k"], "unknown command 'relase'; did you mean 'release'? (see 'pawl locks --help')"),
+                              (["zzzzzzzz"], "unknown command 'zzzzzzzz'; expected a command (see 'pawl --help')"),
+                              (["--bogus"], "unknown option '--bogus' (see 'pawl --help')")):
+            self.assert_one_line(pawl(*words), 64, f"pawl: {answer}\n")
+
+    def test_no_command_at_all_prints_the_help(self):
+        for words in ([], ["locks"], ["jobs"]):
+            told = pawl(*words)
+            self.assertEqual((told.status, told.out), (64, ""), words)
+            self.assertEqual(told.err.strip(), pawl(*words, "--help").out.strip(), words)
+            self.assertIn("Subcommands:", told.err)
+
+    def test_an_empty_list_says_so_on_stdout(self):
+        for words, answer, document in ((["locks", "ls"], "No locks yet.", {"locks": [], "next": ""}),
+                                        (["locks", "ls", "--prefix", "x"], "No matching locks.", {"locks": [], "next": ""}),
+                                        (["runs", "ls"], "No runs yet.", {"runs": [], "next": ""}),
+                                        (["runs", "ls", "--status", "failed"], "No matching runs.", {"runs": [], "next": ""}),
+                                        (["jobs", "ls"], "No jobs yet.", {"jobs": [], "next": ""}),
+                                        (["nodes", "ls"], "No nodes yet.", {"nodes": [], "next": ""}),
+                                        (["audit", "ls"], "No audit entries yet.", {"audit": [], "next": ""})):
+            told = self.pawl(*words, "--log-level", "error")
+            self.assertEqual((told.status, told.out, told.err), (0, answer + "\n", ""), words)
+            self.assertEqual(self.pawl(*words, "--json").json(), document)
+
+    def test_times_for_people_are_local_and_those_for_programs_are_utc(self):
+        self.assertEqual(self.pawl("exec", "k", "--", "true").status, 0)
+        variables = environment(TZ="Asia/Kolkata")
+        (row,) = self.pawl("runs", "ls", "--json", env=variables).json()["runs"]
+        self.assertRegex(row["started_at"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+        shown = re.search(r"\S+\+05:30", self.pawl("runs", "ls", env=variables).out).group()
+        self.assertRegex(shown, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+05:30$")
+        told, exact = (datetime.datetime.fromisoformat(one.replace("Z", "+00:00")) for one in (shown, row["started_at"]))
+        self.assertEqual(told, exact.replace(microsecond=0))
+
+    def test_a_warning_has_the_level_that_the_option_takes(self):
+        self.hold("job/a", "--ttl", "30s")
+        release = ["locks", "release", "job/a", "--reason", "test", "--yes", "--now"]
+        told = self.pawl(*release, "--log-level", "warn", "--log-format", "json").err.splitlines()
+        self.assertEqual({json.loads(line)["level"] for line in told}, {"warn"})
+        self.hold("job/b", "--ttl", "30s")
+        text = self.pawl("locks", "release", "job/b", "--reason", "test", "--yes", "--now").err
+        self.assertRegex(text, r"(?m)^\S+ warn released without cooldown")
 
     def test_a_flag_beats_the_environment_which_beats_the_file(self):
         config = self.folder / "pawl.toml"

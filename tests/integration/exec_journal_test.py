@@ -1,6 +1,9 @@
 """What `pawl exec` and those who use force leave in the journal, without any agent."""
+import contextlib
 import datetime
+import os
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -67,6 +70,26 @@ class Exec(Audited):
         self.assertEqual(self.pawl(*save, "Rechnung ②\nzwei").out, "<invoice 1>\n")
         self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", 'echo "<$PAWL_CHECKPOINT>"').out, "<Rechnung ②\nzwei>\n")
         self.assertEqual([one["checkpoint"] for one in self.runs("k")][:2], ["invoice 1", "Rechnung ②\nzwei"])
+
+    def test_a_run_is_found_by_the_beginning_of_its_id_where_one_run_has_it(self):
+        for word in ("first", "second"):
+            self.assertEqual(self.pawl("exec", "k", "--", "echo", word).status, 0)
+        first, second = (one["id"] for one in self.runs("k"))
+        shared = "abcd"
+        ids = [shared + one[4:] for one in (first, second)]
+        with contextlib.closing(sqlite3.connect(self.store.removeprefix("sqlite:"))) as rows, rows:
+            for old, new in zip((first, second), ids):
+                rows.execute("UPDATE pawl_run SET run_id = ? WHERE run_id = ?", (new, old))
+        for verb in ("show", "output", "cancel"):
+            unclear = self.pawl("runs", verb, shared)
+            self.assert_one_line(unclear, 64, f"ambiguous run ID '{shared}'; expected one of ")
+            self.assertTrue(all(one in unclear.err for one in ids), unclear.err)
+            self.assert_one_line(self.pawl("runs", verb, shared[:3]), 64, "invalid run ID 'abc'; expected at least 4 characters of it")
+            self.assert_one_line(self.pawl("runs", verb, "zzzzz"), 64, "run 'zzzzz' not found; see 'pawl runs ls'")
+        beginning = os.path.commonprefix(ids) + ids[1][len(os.path.commonprefix(ids))]
+        self.assertIn(ids[1], self.pawl("runs", "show", beginning).out)
+        self.assertEqual(self.pawl("runs", "output", beginning).status, 0)
+        self.assert_one_line(self.pawl("runs", "cancel", beginning), 64, f"run '{ids[1]}' already finished: completed")
 
     def test_a_checkpoint_is_read_from_standard_input_and_has_a_bound(self):
         most = "x" * 65_536
@@ -153,7 +176,7 @@ class Exec(Audited):
         until(lambda: self.pawl("locks", "release", "k", "--reason", "taken", "--yes", "--now").status == 0, 10)
         out, err = waiting.communicate(timeout=60)
         self.assertEqual((waiting.returncode, out), (70, ""), err)
-        self.assertIn("ended before the command started", err)
+        self.assertIn("lease expired before the command started", err)
 
     def waiting_and_struck(self, limit, strike, *words):
         """A holder that waits for its journal, which stands still, and what befell it within `limit` of its start: its
@@ -187,7 +210,7 @@ class Exec(Audited):
         for ttl, limit in (("600ms", 1.5), ("3s", 0.75)):
             with self.subTest(ttl):
                 store, journal, waiting = self.waiting_and_struck(limit, lambda store, _: store.freeze(), "--ttl", ttl)
-                until(lambda waiting=waiting: "ended before the command started" in waiting.stderr.readline())
+                until(lambda waiting=waiting: "lease expired before the command started" in waiting.stderr.readline())
                 store.thaw()
                 journal.thaw()
                 out, err = waiting.communicate(timeout=60)
@@ -205,8 +228,8 @@ class Exec(Audited):
         nowhere = f"redis://127.0.0.1:{free_port()}?timeout=300ms"
         ran = self.pawl("exec", "k", *self.FIRED, "--journal", nowhere, "--", "sh", "-c", "echo ran; exit 3")
         self.assertEqual((ran.status, ran.out), (3, "ran\n"))
-        self.assertIn("the journal does not answer", ran.err)
-        self.assertIn("not written down", ran.err)
+        self.assertIn("journal unreachable", ran.err)
+        self.assertIn("run not recorded", ran.err)
         self.assert_one_line(self.pawl("runs", "ls", "--journal", nowhere), 69, "127.0.0.1")
         # Leases remember occurrences by themselves.
         self.assertEqual(self.pawl("exec", "k", *self.FIRED, "--journal", nowhere, "--", "true").status, 76)

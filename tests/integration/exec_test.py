@@ -122,7 +122,7 @@ class Exec(Case):
         self.assertEqual(self.pawl("exec", "b", "--ttl", "5s", "--at-least", "60s", "--", "true").status, 0)
         lingering = self.pawl("exec", "b", "--", "true")
         self.assertEqual(lingering.status, 75)
-        self.assertIn("held by nobody", lingering.err)
+        self.assertIn("in cooldown, available in ", lingering.err)
 
     def test_signals_are_passed_on_to_the_command(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

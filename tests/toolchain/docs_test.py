@@ -81,7 +81,8 @@ def check_tests():
 
 
 def anchors(text):
-    """The names by which headings of a document can be linked to, as GitHub makes them."""
+    """The names by which places of a document can be linked to: its headings', as GitHub makes them, and its own."""
+    yield from re.findall(r'^<a id="([\w-]+)"></a>$', text, re.MULTILINE)
     for title in re.findall(r"^#+ +(.+)$", text, re.MULTILINE):
         yield re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 

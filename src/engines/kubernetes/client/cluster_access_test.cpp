@@ -22,9 +22,10 @@ protected:
         return path.string();
     }
     std::string config(const std::string& name, const std::string& host) const {
-        return file(name, "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
-                          "clusters: [{name: k, cluster: {server: 'https://" +
-                              host + "'}}]\n");
+        return file(name,
+                    "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
+                    "clusters: [{name: k, cluster: {server: 'https://" +
+                        host + "'}}]\n");
     }
     // A pod as its kubelet makes it.
     surroundings pod() const {

@@ -117,17 +117,16 @@ TEST(Kubeconfig, InlineDataIsPemInBase64AndWinsOverTheFile) {
     const std::string pem = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n";
     const auto data = base::to_base64("Bag Attributes\n" + pem);
     const auto access = accepted(config_with(
-        plain_cluster + "    certificate-authority: ca.crt\n    certificate-authority-data: " +
-            data + "\n",
+        plain_cluster +
+            "    certificate-authority: ca.crt\n    certificate-authority-data: " + data + "\n",
         "    client-certificate-data: |\n      " + data.substr(0, 20) + "\n      " +
             data.substr(20) + "\n    client-key-data: " + data + "\n"));
     EXPECT_EQ(access.tls.ca, pem);
     EXPECT_EQ(access.tls.certificate, pem);
     EXPECT_EQ(access.tls.key, pem);
-    EXPECT_THAT(
-        refused(config_with(plain_cluster + "    certificate-authority-data: c2VjcmV0\n",
-                            plain_user)),
-        HasSubstr("'certificate-authority-data' is no PEM text in base64"));
+    EXPECT_THAT(refused(config_with(plain_cluster + "    certificate-authority-data: c2VjcmV0\n",
+                                    plain_user)),
+                HasSubstr("'certificate-authority-data' is no PEM text in base64"));
 }
 
 // Goal: what pawl does not do is said in one line that says what would do, without the secret.
@@ -141,9 +140,9 @@ TEST(Kubeconfig, WhatIsNotSupportedIsSaid) {
     EXPECT_THAT(basic, HasSubstr("has a password"));
     EXPECT_EQ(basic.find("s3cret"), std::string::npos);
     EXPECT_THAT(refused(config_with(plain_cluster, "    as: root\n")), HasSubstr("impersonates"));
-    EXPECT_THAT(refused(config_with(plain_cluster + "    insecure-skip-tls-verify: true\n",
-                                    plain_user)),
-                HasSubstr("'insecure-skip-tls-verify' is not supported"));
+    EXPECT_THAT(
+        refused(config_with(plain_cluster + "    insecure-skip-tls-verify: true\n", plain_user)),
+        HasSubstr("'insecure-skip-tls-verify' is not supported"));
     EXPECT_THAT(refused(config_with(plain_cluster, "    client-certificate: a\n")),
                 HasSubstr("needs client-certificate and client-key together"));
 }

@@ -49,10 +49,10 @@ async<void> change_stream::open() {
     const auto list = parse_list(told->body);
     if (!list)
         co_return failure{errc::protocol, server_->place() + ": the answer is no list of leases"};
-    auto opening = server_->watch(
-        chosen + "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
-            std::to_string(watched_for.count()) + "&resourceVersion=" + list->resource_version,
-        until);
+    auto opening = server_->watch(chosen + "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
+                                      std::to_string(watched_for.count()) +
+                                      "&resourceVersion=" + list->resource_version,
+                                  until);
     auto opened = co_await std::move(opening);
     if (opened.has_error()) co_return opened.error();
     if (is_closed()) co_return failure{errc::unreachable, "the store was closed"};

@@ -23,6 +23,32 @@ export function ticks(most: number, about = 4): number[] {
   return list;
 }
 
+/** The usual step between neighbours: gaps do not count, however long. 0 for fewer than two. */
+export function usualStep(instants: readonly number[]): number {
+  const steps = instants.slice(1).map((at, index) => at - instants[index]).sort((a, b) => a - b);
+  return steps[Math.floor((steps.length - 1) / 2)] ?? 0;
+}
+
+/** Milliseconds from which on nothing between two times was measured. */
+export function gapFrom(instants: readonly number[]): number {
+  return instants.length < 3 ? Infinity : usualStep(instants) * 2.5;
+}
+
+/** The path through points in the order of time: it breaks where a value is unknown, and where none was measured. */
+export function lineThrough(points: readonly ({ x: number; y: number; at: number } | null)[], gap: number): string {
+  let d = '';
+  points.forEach((point, index) => {
+    if (!point) return;
+    const before = points[index - 1] ?? null;
+    const after = points[index + 1] ?? null;
+    const joined = before !== null && point.at - before.at <= gap;
+    d += `${joined ? 'L' : 'M'}${point.x} ${point.y}`;
+    // One alone would not be seen.
+    if (!joined && (after === null || after.at - point.at > gap)) d += 'h3';
+  });
+  return d;
+}
+
 const height = 150;
 const left = 52;
 const right = 8;
@@ -52,8 +78,8 @@ const bottom = 22;
           <line class="grid" [attr.x1]="left" [attr.x2]="width() - right" [attr.y1]="y(tick)" [attr.y2]="y(tick)" />
           <text class="tick" [attr.x]="left - 6" [attr.y]="y(tick) + 4" text-anchor="end">{{ format()(tick) }}</text>
         }
-        @for (mark of marks(); track mark) {
-          <text class="tick" [attr.x]="x(mark)" [attr.y]="height - 6" text-anchor="middle">{{ clock(times()[mark]) }}</text>
+        @for (mark of marks(); track mark.x) {
+          <text class="tick" [attr.x]="mark.x" [attr.y]="height - 6" text-anchor="middle">{{ clock(mark.at) }}</text>
         }
         @for (path of paths(); track path.name) {
           <path [attr.class]="'line look-' + path.look" [attr.d]="path.d" />
@@ -82,6 +108,8 @@ export class Chart {
   readonly times = input.required<readonly string[]>();
   readonly series = input.required<readonly Series[]>();
   readonly format = input<(value: number) => string>(String);
+  /** How much time the chart is wide, up to the latest; 0: what there is. */
+  readonly windowMs = input(0);
 
   private readonly canvas = viewChild.required<ElementRef<SVGSVGElement>>('canvas');
   protected readonly height = height;
@@ -98,12 +126,21 @@ export class Chart {
     const values = this.series().flatMap(({ values }) => values.filter((one): one is number => one !== null));
     return ticks(values.reduce((most, one) => Math.max(most, one), 0));
   });
+  private readonly instants = computed(() => this.times().map((at) => new Date(at).getTime()));
+  private readonly domain = computed(() => {
+    const instants = this.instants();
+    const end = instants.at(-1) ?? 0;
+    return { start: this.windowMs() > 0 ? end - this.windowMs() : (instants[0] ?? 0), end };
+  });
   protected readonly marks = computed(() => {
-    const count = this.times().length;
-    const about = Math.max(2, Math.floor((this.width() - left) / 110));
-    if (count < 2) return count ? [0] : [];
-    const step = Math.max(1, Math.ceil(count / about));
-    return Array.from({ length: Math.ceil(count / step) }, (_one, index) => Math.floor(step / 2) + index * step).filter((one) => one < count);
+    if (this.times().length === 0) return [];
+    const { start, end } = this.domain();
+    if (start >= end) return [{ x: this.place(end), at: this.times().at(-1) }];
+    const count = Math.max(2, Math.floor((this.width() - left) / 110));
+    return Array.from({ length: count }, (_one, index) => {
+      const at = start + ((index + 0.5) / count) * (end - start);
+      return { x: this.place(at), at: new Date(at).toISOString() };
+    });
   });
   protected readonly paths = computed(() => this.series().map(({ name, look, values }) => ({ name, look, d: this.path(values) })));
   /** The newest first. */
@@ -135,8 +172,13 @@ export class Chart {
   }
 
   protected x(index: number): number {
-    const span = Math.max(1, this.times().length - 1);
-    return Math.round((left + (index / span) * (this.width() - left - right)) * 10) / 10;
+    return this.place(this.instants()[index]);
+  }
+
+  private place(at: number): number {
+    const { start, end } = this.domain();
+    const share = end > start ? (at - start) / (end - start) : 1;
+    return Math.round((left + share * (this.width() - left - right)) * 10) / 10;
   }
 
   protected y(value: number): number {
@@ -153,21 +195,14 @@ export class Chart {
   }
 
   private nearest(x: number): number | null {
-    const count = this.times().length;
-    if (count === 0) return null;
-    const share = (x - left) / Math.max(1, this.width() - left - right);
-    return Math.max(0, Math.min(count - 1, Math.round(share * (count - 1))));
+    const distances = this.times().map((_one, index) => Math.abs(this.x(index) - x));
+    return distances.length === 0 ? null : distances.indexOf(distances.reduce((a, b) => Math.min(a, b)));
   }
 
   private path(values: readonly (number | null)[]): string {
-    let d = '';
-    let drawn = false;
-    values.forEach((value, index) => {
-      if (value !== null) d += `${drawn ? 'L' : 'M'}${this.x(index)} ${this.y(value)}`;
-      // One alone would not be seen.
-      if (value !== null && !drawn && (values[index + 1] ?? null) === null) d += 'h3';
-      drawn = value !== null;
-    });
-    return d;
+    const instants = this.instants();
+    const points = values.map((value, index) =>
+      value === null ? null : { x: this.x(index), y: this.y(value), at: instants[index] });
+    return lineThrough(points, gapFrom(instants));
   }
 }

@@ -9,7 +9,7 @@ import { Query } from '../../core/query';
 import { durationText, secondsText } from '../../core/time';
 import type { Attention, Overview, Run, Sample } from '../../core/types';
 import { AsOf } from '../../shared/as_of';
-import { Chart, Series } from '../../shared/chart';
+import { Chart, Series, usualStep } from '../../shared/chart';
 import { Cell, Column, DataTable } from '../../shared/data_table';
 import { Line } from '../../shared/line';
 import { Moment } from '../../shared/moment';
@@ -49,6 +49,7 @@ export class OverviewPage {
   private readonly urlQuery = inject(UrlQuery);
   protected readonly query = new Query(() => this.api.overview());
   protected readonly windows = Object.entries(windows).map(([id, { name }]) => ({ id, name }));
+  protected readonly windowMs = computed(() => windows[this.chosen()].ms);
   protected readonly chosen = computed(() => (this.window() && windows[this.window()!] ? this.window()! : '15m'));
   /** A run's id is as short as everywhere, and a line that begins with its subject does not say it twice. */
   protected readonly nameOf = ({ kind, subject }: Attention) => (kind.startsWith('run_') ? shortId(subject) : subject);
@@ -58,20 +59,21 @@ export class OverviewPage {
   protected readonly secondsText = secondsText;
   protected readonly countText = (value: number) => String(Math.round(value * 100) / 100);
 
-  protected readonly samples = computed(() => condensed(within(this.query.value()?.samples ?? [], windows[this.chosen()].ms)));
+  protected readonly samples = computed(() => condensed(within(this.query.value()?.samples ?? [], this.windowMs())));
   protected readonly times = computed(() => this.samples().map(({ at }) => at));
   /** How much time one point stands for. */
   protected readonly each = computed(() => {
     const times = this.times();
     if (times.length < 2) return durationText(this.query.value()?.sample_interval_ms ?? 0).replace('.0 s', ' s');
-    const span = new Date(times[times.length - 1]).getTime() - new Date(times[0]).getTime();
-    return durationText(Math.round(span / (times.length - 1) / 1000) * 1000).replace('.0 s', ' s');
+    const step = usualStep(times.map((at) => new Date(at).getTime()));
+    return durationText(Math.round(step / 1000) * 1000).replace('.0 s', ' s');
   });
   protected readonly contention = this.lines({ granted: 'acquired', busy: 'busy', already_done: 'already run' });
   protected readonly wait = this.lines({ wait_p50: 'p50', wait_p99: 'p99' });
   protected readonly hold = this.lines({ hold_p50: 'p50', hold_p99: 'p99' });
   protected readonly trouble = this.lines({ retries: 'retries', lost: 'leases lost', refused: 'stale writes rejected', errors: 'store errors' });
   protected readonly load = this.lines({ held: 'leases', running: 'runs' });
+  protected readonly finished = this.lines({ runs_ended: 'finished', runs_failed: 'failed' });
   protected readonly store = this.lines({ store_p99: 'p99' });
 
   protected readonly tiles = computed(() => {

@@ -1,0 +1,17 @@
+// How log lines name a job: one way for all of them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pawl::schedule {
+
+// job=NAME, with partition=N where the key is one partition's.
+inline std::string job_field(std::string_view job, std::string_view key = {}) {
+    std::string text = "job=" + std::string{job};
+    const auto partitions = "job/" + std::string{job} + "/";
+    if (!key.starts_with(partitions)) return text;
+    return text.append(" partition=").append(key.substr(partitions.size()));
+}
+
+}  // namespace pawl::schedule
