@@ -75,9 +75,10 @@ public:
     void pair(const std::string& key) override {
         if (key != known_) {
             const char* insert[] = {key.c_str()};
-            expect(PQexecParams(session_, "INSERT INTO floor_lease VALUES ($1) ON CONFLICT DO NOTHING",
-                                1, nullptr, insert, nullptr, nullptr, 0),
-                   PGRES_COMMAND_OK);
+            expect(
+                PQexecParams(session_, "INSERT INTO floor_lease VALUES ($1) ON CONFLICT DO NOTHING",
+                             1, nullptr, insert, nullptr, nullptr, 0),
+                PGRES_COMMAND_OK);
             known_ = key;
         }
         take(key, owner.c_str());

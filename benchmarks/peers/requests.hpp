@@ -1,8 +1,9 @@
 // What benchmarks/peers/run asks of a program: a request a line on stdin, its times on stdout.
 //
 //     pairs KEY COUNT           acquires and releases KEY so many times; the time of each pair
-//     crowd KEY CALLERS EACH    so many callers at once, each with a key of its own; the time of all
-//     hand-over KEY HOLD        one client holds KEY for HOLD milliseconds while another waits for
+//     crowd KEY CALLERS EACH    so many callers at once, each with a key of its own; the time of
+//     all hand-over KEY HOLD        one client holds KEY for HOLD milliseconds while another waits
+//     for
 //                               it; from the release until the other one has it
 //
 // The answer is one line of JSON: {"nanos": [...]} or {"error": "..."}. Programs in other languages
