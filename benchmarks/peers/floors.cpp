@@ -253,7 +253,7 @@ private:
 };
 #endif
 
-std::unique_ptr<participant> open(std::string_view engine, std::uint16_t port) {
+std::unique_ptr<participant> floor_of(std::string_view engine, std::uint16_t port) {
 #ifdef PAWL_FLOOR_REDIS
     if (engine == "redis") return std::make_unique<redis_floor>(port);
 #endif
@@ -281,5 +281,6 @@ int main(int count, char** words) {
         std::cerr << "usage: peer_floors ENGINE PORT\n";
         return 64;
     }
-    return serve([&] { return open(words[1], static_cast<std::uint16_t>(std::stoi(words[2]))); });
+    return serve(
+        [&] { return floor_of(words[1], static_cast<std::uint16_t>(std::stoi(words[2]))); });
 }

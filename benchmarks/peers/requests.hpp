@@ -1,10 +1,9 @@
 // What benchmarks/peers/run asks of a program: a request a line on stdin, its times on stdout.
 //
-//     pairs KEY COUNT           acquires and releases KEY so many times; the time of each pair
-//     crowd KEY CALLERS EACH    so many callers at once, each with a key of its own; the time of
-//     all hand-over KEY HOLD        one client holds KEY for HOLD milliseconds while another waits
-//     for
-//                               it; from the release until the other one has it
+//     pairs KEY COUNT          acquire and release KEY so many times: the time of each pair
+//     crowd KEY CALLERS EACH   so many callers at once, KEY/0 and on: the time of all together
+//     hand-over KEY HOLD       one client holds KEY for HOLD ms while another waits for it: the
+//                              time from its release until the other one has it
 //
 // The answer is one line of JSON: {"nanos": [...]} or {"error": "..."}. Programs in other languages
 // beside this file read and write the same.
