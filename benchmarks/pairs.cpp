@@ -54,13 +54,13 @@ void compare_one_coroutine(locks& store, int turns, int pairs_a_turn,
               "≤ 1.15", ours / bare <= 1.15);
 }
 
-double pairs_per_second(locks& store, int callers, int pairs_each) {
+double pairs_per_second(locks& store, int callers, int pairs_each, const std::string& prefix) {
     const auto micros = micros_of([&] {
         std::vector<std::future<bool>> all;
         for (int i = 0; i < callers; ++i)
             all.push_back(boost::asio::co_spawn(
                 store.get_executor(),
-                async_pairs(store, "many/ours/" + std::to_string(i), pairs_each, nullptr),
+                async_pairs(store, prefix + std::to_string(i), pairs_each, nullptr),
                 boost::asio::use_future));
         for (auto& one : all) one.get();
     });

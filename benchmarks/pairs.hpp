@@ -21,7 +21,8 @@ void compare_one_caller(locks& store, int rounds, const std::string& what,
 void compare_one_coroutine(locks& store, int turns, int pairs_a_turn,
                            const std::function<void()>& bare_pair);
 
-// So many coroutines at once, each on a key of its own.
-double pairs_per_second(locks& store, int callers, int pairs_each);
+// So many coroutines at once, each on a key of its own: the prefix and its number.
+double pairs_per_second(locks& store, int callers, int pairs_each,
+                        const std::string& prefix = "many/ours/");
 
 }  // namespace pawl::benchmarks
