@@ -37,6 +37,7 @@ core::core(const store_maker& make, store_settings settings, open_options option
                           options.owner.empty() ? default_owner() : std::move(options.owner),
                           std::move(options.watcher)};
     engine_ = std::make_shared<engine>(std::move(made_of));
+    slots_ = std::make_shared<slot_claimer>(engine_);
     link_ = std::make_shared<link>(loop_, engine_);
     // Once for all: afterwards the engine is touched on the loop only.
     auto begin = [](std::shared_ptr<engine> what,

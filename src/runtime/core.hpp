@@ -5,6 +5,7 @@
 #include "net/timer.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/link.hpp"
+#include "runtime/slots.hpp"
 
 #include <pawl/locks.hpp>
 #include <pawl/spi/journal.hpp>
@@ -52,7 +53,8 @@ public:
     };
     // Requested when the core is to end: each activity listens to it.
     std::stop_token closing() const { return closing_.get_token(); }
-    const std::shared_ptr<engine>& running() { return engine_; }
+    const std::shared_ptr<engine>& running() const { return engine_; }
+    const std::shared_ptr<slot_claimer>& slots() const { return slots_; }
     // How long a node has to write down how a run ended before others do. Set before anything runs,
     // by tests.
     millis recording_timeout = runtime::recording_timeout;
@@ -70,6 +72,7 @@ private:
     // First, so that it goes last: coroutines that still run die with it.
     net::loop loop_;
     std::shared_ptr<engine> engine_;
+    std::shared_ptr<slot_claimer> slots_;
     std::shared_ptr<link> link_;
     const journal_maker make_journal_;
     std::stop_source closing_;
