@@ -26,6 +26,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -264,6 +265,22 @@ public:
     boost::asio::awaitable<std::optional<lease_set>> async_acquire_all(
         const std::vector<std::string>& keys, lease_options options, millis wait = millis{0},
         std::stop_token stop = {});
+
+    // -- A store's failure as a value
+
+    // The same calls, which do not throw store_error: the failure is one of the answers. There is
+    // no answer that converts to bool, so that none is taken for a lease by mistake. A mistake of
+    // the caller's still throws option_error.
+    acquire_result<lease, failure> try_acquire(std::string_view key, const lease_options& options,
+                                               std::nothrow_t);
+    acquire_result<lease, failure> acquire(std::string_view key, const lease_options& options,
+                                           millis wait, std::nothrow_t, std::stop_token stop = {});
+    acquire_result<lease, failure> claim_key(std::string_view key, const lease_options& options,
+                                             std::nothrow_t, wait_policy how_long = {},
+                                             std::stop_token stop = {});
+    result<std::optional<record>> inspect(std::string_view key, std::nothrow_t);
+    result<fence_result> check_fence(std::string_view resource, fence_token token, std::nothrow_t,
+                                     fence_rule rule = fence_rule::reject_older);
 
 private:
     friend class mutex;

@@ -60,9 +60,9 @@ class Exec(Case):
         self.assertEqual(self.pawl("exec", "k", "--skip-status", "0", "--", "true").status, 0)
 
     def test_slots_let_so_many_run_each_with_its_own(self):
-        runs = [self.start("exec", "gpu", "--slots", "2", "--", "sh", "-c", 'echo "$PAWL_KEY $PAWL_SLOT"; read end') for _ in range(2)]
-        shown = sorted(run.stdout.readline().strip() for run in runs)
-        self.assertEqual(shown, ["gpu/0 0", "gpu/1 1"])
+        until_told = f'echo "$PAWL_KEY $PAWL_SLOT"; while [ ! -e {self.folder}/end$PAWL_SLOT ]; do sleep 0.05; done'
+        runs = [self.start("exec", "gpu", "--slots", "2", "--", "sh", "-c", until_told) for _ in range(2)]
+        self.assertEqual(sorted(run.stdout.readline() for run in runs), ["gpu/0 0\n", "gpu/1 1\n"])
         third = self.pawl("exec", "gpu", "--slots", "2", "--", "true")
         self.assertEqual(third.status, 75)
         self.assertIn("all 2 slots of 'gpu' are held", third.err)
@@ -70,10 +70,10 @@ class Exec(Case):
         self.assertEqual([one["key"] for one in held], ["gpu/0", "gpu/1"])
         # One that waits takes the slot that is free first.
         waiting = self.start("exec", "gpu", "--slots", "2", "--wait", "--", "sh", "-c", 'echo "$PAWL_SLOT"')
-        runs[1].communicate("\n", timeout=60)
-        self.assertEqual(runs[1].returncode, 0)
-        self.assertEqual(waiting.communicate(timeout=60)[0].strip(), "1" if shown else "")
-        runs[0].communicate("\n", timeout=60)
+        (self.folder / "end1").touch()
+        self.assertEqual(waiting.communicate(timeout=60)[0], "1\n")
+        (self.folder / "end0").touch()
+        self.assertEqual([run.wait(timeout=60) for run in runs], [0, 0])
         rows = self.pawl("runs", "ls", "--job", "gpu", "--json").json()["runs"]
         self.assertEqual(sorted(row["partition"] for row in rows), [0, 1, 1])
 
