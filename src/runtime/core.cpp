@@ -4,6 +4,7 @@
 #include "time/clocks.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <unistd.h>
 
@@ -15,6 +16,7 @@ namespace {
 
 // What a destructor may cost: enough for releases that have begun to reach a store nearby.
 constexpr millis drain_max{200};
+constexpr int drain_turns = 64;
 
 std::string default_owner() {
     const auto start =
@@ -31,8 +33,8 @@ std::string host_name() {
 }
 
 core::core(const store_maker& make, store_settings settings, open_options options,
-           journal_maker make_journal)
-    : make_journal_{std::move(make_journal)} {
+           journal_maker make_journal, net::simulated_node* clock)
+    : loop_{net::turned_by{clock}}, make_journal_{std::move(make_journal)} {
     engine::parts made_of{&loop_, make(loop_), std::move(settings),
                           options.owner.empty() ? default_owner() : std::move(options.owner),
                           std::move(options.watcher)};
@@ -68,11 +70,22 @@ boost::asio::awaitable<bool> core::end_activities(core& self) {
     co_return true;
 }
 
+// Where a test turns the clock, no time passes here: what has begun is given turns instead.
+boost::asio::awaitable<bool> core::end_releases(core& self) {
+    if (self.loop_.clocks().simulated() == nullptr) {
+        auto draining = claimer::drain(self.engine_->claims(), drain_max);
+        co_return co_await std::move(draining);
+    }
+    for (int turn = 0; turn < drain_turns; ++turn)
+        co_await boost::asio::post(self.loop_.get_executor(), boost::asio::use_awaitable);
+    co_return true;
+}
+
 core::~core() {
     // While the loop is there, as bodies save checkpoints and their ends are written down.
     loop_.wait_for(end_activities(*this));
     link_->cut();
-    loop_.wait_for(claimer::drain(engine_->claims(), drain_max));
+    loop_.wait_for(end_releases(*this));
 }
 
 }  // namespace pawl::runtime

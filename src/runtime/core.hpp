@@ -31,8 +31,9 @@ std::string host_name();
 // Bodies run on threads of their own, and use the core: it ends after them.
 class core {
 public:
+    // `clock` is another than the system's, for tests that turn it.
     core(const store_maker& make, store_settings settings, open_options options,
-         journal_maker make_journal = {});
+         journal_maker make_journal = {}, net::simulated_node* clock = nullptr);
     ~core();
     core(const core&) = delete;
     core& operator=(const core&) = delete;
@@ -55,6 +56,7 @@ public:
     std::stop_token closing() const { return closing_.get_token(); }
     const std::shared_ptr<engine>& running() const { return engine_; }
     const std::shared_ptr<slot_claimer>& slots() const { return slots_; }
+    const std::shared_ptr<link>& home() const { return link_; }
     // How long a node has to write down how a run ended before others do. Set before anything runs,
     // by tests.
     millis recording_timeout = runtime::recording_timeout;
@@ -68,6 +70,7 @@ public:
 private:
     // Tells all activities to stop, and ends with the last.
     static boost::asio::awaitable<bool> end_activities(core& self);
+    static boost::asio::awaitable<bool> end_releases(core& self);
 
     // First, so that it goes last: coroutines that still run die with it.
     net::loop loop_;

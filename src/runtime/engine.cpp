@@ -79,6 +79,11 @@ std::optional<busy> engine::held_here(const std::string& key) const {
     return busy{who->token, who->owner, std::max(left, millis{0}), busy_reason::held};
 }
 
+std::shared_ptr<lease_state> engine::held(const std::string& key) const {
+    const auto found = held_.find(key);
+    return found == held_.end() ? nullptr : found->second.lock();
+}
+
 // Reentrancy by instance: another handle on the lease that this process holds already.
 std::shared_ptr<lease_state> engine::share(const std::string& key) {
     const auto found = held_.find(key);
