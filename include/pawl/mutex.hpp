@@ -46,7 +46,8 @@ private:
 // check() by a thread that does not.
 //
 // The calls that lock throw store_error if the store failed, and hold nothing then. They must not
-// be made from pawl's own loop. The `locks` object outlives the mutex, and may be moved meanwhile.
+// be made from pawl's own loop. The `locks` object may be moved. After its end they throw
+// store_error with errc::closed, and what was locked is lost (loss_reason::closed).
 class mutex {
 public:
     // Asks no store. Throws option_error for a key or options that locks::try_acquire() rejects,
@@ -58,23 +59,23 @@ public:
     mutex(const mutex&) = delete;
     mutex& operator=(const mutex&) = delete;
 
-    const std::string& key() const noexcept;
+    [[nodiscard]] const std::string& key() const noexcept;
 
     // Waits for the key without a bound.
     void lock();
 
     // Asks once. False: another thread or process holds the key.
-    bool try_lock();
+    [[nodiscard]] bool try_lock();
 
     // Waits for `wait` at most, rounded up to a millisecond; not above 0: asks once.
     template <class Rep, class Period>
-    bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
+    [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& wait) {
         return wait_for_key(rounded(wait));
     }
 
     // The same until `deadline`. The clock is read once.
     template <class Clock, class Duration>
-    bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
+    [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
         return try_lock_for(deadline - Clock::now());
     }
 
@@ -89,7 +90,7 @@ public:
 
     // The lease of the calling thread, for its token, its stop token and trusted(). Valid until
     // this thread unlocks.
-    const pawl::lease& lease() const;
+    [[nodiscard]] const pawl::lease& lease() const;
 
     // Throws lease_lost unless the calling thread's lease is valid. Asks the clock, not the store.
     // What is written after it can still come late: only the token makes that safe.

@@ -1,6 +1,7 @@
 // Everything of pawl that a program needs. Authors of stores and engines also include <pawl/spi/…>.
 #pragma once
 
+#include <pawl/acquired.hpp>
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
 #include <pawl/examination.hpp>
@@ -20,5 +21,6 @@
 #include <pawl/scheduler.hpp>
 #include <pawl/slot.hpp>
 #include <pawl/store.hpp>
+#include <pawl/temporary.hpp>
 #include <pawl/types.hpp>
 #include <pawl/version.hpp>

@@ -19,16 +19,16 @@ constexpr std::uint32_t slots_max = 256;
 // locks::acquire_slot() make it. It is used as any lease is. Its token rises for its own key: so
 // the number of the slot goes with the token to a resource that several slots write to, or each
 // slot writes to a place of its own.
-class slot : public lease {
+class [[nodiscard]] slot : public lease {
 public:
     // For pawl itself.
     slot(std::shared_ptr<runtime::lease_state> held, std::uint32_t index, std::uint32_t count);
 
     // Which one it is: 0 to count() - 1. No other holder has the same one while the lease is valid.
-    std::uint32_t index() const noexcept { return index_; }
+    [[nodiscard]] std::uint32_t index() const noexcept { return index_; }
 
     // How many there are, as it was asked for.
-    std::uint32_t count() const noexcept { return count_; }
+    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
 private:
     std::uint32_t index_;

@@ -43,10 +43,10 @@ public:
 
     // A process of its own: no lease of one is known to another but through the store. Throws
     // option_error if `options.journal` names one: there is none.
-    locks open(open_options options = {});
+    [[nodiscard]] locks open(open_options options = {});
 
     // The time of this world, on which lease::trusted_until() stands.
-    instant now() const;
+    [[nodiscard]] instant now() const;
 
     // Moves the time forward. What is due on the way happens in its order, each at its own time:
     // renewals, the end of leases, waits that end. It has happened when this returns. Throws
@@ -110,7 +110,7 @@ public:
     work begin(const lease& under);
 
     // What was seen, one line each, in order; at most faults_max.
-    std::vector<std::string> faults() const;
+    [[nodiscard]] std::vector<std::string> faults() const;
     static constexpr std::size_t faults_max = 100;
 
     // Throws std::logic_error with the first fault, if there is one.

@@ -61,20 +61,22 @@ async<grants_in_transit> acquire_each(std::shared_ptr<engine> where,
 // A lease that was lost while its owner waited for the next key begins all anew.
 async<grants_in_transit> acquire_together(std::shared_ptr<engine> where,
                                           std::vector<std::string> keys, lease_options options,
-                                          millis wait, std::stop_token stop, std::stop_token gone) {
-    const runtime::either_stop told{std::move(stop), std::move(gone)};
+                                          millis wait, runtime::listened_to whom) {
+    const runtime::stops told{whom.program, whom.waiter, whom.closing};
     const auto until = where->now() + std::min(wait, runtime::wait_longest);
     for (;;) {
         auto acquiring = acquire_each(where, keys, options, until, told.token());
         auto all = co_await std::move(acquiring);
         if (all.has_error()) co_return std::move(all).error();
+        if (all->empty() && whom.was_closed()) co_return net::locks_closed();
+        if (all->empty()) co_return grants_in_transit{};
         const bool usable = all->trusted(where->now());
         if (usable) co_return std::move(*all);
         if (where->now() >= until || told.token().stop_requested()) co_return grants_in_transit{};
     }
 }
 
-std::optional<lease_set> as_set(result<grants_in_transit> answer) {
+acquired<lease_set> as_set(result<grants_in_transit> answer) {
     auto held = std::move(answer).value().take();
     if (held.empty()) return std::nullopt;
     std::vector<lease> leases;
@@ -83,41 +85,45 @@ std::optional<lease_set> as_set(result<grants_in_transit> answer) {
     return lease_set{std::move(leases)};
 }
 
-awaitable<std::optional<lease_set>> acquire_on(runtime::core& where, std::vector<std::string> keys,
-                                               lease_options options, millis wait,
-                                               std::stop_token stop) {
-    auto sorted = checked(*where.running(), std::move(keys), options, wait);
+awaitable<acquired<lease_set>> acquire_on_loop(std::shared_ptr<runtime::link> home,
+                                               std::vector<std::string> keys, lease_options options,
+                                               millis wait, std::stop_token stop,
+                                               std::stop_token closing) {
+    const auto [where, what] = runtime::reach(*home);
+    auto sorted = checked(*what, std::move(keys), options, wait);
     std::stop_source gone;
-    auto acquiring = acquire_together(where.running(), std::move(sorted), options, wait,
-                                      std::move(stop), gone.get_token());
-    auto answer = co_await net::await_on(where.loop(), std::move(acquiring), gone);
+    runtime::listened_to whom{std::move(stop), gone.get_token(), std::move(closing)};
+    auto acquiring = acquire_together(what, std::move(sorted), options, wait, std::move(whom));
+    auto answer = co_await net::await_on(*where, std::move(acquiring), gone);
     co_return as_set(std::move(answer));
 }
 
 }  // namespace
 
-std::optional<lease_set> locks::acquire_all(const std::vector<std::string>& keys,
-                                            const lease_options& options, millis wait,
-                                            std::stop_token stop) {
-    auto sorted = checked(*core_->running(), keys, options, wait);
-    return as_set(core_->loop().wait_for(
-        acquire_together(core_->running(), std::move(sorted), options, wait, std::move(stop), {})));
+acquired<lease_set> locks::acquire_all(const std::vector<std::string>& keys,
+                                       const lease_options& options, millis wait,
+                                       std::stop_token stop) {
+    const runtime::blocking_call on{core_.get()};
+    auto sorted = checked(*on->running(), keys, options, wait);
+    return as_set(on->loop().wait_for(acquire_together(
+        on->running(), std::move(sorted), options, wait, {std::move(stop), {}, on->closing()})));
 }
 
-awaitable<std::optional<lease_set>> locks::async_acquire_all(const std::vector<std::string>& keys,
-                                                             lease_options options, millis wait,
-                                                             std::stop_token stop) {
-    return acquire_on(*core_, keys, options, wait, std::move(stop));
+awaitable<acquired<lease_set>> locks::async_acquire_all(const std::vector<std::string>& keys,
+                                                        lease_options options, millis wait,
+                                                        std::stop_token stop) {
+    auto& on = runtime::opened(core_.get());
+    return acquire_on_loop(on.home(), keys, options, wait, std::move(stop), on.closing());
 }
 
-std::optional<lease_set> locks::acquire_all(std::initializer_list<std::string_view> keys,
-                                            const lease_options& options, millis wait,
-                                            std::stop_token stop) {
+acquired<lease_set> locks::acquire_all(std::initializer_list<std::string_view> keys,
+                                       const lease_options& options, millis wait,
+                                       std::stop_token stop) {
     return acquire_all(std::vector<std::string>{keys.begin(), keys.end()}, options, wait,
                        std::move(stop));
 }
 
-awaitable<std::optional<lease_set>> locks::async_acquire_all(
+awaitable<acquired<lease_set>> locks::async_acquire_all(
     std::initializer_list<std::string_view> keys, lease_options options, millis wait,
     std::stop_token stop) {
     return async_acquire_all(std::vector<std::string>{keys.begin(), keys.end()}, options, wait,

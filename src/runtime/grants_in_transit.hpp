@@ -1,13 +1,25 @@
 // Leases between their grant and whoever asked for them.
 #pragma once
 
+#include "net/own_process.hpp"
 #include "runtime/engine.hpp"
 
 #include <memory>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
 namespace pawl::runtime {
+
+// Whom an acquire listens to: its program, whoever awaits it, and the end of `locks`.
+struct listened_to {
+    std::stop_token program, waiter, closing;
+
+    // It was called off by the end of `locks`, and not by its program.
+    bool was_closed() const noexcept {
+        return closing.stop_requested() && !program.stop_requested();
+    }
+};
 
 // What is not taken out is given back, the last first: the caller has gone meanwhile, or something
 // else that belongs to it was not granted. Thread-safe as far as different objects are concerned.
@@ -22,6 +34,7 @@ public:
     void give_back() noexcept {
         for (; !all_.empty(); all_.pop_back()) engine::let_go_unused(std::move(all_.back()));
     }
+    bool empty() const noexcept { return all_.empty(); }
     bool trusted(instant now) const {
         for (const auto& one : all_)
             if (!one->trusted(now)) return false;

@@ -13,6 +13,24 @@ struct stop_all {
     void operator()() const { all.request_stop(); }
 };
 
+[[noreturn]] void refuse_empty() {
+    throw std::logic_error{"this set of leases is empty: it was moved from or released"};
+}
+
+int gravity(release_outcome how) {
+    switch (how) {
+        case release_outcome::released:
+            return 0;
+        case release_outcome::still_shared:
+            return 1;
+        case release_outcome::unknown:
+            return 2;
+        case release_outcome::lost:
+            return 3;
+    }
+    return 3;
+}
+
 }  // namespace
 
 // The callbacks go first: they touch nothing but a source that they share.
@@ -58,7 +76,10 @@ instant lease_set::trusted_until() const {
 }
 
 std::stop_token lease_set::stop_token() const {
-    return state_ ? state_->stop.get_token() : std::stop_token{};
+    if (state_) return state_->stop.get_token();
+    std::stop_source fired;
+    fired.request_stop();
+    return fired.get_token();
 }
 
 std::optional<loss_reason> lease_set::lost() const {
@@ -68,17 +89,17 @@ std::optional<loss_reason> lease_set::lost() const {
 }
 
 void lease_set::mark_not_started() {
-    if (!state_) return;
+    if (!state_) refuse_empty();
     for (auto& one : state_->leases) one.mark_not_started();
 }
 
 release_outcome lease_set::release() {
+    if (!state_) refuse_empty();
     const auto ending = std::move(state_);
     auto worst = release_outcome::released;
-    if (!ending) return worst;
     for (auto one = ending->leases.rbegin(); one != ending->leases.rend(); ++one) {
         const auto how = one->release();
-        if (how == release_outcome::lost || worst == release_outcome::released) worst = how;
+        if (gravity(how) > gravity(worst)) worst = how;
     }
     return worst;
 }

@@ -17,18 +17,17 @@ using runtime::grants_in_transit;
 using runtime::slot_claimer;
 using runtime::slot_request;
 
-slot_request checked(const runtime::core& where, std::string name, std::uint32_t count,
-                     const lease_options& options, millis wait) {
-    if (count < 1 || count > slots_max)
-        throw option_error{"invalid number of slots '" + std::to_string(count) +
+slot_request checked(const runtime::engine& where, slot_request wanted) {
+    if (wanted.count < 1 || wanted.count > slots_max)
+        throw option_error{"invalid number of slots '" + std::to_string(wanted.count) +
                            "'; expected 1 to " + std::to_string(slots_max)};
-    if (options.occurrence)
+    if (wanted.options.occurrence)
         throw option_error{"a slot takes no occurrence: each slot would run it once"};
-    if (options.again != reentrancy::none)
+    if (wanted.options.again != reentrancy::none)
         throw option_error{"a slot takes no reentrancy: one slot would have two holders"};
-    runtime::check_key(name);
-    slot_request wanted{std::move(name), count, options, wait};
-    runtime::check_claim(*where.running(), wanted.key_of(count - 1), options, {.wait = wait});
+    runtime::check_key(wanted.name);
+    const auto longest = wanted.key_of(wanted.count - 1);
+    runtime::check_claim(where, longest, wanted.options, {.wait = wanted.wait});
     return wanted;
 }
 
@@ -39,15 +38,15 @@ struct slot_in_transit {
     bool granted = false;
     grants_in_transit held;
 
-    std::optional<slot> take() && {
+    acquired<slot> take() && {
         if (!granted) return std::nullopt;
         return slot{std::move(std::move(held).take().front()), index, count};
     }
 };
 
 async<slot_in_transit> ask(std::shared_ptr<slot_claimer> where, slot_request wanted,
-                           std::stop_token stop, std::stop_token gone) {
-    const runtime::either_stop told{std::move(stop), std::move(gone)};
+                           runtime::listened_to whom) {
+    const runtime::stops told{whom.program, whom.waiter, whom.closing};
     const auto count = wanted.count;
     auto claiming = slot_claimer::claim(std::move(where), std::move(wanted), told.token());
     auto answer = co_await std::move(claiming);
@@ -58,17 +57,21 @@ async<slot_in_transit> ask(std::shared_ptr<slot_claimer> where, slot_request wan
         found.count = count;
         found.granted = true;
         found.held.add(std::move(won->held));
+    } else if (whom.was_closed()) {
+        co_return net::locks_closed();
     }
     co_return found;
 }
 
-awaitable<std::optional<slot>> acquire_on(runtime::core& where, std::string name,
-                                          std::uint32_t count, lease_options options, millis wait,
-                                          std::stop_token stop) {
-    auto wanted = checked(where, std::move(name), count, options, wait);
+awaitable<acquired<slot>> ask_on_loop(std::shared_ptr<runtime::link> home,
+                                      std::shared_ptr<slot_claimer> slots, slot_request what,
+                                      std::stop_token stop, std::stop_token closing) {
+    const auto [where, engine] = runtime::reach(*home);
+    auto wanted = checked(*engine, std::move(what));
     std::stop_source gone;
-    auto asking = ask(where.slots(), std::move(wanted), std::move(stop), gone.get_token());
-    auto answer = co_await net::await_on(where.loop(), std::move(asking), gone);
+    runtime::listened_to whom{std::move(stop), gone.get_token(), std::move(closing)};
+    auto asking = ask(std::move(slots), std::move(wanted), std::move(whom));
+    auto answer = co_await net::await_on(*where, std::move(asking), gone);
     co_return std::move(answer).value().take();
 }
 
@@ -77,30 +80,32 @@ awaitable<std::optional<slot>> acquire_on(runtime::core& where, std::string name
 slot::slot(std::shared_ptr<runtime::lease_state> held, std::uint32_t index, std::uint32_t count)
     : lease{std::move(held)}, index_{index}, count_{count} {}
 
-std::optional<slot> locks::try_acquire_slot(std::string_view name, std::uint32_t slots,
-                                            const lease_options& options) {
+acquired<slot> locks::try_acquire_slot(std::string_view name, std::uint32_t slots,
+                                       const lease_options& options) {
     return acquire_slot(name, slots, options, millis{0});
 }
 
-std::optional<slot> locks::acquire_slot(std::string_view name, std::uint32_t slots,
-                                        const lease_options& options, millis wait,
-                                        std::stop_token stop) {
-    auto wanted = checked(*core_, std::string{name}, slots, options, wait);
-    auto answer =
-        core_->loop().wait_for(ask(core_->slots(), std::move(wanted), std::move(stop), {}));
+acquired<slot> locks::acquire_slot(std::string_view name, std::uint32_t slots,
+                                   const lease_options& options, millis wait,
+                                   std::stop_token stop) {
+    const runtime::blocking_call on{core_.get()};
+    auto wanted = checked(*on->running(), {std::string{name}, slots, options, wait});
+    auto answer = on->loop().wait_for(
+        ask(on->slots(), std::move(wanted), {std::move(stop), {}, on->closing()}));
     return std::move(answer).value().take();
 }
 
-awaitable<std::optional<slot>> locks::async_try_acquire_slot(std::string_view name,
-                                                             std::uint32_t slots,
-                                                             lease_options options) {
+awaitable<acquired<slot>> locks::async_try_acquire_slot(std::string_view name, std::uint32_t slots,
+                                                        lease_options options) {
     return async_acquire_slot(name, slots, options, millis{0});
 }
 
-awaitable<std::optional<slot>> locks::async_acquire_slot(std::string_view name, std::uint32_t slots,
-                                                         lease_options options, millis wait,
-                                                         std::stop_token stop) {
-    return acquire_on(*core_, std::string{name}, slots, options, wait, std::move(stop));
+awaitable<acquired<slot>> locks::async_acquire_slot(std::string_view name, std::uint32_t slots,
+                                                    lease_options options, millis wait,
+                                                    std::stop_token stop) {
+    auto& on = runtime::opened(core_.get());
+    slot_request wanted{std::string{name}, slots, options, wait};
+    return ask_on_loop(on.home(), on.slots(), std::move(wanted), std::move(stop), on.closing());
 }
 
 }  // namespace pawl

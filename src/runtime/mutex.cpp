@@ -1,5 +1,7 @@
 #include <pawl/mutex.hpp>
 
+#include "net/own_process.hpp"
+#include "net/remote_operation.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
 
@@ -8,6 +10,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <stdexcept>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -33,8 +37,8 @@ lease_lost::lease_lost(std::string_view key, loss_reason why)
 // Who holds it, by their threads: there may be more than one where the lease of the first was lost.
 class mutex::state {
 public:
-    state(runtime::core& where, std::string key, const lease_options& options)
-        : where_{where}, key_{std::move(key)}, options_{options} {}
+    state(const runtime::core& where, std::string key, const lease_options& options)
+        : home_{where.home()}, closing_{where.closing()}, key_{std::move(key)}, options_{options} {}
 
     const std::string& key() const noexcept { return key_; }
 
@@ -42,8 +46,13 @@ public:
         if (find() != nullptr)
             refuse(std::errc::resource_deadlock_would_occur,
                    "this thread has locked '" + key_ + "' already");
-        auto answer = where_.loop().wait_for(engine::claim_key(
-            where_.running(), key_, options_, wait_policy{.wait = wait}, std::stop_token{}));
+        if (home_->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+        const runtime::link::visit on{*home_};
+        if (!on) throw store_error{net::locks_closed()};
+        auto answer = on.loop().wait_for(
+            engine::claim_key(on.running(), key_, options_, wait_policy{.wait = wait}, closing_));
+        if (std::holds_alternative<runtime::cancelled>(answer.value()))
+            throw store_error{net::locks_closed()};
         auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&answer.value());
         if (held == nullptr) return false;
         auto mine = std::make_unique<pawl::lease>(std::move(*held));
@@ -85,7 +94,8 @@ private:
     }
 
     // Constant after construction
-    runtime::core& where_;
+    const std::shared_ptr<runtime::link> home_;
+    const std::stop_token closing_;
     const std::string key_;
     const lease_options options_;
 
@@ -94,7 +104,7 @@ private:
 };
 
 mutex::mutex(locks& at, std::string key, const lease_options& options) {
-    auto& where = *at.core_;
+    const auto& where = runtime::opened(at.core_.get());
     runtime::check_claim(*where.running(), key, options, {});
     if (options.occurrence)
         throw option_error{"a mutex takes no occurrence: it could be locked once only"};

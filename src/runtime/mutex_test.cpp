@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -43,7 +44,7 @@ TEST(Mutex, GuardsOfTheStandardLibraryHoldTheKey) {
         const std::lock_guard hold{door};
         EXPECT_TRUE(is_held(b, "door"));
         EXPECT_EQ(door.lease().token(), b.inspect("door")->holder);
-        EXPECT_FALSE(b.try_acquire("door", plain));
+        EXPECT_TRUE(refused(b.try_acquire("door", plain)));
     }
     EXPECT_TRUE(a.drain(10s));
     EXPECT_FALSE(is_held(b, "door"));
@@ -164,7 +165,7 @@ TEST(Mutex, MistakesThrowWhatTheStandardNames) {
     EXPECT_EQ(code_of([&] { (void)door.unlock_and_wait(); }), std::errc::operation_not_permitted);
     const std::lock_guard hold{door};
     EXPECT_EQ(code_of([&] { door.lock(); }), std::errc::resource_deadlock_would_occur);
-    EXPECT_EQ(code_of([&] { door.try_lock(); }), std::errc::resource_deadlock_would_occur);
+    EXPECT_EQ(code_of([&] { (void)door.try_lock(); }), std::errc::resource_deadlock_would_occur);
     std::thread other{
         [&] { EXPECT_EQ(code_of([&] { door.unlock(); }), std::errc::operation_not_permitted); }};
     other.join();
@@ -177,7 +178,7 @@ TEST(Mutex, AStoreThatFailsIsSaidSoAndNothingIsLocked) {
     mutex door{a, "door", plain};
     one.faults->fail_all = errc::denied;
     EXPECT_THROW(door.lock(), store_error);
-    EXPECT_THROW(door.try_lock(), store_error);
+    EXPECT_THROW((void)door.try_lock(), store_error);
     EXPECT_EQ(code_of([&] { door.unlock(); }), std::errc::operation_not_permitted);
     one.faults->fail_all = std::nullopt;
     EXPECT_TRUE(door.try_lock());
@@ -193,6 +194,51 @@ TEST(Mutex, WhatMakesNoSenseIsRejectedWhenItIsMade) {
     EXPECT_THROW(make("door", {}), option_error);
     EXPECT_THROW(make("door", {.ttl = 1min, .occurrence = occurrence{1}}), option_error);
     EXPECT_THROW(make("door", {.ttl = 1min, .again = reentrancy::instance}), option_error);
+}
+
+// After the end of its `locks` a mutex locks no more, and what was locked is lost.
+TEST(Mutex, TheEndOfLocksIsADefinedError) {
+    world one;
+    std::optional<locks> a{one.open()};
+    mutex door{*a, "door", plain};
+    const std::lock_guard hold{door};
+    a.reset();
+    try {
+        door.check();
+        FAIL() << "the lease was closed";
+    } catch (const lease_lost& error) {
+        EXPECT_EQ(error.reason(), loss_reason::closed);
+    }
+    std::thread other{[&] {
+        try {
+            door.lock();
+            ADD_FAILURE() << "there is no store";
+        } catch (const store_error& error) {
+            EXPECT_EQ(error.code(), errc::closed);
+        }
+    }};
+    other.join();
+}
+
+// Whoever is in the middle of lock() hears of it as well.
+TEST(Mutex, AWaitThatTheEndOfLocksMeetsIsADefinedError) {
+    world one;
+    auto b = one.open();
+    std::optional<locks> a{one.open()};
+    const auto held = b.try_acquire("door", plain);
+    mutex door{*a, "door", plain};
+    std::atomic<bool> closed{false};
+    std::thread waiter{[&] {
+        try {
+            door.lock();
+        } catch (const store_error& error) {
+            closed = error.code() == errc::closed;
+        }
+    }};
+    while (b.inspect("door")->waiters.value_or(0) == 0) std::this_thread::yield();
+    a.reset();
+    waiter.join();
+    EXPECT_TRUE(closed);
 }
 
 // The object goes while it is locked, as when a scope ends by an exception: the key is released.

@@ -51,6 +51,10 @@ struct claim {
 
     // When `occurrence` counts as done. Default: at_most_once.
     delivery mode = delivery::at_most_once;
+
+    // While no connection can be had: fail, and answer `unreachable` with the first attempt to
+    // connect that fails, or retry until the timeout. Default: retry.
+    store_down on_store_down = store_down::retry;
 };
 
 // "I do not want it any more." A class with a constructor for the same reason.
