@@ -12,9 +12,11 @@
 #include <pawl/job.hpp>
 #include <pawl/leader.hpp>
 #include <pawl/lease.hpp>
+#include <pawl/lease_set.hpp>
 #include <pawl/options.hpp>
 #include <pawl/partition.hpp>
 #include <pawl/results.hpp>
+#include <pawl/slot.hpp>
 #include <pawl/store.hpp>
 #include <pawl/temporary.hpp>
 
@@ -24,11 +26,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pawl {
 
@@ -238,7 +243,81 @@ public:
     // heartbeat of every lease waits for them.
     [[nodiscard]] boost::asio::any_io_executor get_executor() const;
 
+    // -- A semaphore
+
+    // Acquires one of the slots of a semaphore: one of the keys NAME/0 to NAME/(slots-1). So at
+    // most `slots` processes hold one, if all pass the same number; where they do not, the largest
+    // counts. Nothing: all are held. Asks the store for one key after another, from a random one
+    // on.
+    // Throws option_error unless `slots` is 1 to slots_max, for an occurrence, for
+    // reentrancy::instance, for a name that leaves no room for what follows it, and for options
+    // that validate() rejects.
+    [[nodiscard]] acquired<slot> try_acquire_slot(std::string_view name, std::uint32_t slots,
+                                                  const lease_options& options);
+
+    // Waits until one of the slots is free, at most for `wait`, or until `stop` is requested;
+    // nothing if all were held until then. Whichever is free first ends the wait. Those who wait
+    // in one process get theirs in the order in which they came, and cost the store one waiter for
+    // each slot. Throws as try_acquire_slot() does, and option_error for a negative `wait`.
+    [[nodiscard]] acquired<slot> acquire_slot(std::string_view name, std::uint32_t slots,
+                                              const lease_options& options, millis wait,
+                                              std::stop_token stop = {});
+
+    // The same for Asio programs, with what is said of the other `async_` calls.
+    [[nodiscard]] boost::asio::awaitable<acquired<slot>> async_try_acquire_slot(
+        std::string_view name, std::uint32_t slots, lease_options options);
+    [[nodiscard]] boost::asio::awaitable<acquired<slot>> async_acquire_slot(
+        std::string_view name, std::uint32_t slots, lease_options options, millis wait,
+        std::stop_token stop = {});
+
+    // -- Several keys at once
+
+    // Acquires all of the keys or none. Waits for them at most for `wait` in all, or until `stop`
+    // is requested; 0: does not wait. Nothing: one of them was busy until then. Keys are acquired
+    // in byte order, whatever order they are passed in, so that callers never wait for each other
+    // in a circle. While it waits for one key, the call holds those before it, and renews them.
+    // Each key has a lease of its own with these options. If one is lost before all are acquired,
+    // the call starts again.
+    // Throws option_error unless there are 1 to lease_set_max different keys, for an occurrence,
+    // for reentrancy::instance, for a negative `wait`, and for options that validate() rejects.
+    [[nodiscard]] acquired<lease_set> acquire_all(std::initializer_list<std::string_view> keys,
+                                                  const lease_options& options,
+                                                  millis wait = millis{0},
+                                                  std::stop_token stop = {});
+    [[nodiscard]] acquired<lease_set> acquire_all(const std::vector<std::string>& keys,
+                                                  const lease_options& options,
+                                                  millis wait = millis{0},
+                                                  std::stop_token stop = {});
+    [[nodiscard]] boost::asio::awaitable<acquired<lease_set>> async_acquire_all(
+        std::initializer_list<std::string_view> keys, lease_options options,
+        millis wait = millis{0}, std::stop_token stop = {});
+    [[nodiscard]] boost::asio::awaitable<acquired<lease_set>> async_acquire_all(
+        const std::vector<std::string>& keys, lease_options options, millis wait = millis{0},
+        std::stop_token stop = {});
+
+    // -- A store's failure as a value
+
+    // The same calls, which do not throw store_error: the failure is one of the answers. There is
+    // no answer that converts to bool, so that none is taken for a lease by mistake. A mistake of
+    // the caller's still throws option_error.
+    [[nodiscard]] acquire_result<lease, failure> try_acquire(std::string_view key,
+                                                             const lease_options& options,
+                                                             std::nothrow_t);
+    [[nodiscard]] acquire_result<lease, failure> acquire(std::string_view key,
+                                                         const lease_options& options, millis wait,
+                                                         std::nothrow_t, std::stop_token stop = {});
+    [[nodiscard]] acquire_result<lease, failure> claim_key(std::string_view key,
+                                                           const lease_options& options,
+                                                           std::nothrow_t,
+                                                           wait_policy how_long = {},
+                                                           std::stop_token stop = {});
+    [[nodiscard]] result<std::optional<record>> inspect(std::string_view key, std::nothrow_t);
+    [[nodiscard]] result<fence_result> check_fence(std::string_view resource, fence_token token,
+                                                   std::nothrow_t,
+                                                   fence_rule rule = fence_rule::reject_older);
+
 private:
+    friend class mutex;
     friend class scheduler;
     std::unique_ptr<runtime::core> core_;
 };

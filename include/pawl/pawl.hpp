@@ -9,7 +9,9 @@
 #include <pawl/job.hpp>
 #include <pawl/leader.hpp>
 #include <pawl/lease.hpp>
+#include <pawl/lease_set.hpp>
 #include <pawl/locks.hpp>
+#include <pawl/mutex.hpp>
 #include <pawl/observer.hpp>
 #include <pawl/options.hpp>
 #include <pawl/partition.hpp>
@@ -17,6 +19,7 @@
 #include <pawl/results.hpp>
 #include <pawl/run_status.hpp>
 #include <pawl/scheduler.hpp>
+#include <pawl/slot.hpp>
 #include <pawl/store.hpp>
 #include <pawl/temporary.hpp>
 #include <pawl/types.hpp>

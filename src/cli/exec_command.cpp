@@ -16,7 +16,9 @@
 #include "exec/terminal.hpp"
 #include "runs/session.hpp"
 #include "runtime/bodies.hpp"
+#include "runtime/checks.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/slots.hpp"
 #include "time/rfc3339.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -47,6 +49,7 @@ struct exec_options {
     std::string on_store_down = "skip";
     std::string wait;  // empty: do not wait
     std::optional<int> skip_status;
+    std::optional<std::uint32_t> slots;  // nothing: the key itself
     bool hold = false;
     bool at_least_once = false;
     bool no_journal = false;
@@ -89,16 +92,27 @@ plan plan_of(const exec_options& what) {
             throw CLI::ValidationError{"--at-least-once", "goes with --occurrence"};
         made.lease.mode = delivery::at_least_once;
     }
+    if (what.slots && made.lease.occurrence)
+        throw CLI::ValidationError{"--slots", "goes without --occurrence: each slot would run it"};
     if (!what.wait.empty()) made.waiting.wait = duration_option("--wait", what.wait);
     return made;
 }
 
-exec::command command_for(const exec_options& what, const std::string& store,
+// The key that is held: with --slots it is that of a slot.
+struct held_key {
+    std::string key;
+    std::optional<std::uint32_t> slot{};
+
+    std::string slot_text() const { return slot ? std::to_string(*slot) : ""; }
+};
+
+exec::command command_for(const exec_options& what, const held_key& mine, const std::string& store,
                           const std::string& journal, const std::string& owner, fence_token token,
                           const beginning& begun, const std::string& socket) {
     exec::command wanted{what.command};
     std::vector<std::pair<std::string, std::string>> variables{
-        {"PAWL_KEY", what.key},
+        {"PAWL_KEY", mine.key},
+        {"PAWL_SLOT", mine.slot_text()},
         {"PAWL_FENCE_TOKEN", number(token) == 0 ? "" : std::to_string(number(token))},
         {"PAWL_OWNER", owner},
         {"PAWL_RUN_ID", begun.id},
@@ -244,6 +258,7 @@ public:
     execution(const globals& options, const exec_options& what, plan how,
               const exec::launcher& guards)
         : what_{what},
+          mine_{what.key},
           plan_{how},
           guards_{guards},
           store_url_{choose_store(options).url},
@@ -301,8 +316,9 @@ private:
     status claim_and_run() {
         std::optional<acquire_result<lease>> tried;
         try {
-            tried =
-                store_.claim_key(what_.key, plan_.lease, plan_.waiting, run_->give_up.get_token());
+            tried = what_.slots ? acquire_slot(*what_.slots)
+                                : store_.claim_key(what_.key, plan_.lease, plan_.waiting,
+                                                   run_->give_up.get_token());
         } catch (const store_error& error) {
             if (!error.is_outage() || what_.on_store_down != "run") {
                 give_claim_up(error.what());
@@ -320,10 +336,25 @@ private:
         give_claim_up();
         if (const auto signal = caught()) return as_status(128 + *signal);
         if (const auto* other = std::get_if<busy>(&*tried))
-            return skip(status::busy, describe(*other, what_.key));
+            return skip(status::busy, describe_busy(*other));
         const auto last = std::get<already_done>(*tried).last;
         return skip(status::already_done,
                     "'" + what_.key + "' has already run for " + local_time(number(last)));
+    }
+
+    acquire_result<lease> acquire_slot(std::uint32_t slots) {
+        runtime::slot_request wanted{what_.key, slots, plan_.lease, plan_.waiting.wait};
+        runtime::check_claim(*core_->running(), wanted.key_of(slots - 1), plan_.lease,
+                             plan_.waiting);
+        auto answer = core_->loop().wait_for(runtime::slot_claimer::claim(
+            core_->slots(), std::move(wanted), run_->give_up.get_token()));
+        if (auto* won = std::get_if<runtime::slot_grant>(&answer.value())) {
+            lease held{std::move(won->held)};
+            mine_ = {held.key(), won->index};
+            return held;
+        }
+        const auto* other = std::get_if<busy>(&*answer);
+        return other != nullptr ? *other : busy{};
     }
 
     // An answer that was lost may have been a grant: the key and its occurrence are given back
@@ -348,13 +379,19 @@ private:
         return signal;
     }
 
+    std::string describe_busy(const busy& other) const {
+        if (!what_.slots) return describe(other, what_.key);
+        return "all " + std::to_string(*what_.slots) + " slots of '" + what_.key + "' are held";
+    }
+
     status skip(status why, const std::string& line) const {
         log(log_level::info, line);
         return what_.skip_status ? as_status(*what_.skip_status) : why;
     }
 
     beginning begin_run(const lease* held) {
-        run_start start{base::fresh_uuid(), what_.key, what_.key};
+        run_start start{base::fresh_uuid(), what_.key, mine_.key};
+        start.partition = mine_.slot.value_or(0);
         start.owner = store_.owner();
         start.node = start.owner.substr(0, start.owner.find(':'));
         if (held != nullptr) start.token = held->token();
@@ -367,7 +404,7 @@ private:
         beginning unwritten{begin_outcome::begun, start.id};
         auto begun = core_->loop().wait_for(runs::run_session::begin(session_, std::move(start)));
         if (journal_ && begun)
-            judge_silent_runs(core_->loop(), *journal_, what_.key,
+            judge_silent_runs(core_->loop(), *journal_, mine_.key,
                               [this](const std::string& key) { return store_.inspect(key); });
         return begun ? std::move(*begun) : unwritten;
     }
@@ -428,8 +465,8 @@ private:
 
     ended run_to_the_end(fence_token token, const beginning& begun) {
         open_socket(token, begun);
-        auto wanted = command_for(what_, store_url_, journal_url_, store_.owner(), token, begun,
-                                  socket_ ? socket_->path() : "");
+        auto wanted = command_for(what_, mine_, store_url_, journal_url_, store_.owner(), token,
+                                  begun, socket_ ? socket_->path() : "");
         auto done = boost::asio::co_spawn(
             store_.get_executor(), run_command(run_, std::move(wanted)), boost::asio::use_future);
         auto how = done.get();
@@ -471,7 +508,7 @@ private:
             return store->inspect(std::move(key));
         };
         boost::asio::co_spawn(store_.get_executor(),
-                              hurry(run_, agent::grace_after_loss(read, what_.key, token, grace)),
+                              hurry(run_, agent::grace_after_loss(read, mine_.key, token, grace)),
                               boost::asio::detached);
     }
 
@@ -484,7 +521,7 @@ private:
     // The lease ended first, as when the journal was waited for. The row says so before the
     // occurrence is given back, or the node that claims it next would find it begun.
     status lost_before_the_start(lease held, const ended& how) {
-        log(log_level::error, "lease expired before the command started key=" + what_.key);
+        log(log_level::error, "lease expired before the command started key=" + mine_.key);
         const auto timeout = plan_.lease.occurrence ? withdrawal_longest() : runs::journal_timeout;
         settle(held, end_of(how, &held), timeout, run_->give_up.get_token());
         held.release();
@@ -545,7 +582,7 @@ private:
 
     status run_with(lease held) {
         log(log_level::debug,
-            "acquired '" + what_.key + "', token " + std::to_string(number(held.token())));
+            "acquired '" + mine_.key + "', token " + std::to_string(number(held.token())));
         const auto begun = begin_run(&held);
         if (!runs::may_begin(begun)) return turn_back(std::move(held), begun);
         const auto how = run_while_trusted(held, begun);
@@ -557,19 +594,20 @@ private:
         settle(held, end_of(how, &held));
         const auto released = held.release();
         if (how.by_lease() && !session_->was_cancelled()) {
-            log(log_level::error, "lease lost, stopped the command key=" + what_.key + " reason=" +
+            log(log_level::error, "lease lost, stopped the command key=" + mine_.key + " reason=" +
                                       std::string{why ? name_of(*why) : "trust_ended"});
             return status::lost;
         }
         if (lost)
-            log(log_level::warn, "lease lost before the command ended key=" + what_.key);
+            log(log_level::warn, "lease lost before the command ended key=" + mine_.key);
         else if (released == release_outcome::unknown)
-            log(log_level::warn, "release not confirmed key=" + what_.key +
+            log(log_level::warn, "release not confirmed key=" + mine_.key +
                                      ": the key becomes free when its TTL expires");
         return as_status(how.status);
     }
 
     const exec_options& what_;
+    held_key mine_;
     plan plan_;
     const exec::launcher& guards_;
     std::string store_url_;
@@ -615,6 +653,9 @@ void add_exec(context& all) {
     one->add_option("--wait", what->wait,
                     "wait for the lock, without a limit or up to DUR (--wait=DUR)")
         ->type_name("[=DUR]");
+    one->add_option("--slots", what->slots, "hold one of N slots: at most N nodes run it at a time")
+        ->check(CLI::Range(std::uint32_t{1}, slots_max))
+        ->type_name("N");
     one->add_option("--occurrence", what->occurrence,
                     "scheduled time, run at most once for it over all nodes; minute, hour or day: "
                     "the start of the current one, for cron")
@@ -634,9 +675,9 @@ void add_exec(context& all) {
     one->footer(
         "Example: pawl exec invoices/nightly --ttl 30s --occurrence 2026-11-20T02:00:00Z -- "
         "/usr/local/bin/send-invoices\n"
-        "The command sees PAWL_KEY, PAWL_FENCE_TOKEN, PAWL_OWNER, PAWL_RUN_ID, PAWL_OCCURRENCE, "
-        "PAWL_STORE and\n"
-        "PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 busy, 76 "
+        "The command sees PAWL_KEY, PAWL_SLOT, PAWL_FENCE_TOKEN, PAWL_OWNER, PAWL_RUN_ID, "
+        "PAWL_OCCURRENCE, PAWL_STORE\n"
+        "and PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 busy, 76 "
         "already run.");
     one->callback([&all, what] {
         what->occurrence = named_occurrence(std::move(what->occurrence));

@@ -32,6 +32,12 @@ loop::loop(simulated_node& node)
     clocks_.simulate(&node);
 }
 
+loop::loop(const turned_by& who)
+    : clocks_{timers::of(context_)}, keep_open_{boost::asio::make_work_guard(context_)} {
+    if (who.clock != nullptr) clocks_.simulate(who.clock);
+    own_ = std::thread{[this] { drive_for_ever(); }};
+}
+
 loop::~loop() {
     {
         const std::lock_guard lock{mutex_};

@@ -34,6 +34,11 @@
 
 namespace pawl::net {
 
+// Whose clock a loop goes by.
+struct turned_by {
+    simulated_node* clock;
+};
+
 // Thread-safe. Its destructor drops whatever still runs on it, and must not race with a caller that
 // waits. Coroutines keep what they use alive by shared_ptr, because they may die as late as that.
 class loop {
@@ -42,6 +47,9 @@ public:
     // Of a simulated node: no thread drives it. Whoever simulates calls turn() and, when the time
     // has come, clocks().fire(). Nobody may block in it.
     explicit loop(simulated_node& node);
+    // Driven by threads as any other, while `clock` says what time it is: whoever turns that calls
+    // clocks().fire() on the loop. Null: the system's clocks.
+    explicit loop(const turned_by& who);
     ~loop();
     loop(const loop&) = delete;
     loop& operator=(const loop&) = delete;

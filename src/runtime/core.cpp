@@ -7,6 +7,7 @@
 #include "time/clocks.hpp"
 
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ namespace {
 
 // What a destructor may cost: enough for releases that have begun to reach a store nearby.
 constexpr millis drain_max{200};
+constexpr int drain_turns = 64;
 
 std::string default_owner() {
     const auto start =
@@ -40,12 +42,13 @@ std::string host_name() {
 }
 
 core::core(const store_maker& make, store_settings settings, open_options options,
-           journal_maker make_journal)
-    : make_journal_{std::move(make_journal)} {
+           journal_maker make_journal, net::simulated_node* clock)
+    : loop_{net::turned_by{clock}}, make_journal_{std::move(make_journal)} {
     engine::parts made_of{&loop_, make(loop_), std::move(settings),
                           options.owner.empty() ? default_owner() : checked(options.owner),
                           std::move(options.watcher)};
     engine_ = std::make_shared<engine>(std::move(made_of));
+    slots_ = std::make_shared<slot_claimer>(engine_);
     link_ = std::make_shared<link>(loop_, engine_);
     // Once for all: afterwards the engine is touched on the loop only.
     auto begin = [](std::shared_ptr<engine> what,
@@ -76,6 +79,17 @@ boost::asio::awaitable<bool> core::end_activities(core& self) {
     co_return true;
 }
 
+// Where a test turns the clock, no time passes here: what has begun is given turns instead.
+boost::asio::awaitable<bool> core::end_releases(core& self) {
+    if (self.loop_.clocks().simulated() == nullptr) {
+        auto draining = claimer::drain(self.engine_->claims(), drain_max);
+        co_return co_await std::move(draining);
+    }
+    for (int turn = 0; turn < drain_turns; ++turn)
+        co_await boost::asio::post(self.loop_.get_executor(), boost::asio::use_awaitable);
+    co_return true;
+}
+
 core::~core() {
     if (loop_.is_driving())
         base::misused("`locks` was destroyed on pawl's own loop, which it would wait for");
@@ -88,7 +102,7 @@ core::~core() {
     };
     loop_.wait_for(close(engine_));
     link_->cut();
-    loop_.wait_for(claimer::drain(engine_->claims(), drain_max));
+    loop_.wait_for(end_releases(*this));
 }
 
 core& opened(core* where) {

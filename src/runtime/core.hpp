@@ -5,6 +5,7 @@
 #include "net/timer.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/link.hpp"
+#include "runtime/slots.hpp"
 
 #include <pawl/locks.hpp>
 #include <pawl/spi/journal.hpp>
@@ -32,8 +33,9 @@ std::string host_name();
 // block.
 class core {
 public:
+    // `clock` is another than the system's, for tests that turn it.
     core(const store_maker& make, store_settings settings, open_options options,
-         journal_maker make_journal = {});
+         journal_maker make_journal = {}, net::simulated_node* clock = nullptr);
     ~core();
     core(const core&) = delete;
     core& operator=(const core&) = delete;
@@ -54,7 +56,8 @@ public:
     };
     // Requested when the core is to end: each activity listens to it.
     std::stop_token closing() const { return closing_.get_token(); }
-    const std::shared_ptr<engine>& running() { return engine_; }
+    const std::shared_ptr<engine>& running() const { return engine_; }
+    const std::shared_ptr<slot_claimer>& slots() const { return slots_; }
     const std::shared_ptr<link>& home() const { return link_; }
     // How long a node has to write down how a run ended before others do. Set before anything runs,
     // by tests.
@@ -69,10 +72,12 @@ public:
 private:
     // Tells all activities to stop, and ends with the last.
     static boost::asio::awaitable<bool> end_activities(core& self);
+    static boost::asio::awaitable<bool> end_releases(core& self);
 
     // First, so that it goes last: coroutines that still run die with it.
     net::loop loop_;
     std::shared_ptr<engine> engine_;
+    std::shared_ptr<slot_claimer> slots_;
     std::shared_ptr<link> link_;
     const journal_maker make_journal_;
     std::stop_source closing_;

@@ -79,6 +79,11 @@ std::optional<busy> engine::held_here(const std::string& key) const {
     return busy{who->token, who->owner, std::max(left, millis{0}), busy_reason::held};
 }
 
+std::shared_ptr<lease_state> engine::held(const std::string& key) const {
+    const auto found = held_.find(key);
+    return found == held_.end() ? nullptr : found->second.lock();
+}
+
 // How long to stand in line. Whoever does not wait for a busy key waits for a release of our own
 // that is under way: the store would say that the key is busy, and it is not.
 millis engine::patience_for(const std::string& key, const wait_policy& how_long) const {

@@ -75,6 +75,8 @@ public:
         if (watcher_) watcher_->on_store_failure(operation, why);
     }
 
+    // What this process holds under the key; null: nothing.
+    std::shared_ptr<lease_state> held(const std::string& key) const;
     // Asks without keeping what is granted.
     const std::shared_ptr<claimer>& claims() const { return claims_; }
     lease_store& store() const { return *store_; }

@@ -39,7 +39,10 @@ struct world {
 };
 
 // Of what nothing came of.
-inline bool refused(const acquired<lease>& what) { return !what; }
+template <class Held>
+bool refused(const acquired<Held>& what) {
+    return !what;
+}
 
 inline void wait_for_stop(const std::stop_token& stop) {
     std::latch stopped{1};

@@ -59,6 +59,35 @@ class Exec(Case):
         self.assertIn("'k' is held by", busy.err)
         self.assertEqual(self.pawl("exec", "k", "--skip-status", "0", "--", "true").status, 0)
 
+    def test_slots_let_so_many_run_each_with_its_own(self):
+        until_told = f'echo "$PAWL_KEY $PAWL_SLOT"; while [ ! -e {self.folder}/end$PAWL_SLOT ]; do sleep 0.05; done'
+        runs = [self.start("exec", "gpu", "--slots", "2", "--", "sh", "-c", until_told) for _ in range(2)]
+        self.assertEqual(sorted(run.stdout.readline() for run in runs), ["gpu/0 0\n", "gpu/1 1\n"])
+        third = self.pawl("exec", "gpu", "--slots", "2", "--", "true")
+        self.assertEqual(third.status, 75)
+        self.assertIn("all 2 slots of 'gpu' are held", third.err)
+        held = self.pawl("locks", "ls", "--prefix", "gpu/", "--json").json()["locks"]
+        self.assertEqual([one["key"] for one in held], ["gpu/0", "gpu/1"])
+        # One that waits takes the slot that is free first.
+        waiting = self.start("exec", "gpu", "--slots", "2", "--wait", "--", "sh", "-c", 'echo "$PAWL_SLOT"')
+        (self.folder / "end1").touch()
+        self.assertEqual(waiting.communicate(timeout=60)[0], "1\n")
+        (self.folder / "end0").touch()
+        self.assertEqual([run.wait(timeout=60) for run in runs], [0, 0])
+        rows = self.pawl("runs", "ls", "--job", "gpu", "--json").json()["runs"]
+        self.assertEqual(sorted(row["partition"] for row in rows), [0, 1, 1])
+
+    def test_slots_take_no_occurrence_and_have_a_bound(self):
+        both = self.pawl("exec", "k", "--slots", "2", "--occurrence", "2026-01-02T03:04:05Z", "--", "true")
+        self.assertEqual(both.status, 64)
+        self.assertIn("goes without --occurrence", both.err)
+        for count in ("0", "257", "x"):
+            self.assertEqual(self.pawl("exec", "k", "--slots", count, "--", "true").status, 64)
+
+    def test_outside_a_slot_the_variable_is_empty(self):
+        shown = self.pawl("exec", "k", "--", "sh", "-c", 'echo "[${PAWL_SLOT-unset}]"')
+        self.assertEqual(shown.out.strip(), "[]")
+
     def test_an_occurrence_runs_once_however_early_the_lock_was_released(self):
         fired = ("--occurrence", "2026-01-02T03:04:05Z")
         self.assertEqual(self.pawl("exec", "k", *fired, "--", "true").status, 0)

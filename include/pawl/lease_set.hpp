@@ -1,0 +1,76 @@
+// Several keys that are held together: all of them or none.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/lease.hpp>
+#include <pawl/observer.hpp>
+#include <pawl/types.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+namespace pawl {
+
+// The most keys that one call can acquire together.
+constexpr std::size_t lease_set_max = 64;
+
+// A handle on the leases of several keys; locks::acquire_all() makes it. Released as a whole: when
+// it goes out of scope, in the background and without waiting, or by release().
+//
+// One handle is used by one thread at a time, and may be moved between threads. trusted(), token()
+// and stop_token() may be called from any thread. A handle that was moved from or released is
+// empty: it has no leases, is not trusted, and its stop token has fired. mark_not_started() and
+// release() throw std::logic_error on it.
+class [[nodiscard]] lease_set {
+public:
+    // For pawl itself. REQUIRES: in byte order of their keys, and none of them empty.
+    explicit lease_set(std::vector<lease> held);
+
+    ~lease_set();
+    lease_set(lease_set&&) noexcept;
+    lease_set& operator=(lease_set&&) noexcept;
+
+    // How many keys it holds.
+    [[nodiscard]] std::size_t size() const noexcept;
+
+    // The leases, in byte order of their keys.
+    [[nodiscard]] const std::vector<lease>& leases() const;
+
+    // The token of one key: send it with every write to what this key protects. Throws
+    // std::out_of_range for a key that is not among them.
+    [[nodiscard]] fence_token token(std::string_view key) const;
+
+    // Whether all leases are valid. False as soon as one of the keys may have another holder.
+    [[nodiscard]] bool trusted() const;
+
+    // When the first of the leases stops being valid, unless it is renewed before that.
+    [[nodiscard]] instant trusted_until() const;
+
+    // Requested as soon as the stop token of one of the leases is. Its callbacks run on pawl's loop
+    // and must not block.
+    [[nodiscard]] std::stop_token stop_token() const;
+
+    // Why one of the leases was lost; nothing: none was.
+    [[nodiscard]] std::optional<loss_reason> lost() const;
+
+    // The work was never started: see lease::mark_not_started().
+    void mark_not_started();
+
+    // Releases all keys, and waits for the store's answers. Answers with the worst of them: `lost`
+    // before `unknown` before `still_shared` before `released`. The handle is empty afterwards.
+    // Throws nothing for a store's failure.
+    release_outcome release();
+
+    // Whether the handle is not empty. It says nothing about the leases; see trusted().
+    explicit operator bool() const noexcept { return size() > 0; }
+
+private:
+    struct state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace pawl

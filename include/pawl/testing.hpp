@@ -1,0 +1,124 @@
+// For the tests of programs that use pawl: a store in memory on virtual time, which fails and
+// freezes when it is told to, and a referee that sees whether work overlaps.
+//
+//     pawl::testing::world world;
+//     auto here = world.open(), there = world.open();
+//     auto lease = here.try_acquire("invoices", {.ttl = 30s});
+//     world.freeze(here);
+//     world.advance(31s);  // at once
+//     assert(!lease->trusted() && there.try_acquire("invoices", {.ttl = 30s}));
+//
+// Everything that decides about leases is what runs in production: only the clock and the store are
+// others.
+#pragma once
+
+#include <pawl/clock.hpp>
+#include <pawl/errors.hpp>
+#include <pawl/lease.hpp>
+#include <pawl/locks.hpp>
+#include <pawl/types.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pawl::testing {
+
+// One store, and a clock that only advance() moves, for all processes of one test. Two worlds know
+// nothing of each other.
+//
+// Calls on `locks` block as they always do, but time does not pass meanwhile: a call that waits for
+// a key needs another thread that advances the time or releases the key. What other threads do in
+// real time, such as the bodies of jobs, advance() does not wait for.
+//
+// Thread-safe. advance() must not run while a `locks` of this world is destroyed on another thread.
+// The world outlives its `locks` and their leases.
+class world {
+public:
+    world();
+    ~world();
+    world(const world&) = delete;
+    world& operator=(const world&) = delete;
+
+    // A process of its own: no lease of one is known to another but through the store. Throws
+    // option_error if `options.journal` names one: there is none.
+    [[nodiscard]] locks open(open_options options = {});
+
+    // The time of this world, on which lease::trusted_until() stands.
+    [[nodiscard]] instant now() const;
+
+    // Moves the time forward. What is due on the way happens in its order, each at its own time:
+    // renewals, the end of leases, waits that end. It has happened when this returns. Throws
+    // option_error for a negative duration.
+    void advance(millis by);
+
+    // From now on nothing happens by itself in this process, as while it is stopped by a signal or
+    // by a collector of garbage: it renews no lease and fires no stop token, however far the time
+    // advances. Calls on it still work. A second call changes nothing.
+    void freeze(const locks& process);
+
+    // It continues, and catches up at once with what is due. A second call changes nothing.
+    void thaw(const locks& process);
+
+    // Takes the key from its holder, whose process hears of it at once unless it is frozen: the
+    // stop token fires, and lease::lost() is loss_reason::taken. False: the key was not held.
+    bool lose(std::string_view key);
+
+    // The next `times` operations at the store fail, whichever process asks. One that fails with
+    // outcome_unknown takes effect, and its answer is lost; others have no effect. Renewals count
+    // as operations, waits for a change do not. Replaces what was planned before.
+    void fail_next(errc why, int times = 1);
+
+    // All operations fail so, until recover().
+    void fail_all(errc why);
+
+    // The store works again.
+    void recover();
+
+private:
+    class state;
+    std::unique_ptr<state> state_;
+};
+
+// Sees whether work under one key overlaps, and whether it begins under leases that are over. It
+// believes nobody: tell it where the work begins, and it notices where it ends. Thread-safe; it
+// outlives the work.
+class referee {
+public:
+    referee();
+    ~referee();
+    referee(const referee&) = delete;
+    referee& operator=(const referee&) = delete;
+
+    // Work that goes on until this is destroyed.
+    class [[nodiscard]] work {
+    public:
+        ~work();
+        work(work&&) noexcept;
+        work& operator=(work&&) = delete;
+
+    private:
+        friend class referee;
+        work(referee& at, std::string key);
+        referee* at_;
+        std::string key_;
+    };
+
+    // Work under this lease begins. A fault if other work under the same key is going on, if the
+    // lease is not trusted, or if its token is below that of work that has begun before.
+    work begin(const lease& under);
+
+    // What was seen, one line each, in order; at most faults_max.
+    [[nodiscard]] std::vector<std::string> faults() const;
+    static constexpr std::size_t faults_max = 100;
+
+    // Throws std::logic_error with the first fault, if there is one.
+    void check() const;
+
+private:
+    class state;
+    std::unique_ptr<state> state_;
+};
+
+}  // namespace pawl::testing

@@ -1,0 +1,107 @@
+#include <pawl/lease_set.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace pawl {
+namespace {
+
+struct stop_all {
+    std::stop_source all;
+    void operator()() const { all.request_stop(); }
+};
+
+[[noreturn]] void refuse_empty() {
+    throw std::logic_error{"this set of leases is empty: it was moved from or released"};
+}
+
+int gravity(release_outcome how) {
+    switch (how) {
+        case release_outcome::released:
+            return 0;
+        case release_outcome::still_shared:
+            return 1;
+        case release_outcome::unknown:
+            return 2;
+        case release_outcome::lost:
+            return 3;
+    }
+    return 3;
+}
+
+}  // namespace
+
+// The callbacks go first: they touch nothing but a source that they share.
+struct lease_set::state {
+    explicit state(std::vector<lease> held) : leases{std::move(held)} {
+        for (const auto& one : leases)
+            forwards.push_back(
+                std::make_unique<std::stop_callback<stop_all>>(one.stop_token(), stop_all{stop}));
+    }
+
+    std::stop_source stop;
+    std::vector<lease> leases;
+    std::vector<std::unique_ptr<std::stop_callback<stop_all>>> forwards;
+};
+
+lease_set::lease_set(std::vector<lease> held) : state_{std::make_unique<state>(std::move(held))} {}
+lease_set::~lease_set() = default;
+lease_set::lease_set(lease_set&&) noexcept = default;
+lease_set& lease_set::operator=(lease_set&&) noexcept = default;
+
+const std::vector<lease>& lease_set::leases() const {
+    static const std::vector<lease> none;
+    return state_ ? state_->leases : none;
+}
+
+std::size_t lease_set::size() const noexcept { return state_ ? state_->leases.size() : 0; }
+
+fence_token lease_set::token(std::string_view key) const {
+    const auto& all = leases();
+    const auto found = std::ranges::find(all, key, &lease::key);
+    if (found == all.end())
+        throw std::out_of_range{"no key '" + std::string{key} + "' in this set of leases"};
+    return found->token();
+}
+
+bool lease_set::trusted() const {
+    return size() > 0 && std::ranges::all_of(leases(), &lease::trusted);
+}
+
+instant lease_set::trusted_until() const {
+    if (size() == 0) return instant::min();
+    return std::ranges::min_element(leases(), {}, &lease::trusted_until)->trusted_until();
+}
+
+std::stop_token lease_set::stop_token() const {
+    if (state_) return state_->stop.get_token();
+    std::stop_source fired;
+    fired.request_stop();
+    return fired.get_token();
+}
+
+std::optional<loss_reason> lease_set::lost() const {
+    for (const auto& one : leases())
+        if (const auto why = one.lost()) return why;
+    return std::nullopt;
+}
+
+void lease_set::mark_not_started() {
+    if (!state_) refuse_empty();
+    for (auto& one : state_->leases) one.mark_not_started();
+}
+
+release_outcome lease_set::release() {
+    if (!state_) refuse_empty();
+    const auto ending = std::move(state_);
+    auto worst = release_outcome::released;
+    for (auto one = ending->leases.rbegin(); one != ending->leases.rend(); ++one) {
+        const auto how = one->release();
+        if (gravity(how) > gravity(worst)) worst = how;
+    }
+    return worst;
+}
+
+}  // namespace pawl

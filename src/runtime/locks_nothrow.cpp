@@ -1,0 +1,74 @@
+// The same calls for programs that take a store's failure as a value.
+#include <pawl/locks.hpp>
+
+#include "net/remote_operation.hpp"
+#include "runtime/bodies.hpp"
+#include "runtime/checks.hpp"
+#include "runtime/core.hpp"
+
+#include <utility>
+
+namespace pawl {
+namespace {
+
+using runtime::engine;
+
+acquire_result<lease, failure> as_value(result<runtime::claimed> answer) {
+    if (answer.has_error()) return std::move(answer).error();
+    auto& what = *answer;
+    if (auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&what))
+        return lease{std::move(*held)};
+    if (auto* other = std::get_if<busy>(&what)) return std::move(*other);
+    if (auto* done = std::get_if<already_done>(&what)) return *done;
+    return busy{};
+}
+
+// As runtime::blocking_call, which throws where `locks` is about to end.
+using visit = runtime::link::visit;
+
+}  // namespace
+
+acquire_result<lease, failure> locks::claim_key(std::string_view key, const lease_options& options,
+                                                std::nothrow_t, wait_policy how_long,
+                                                std::stop_token stop) {
+    auto& core = runtime::opened(core_.get());
+    const visit on{*core.home()};
+    if (!on) return net::locks_closed();
+    check_claim(*on.running(), key, options, how_long);
+    const auto closing = core.closing();
+    const runtime::either_stop told{stop, closing};
+    auto answer = on.loop().wait_for(
+        engine::claim_key(on.running(), std::string{key}, options, how_long, told.token()));
+    const bool called_off =
+        answer.has_value() && std::holds_alternative<runtime::cancelled>(*answer);
+    if (called_off && closing.stop_requested() && !stop.stop_requested())
+        return net::locks_closed();
+    return as_value(std::move(answer));
+}
+
+acquire_result<lease, failure> locks::try_acquire(std::string_view key,
+                                                  const lease_options& options, std::nothrow_t) {
+    return claim_key(key, options, std::nothrow);
+}
+
+acquire_result<lease, failure> locks::acquire(std::string_view key, const lease_options& options,
+                                              millis wait, std::nothrow_t, std::stop_token stop) {
+    return claim_key(key, options, std::nothrow, wait_policy{.wait = wait}, std::move(stop));
+}
+
+result<std::optional<record>> locks::inspect(std::string_view key, std::nothrow_t) {
+    const visit on{*runtime::opened(core_.get()).home()};
+    if (!on) return net::locks_closed();
+    runtime::check_key(key);
+    return on.loop().wait_for(on.running()->store().inspect(std::string{key}));
+}
+
+result<fence_result> locks::check_fence(std::string_view resource, fence_token token,
+                                        std::nothrow_t, fence_rule rule) {
+    const visit on{*runtime::opened(core_.get()).home()};
+    if (!on) return net::locks_closed();
+    runtime::check_key(resource);
+    return on.loop().wait_for(on.running()->store().fence(std::string{resource}, token, rule));
+}
+
+}  // namespace pawl

@@ -1,0 +1,145 @@
+#include "runtime/slots.hpp"
+
+#include "net/event.hpp"
+#include "net/timer.hpp"
+#include "net/unattended.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace pawl::runtime {
+namespace {
+
+using boost::asio::awaitable;
+
+// Several claims of which the first that is granted is wanted. Each ends by itself; what is granted
+// to one that comes after the end goes back at once.
+struct contest {
+    std::size_t running = 0;
+    bool over = false;
+    std::stop_source enough;
+    std::optional<slot_grant> won;
+    std::optional<failure> fault;
+    std::optional<busy> soonest;
+    net::event decided;
+
+    void end() {
+        over = true;
+        enough.request_stop();
+        decided.set();
+    }
+};
+
+void keep_sooner(std::optional<busy>& soonest, busy other) {
+    if (!soonest || other.remaining < soonest->remaining) soonest = std::move(other);
+}
+
+void note(contest& all, std::uint32_t index, result<claimed> answer) {
+    const bool is_last = --all.running == 0;
+    if (answer.has_error()) {
+        if (!all.fault) all.fault = answer.error();
+        all.end();
+    } else if (auto* held = std::get_if<std::shared_ptr<lease_state>>(&*answer)) {
+        if (std::exchange(all.over, true)) return engine::let_go_unused(std::move(*held));
+        all.won = slot_grant{index, std::move(*held)};
+        all.end();
+    } else if (auto* other = std::get_if<busy>(&*answer)) {
+        keep_sooner(all.soonest, std::move(*other));
+    }
+    if (is_last) all.end();
+}
+
+awaitable<void> contend(std::shared_ptr<contest> all, std::shared_ptr<engine> where,
+                        std::string key, std::uint32_t index, lease_options options,
+                        wait_policy how_long) {
+    auto claiming = engine::claim_key(std::move(where), std::move(key), options, how_long,
+                                      all->enough.get_token());
+    auto answer = co_await std::move(claiming);
+    note(*all, index, std::move(answer));
+}
+
+}  // namespace
+
+slot_claimer::slot_claimer(std::shared_ptr<engine> where)
+    : where_{std::move(where)}, random_{where_->loop().clocks().seed()} {}
+
+async<slot_claimed> slot_claimer::claim(std::shared_ptr<slot_claimer> self, slot_request wanted,
+                                        std::stop_token stop) {
+    const auto until = self->where_->now() + std::min(wanted.wait, wait_longest);
+    const auto place = std::make_shared<place_in_line>();
+    const auto call_off = [bell = self->where_->bell(), place] {
+        bell->post([place] { place->called_off.set(); });
+    };
+    const std::stop_callback on_stop{stop, call_off};
+    if (wanted.options.acquire_jitter.count() > 0) {
+        std::uniform_real_distribution<double> uniform{0.0, 1.0};
+        auto pausing = place->called_off.wait_for(std::chrono::duration_cast<leasing::nanos>(
+            wanted.options.acquire_jitter * uniform(self->random_)));
+        co_await std::move(pausing);
+        wanted.options.acquire_jitter = millis{0};
+    }
+    if (wanted.wait.count() == 0) {
+        auto looking = try_each(self, std::move(wanted), std::move(stop));
+        co_return co_await std::move(looking);
+    }
+    auto line = self->lines_->enter(wanted.name, until - self->where_->now(), place);
+    const auto turn = co_await std::move(line);
+    if (!turn) {
+        if (place->called_off.is_set()) co_return slot_claimed{cancelled{}};
+        co_return slot_claimed{
+            busy{fence_token{}, self->where_->owner(), wanted.options.ttl, busy_reason::held}};
+    }
+    auto asked = wanted;
+    auto looking = try_each(self, std::move(asked), stop);
+    auto answer = co_await std::move(looking);
+    const bool is_busy = answer.has_value() && std::holds_alternative<busy>(*answer);
+    if (!is_busy || self->where_->now() >= until) co_return answer;
+    auto waiting = wait_for_any(self, std::move(wanted), until, std::move(stop));
+    co_return co_await std::move(waiting);
+}
+
+async<slot_claimed> slot_claimer::try_each(std::shared_ptr<slot_claimer> self, slot_request wanted,
+                                           std::stop_token stop) {
+    std::uniform_int_distribution<std::uint32_t> any{0, wanted.count - 1};
+    const auto first = any(self->random_);
+    std::optional<busy> soonest;
+    for (std::uint32_t i = 0; i < wanted.count; ++i) {
+        const auto index = (first + i) % wanted.count;
+        auto claiming = engine::claim_key(self->where_, wanted.key_of(index), wanted.options,
+                                          wait_policy{}, stop);
+        auto answer = co_await std::move(claiming);
+        if (answer.has_error()) co_return answer.error();
+        if (auto* held = std::get_if<std::shared_ptr<lease_state>>(&*answer))
+            co_return slot_claimed{slot_grant{index, std::move(*held)}};
+        if (std::holds_alternative<cancelled>(*answer)) co_return slot_claimed{cancelled{}};
+        if (auto* other = std::get_if<busy>(&*answer)) keep_sooner(soonest, std::move(*other));
+    }
+    co_return slot_claimed{std::move(soonest).value()};
+}
+
+async<slot_claimed> slot_claimer::wait_for_any(std::shared_ptr<slot_claimer> self,
+                                               slot_request wanted, instant until,
+                                               std::stop_token stop) {
+    const auto all = std::make_shared<contest>();
+    const auto call_off = [enough = all->enough] { enough.request_stop(); };
+    const std::stop_callback on_stop{stop, call_off};
+    const auto left = std::chrono::ceil<millis>(until - self->where_->now());
+    all->running = wanted.count;
+    for (std::uint32_t index = 0; index < wanted.count; ++index) {
+        auto contending = contend(all, self->where_, wanted.key_of(index), index, wanted.options,
+                                  wait_policy{.wait = left});
+        boost::asio::co_spawn(self->where_->executor(), std::move(contending), net::unattended{});
+    }
+    auto deciding = all->decided.wait();
+    co_await std::move(deciding);
+    all->over = true;
+    if (all->won) co_return slot_claimed{std::move(*all->won)};
+    if (all->fault) co_return std::move(*all->fault);
+    if (stop.stop_requested()) co_return slot_claimed{cancelled{}};
+    co_return slot_claimed{std::move(all->soonest).value_or(busy{})};
+}
+
+}  // namespace pawl::runtime

@@ -1,0 +1,285 @@
+// Semaphores, over a store in memory: what holds on every store is tested in src/assembly.
+#include <pawl/pawl.hpp>
+
+#include "test_support/faults/world.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr lease_options plain{.ttl = 1min};
+
+// Until so many wait for the slots in the store: for tests that need somebody to have begun.
+void wait_for_waiters(locks& where, const std::string& key, std::uint32_t count) {
+    for (;;) {
+        const auto seen = where.inspect(key);
+        if (seen && seen->waiters.value_or(0) >= count) return;
+        std::this_thread::yield();
+    }
+}
+
+template <class Call>
+std::string refusal(Call call) {
+    try {
+        call();
+    } catch (const option_error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+// The bound holds over processes, each holder has a slot of its own, and a released one is free.
+TEST(Slots, AsManyHoldersAsThereAreSlotsEachWithItsOwn) {
+    world one;
+    auto a = one.open(), b = one.open();
+    std::vector<slot> held;
+    std::set<std::uint32_t> indices;
+    for (int i = 0; i < 3; ++i) {
+        auto mine = (i % 2 == 0 ? a : b).try_acquire_slot("gpu", 3, plain);
+        ASSERT_TRUE(mine);
+        EXPECT_EQ(mine->key(), "gpu/" + std::to_string(mine->index()));
+        EXPECT_EQ(mine->count(), 3U);
+        indices.insert(mine->index());
+        held.push_back(*std::move(mine));
+    }
+    EXPECT_EQ(indices, (std::set<std::uint32_t>{0, 1, 2}));
+    EXPECT_TRUE(refused(a.try_acquire_slot("gpu", 3, plain)));
+    EXPECT_TRUE(refused(b.try_acquire_slot("gpu", 3, plain)));
+    const auto freed = held.back().index();
+    const auto token = held.back().token();
+    EXPECT_EQ(held.back().release(), release_outcome::released);
+    held.pop_back();
+    const auto next = b.try_acquire_slot("gpu", 3, plain);
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->index(), freed);
+    EXPECT_GT(number(next->token()), number(token));
+}
+
+// Whichever slot is released first ends the wait, by the store's push: the TTL is far away.
+TEST(Slots, AWaiterTakesWhicheverSlotIsFreeFirst) {
+    for (int which = 0; which < 3; ++which) {
+        world one;
+        auto a = one.open(), b = one.open();
+        std::vector<slot> held;
+        for (int i = 0; i < 3; ++i) held.push_back(a.try_acquire_slot("gpu", 3, plain).value());
+        std::optional<slot> got;
+        std::thread waiter{[&] { got = b.acquire_slot("gpu", 3, plain, 1min); }};
+        for (const auto& one_slot : held) wait_for_waiters(a, one_slot.key(), 1);
+        const auto freed = held[which].index();
+        held[which].release();
+        waiter.join();
+        ASSERT_TRUE(got);
+        EXPECT_EQ(got->index(), freed);
+        // Nothing else was taken on the way.
+        EXPECT_TRUE(refused(b.try_acquire_slot("gpu", 3, plain)));
+    }
+}
+
+TEST(Slots, AWaitEndsWithItsTimeAndWithItsStop) {
+    world one;
+    auto a = one.open(), b = one.open();
+    const auto held = a.try_acquire_slot("gpu", 1, plain);
+    ASSERT_TRUE(held);
+    EXPECT_TRUE(refused(b.acquire_slot("gpu", 1, plain, 50ms)));
+    std::stop_source stop;
+    std::thread waiter{
+        [&] { EXPECT_TRUE(refused(b.acquire_slot("gpu", 1, plain, 1h, stop.get_token()))); }};
+    wait_for_waiters(a, "gpu/0", 1);
+    stop.request_stop();
+    waiter.join();
+    EXPECT_TRUE(b.drain(10s));
+    EXPECT_TRUE(held->trusted());
+}
+
+// Two slots become free at once: the waiter keeps one, and the other is there for others.
+TEST(Slots, WhatAWaiterWinsTooMuchIsGivenBack) {
+    world one;
+    auto a = one.open(), b = one.open(), c = one.open();
+    for (int round = 0; round < 50; ++round) {
+        std::vector<slot> held;
+        for (int i = 0; i < 2; ++i) held.push_back(a.acquire_slot("gpu", 2, plain, 10s).value());
+        std::optional<slot> got;
+        std::thread waiter{[&] { got = b.acquire_slot("gpu", 2, plain, 1min); }};
+        wait_for_waiters(a, "gpu/0", 1);
+        wait_for_waiters(a, "gpu/1", 1);
+        held.clear();
+        waiter.join();
+        ASSERT_TRUE(got);
+        ASSERT_TRUE(c.acquire_slot("gpu", 2, plain, 10s));
+    }
+}
+
+boost::asio::awaitable<std::size_t> count_line(runtime::core& where) {
+    co_return where.slots()->waiting("gpu");
+}
+
+// Threads of one process that wait for a semaphore get it in their order, and cost the store one
+// waiter for each slot.
+TEST(Slots, OneProcessWaitsInLineAndAsksOnce) {
+    world one;
+    auto a = one.open();
+    const auto make = [&](net::loop& loop) {
+        return memory::make_memory_store(loop, one.settings);
+    };
+    auto made = std::make_unique<runtime::core>(make, one.settings, open_options{});
+    auto& core = *made;
+    locks b{std::move(made)};
+    auto held = a.try_acquire_slot("gpu", 1, plain);
+    ASSERT_TRUE(held);
+    std::vector<int> order;
+    std::mutex guard;
+    std::vector<std::thread> waiters;
+    for (int i = 0; i < 8; ++i) {
+        waiters.emplace_back([&, i] {
+            const auto mine = b.acquire_slot("gpu", 1, plain, 1min);
+            const std::lock_guard lock{guard};
+            order.push_back(i);
+        });
+        // The first asks the store; the others stand behind it.
+        if (i == 0) wait_for_waiters(a, "gpu/0", 1);
+        while (core.loop().wait_for(count_line(core)) < static_cast<std::size_t>(i))
+            std::this_thread::yield();
+    }
+    EXPECT_EQ(a.inspect("gpu/0")->waiters, 1U);
+    held->release();
+    for (auto& one_waiter : waiters) one_waiter.join();
+    EXPECT_TRUE(std::ranges::is_sorted(order));
+    EXPECT_EQ(order.size(), 8U);
+}
+
+// Many threads of several processes: never more holders than slots, and all get their turn.
+TEST(Slots, ManyThreadsAreNeverMoreThanTheSlots) {
+    world one;
+    constexpr int slots = 3;
+    std::atomic<int> inside{0}, most{0}, turns{0};
+    std::array<std::atomic<int>, slots> in_slot{};
+    std::atomic<bool> shared{false};
+    std::vector<locks> processes;
+    for (int i = 0; i < 3; ++i) processes.push_back(one.open());
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 9; ++i)
+        threads.emplace_back([&, i] {
+            for (int round = 0; round < 10; ++round) {
+                auto mine = processes[i % 3].acquire_slot("gpu", slots, plain, 1min);
+                if (!mine) return;
+                if (++in_slot[mine->index()] > 1) shared = true;
+                const int now = ++inside;
+                for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+                }
+                std::this_thread::yield();
+                --inside;
+                --in_slot[mine->index()];
+                ++turns;
+            }
+        });
+    for (auto& one_thread : threads) one_thread.join();
+    EXPECT_LE(most, slots);
+    EXPECT_FALSE(shared);
+    EXPECT_EQ(turns, 90);
+}
+
+TEST(Slots, AStoreThatFailsIsSaidSo) {
+    world one;
+    auto a = one.open();
+    one.faults->fail_all = errc::denied;
+    EXPECT_THROW((void)a.try_acquire_slot("gpu", 4, plain), store_error);
+    EXPECT_THROW((void)a.acquire_slot("gpu", 4, plain, 10s), store_error);
+}
+
+// The store goes away while one waits.
+TEST(Slots, AWaiterHearsOfAStoreThatFails) {
+    world one;
+    auto own = std::make_shared<testing_faults::plan>();
+    auto a = one.open(), b = one.open_with(own);
+    auto held = a.try_acquire_slot("gpu", 1, plain);
+    ASSERT_TRUE(held);
+    std::atomic<bool> thrown{false};
+    std::thread waiter{[&] {
+        try {
+            (void)b.acquire_slot("gpu", 1, plain, 1min);
+        } catch (const store_error&) {
+            thrown = true;
+        }
+    }};
+    wait_for_waiters(a, "gpu/0", 1);
+    own->fail_all = errc::denied;
+    held->release();
+    waiter.join();
+    EXPECT_TRUE(thrown);
+}
+
+TEST(Slots, WhatMakesNoSenseIsRejected) {
+    world one;
+    auto a = one.open();
+    const auto ask = [&](std::string_view name, std::uint32_t count, lease_options how) {
+        return refusal([&] { (void)a.try_acquire_slot(name, count, how); });
+    };
+    EXPECT_EQ(ask("gpu", 0, plain), "invalid number of slots '0'; expected 1 to 256");
+    EXPECT_THAT(ask("gpu", 257, plain), HasSubstr("'257'"));
+    EXPECT_THAT(ask("gpu", 2, {.ttl = 1min, .occurrence = occurrence{1}}), HasSubstr("occurrence"));
+    EXPECT_THAT(ask("gpu", 2, {.ttl = 1min, .again = reentrancy::instance}),
+                HasSubstr("reentrancy"));
+    EXPECT_NE(ask("", 2, plain), "");
+    EXPECT_NE(ask(std::string(511, 'k'), 2, plain), "");
+    EXPECT_EQ(ask(std::string(510, 'k'), 2, plain), "");
+    EXPECT_NE(ask("gpu", 2, {}), "");
+    EXPECT_NE(refusal([&] { (void)a.acquire_slot("gpu", 2, plain, -1ms); }), "");
+}
+
+boost::asio::awaitable<bool> take_two(locks& where) {
+    auto first = co_await where.async_try_acquire_slot("gpu", 2, {.ttl = 30s});
+    auto second = co_await where.async_acquire_slot("gpu", 2, {.ttl = 30s}, 1s);
+    auto third = co_await where.async_try_acquire_slot("gpu", 2, {.ttl = 30s});
+    co_return first&& second && !third && first->index() != second->index();
+}
+
+TEST(Slots, AreAwaitedByAsioPrograms) {
+    world one;
+    auto a = one.open();
+    boost::asio::io_context context;
+    auto done = boost::asio::co_spawn(context, take_two(a), boost::asio::use_future);
+    context.run();
+    EXPECT_TRUE(done.get());
+}
+
+boost::asio::awaitable<void> wait_in_vain(locks& where) {
+    auto waiting = where.async_acquire_slot("gpu", 1, plain, 1h);
+    co_await std::move(waiting);
+}
+
+// A coroutine that is destroyed while it waits leaves nothing behind: the slot goes to the next.
+TEST(Slots, AWaiterThatIsDestroyedLeavesNothingBehind) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto held = a.try_acquire_slot("gpu", 1, plain);
+    ASSERT_TRUE(held);
+    {
+        boost::asio::io_context context;
+        auto never = boost::asio::co_spawn(context, wait_in_vain(b), boost::asio::use_future);
+        context.poll();
+        wait_for_waiters(a, "gpu/0", 1);
+    }
+    EXPECT_TRUE(b.drain(10s));
+    held->release();
+    EXPECT_TRUE(a.acquire_slot("gpu", 1, plain, 10s));
+}
+
+}  // namespace
+}  // namespace pawl

@@ -1,0 +1,239 @@
+#include <pawl/pawl.hpp>
+#include <pawl/testing.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <latch>
+#include <optional>
+#include <thread>
+
+namespace pawl::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr lease_options plain{.ttl = 30s};
+
+bool refused(const acquired<lease>& what) { return !what; }
+
+// Hours of renewals take no time, and nobody else is granted the key meanwhile.
+TEST(World, TheHeartbeatGoesByTheTimeThatIsTurned) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", plain);
+    ASSERT_TRUE(lease);
+    const auto token = lease->token();
+    const auto before = one.now();
+    for (int i = 0; i < 12; ++i) {
+        one.advance(5min);
+        EXPECT_TRUE(lease->trusted());
+        EXPECT_TRUE(refused(b.try_acquire("k", plain)));
+    }
+    EXPECT_EQ(one.now(), before + 1h);
+    EXPECT_GT(lease->trusted_until(), one.now());
+    EXPECT_EQ(lease->token(), token);
+}
+
+// As in a process that stands still: the lease is over for its holder, and then at the store.
+TEST(World, AFrozenProcessLosesItsLeaseAndAnotherTakesOver) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", plain);
+    ASSERT_TRUE(lease);
+    one.freeze(a);
+    one.advance(29s);
+    EXPECT_TRUE(lease->trusted());
+    EXPECT_TRUE(refused(b.try_acquire("k", plain)));
+    one.advance(1s);
+    EXPECT_FALSE(lease->trusted());
+    EXPECT_FALSE(lease->stop_token().stop_requested());
+    const auto next = b.try_acquire("k", plain);
+    ASSERT_TRUE(next);
+    EXPECT_GT(number(next->token()), number(lease->token()));
+    one.thaw(a);
+    EXPECT_TRUE(lease->stop_token().stop_requested());
+    EXPECT_TRUE(lease->lost());
+    EXPECT_TRUE(next->trusted());
+}
+
+// The one that renews by hand loses it when it does not.
+TEST(World, ALeaseThatIsNotRenewedEndsWithItsTtl) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 30s, .renew = renewal_mode::manual});
+    ASSERT_TRUE(lease);
+    one.advance(20s);
+    EXPECT_TRUE(lease->renew());
+    one.advance(20s);
+    EXPECT_TRUE(lease->trusted());
+    one.advance(10s);
+    EXPECT_EQ(lease->lost(), loss_reason::trust_ended);
+    EXPECT_TRUE(b.try_acquire("k", plain));
+}
+
+TEST(World, WhatIsTakenIsToldAtOnce) {
+    world one;
+    auto a = one.open(), b = one.open();
+    EXPECT_FALSE(one.lose("k"));
+    auto lease = a.try_acquire("k", plain);
+    ASSERT_TRUE(lease);
+    EXPECT_TRUE(one.lose("k"));
+    EXPECT_FALSE(one.lose("k"));
+    EXPECT_TRUE(lease->stop_token().stop_requested());
+    EXPECT_EQ(lease->lost(), loss_reason::taken);
+    EXPECT_TRUE(b.try_acquire("k", plain));
+}
+
+// A frozen process does not hear of it, and believes in its lease until that ends by itself.
+TEST(World, AFrozenProcessDoesNotHearThatItsLeaseWasTaken) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", plain);
+    one.freeze(a);
+    EXPECT_TRUE(one.lose("k"));
+    EXPECT_TRUE(lease->trusted());
+    EXPECT_TRUE(b.try_acquire("k", plain));
+    one.thaw(a);
+    one.advance(30s);
+    EXPECT_EQ(lease->lost(), loss_reason::taken);
+}
+
+errc code_of(locks& where, lease_options how = plain) {
+    try {
+        (void)where.try_acquire("k", how);
+    } catch (const store_error& error) {
+        return error.code();
+    }
+    return errc::protocol;
+}
+
+TEST(World, TheStoreFailsWhenItIsToldTo) {
+    world one;
+    auto a = one.open();
+    one.fail_next(errc::unreachable);
+    EXPECT_EQ(code_of(a), errc::unreachable);
+    EXPECT_FALSE(a.inspect("k"));
+    one.fail_next(errc::denied, 2);
+    EXPECT_EQ(code_of(a), errc::denied);
+    EXPECT_EQ(code_of(a), errc::denied);
+    EXPECT_TRUE(a.try_acquire("k", plain));
+    EXPECT_THROW(one.fail_next(errc::denied, 0), option_error);
+}
+
+// An answer that was lost is asked for again: the claim took effect, and the lease is there.
+TEST(World, AnAnswerThatIsLostTookEffect) {
+    world one;
+    auto a = one.open();
+    one.fail_next(errc::outcome_unknown);
+    std::optional<lease> got;
+    std::atomic<bool> done{false};
+    std::thread asking{[&] {
+        got = a.try_acquire("k", plain);
+        done = true;
+    }};
+    // Its pause before it asks again ends with the time.
+    while (!done) one.advance(10ms);
+    asking.join();
+    EXPECT_TRUE(got && got->trusted());
+}
+
+// A store that is away: the holder is told to stop before another could be granted the key.
+TEST(World, AStoreThatIsAwayStopsTheWorkInTime) {
+    world one;
+    auto a = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 30s, .grace = 5s});
+    ASSERT_TRUE(lease);
+    one.fail_all(errc::unreachable);
+    one.advance(20s);
+    EXPECT_FALSE(lease->stop_token().stop_requested());
+    one.advance(8s);
+    EXPECT_TRUE(lease->stop_token().stop_requested());
+    EXPECT_TRUE(lease->trusted());
+    one.advance(10s);
+    EXPECT_EQ(lease->lost(), loss_reason::trust_ended);
+    one.recover();
+    EXPECT_TRUE(a.acquire("k", plain, 1s));
+}
+
+// A thread that waits for the key gets it when the time of its holder is over.
+TEST(World, AWaiterIsWokenByTheTime) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto held = a.try_acquire("k", plain);
+    one.freeze(a);
+    std::optional<lease> got;
+    std::jthread waiter{[&] { got = b.acquire("k", plain, 1h); }};
+    while (one.open().inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    one.advance(31s);
+    waiter.join();
+    ASSERT_TRUE(got);
+    EXPECT_TRUE(got->trusted());
+}
+
+TEST(World, AWaitEndsWhenItsTimeIsOver) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto held = a.try_acquire("k", plain);
+    bool got = true;
+    std::jthread waiter{[&] {
+        const auto mine = b.acquire("k", plain, 1h);
+        got = mine.has_value();
+    }};
+    while (a.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    one.advance(2h);
+    waiter.join();
+    EXPECT_FALSE(got);
+    EXPECT_TRUE(held->trusted());
+}
+
+// Worlds are apart, and a process that has ended is none of one any more.
+TEST(World, WorldsAndTheirProcessesAreApart) {
+    world one, other;
+    auto a = one.open(), b = other.open();
+    const auto first = a.try_acquire("k", plain);
+    EXPECT_TRUE(b.try_acquire("k", plain));
+    other.advance(1h);
+    EXPECT_TRUE(first->trusted());
+    {
+        auto c = one.open();
+        auto lease = c.try_acquire("gone", plain);
+        EXPECT_TRUE(lease);
+    }
+    EXPECT_TRUE(a.try_acquire("gone", plain));
+    one.advance(1h);
+    EXPECT_THROW(one.advance(-1ms), option_error);
+    EXPECT_THROW((void)one.open({.journal = "memory:"}), option_error);
+}
+
+// What the library builds of keys goes by this time too.
+TEST(World, SlotsAndSeveralKeysGoByTheTimeToo) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto slot = a.try_acquire_slot("gpu", 1, plain);
+    auto both = a.acquire_all({"x", "y"}, plain);
+    one.freeze(a);
+    one.advance(31s);
+    EXPECT_FALSE(both->trusted());
+    EXPECT_TRUE(b.try_acquire_slot("gpu", 1, plain));
+    EXPECT_TRUE(b.acquire_all({"x", "y"}, plain));
+}
+
+// The same test does the same each time: what chance decides is drawn from the world.
+TEST(World, ChanceIsTheSameEachTime) {
+    const auto history = [] {
+        world one;
+        auto a = one.open();
+        auto lease = a.try_acquire("k", plain);
+        std::vector<instant::rep> ends;
+        for (int i = 0; i < 50; ++i) {
+            one.advance(1s);
+            ends.push_back(lease->trusted_until().time_since_epoch().count());
+        }
+        return ends;
+    };
+    EXPECT_EQ(history(), history());
+}
+
+}  // namespace
+}  // namespace pawl::testing
