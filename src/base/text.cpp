@@ -2,6 +2,7 @@
 
 #include "base/ascii.hpp"
 #include "base/terminal_text.hpp"
+#include "base/utf8.hpp"
 
 #include <pawl/types.hpp>
 
@@ -23,6 +24,8 @@ std::optional<std::string> text_fault_of(std::string_view what, std::string_view
     if (bad != std::string_view::npos)
         return "the " + name + " has a control character at byte " + std::to_string(bad + 1) +
                ": use printable text";
+    if (!is_utf8(text))
+        return "the " + name + " '" + printable(to_utf8(text)) + "' is not UTF-8: use UTF-8 text";
     return std::nullopt;
 }
 

@@ -25,6 +25,13 @@ TEST(Text, KeysAreUpTo512PrintableBytes) {
     EXPECT_THAT(key_fault("a\x7f").value(), HasSubstr("byte 2"));
 }
 
+TEST(Text, KeysAndOwnersAreUtf8) {
+    for (const std::string bad : {"\xff\xfe", "caf\xe9", "a\xe2\xac", "\xc0\xaf", "\xed\xa0\xa0"}) {
+        EXPECT_THAT(key_fault(bad).value(), HasSubstr("is not UTF-8")) << bad;
+        EXPECT_THAT(owner_fault(bad).value(), HasSubstr("is not UTF-8")) << bad;
+    }
+}
+
 TEST(Text, NamespacesAreShortWords) {
     EXPECT_FALSE(name_space_fault("billing-eu_1.2"));
     for (const auto* bad : {"", "a/b", "a b", "a:b", "ä"})
@@ -43,12 +50,13 @@ TEST(Text, WhatTakesATerminalOverIsNoPartOfAName) {
         EXPECT_TRUE(owner_fault("a" + bad + "b")) << bad;
         EXPECT_EQ(printable("a" + bad + "b"), "a?b");
     }
-    // Their neighbors, and bytes that are no UTF-8.
+    // Their neighbors; and bytes that are no UTF-8 may be printed.
     for (const std::string fine : {"\xc2\xa0", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\xa5",
-                                   "\xe2\x81\xaa", "\xff\xfe", "\xd7\xa9\xd7\x9c"}) {
+                                   "\xe2\x81\xaa", "\xd7\xa9\xd7\x9c"}) {
         EXPECT_EQ(key_fault(fine), std::nullopt) << fine;
         EXPECT_EQ(printable(fine), fine);
     }
+    EXPECT_EQ(printable("\xff\xfe"), "\xff\xfe");
 }
 
 // Whatever a job has written, in whatever pieces it comes: all of it is seen, none of it is obeyed.
