@@ -17,21 +17,26 @@ constexpr nanos expiry_jitter_max = milliseconds{100};
 constexpr nanos wake_spacing_first = std::chrono::microseconds{50};
 constexpr nanos wake_spacing_max = milliseconds{50};
 
+// Whoever says how long to wait waits no longer for a store that is away.
+nanos settling(const claim_plan& plan) {
+    if (plan.wait.count() == 0) return plan.settle;
+    return plan.when_down == store_down::retry ? plan.wait : std::min(plan.wait, plan.settle);
+}
+
 }  // namespace
 
 claiming::claiming(const claim_plan& plan, instant now, claim_attempts so_far)
-    : plan_{plan},
-      give_up_{now + plan.wait},
-      settle_by_{now + (plan.when_down == store_down::retry ? std::max(plan.wait, plan.settle)
-                                                            : plan.settle)},
-      attempts_{so_far} {}
+    : plan_{plan}, give_up_{now + plan.wait}, settle_by_{now + settling(plan)}, attempts_{so_far} {}
 
 claiming::step claiming::next(instant now) const {
     switch (state_) {
         case state::ready:
             return {act::send, now};
         case state::in_flight:
-            return {act::await, now};
+            // A store that was there a moment ago may take its time over the last look.
+            return {act::await, plan_.wait.count() > 0 && last_failure_
+                                    ? std::max(give_up_, attempts_.last_sent)
+                                    : instant::max()};
         case state::listening:
             return {act::listen, until_};
         case state::pausing:
@@ -54,6 +59,7 @@ void claiming::sent(instant now) {
 void claiming::answered(result<acquire_result<grant>> answer, instant now, double uniform) {
     base::ensure(state_ == state::in_flight);
     if (answer.has_error()) return on_failure(answer.error(), now, uniform);
+    last_failure_.reset();
     if (auto* won = std::get_if<grant>(&*answer)) return on_grant(std::move(*won), now);
     if (auto* done = std::get_if<already_done>(&*answer)) return finish(*done);
     on_busy(std::get<busy>(std::move(*answer)), now, uniform);
@@ -108,6 +114,7 @@ void claiming::on_busy(busy why, instant now, double uniform) {
 
 void claiming::on_failure(failure why, instant now, double uniform) {
     if (why.code == errc::outcome_unknown) attempts_.unanswered = true;
+    last_failure_ = why;
     const bool patient = plan_.when_down == store_down::retry || attempts_.unanswered;
     if (may_pass(why.code) && patient && now < settle_by_) {
         const auto longest = std::min<nanos>(store_backoff_first * (1 << std::min(failures_, 10)),
@@ -117,13 +124,37 @@ void claiming::on_failure(failure why, instant now, double uniform) {
         state_ = state::pausing;
         return;
     }
-    // That the last request did not leave says nothing of the one before.
+    finish(with_unknown(std::move(why)));
+}
+
+// That the last request did not leave says nothing of the one before.
+failure claiming::with_unknown(failure why) const {
     if (attempts_.unanswered && why.code == errc::unreachable) why.code = errc::outcome_unknown;
+    return why;
+}
+
+void claiming::unanswered() {
+    base::ensure(state_ == state::in_flight && last_failure_.has_value());
+    attempts_.unanswered = true;
+    auto why = *last_failure_;
+    why.code = errc::outcome_unknown;
+    finish(std::move(why));
+}
+
+// It may have granted something all the same.
+void claiming::mistaken(failure why) {
+    base::ensure(state_ == state::in_flight);
+    attempts_.unanswered = true;
     finish(std::move(why));
 }
 
 void claiming::woken(instant now) {
-    if (state_ == state::pausing) state_ = state::ready;
+    if (state_ == state::pausing) {
+        // Another request would have no time to be answered.
+        const bool late = plan_.wait.count() > 0 && now >= settle_by_;
+        if (last_failure_ && late) return finish(with_unknown(*last_failure_));
+        state_ = state::ready;
+    }
     if (state_ != state::listening) return;
     // Wake-ups that come hard upon one another are slowed down: a hint is never worth a tight poll.
     const auto spacing =

@@ -54,7 +54,7 @@ public:
 
     enum class act {
         send,      // the claim, and say so by sent()
-        await,     // the answer to what was sent
+        await,     // the answer to what was sent, until `until` at most, else say unanswered()
         listen,    // for a change of the key, until `until` at most, and say woken()
         pause,     // until `until`, and say woken()
         withdraw,  // the claim whose outcome is unknown; then the outcome is there
@@ -68,6 +68,10 @@ public:
 
     void sent(instant now);
     void answered(result<acquire_result<grant>> answer, instant now, double uniform);
+    // The time was up before the answer came.
+    void unanswered();
+    // The store answered with what can be no answer to the claim.
+    void mistaken(failure why);
     void woken(instant now);
     void withdrawn();
     void cancel();
@@ -84,6 +88,7 @@ private:
     void on_grant(grant what, instant now);
     void on_busy(busy why, instant now, double uniform);
     void on_failure(failure why, instant now, double uniform);
+    failure with_unknown(failure why) const;
     void finish(claim_outcome outcome);
     bool may_wait(instant now) const { return now < give_up_; }
     nanos full_jitter(nanos longest, double uniform) const;
@@ -99,6 +104,7 @@ private:
     fence_token seen_{};
     int busy_retries_ = 0;
     int failures_ = 0;
+    std::optional<failure> last_failure_;  // of the last request that was answered, or was not
     int early_wakes_ = 0;
     bool asked_for_more_ = false;  // of a grant that left little time
     std::optional<claim_outcome> outcome_;

@@ -142,6 +142,71 @@ TEST(Claiming, AStoreThatIsDownIsAnErrorAtOnceUnlessToldToRetry) {
     EXPECT_EQ(patient.next(start).what, act::pause);
 }
 
+// Goal: whoever waits 3 s waits no longer for a store that is away. Method: a store that is silent
+// for its timeout of 2 s, asked again and again.
+TEST(Claiming, AStoreThatIsAwayIsAskedForNoLongerThanTheWait) {
+    for (const auto when_down : {store_down::fail, store_down::retry}) {
+        auto plan = plan_with(3s);
+        plan.when_down = when_down;
+        claiming machine{plan, start};
+        // The first request has its timeout: it is not known yet that the store is away.
+        machine.sent(start);
+        EXPECT_EQ(machine.next(start).until, instant::max());
+        machine.answered(failed(errc::outcome_unknown), start + 2s, even);
+        const auto again = machine.next(start + 2s);
+        ASSERT_EQ(again.what, act::pause);
+        machine.woken(again.until);
+        ASSERT_EQ(machine.next(again.until).what, act::send);
+        machine.sent(again.until);
+        ASSERT_EQ(machine.next(again.until).what, act::await);
+        EXPECT_EQ(machine.next(again.until).until, start + 3s);
+        machine.unanswered();
+        ASSERT_EQ(machine.next(start + 3s).what, act::withdraw);
+        machine.withdrawn();
+        ASSERT_TRUE(ended_as<failure>(machine));
+        EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::outcome_unknown);
+    }
+}
+
+TEST(Claiming, ARequestThatCouldNotBeAnsweredInTimeIsNotSent) {
+    auto plan = plan_with(3s);
+    plan.when_down = store_down::retry;
+    claiming machine{plan, start};
+    exchange(machine, start, failed(errc::unreachable));
+    while (machine.next(start).what != act::done) {
+        const auto pause = machine.next(start);
+        ASSERT_EQ(pause.what, act::pause);
+        ASSERT_LE(pause.until, start + 3s);
+        machine.woken(pause.until);
+        if (machine.next(pause.until).what == act::send)
+            exchange(machine, pause.until, failed(errc::unreachable));
+    }
+    EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::unreachable);
+}
+
+// A store that was there a moment ago may take its time over the last look at a busy key.
+TEST(Claiming, TheLastLookHasTheStoresTimeout) {
+    claiming machine{plan_with(1s), start};
+    exchange(machine, start, held_for(1min));
+    const auto listening = machine.next(start);
+    ASSERT_EQ(listening.what, act::listen);
+    machine.woken(listening.until);
+    ASSERT_EQ(machine.next(listening.until).what, act::send);
+    machine.sent(listening.until);
+    EXPECT_EQ(machine.next(listening.until).until, instant::max());
+}
+
+// It may have granted something all the same, under the claim's id.
+TEST(Claiming, AGrantThatIsNoneIsWithdrawn) {
+    claiming machine{plan_with(1min), start};
+    machine.sent(start);
+    machine.mistaken(failure{errc::protocol, "token 0"});
+    ASSERT_EQ(machine.next(start).what, act::withdraw);
+    machine.withdrawn();
+    ASSERT_TRUE(ended_as<failure>(machine));
+    EXPECT_EQ(std::get<failure>(machine.outcome()).code, errc::protocol);
+}
+
 TEST(Claiming, RetriesOfAStoreThatIsDownBackOffAndEnd) {
     auto plan = plan_with(1min);
     plan.when_down = store_down::retry;
@@ -152,6 +217,7 @@ TEST(Claiming, RetriesOfAStoreThatIsDownBackOffAndEnd) {
         if (machine.next(now).what == act::pause) {
             now = machine.next(now).until;
             machine.woken(now);
+            continue;
         }
         exchange(machine, now, failed(errc::unreachable));
         ++asked;
