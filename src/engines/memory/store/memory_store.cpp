@@ -4,7 +4,9 @@
 #include "net/attachment.hpp"
 #include "net/event.hpp"
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 namespace pawl::memory {
 namespace {
@@ -59,6 +61,9 @@ public:
 
     async<bool> release(std::string key, fence_token token, release_options how) override {
         const auto self = shared_from_this();
+        // As other stores do, it takes a turn of the loop: what relies on less breaks here too.
+        co_await boost::asio::post(co_await boost::asio::this_coro::executor,
+                                   boost::asio::use_awaitable);
         co_return data_->release(key, token, how);
     }
 
