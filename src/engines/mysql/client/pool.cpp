@@ -46,15 +46,16 @@ pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings,
 
 // ---- Asking
 
-boost::asio::awaitable<outcome> pool::ask(std::string sql, when_locked locked) {
-    auto begin = [this, locked](auto&& handler, std::string&& text) {
-        submit(std::move(text), locked, std::forward<decltype(handler)>(handler));
+boost::asio::awaitable<outcome> pool::ask(std::string sql, when_locked locked,
+                                          store_down unconnected) {
+    auto begin = [this, locked, unconnected](auto&& handler, std::string&& text) {
+        submit(std::move(text), locked, unconnected, std::forward<decltype(handler)>(handler));
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(outcome)>(
         begin, boost::asio::use_awaitable, std::move(sql));
 }
 
-std::optional<failure> pool::refuse() const {
+std::optional<failure> pool::refuse(store_down unconnected) const {
     if (closed_) return failure{errc::unreachable, place_ + ": the store is closed"};
     if (requests_.size() >= requests_max)
         return failure{errc::unreachable, place_ + ": too many requests wait for a connection"};
@@ -62,11 +63,16 @@ std::optional<failure> pool::refuse() const {
     if (standing_ + dialling_ == 0 && last_failure_ && !may_pass(last_failure_->code) &&
         lease_clock::now() < not_before_)
         return last_failure_;
+    // The last attempt to connect has failed, and the next one has not begun.
+    if (unconnected == store_down::fail && standing_ == 0 && last_failure_ &&
+        lease_clock::now() < not_before_)
+        return failure{errc::unreachable, last_failure_->detail};
     return std::nullopt;
 }
 
-void pool::enqueue(std::string sql, when_locked locked, std::shared_ptr<asker> who) {
-    if (auto refused = refuse()) {
+void pool::enqueue(std::string sql, when_locked locked, store_down unconnected,
+                   std::shared_ptr<asker> who) {
+    if (auto refused = refuse(unconnected)) {
         // Posted: an answer must not come before the question has been asked.
         boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
             who->take(refused);
@@ -77,6 +83,7 @@ void pool::enqueue(std::string sql, when_locked locked, std::shared_ptr<asker> w
     added.sql = std::move(sql);
     added.who = std::move(who);
     added.locked = locked;
+    added.unconnected = unconnected;
     added.deadline = lease_clock::now() + settings_->common.timeout;
     arm(added.deadline);
     // The connection whose answer led to this question is free for it.
@@ -190,6 +197,7 @@ bool pool::retire_attempt(failure why) {
         drop_unsent(*last_failure_);
         return false;
     }
+    drop_impatient();
     expire_unsent(lease_clock::now());
     return !requests_.empty();
 }
@@ -354,6 +362,16 @@ void pool::drop_unsent(const failure& why) {
     std::deque<request> gone;
     gone.swap(requests_);
     for (const auto& one : gone) deliver(one.who, why);
+}
+
+// REQUIRES: no connection stands, and the last attempt to get one has failed.
+void pool::drop_impatient() {
+    std::deque<request> gone, kept;
+    for (auto& one : requests_)
+        (one.unconnected == store_down::fail ? gone : kept).push_back(std::move(one));
+    requests_ = std::move(kept);
+    for (const auto& one : gone)
+        deliver(one.who, failure{errc::unreachable, last_failure_->detail});
 }
 
 void pool::expire_unsent(instant now) {

@@ -14,6 +14,7 @@
 
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
+#include <pawl/options.hpp>
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -60,7 +61,8 @@ public:
     // failure is `unreachable` when it surely had no effect, else `outcome_unknown`; a transaction
     // that lost against another is begun again. Cancellable: the answer is then thrown away.
     boost::asio::awaitable<outcome> ask(std::string sql,
-                                        when_locked locked = when_locked::ask_again);
+                                        when_locked locked = when_locked::ask_again,
+                                        store_down unconnected = store_down::retry);
 
     // What the server said last; until then how many bytes a text may have usually.
     const session_facts& facts() const noexcept { return facts_; }
@@ -87,14 +89,16 @@ private:
         std::shared_ptr<asker> who;  // shared with the cancellation slot
         instant deadline;
         when_locked locked = when_locked::ask_again;
+        store_down unconnected = store_down::retry;
         std::uint32_t attempts = 0;
     };
     enum class connection_state { connection_stands, connection_is_over };
 
     template <class Handler>
-    void submit(std::string sql, when_locked locked, Handler&& handler);
-    void enqueue(std::string sql, when_locked locked, std::shared_ptr<asker> who);
-    std::optional<failure> refuse() const;
+    void submit(std::string sql, when_locked locked, store_down unconnected, Handler&& handler);
+    void enqueue(std::string sql, when_locked locked, store_down unconnected,
+                 std::shared_ptr<asker> who);
+    std::optional<failure> refuse(store_down unconnected) const;
     void deliver(const std::shared_ptr<asker>& who, outcome got);
     void give_up(std::weak_ptr<asker> who);
 
@@ -117,6 +121,7 @@ private:
     static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pool> self);
     void check_deadlines();
     void drop_unsent(const failure& why);
+    void drop_impatient();
     void expire_unsent(instant now);
 
     void close();
@@ -160,9 +165,9 @@ private:
 };
 
 template <class Handler>
-void pool::submit(std::string sql, when_locked locked, Handler&& handler) {
+void pool::submit(std::string sql, when_locked locked, store_down unconnected, Handler&& handler) {
     enqueue(
-        std::move(sql), locked,
+        std::move(sql), locked, unconnected,
         net::make_asker<outcome>(std::forward<Handler>(handler),
                                  [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
 }

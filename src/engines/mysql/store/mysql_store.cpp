@@ -183,7 +183,8 @@ async<acquire_result<grant>> mysql_store::acquire(claim wanted) {
     const auto mark = "'," + base::to_hex(wanted.id) + ",'";
     for (int times = 0;; ++times) {
         auto text = claim_text(wanted, mark);
-        const auto got = co_await pool_->ask(std::move(text));
+        const auto got =
+            co_await pool_->ask(std::move(text), when_locked::ask_again, wanted.on_store_down);
         if (got.has_error()) co_return got.error();
         if (got->answers.size() != 1) co_return unexpected("a claim");
         if (got->answers[0].affected > 0) {

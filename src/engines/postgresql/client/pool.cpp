@@ -48,15 +48,15 @@ pool::pool(net::loop& where, std::shared_ptr<const postgresql_settings> settings
 // ---- Asking
 
 // No coroutine of its own: each frame costs every request.
-boost::asio::awaitable<answer> pool::ask(statement what) {
-    auto begin = [this, what = std::move(what)](auto&& handler) mutable {
-        submit(std::move(what), std::forward<decltype(handler)>(handler));
+boost::asio::awaitable<answer> pool::ask(statement what, store_down unconnected) {
+    auto begin = [this, unconnected, what = std::move(what)](auto&& handler) mutable {
+        submit(std::move(what), unconnected, std::forward<decltype(handler)>(handler));
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(answer)>(
         std::move(begin), boost::asio::use_awaitable);
 }
 
-std::optional<failure> pool::refuse() const {
+std::optional<failure> pool::refuse(store_down unconnected) const {
     if (closed_) return failure{errc::unreachable, place_ + ": the store is closed"};
     if (waiting_.size() >= bounds_.requests_max)
         return failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
@@ -64,19 +64,23 @@ std::optional<failure> pool::refuse() const {
     if (lines_.empty() && !connecting_ && last_failure_ && !may_pass(last_failure_->code) &&
         lease_clock::now() < not_before_)
         return last_failure_;
+    // The last attempt to connect has failed, and the next one has not begun.
+    if (unconnected == store_down::fail && lines_.empty() && last_failure_ &&
+        lease_clock::now() < not_before_)
+        return failure{errc::unreachable, last_failure_->detail};
     return std::nullopt;
 }
 
-void pool::enqueue(statement what, std::shared_ptr<asker> who) {
-    if (auto refused = refuse()) {
+void pool::enqueue(statement what, store_down unconnected, std::shared_ptr<asker> who) {
+    if (auto refused = refuse(unconnected)) {
         // Posted: an answer must not come before the question has been asked.
         boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
             who->take(refused);
         });
         return;
     }
-    waiting_.push_back(
-        {std::move(who), std::move(what), lease_clock::now() + settings_->common.timeout});
+    waiting_.push_back({std::move(who), std::move(what),
+                        lease_clock::now() + settings_->common.timeout, unconnected});
     pump();
     if (deadline_ && deadline_->when() == instant::max()) arm();
 }
@@ -187,6 +191,7 @@ bool pool::retire_attempt(failure why) {
         drop_unsent();
         return false;
     }
+    drop_impatient();
     expire_unsent(lease_clock::now());
     connecting_ = !waiting_.empty();
     return connecting_;
@@ -481,6 +486,15 @@ void pool::drop_unsent() {
     std::deque<request> gone;
     gone.swap(waiting_);
     fail_all(gone, failure{*last_failure_});
+}
+
+// REQUIRES: no connection stands, and the last attempt to get one has failed.
+void pool::drop_impatient() {
+    std::deque<request> gone, kept;
+    for (auto& one : waiting_)
+        (one.unconnected == store_down::fail ? gone : kept).push_back(std::move(one));
+    waiting_ = std::move(kept);
+    fail_all(gone, failure{errc::unreachable, last_failure_->detail});
 }
 
 void pool::fail_all(const std::deque<request>& gone, const failure& why) {

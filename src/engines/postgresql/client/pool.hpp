@@ -17,6 +17,7 @@
 
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
+#include <pawl/options.hpp>
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -57,7 +58,8 @@ public:
     // Sends the statement in a transaction of its own and gives back its rows. A failure is
     // `outcome_unknown` only when the statement was sent and its answer was lost. Cancellable: the
     // answer is then thrown away.
-    boost::asio::awaitable<answer> ask(statement what);
+    // With store_down::fail it is `unreachable` with the first attempt to connect that fails.
+    boost::asio::awaitable<answer> ask(statement what, store_down unconnected = store_down::retry);
 
     // The connection that has stood longest; empty when there is none.
     std::shared_ptr<wire> any_wire() const;
@@ -78,6 +80,7 @@ private:
         std::shared_ptr<asker> who;  // shared with the cancellation slot
         statement what;
         instant deadline;
+        store_down unconnected = store_down::retry;
         bool made_schema = false;     // asked again, because the schema was gone
         std::uint32_t conflicts = 0;  // lost against other transactions
     };
@@ -103,9 +106,9 @@ private:
     using line_pointer = std::shared_ptr<line>;
 
     template <class Handler>
-    void submit(statement what, Handler&& handler);
-    void enqueue(statement what, std::shared_ptr<asker> who);
-    std::optional<failure> refuse() const;
+    void submit(statement what, store_down unconnected, Handler&& handler);
+    void enqueue(statement what, store_down unconnected, std::shared_ptr<asker> who);
+    std::optional<failure> refuse(store_down unconnected) const;
     void give_up(std::weak_ptr<asker> who);
 
     void start_connecting();
@@ -139,6 +142,7 @@ private:
     void check_deadlines();
     void expire_unsent(instant now);
     void drop_unsent();
+    void drop_impatient();
     void fail_all(const std::deque<request>& gone, const failure& why);
 
     void close();
@@ -171,8 +175,8 @@ private:
 };
 
 template <class Handler>
-void pool::submit(statement what, Handler&& handler) {
-    enqueue(std::move(what),
+void pool::submit(statement what, store_down unconnected, Handler&& handler) {
+    enqueue(std::move(what), unconnected,
             net::make_asker<answer>(std::forward<Handler>(handler),
                                     [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
 }

@@ -144,7 +144,7 @@ async<acquire_result<grant>> postgresql_store::acquire(claim wanted) {
     asked.add(std::int64_t{common.max_skew.count()});
     asked.add_or_null(common.quarantine ? std::optional<std::int64_t>{common.quarantine->count()}
                                         : std::nullopt);
-    auto asking = pool_->ask(std::move(asked));
+    auto asking = pool_->ask(std::move(asked), wanted.on_store_down);
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     auto told = read_result(wanted, *got);

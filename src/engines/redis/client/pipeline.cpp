@@ -43,15 +43,15 @@ pipeline::pipeline(net::loop& where, std::shared_ptr<const redis_settings> setti
 
 // No coroutine of its own: each frame costs every request.
 boost::asio::awaitable<answer> pipeline::ask(std::string_view commands, std::size_t count,
-                                             instant deadline) {
-    auto begin = [this, commands, count, deadline](auto&& handler) {
-        submit(commands, count, deadline, std::forward<decltype(handler)>(handler));
+                                             instant deadline, when_down unconnected) {
+    auto begin = [this, commands, count, deadline, unconnected](auto&& handler) {
+        submit(commands, count, deadline, unconnected, std::forward<decltype(handler)>(handler));
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(answer)>(
         begin, boost::asio::use_awaitable);
 }
 
-std::optional<failure> pipeline::refuse(std::string_view commands) const {
+std::optional<failure> pipeline::refuse(std::string_view commands, when_down unconnected) const {
     if (state_ == state::closed)
         return failure{errc::unreachable, place_ + ": the store is closed"};
     if (requests_.size() >= bounds_.requests_max ||
@@ -61,12 +61,16 @@ std::optional<failure> pipeline::refuse(std::string_view commands) const {
     const bool tell =
         last_failure_ && (bounds_.unconnected == when_down::tell || !may_pass(last_failure_->code));
     if (state_ == state::idle && tell && lease_clock::now() < not_before_) return last_failure_;
+    // The last attempt to connect has failed, and the next one has not begun.
+    if (unconnected == when_down::tell && state_ != state::connected && last_failure_ &&
+        lease_clock::now() < not_before_)
+        return failure{errc::unreachable, last_failure_->detail};
     return std::nullopt;
 }
 
 void pipeline::enqueue(std::string_view commands, std::size_t count, instant deadline,
-                       std::shared_ptr<asker> who) {
-    if (auto refused = refuse(commands)) {
+                       when_down unconnected, std::shared_ptr<asker> who) {
+    if (auto refused = refuse(commands, unconnected)) {
         // Posted: an answer must not come before the question has been asked.
         boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
             who->take(refused);
@@ -86,6 +90,7 @@ void pipeline::enqueue(std::string_view commands, std::size_t count, instant dea
         hasty_ = true;
         if (deadline < deadline_->when()) deadline_->set(deadline);
     }
+    added.unconnected = unconnected;
     added.replies_left = count;
     if (count > 1) added.collected.emplace();
     if (deadline_->when() == instant::max()) arm();
@@ -176,6 +181,7 @@ bool pipeline::retire_attempt(failure why) {
     not_before_ = lease_clock::now() + millis{spread(random_)};
     last_failure_ = std::move(why);
     if (may_pass(last_failure_->code) && bounds_.unconnected == when_down::wait) {
+        drop_impatient();
         expire_unsent(lease_clock::now());
         if (!requests_.empty()) return true;
         state_ = state::idle;
@@ -399,6 +405,30 @@ void pipeline::drop_unsent() {
     gone.swap(requests_);
     forget_bytes_until(handed_over_ + out_.size());
     fail_all(gone, failure{*last_failure_});
+}
+
+// REQUIRES: nothing of what is asked was sent on a connection that stands, and the last attempt to
+// get one has failed.
+void pipeline::drop_impatient() {
+    requests gone, kept;
+    std::string left;
+    for (auto& one : requests_) {
+        if (one.unconnected == when_down::tell) {
+            gone.push_back(std::move(one));
+            continue;
+        }
+        const auto bytes =
+            std::string_view{out_}.substr(static_cast<std::size_t>(one.begin - handed_over_),
+                                          static_cast<std::size_t>(one.end - one.begin));
+        one.begin = handed_over_ + left.size();
+        left += bytes;
+        one.end = handed_over_ + left.size();
+        kept.push_back(std::move(one));
+    }
+    requests_ = std::move(kept);
+    if (gone.empty()) return;
+    out_ = std::move(left);
+    fail_all(gone, failure{errc::unreachable, last_failure_->detail});
 }
 
 void pipeline::expire_unsent(instant now) {

@@ -66,13 +66,15 @@ public:
     // gives back their reply, or an array of them when they are several. An error reply is a value;
     // a failure is `unreachable` when nothing was sent, else `outcome_unknown`. Cancellable: the
     // answer is then thrown away. Ends by the deadline, at the latest after the timeout.
+    // With when_down::tell it is `unreachable` with the first attempt to connect that fails.
     boost::asio::awaitable<answer> ask(std::string_view commands, std::size_t count = 1,
-                                       instant deadline = instant::max());
+                                       instant deadline = instant::max(),
+                                       when_down unconnected = when_down::wait);
     // The same for one who asks several servers at once: handler(answer) runs on the loop, once.
     template <class Handler>
     void ask_then(std::string_view commands, std::size_t count, instant deadline,
                   Handler&& handler) {
-        submit(commands, count, deadline, std::forward<Handler>(handler));
+        submit(commands, count, deadline, when_down::wait, std::forward<Handler>(handler));
     }
 
     // What the server said when the connection that now stands was opened.
@@ -100,6 +102,7 @@ private:
         std::uint64_t begin;         // offsets in the stream of all bytes ever asked
         std::uint64_t end;
         instant deadline;
+        when_down unconnected;
         std::size_t replies_left;
         std::optional<std::vector<reply>> collected;  // of several commands
     };
@@ -108,10 +111,11 @@ private:
     enum class state { idle, connecting, connected, closed };
 
     template <class Handler>
-    void submit(std::string_view commands, std::size_t count, instant deadline, Handler&& handler);
-    std::optional<failure> refuse(std::string_view commands) const;
+    void submit(std::string_view commands, std::size_t count, instant deadline,
+                when_down unconnected, Handler&& handler);
+    std::optional<failure> refuse(std::string_view commands, when_down unconnected) const;
     void enqueue(std::string_view commands, std::size_t count, instant deadline,
-                 std::shared_ptr<asker> who);
+                 when_down unconnected, std::shared_ptr<asker> who);
     void give_up(std::weak_ptr<asker> who);
 
     void start_connecting();
@@ -137,6 +141,7 @@ private:
     void check_deadlines();
     void expire_hasty(instant now);
     void drop_unsent();
+    void drop_impatient();
     void expire_unsent(instant now);
     void forget_bytes_until(std::uint64_t offset);
     void fail_all(const requests& gone, const failure& why);
@@ -179,8 +184,8 @@ private:
 
 template <class Handler>
 void pipeline::submit(std::string_view commands, std::size_t count, instant deadline,
-                      Handler&& handler) {
-    enqueue(commands, count, deadline,
+                      when_down unconnected, Handler&& handler) {
+    enqueue(commands, count, deadline, unconnected,
             net::make_asker<answer>(std::forward<Handler>(handler),
                                     [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
 }

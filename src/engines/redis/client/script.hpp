@@ -3,6 +3,8 @@
 
 #include "engines/redis/client/resp.hpp"
 
+#include <pawl/options.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,6 +40,12 @@ public:
     // So many replicas are to have what the call writes before it counts.
     script_call& confirm_by(std::uint32_t replicas);
     std::uint32_t confirmations() const noexcept { return confirmations_; }
+    // What becomes of the call while no connection can be had.
+    script_call& while_unconnected(store_down what) {
+        unconnected_ = what;
+        return *this;
+    }
+    store_down unconnected() const noexcept { return unconnected_; }
 
     // EVALSHA is cheap and may be answered NOSCRIPT; EVAL carries the text and always works.
     void append_by_digest(std::string& out, const life* meant = nullptr) const;
@@ -52,6 +60,7 @@ private:
     std::size_t parts_ = 1;
     bool names_life_ = false;
     std::uint32_t confirmations_ = 0;
+    store_down unconnected_ = store_down::retry;
 };
 
 }  // namespace pawl::redis

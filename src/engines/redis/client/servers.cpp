@@ -128,6 +128,14 @@ async<std::vector<server_ptr>> servers::all(instant deadline) {
 
 // ---- One call
 
+namespace {
+
+when_down unconnected_of(const script_call& call) {
+    return call.unconnected() == store_down::fail ? when_down::tell : when_down::wait;
+}
+
+}  // namespace
+
 void servers::append_wait(std::string& out) const {
     command_writer{out, 3}
         .add("WAIT")
@@ -167,7 +175,7 @@ async<reply> servers::run(const script_call& call, std::size_t shard, on_split h
     if (to && (!call.names_life() || to->link->is_connected())) {
         scratch_.clear();
         const auto count = encode(call, *to, form::by_digest, scratch_);
-        auto got = co_await to->link->ask(scratch_, count);
+        auto got = co_await to->link->ask(scratch_, count, instant::max(), unconnected_of(call));
         if (is_plain(got) && call.confirmations() == 0) co_return got;
         first = std::make_unique<attempt>();
         first->to = std::move(to);
@@ -278,7 +286,7 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
         }
         if (call.names_life() && !last.to->link->is_connected()) {
             // The claim names the life of the server that it is meant for.
-            const auto stands = co_await greet(last.to, deadline);
+            const auto stands = co_await greet(last.to, deadline, unconnected_of(call));
             if (is_over(state)) break;
             if (stands.has_error()) {
                 last.got =
@@ -293,7 +301,7 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
         if (last.asking) scratch_.append(asking_command);
         const auto count = encode(call, *last.to, last.how, scratch_) + (last.asking ? 1u : 0u);
         const auto link = last.to->link;
-        last.got = co_await link->ask(scratch_, count, deadline);
+        last.got = co_await link->ask(scratch_, count, deadline, unconnected_of(call));
         next = judge(call, shard, how, last);
     }
     if (next != next_step::finished && last.got.has_value())
@@ -302,10 +310,10 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
 }
 
 // Ends when a connection stands, or with the reason why it does not.
-async<void> servers::greet(const server_ptr& to, instant deadline) {
+async<void> servers::greet(const server_ptr& to, instant deadline, when_down unconnected) {
     const auto link = to->link;
     static const std::string ping{"*1\r\n$4\r\nPING\r\n"};
-    const auto got = co_await link->ask(ping, 1, deadline);
+    const auto got = co_await link->ask(ping, 1, deadline, unconnected);
     if (got.has_error()) co_return got.error();
     co_return result<void>{};
 }
@@ -403,7 +411,7 @@ boost::asio::awaitable<void> servers::send_group(std::shared_ptr<servers> self,
                                                  std::vector<std::size_t> which) {
     const auto& first = work->calls[which.front()].call;
     if (first.names_life() && !to->link->is_connected()) {
-        const auto stands = co_await self->greet(to, work->deadline);
+        const auto stands = co_await self->greet(to, work->deadline, when_down::wait);
         if (stands.has_error()) {
             auto why = answer{failure{errc::unreachable, stands.error().detail}};
             co_return self->sort_answers(*work, to, which, std::move(why));

@@ -76,7 +76,7 @@ private:
                         std::unique_ptr<attempt> first);
     async<reply> persist(const script_call& call, std::size_t shard, on_split how, instant deadline,
                          attempt last, next_step next);
-    async<void> greet(const server_ptr& to, instant deadline);
+    async<void> greet(const server_ptr& to, instant deadline, when_down unconnected);
     boost::asio::awaitable<void> pause(instant deadline, int round);
 
     boost::asio::awaitable<void> send_round(std::shared_ptr<many> work);

@@ -162,7 +162,7 @@ void redis_store::add_claim(script_call& call, const claim& wanted, std::size_t 
         call.add(settings_->common.max_skew.count());
     }
     if (quarantine) call.add(quarantine->count()).add(met_[shard] ? "seen" : "new").name_life();
-    call.confirm_by(settings_->replicas);
+    call.confirm_by(settings_->replicas).while_unconnected(wanted.on_store_down);
 }
 
 script_call redis_store::acquire_call(const claim& wanted, const spot& at) const {
