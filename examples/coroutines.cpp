@@ -8,23 +8,18 @@
 #include <chrono>
 #include <iostream>
 #include <string>
-#include <utility>
 
 using namespace std::chrono_literals;
 using boost::asio::awaitable;
 
 namespace {
 
-// g++ 12: name every temporary that owns something before it is awaited.
 awaitable<pawl::fence_token> one_after_the_other(pawl::locks& locks, std::string name) {
-    const pawl::lease_options options{.ttl = 10s};
-    auto asking = locks.async_acquire("report", options, 1min);
-    auto lease = co_await std::move(asking);
+    auto lease = co_await locks.async_acquire("report", {.ttl = 10s}, 1min);
     if (!lease) co_return pawl::fence_token{};
     const auto token = lease->token();
     std::cout << name << " has the key under token " << number(token) << '\n';
-    auto ending = lease->async_release();
-    co_await std::move(ending);
+    co_await lease->async_release();
     co_return token;
 }
 

@@ -23,7 +23,8 @@ bool close_books(pawl::locks& locks, pawl::locks& others) {
     const auto lease = locks.try_acquire("ledger", again);
     if (!lease || !post_entry(locks, lease->token())) return false;
     // The inner handle has gone, the outer one holds on.
-    return !others.try_acquire("ledger", again);
+    const auto refused = others.try_acquire("ledger", again);
+    return !refused;
 }
 
 }  // namespace

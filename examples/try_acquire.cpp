@@ -28,5 +28,6 @@ int main() {
 
     // The destructor would release in the background; release() waits for the store's answer.
     if (lease->release() != pawl::release_outcome::released) return 1;
-    return there.try_acquire("invoices/nightly", {.ttl = 30s}) ? 0 : 1;
+    const auto next = there.try_acquire("invoices/nightly", {.ttl = 30s});
+    return next ? 0 : 1;
 }

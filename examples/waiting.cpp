@@ -40,15 +40,17 @@ int main() {
     if (!again) return 1;
     std::stop_source shutdown;
     bool gave_up = false;
-    std::jthread third{
-        [&] { gave_up = !waiter.acquire("leader", {.ttl = 10s}, 1h, shutdown.get_token()); }};
+    std::jthread third{[&] {
+        const auto none = waiter.acquire("leader", {.ttl = 10s}, 1h, shutdown.get_token());
+        gave_up = !none;
+    }};
     shutdown.request_stop();
     third.join();
 
     // The holder's own stop token: requested when the lease is lost, here because an operator took
     // it.
     waiter.force_release("leader", again->token(), 0ms);
-    again->renew();
+    if (again->renew()) return 1;
     work_until(again->stop_token());
     std::cout << "told to stop: " << name_of(*again->lost()) << '\n';
     return gave_up && !again->trusted() ? 0 : 1;

@@ -36,7 +36,7 @@ enum class fence_rule {
 };
 
 // What locks::check_fence() answers.
-struct fence_result {
+struct [[nodiscard]] fence_result {
     // Whether the write may go on. Default: false.
     bool accepted = false;
 
@@ -54,7 +54,8 @@ class fence {
 public:
     // Whether the write may go on. Remembers the token if so.
     // REQUIRES: the guarded write happens inside the same critical section as the check.
-    bool admit(fence_token token, fence_rule rule = fence_rule::reject_older) noexcept {
+    [[nodiscard]] bool admit(fence_token token,
+                             fence_rule rule = fence_rule::reject_older) noexcept {
         auto newest = newest_.load(std::memory_order_acquire);
         do {
             const bool stale =
@@ -65,7 +66,7 @@ public:
     }
 
     // The highest token that was admitted. 0: none was.
-    fence_token newest() const noexcept {
+    [[nodiscard]] fence_token newest() const noexcept {
         return fence_token{newest_.load(std::memory_order_acquire)};
     }
 

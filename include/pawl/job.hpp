@@ -54,7 +54,7 @@ struct run {
     // the work, or this one is over, and nothing was saved; return. Blocks until it is saved.
     // Throws option_error if there is no journal or the text is too long, and store_error if the
     // journal failed. Whether to continue after that is up to the body.
-    bool checkpoint(std::string_view text) const;
+    [[nodiscard]] bool checkpoint(std::string_view text) const;
 
     // What checkpoint() calls. Empty: there is no journal. To test a body, set your own.
     std::function<bool(std::string_view)> save{};

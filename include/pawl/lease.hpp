@@ -22,21 +22,28 @@ class lease_state;
 
 // What a release came to.
 enum class release_outcome {
-    released,  // the lease was ours until now, and the store knows that it ended
-    lost,      // it had been lost before
-    unknown    // the store did not answer: the key becomes free when the TTL has passed
+    released,     // the lease was ours until now, and the store knows that it ended
+    lost,         // it had been lost before
+    unknown,      // the store did not answer: the key becomes free when the TTL has passed
+    still_shared  // other handles exist (lease::share()): the key stays held until the last one
+                  // goes
 };
 
 // A handle on a lease; locks makes them. The lease ends with its last handle. A handle may outlive
-// its `locks`, and then ends by its TTL.
+// its `locks`: then the lease is lost (loss_reason::closed), the stop token fires, and the key
+// becomes free when the TTL has passed.
 //
 // One handle is used by one thread at a time, and may be moved between threads. trusted(), token()
 // and stop_token() may be called from any thread. Calls that block must not be made from pawl's own
 // loop: not from an observer, a stop callback or a deadline watch.
 //
-// A handle that was moved from or released is empty. REQUIRES: only destruction, assignment and
-// operator bool are used on an empty handle.
-class lease {
+// A handle that was moved from or released is empty. An empty handle is not valid: trusted() and
+// renew() are false, trusted_until() is instant::min(), stop_token() has fired, lost() is nothing.
+// All else throws std::logic_error on it.
+//
+// In the child of a fork() every handle is dead: not valid, with loss_reason::closed. The parent's
+// lease is not touched: a handle that is destroyed in the child releases nothing.
+class [[nodiscard]] lease {
 public:
     // For pawl itself.
     explicit lease(std::shared_ptr<runtime::lease_state> held);
@@ -46,38 +53,38 @@ public:
     lease(lease&&) noexcept = default;
     lease& operator=(lease&& other) noexcept;
 
-    const std::string& key() const;
+    [[nodiscard]] const std::string& key() const;
 
     // The name under which the key is held: open_options::owner.
-    const std::string& owner() const;
+    [[nodiscard]] const std::string& owner() const;
 
     // Send it with every write that must not happen late; see <pawl/fence.hpp>.
-    fence_token token() const;
+    [[nodiscard]] fence_token token() const;
 
     // Whether the lease is valid. False as soon as another holder is possible, and then for good.
     // True is a promise for trusted_until() - now and no longer. So a write that must not be late
     // carries the token. Asks the clock, not the store.
-    bool trusted() const;
+    [[nodiscard]] bool trusted() const;
 
     // When the lease stops being valid, unless it is renewed before that.
-    instant trusted_until() const;
+    [[nodiscard]] instant trusted_until() const;
 
     // Requested when the lease is lost, and `grace` before it stops being valid: stop then. Its
     // callbacks run on pawl's loop and must not block.
-    std::stop_token stop_token() const;
+    [[nodiscard]] std::stop_token stop_token() const;
 
     // Why the lease was lost; nothing: it was not.
-    std::optional<loss_reason> lost() const;
+    [[nodiscard]] std::optional<loss_reason> lost() const;
 
     // Another handle on this lease, with the same token. The last handle releases it.
-    lease share() const;
+    [[nodiscard]] lease share() const;
 
     // Renews the lease now; made for renewal_mode::manual. True: the key is still ours. False: the
     // lease is lost, or the store did not answer. Throws nothing. Blocks for one operation, at most
     // the store's timeout.
-    bool renew();
+    [[nodiscard]] bool renew();
     // The same for Asio programs. Await it on any executor.
-    boost::asio::awaitable<bool> async_renew();
+    [[nodiscard]] boost::asio::awaitable<bool> async_renew();
 
     // The work of an at-least-once occurrence is done: the release tells the store so.
     void mark_done();
@@ -93,16 +100,19 @@ public:
     void watch_deadline(deadline_watch watch);
 
     // Ends the lease as its options say (`at_least`, `hold`), and waits for the store's answer with
-    // one retry. The handle is empty afterwards. While other handles exist, the lease goes on, and
-    // the answer is `released`. Throws nothing for a store's failure: the TTL ends the lease then.
+    // one retry. The handle is empty afterwards. While other handles exist, the lease continues,
+    // and the answer is `still_shared`. Throws nothing for a store's failure: the TTL ends the
+    // lease then.
     release_outcome release();
-    // The same for Asio programs. Await it on any executor.
-    boost::asio::awaitable<release_outcome> async_release();
+    // The same for Asio programs. Await it on any executor. The handle is empty at once; where the
+    // result is not awaited, the lease is released in the background.
+    [[nodiscard]] boost::asio::awaitable<release_outcome> async_release();
 
     // Whether the handle is not empty. It says nothing about the lease; see trusted().
-    explicit operator bool() const { return held_ != nullptr; }
+    explicit operator bool() const noexcept { return held_ != nullptr; }
 
 private:
+    runtime::lease_state& state() const;
     void let_go() noexcept;
 
     std::shared_ptr<runtime::lease_state> held_;

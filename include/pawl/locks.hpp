@@ -5,6 +5,7 @@
 //         charge(lease->token());
 #pragma once
 
+#include <pawl/acquired.hpp>
 #include <pawl/errors.hpp>
 #include <pawl/examination.hpp>
 #include <pawl/fence.hpp>
@@ -15,6 +16,7 @@
 #include <pawl/partition.hpp>
 #include <pawl/results.hpp>
 #include <pawl/store.hpp>
+#include <pawl/temporary.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -41,8 +43,8 @@ class core;
 }
 
 struct open_options {
-    // Who holds what this object acquires, for people to read. At most 256 bytes without control
-    // characters. Default: empty, which means HOST:PID:START:NONCE.
+    // Who holds what this object acquires, for people to read. At most 256 bytes of UTF-8 without
+    // control characters. Default: empty, which means HOST:PID:START:NONCE.
     std::string owner{};
 
     // Told what happens to leases. Shared: pawl keeps it alive for as long as it may call it.
@@ -59,17 +61,20 @@ struct open_options {
 //
 // Thread-safe. Calls block for as long as the store takes, at most its timeout for each request,
 // unless they say otherwise. They must not be made from pawl's own loop: not from an observer, a
-// stop callback or a coroutine on get_executor(). What is still held when the object goes ends by
-// its TTL; the destructor waits up to 200 ms for releases that have begun.
+// stop callback or a coroutine on get_executor(); they throw std::logic_error there.
 //
-// Every call that takes a key throws option_error unless the key has 1 to 512 bytes without control
-// characters. Every call that asks the store throws store_error if the store failed. The `async_`
-// calls throw the same, when they are awaited. A moved-from object can only be destroyed or
-// assigned to.
+// Every call that takes a key throws option_error unless the key has 1 to 512 bytes of UTF-8
+// without control characters. Every call that asks the store throws store_error if the store
+// failed. The `async_` calls throw the same, when they are awaited.
+//
+// Every call throws std::logic_error on a moved-from object, which can only be destroyed or
+// assigned to, and in the child of a fork(): open a new object there. The child's copy touches no
+// connection of the parent, and its destructor does nothing.
 class locks {
 public:
     // Opens the store that the URL names; the page "Stores" of the documentation lists the URLs.
-    // Throws option_error for a malformed URL, an unknown engine and an engine without a journal
+    // Throws option_error for a malformed URL, an unknown engine, an owner out of its bounds and an
+    // engine without a journal
     // where `options.journal` names it. Throws store_error if the store cannot be opened. The first
     // operation contacts a server, not this call.
     static locks open(std::string_view url, open_options options = {});
@@ -84,25 +89,34 @@ public:
     // For pawl itself.
     explicit locks(std::unique_ptr<runtime::core> core);
 
-    // Tells the bodies of async_run(), async_lead() and async_run_partitions() to stop, and waits
-    // until they have returned.
+    // Ends what is under way. Bodies are told to stop, and the destructor waits until they have
+    // returned. Acquires that wait, in other threads and in coroutines, end with errc::closed.
+    // Leases that are still held are lost (loss_reason::closed): their stop tokens fire, and their
+    // keys become free when the TTL has passed. Waits up to 200 ms for releases that have begun,
+    // and for the store's answer to a call that blocks in another thread.
+    // REQUIRES: not on pawl's own loop.
     ~locks();
     locks(locks&&) noexcept;
-    locks& operator=(locks&&) noexcept;
+    locks& operator=(locks&& other) noexcept;
 
-    // Claims the key once. Nothing if another process holds it, or the occurrence is done. Throws
-    // option_error for options that validate() rejects.
-    std::optional<lease> try_acquire(std::string_view key, const lease_options& options);
+    // Claims the key once. Nothing if another process holds it, or the occurrence is done. A lease
+    // on the key whose release this object has begun is waited for. Throws option_error for options
+    // that validate() rejects.
+    [[nodiscard]] acquired<lease> try_acquire(std::string_view key, const lease_options& options);
 
     // Waits for the key, at most for `wait`, or until `stop` is requested; nothing if it was busy
-    // until then. Throws as try_acquire() does, and option_error for a negative `wait`.
-    std::optional<lease> acquire(std::string_view key, const lease_options& options, millis wait,
-                                 std::stop_token stop = {});
+    // until then. A store that cannot be reached is asked for no longer than `wait` either, but for
+    // the timeout of the first request. Throws as try_acquire() does, and option_error for a
+    // negative `wait`.
+    [[nodiscard]] acquired<lease> acquire(std::string_view key, const lease_options& options,
+                                          millis wait, std::stop_token stop = {});
 
     // The same with the reason why there is no lease. Throws as try_acquire() does, and
     // option_error for negative fields of `how_long`.
-    acquire_result<lease> claim_key(std::string_view key, const lease_options& options,
-                                    wait_policy how_long = {}, std::stop_token stop = {});
+    [[nodiscard]] acquire_result<lease> claim_key(std::string_view key,
+                                                  const lease_options& options,
+                                                  wait_policy how_long = {},
+                                                  std::stop_token stop = {});
 
     // Claims the job's key, runs its body on this thread while the lease is renewed, releases, and
     // says how it ended. Where there is a journal, the run is recorded. A journal that is down
@@ -135,40 +149,56 @@ public:
     void run_partitions(std::string_view name, std::uint32_t count, std::stop_token stop,
                         const partition_body& body, const partition_options& options = {});
 
-    // The same for Asio programs. Await them on any executor; arguments are copied.
+    // The same for Asio programs. Await them on any executor. Arguments are copied before the call
+    // returns. A job or a body is no owning_temporary: give it a name first.
     // A call can be left by Asio's cancellation, or because its context ends. It leaves nothing
     // behind: a claim is withdrawn, its occurrence given back. The claiming calls end at once with
     // operation_aborted. async_run, async_lead and async_run_partitions tell their bodies to stop
     // and end when these have returned. That holds where the coroutine is destroyed too, as bodies
     // may use what the program owns. Where they need a thread and there is none, they throw
     // std::system_error.
-    boost::asio::awaitable<std::optional<lease>> async_try_acquire(std::string key,
-                                                                   lease_options options);
-    boost::asio::awaitable<std::optional<lease>> async_acquire(std::string key,
-                                                               lease_options options, millis wait,
-                                                               std::stop_token stop = {});
-    boost::asio::awaitable<acquire_result<lease>> async_claim_key(std::string key,
-                                                                  lease_options options,
-                                                                  wait_policy how_long = {},
-                                                                  std::stop_token stop = {});
+    [[nodiscard]] boost::asio::awaitable<acquired<lease>> async_try_acquire(std::string_view key,
+                                                                            lease_options options);
+    [[nodiscard]] boost::asio::awaitable<acquired<lease>> async_acquire(std::string_view key,
+                                                                        lease_options options,
+                                                                        millis wait,
+                                                                        std::stop_token stop = {});
+    [[nodiscard]] boost::asio::awaitable<acquire_result<lease>> async_claim_key(
+        std::string_view key, lease_options options, wait_policy how_long = {},
+        std::stop_token stop = {});
     // The body runs on a thread of its own.
-    boost::asio::awaitable<run_outcome> async_run(job what, std::stop_token stop = {});
+    [[nodiscard]] boost::asio::awaitable<run_outcome> async_run(const job& what,
+                                                                std::stop_token stop = {});
+    boost::asio::awaitable<run_outcome> async_run(const job&& what,
+                                                  std::stop_token stop = {}) = delete;
     // Each term, and each partition that is held, runs on a thread of its own. Both end before this
     // object does: request `stop` and await them.
-    boost::asio::awaitable<std::uint64_t> async_lead(std::string key, lease_options options,
-                                                     std::stop_token stop, term_body body);
-    boost::asio::awaitable<void> async_run_partitions(std::string name, std::uint32_t count,
-                                                      std::stop_token stop, partition_body body,
-                                                      partition_options options = {});
+    [[nodiscard]] boost::asio::awaitable<std::uint64_t> async_lead(std::string_view key,
+                                                                   lease_options options,
+                                                                   std::stop_token stop,
+                                                                   const term_body& body);
+    template <owning_temporary Body>
+    boost::asio::awaitable<std::uint64_t> async_lead(std::string_view key, lease_options options,
+                                                     std::stop_token stop, Body&& body) = delete;
+    [[nodiscard]] boost::asio::awaitable<void> async_run_partitions(std::string_view name,
+                                                                    std::uint32_t count,
+                                                                    std::stop_token stop,
+                                                                    const partition_body& body,
+                                                                    partition_options options = {});
+    template <owning_temporary Body>
+    boost::asio::awaitable<void> async_run_partitions(std::string_view name, std::uint32_t count,
+                                                      std::stop_token stop, Body&& body,
+                                                      partition_options options = {}) = delete;
 
     // What the store knows about the key; nothing: it has no record of it.
-    std::optional<record> inspect(std::string_view key);
-    boost::asio::awaitable<std::optional<record>> async_inspect(std::string key);
+    [[nodiscard]] std::optional<record> inspect(std::string_view key);
+    [[nodiscard]] boost::asio::awaitable<std::optional<record>> async_inspect(std::string_view key);
 
     // A page of records in byte order of their keys: those that start with `prefix` and come after
     // `after`. Pass page::next as `after` to get the next page. Throws option_error unless `limit`
     // is 1 to 1000.
-    page list(std::string_view prefix = {}, std::string_view after = {}, std::size_t limit = 100);
+    [[nodiscard]] page list(std::string_view prefix = {}, std::string_view after = {},
+                            std::size_t limit = 100);
 
     // Takes the key from exactly the token `shown`. The key stays in cooldown for `delay`, at most
     // for what was left of the lease. So the holder can stop before the next one starts.
@@ -178,10 +208,10 @@ public:
 
     // The guard of a resource that has no place for a token: see <pawl/fence.hpp>. The store
     // remembers the highest token that it accepted for `resource`, a name with the bounds of a key.
-    fence_result check_fence(std::string_view resource, fence_token token,
-                             fence_rule rule = fence_rule::reject_older);
-    boost::asio::awaitable<fence_result> async_check_fence(
-        std::string resource, fence_token token, fence_rule rule = fence_rule::reject_older);
+    [[nodiscard]] fence_result check_fence(std::string_view resource, fence_token token,
+                                           fence_rule rule = fence_rule::reject_older);
+    [[nodiscard]] boost::asio::awaitable<fence_result> async_check_fence(
+        std::string_view resource, fence_token token, fence_rule rule = fence_rule::reject_older);
 
     // Waits until every release and every withdrawal in progress has reached the store, at most for
     // `longest` or until `stop` is requested. True: none is left. Throws nothing.
@@ -193,20 +223,20 @@ public:
     // The journal that records runs; null where there is none. Its verbs, in
     // <pawl/spi/journal.hpp>, are awaited on get_executor(). Throws store_error if it cannot be
     // opened.
-    std::shared_ptr<journal> records();
+    [[nodiscard]] std::shared_ptr<journal> records();
 
     // What the store says about its own health, as `pawl doctor` shows it.
-    examination examine();
+    [[nodiscard]] examination examine();
 
     // open_options::owner, or the name that was made in its place. Does not block.
-    const std::string& owner() const;
+    [[nodiscard]] const std::string& owner() const;
 
     // What the store can do. Does not block.
-    store_traits traits() const;
+    [[nodiscard]] store_traits traits() const;
 
     // Pawl's own loop. Coroutines on it save a switch for each call; they must not block, as the
     // heartbeat of every lease waits for them.
-    boost::asio::any_io_executor get_executor() const;
+    [[nodiscard]] boost::asio::any_io_executor get_executor() const;
 
 private:
     friend class scheduler;

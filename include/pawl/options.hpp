@@ -147,8 +147,8 @@ static_assert(std::is_trivially_destructible_v<wait_policy>);
 
 // What is wrong with these options at such a store: one line that names the option, its value and
 // what would do. Nothing: they are valid. Never asks a store. Thread-safe.
-std::optional<std::string> validate(const lease_options& options, const store_traits& traits,
-                                    safety_class safety);
+[[nodiscard]] std::optional<std::string> validate(const lease_options& options,
+                                                  const store_traits& traits, safety_class safety);
 
 // Options for common purposes, and the defaults of systems that people move from. Where these renew
 // after a third of the TTL, a profile does so after 0.3, so that a third attempt fits.

@@ -1,6 +1,7 @@
 // Everything of pawl that a program needs. Authors of stores and engines also include <pawl/spi/…>.
 #pragma once
 
+#include <pawl/acquired.hpp>
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
 #include <pawl/examination.hpp>
@@ -17,5 +18,6 @@
 #include <pawl/run_status.hpp>
 #include <pawl/scheduler.hpp>
 #include <pawl/store.hpp>
+#include <pawl/temporary.hpp>
 #include <pawl/types.hpp>
 #include <pawl/version.hpp>

@@ -184,11 +184,12 @@ public:
     // Failures of the store and the journal while it runs do not end it.
     void run(std::stop_token stop);
     // The same for Asio programs. Await it on any executor.
-    boost::asio::awaitable<void> async_run(std::stop_token stop);
+    [[nodiscard]] boost::asio::awaitable<void> async_run(std::stop_token stop);
 
     // When a job is due next, by its schedule; nothing for one that never is, or is not there.
     // Throws nothing.
-    std::optional<std::chrono::system_clock::time_point> next(std::string_view name) const;
+    [[nodiscard]] std::optional<std::chrono::system_clock::time_point> next(
+        std::string_view name) const;
 
 private:
     std::shared_ptr<schedule::scheduling> inner_;

@@ -47,7 +47,7 @@ enum class safety_class { efficiency, correctness };
 
 // Bounds that hold for every store.
 
-// The longest key, in bytes. The shortest has one byte.
+// The longest key, in bytes of UTF-8. The shortest has one byte.
 constexpr std::size_t key_bytes_max = 512;
 
 // The longest name of an owner, in bytes.

@@ -21,6 +21,8 @@ std::string_view name_of(errc code) noexcept {
             return "protocol";
         case errc::unsupported:
             return "unsupported";
+        case errc::closed:
+            return "closed";
     }
     return "unknown";
 }
@@ -45,6 +47,11 @@ namespace pawl::base {
 void violated(const std::source_location& where) noexcept {
     std::fprintf(stderr, "pawl: broken invariant at %s:%u in %s\n", where.file_name(), where.line(),
                  where.function_name());
+    std::abort();
+}
+
+void misused(const char* how) noexcept {
+    std::fprintf(stderr, "pawl: %s\n", how);
     std::abort();
 }
 

@@ -49,7 +49,7 @@ std::string_view name_of(verb what) noexcept;
 
 constexpr std::size_t outcome_count = 4;      // acquire_outcome
 constexpr std::size_t renewal_count = 3;      // pawl::renewal
-constexpr std::size_t loss_reason_count = 3;  // pawl::loss_reason
+constexpr std::size_t loss_reason_count = 4;  // pawl::loss_reason
 constexpr std::size_t errc_count = 6;         // pawl::errc
 // run_status but `started`: how a run ends.
 constexpr std::array run_ends{run_status::completed, run_status::failed,    run_status::cancelled,

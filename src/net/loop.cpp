@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <utility>
 
 namespace pawl::net {
@@ -34,7 +35,8 @@ loop::loop(simulated_node& node)
 loop::~loop() {
     {
         const std::lock_guard lock{mutex_};
-        base::ensure(drivers_.empty());
+        if (!drivers_.empty())
+            base::misused("a store was closed under a call that blocks: end its scheduler first");
         stopping_ = true;
     }
     context_.stop();
@@ -63,7 +65,12 @@ void loop::submit(blocking_job job) {
 }
 
 void loop::enter(loop_driver& me) {
-    base::ensure(!is_driving());
+    if (is_elsewhere()) throw std::logic_error{opened_before_fork};
+    if (is_driving())
+        throw std::logic_error{
+            "a call that blocks was made on pawl's own loop, from an observer, a stop callback or "
+            "a "
+            "coroutine: make it on another thread, or await its async_ twin"};
     const std::lock_guard lock{mutex_};
     drivers_.push_back(&me);
     ++turns_;

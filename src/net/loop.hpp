@@ -10,6 +10,7 @@
 
 #include "base/identity.hpp"
 #include "net/blocking_pool.hpp"
+#include "net/own_process.hpp"
 #include "net/timer.hpp"
 
 #include <boost/asio/async_result.hpp>
@@ -59,13 +60,16 @@ public:
     // Runs what is ready in a simulated node; how much that was.
     std::size_t turn();
 
+    // In the child of a fork(): there is no thread to drive it, and its sockets are the parent's.
+    bool is_elsewhere() const noexcept { return process_.is_elsewhere(); }
     // True on the thread that drives the loop at this moment.
     bool is_driving() const noexcept;
     // True when that thread is a blocked caller's, who runs what run_blocking() is given himself.
     bool is_visited() const noexcept;
 
-    // Runs `work` on the loop and returns what it returns, or throws what it throws. Blocks; aborts
-    // when called from a handler or a coroutine of this loop, where it could never end.
+    // Runs `work` on the loop and returns what it returns, or throws what it throws. Blocks. Throws
+    // std::logic_error when called from a handler or a coroutine of this loop, where it could never
+    // end, and in the child of a fork().
     template <class T>
     T wait_for(boost::asio::awaitable<T> work) {
         std::optional<T> value;
@@ -141,6 +145,7 @@ private:
     // Nobody drives, and no blocked caller is there to do so. REQUIRES: mutex_ is held.
     bool is_deserted() const { return !driven_ && drivers_.size() == away_; }
 
+    const own_process process_;
     // First: coroutines that die with the context still count down.
     std::atomic<int> attended_{0};
     boost::asio::io_context context_{1};

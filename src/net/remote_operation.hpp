@@ -8,11 +8,13 @@
 //   caller gets operation_aborted; of work that is left when_done the caller gets the end.
 // - A caller whose coroutine is destroyed, by itself or with its context, requests the stop as
 //   well, and waits for work that is left when_done: that may use what the caller owns.
-// - A loop that goes away ends its operations with operation_aborted.
+// - A loop that goes away ends its operations with errc::closed.
 #pragma once
 
 #include "net/loop.hpp"
 #include "net/parked_handler.hpp"
+
+#include <pawl/errors.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -31,6 +33,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <stop_token>
 #include <unordered_set>
 #include <utility>
@@ -38,6 +41,11 @@
 namespace pawl::net {
 
 enum class leave { at_once, when_done };
+
+// What a call gets whose `locks` object was destroyed meanwhile.
+inline failure locks_closed() {
+    return {errc::closed, "the locks object was destroyed during the call"};
+}
 
 // An operation that somebody awaits.
 class awaited_operation {
@@ -144,6 +152,9 @@ private:
         return std::make_exception_ptr(
             boost::system::system_error{boost::asio::error::operation_aborted});
     }
+    static std::exception_ptr closed() {
+        return std::make_exception_ptr(store_error{locks_closed()});
+    }
 
     // What co_spawn calls at the end of the work, or destroys with the loop.
     struct arrival {
@@ -151,7 +162,7 @@ private:
         arrival(arrival&&) noexcept = default;
         arrival& operator=(arrival&&) = delete;
         ~arrival() {
-            if (op) std::exchange(op, nullptr)->arrived(aborted(), std::nullopt);
+            if (op) std::exchange(op, nullptr)->arrived(closed(), std::nullopt);
         }
         void operator()(std::exception_ptr error, std::optional<T> value) {
             std::exchange(op, nullptr)->arrived(std::move(error), std::move(value));
@@ -192,6 +203,7 @@ template <class T>
 boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
                                    std::stop_source stop = std::stop_source{std::nostopstate},
                                    leave how = leave::at_once) {
+    if (where.is_elsewhere()) throw std::logic_error{opened_before_fork};
     const auto here = co_await boost::asio::this_coro::executor;
     const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
     if (here == boost::asio::any_io_executor{where.get_executor()} &&

@@ -246,6 +246,14 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
     co_return now.outcome();
 }
 
+awaitable<run_outcome> run_on_loop(runtime::core& home, job what, std::stop_token stop) {
+    check_body(what);
+    runtime::check_claim(*home.running(), what.name, what.lease, what.waiting);
+    std::stop_source gone;
+    auto running = carry_out(home, std::move(what), std::move(stop), gone.get_token());
+    co_return co_await net::await_on(home.loop(), std::move(running), gone, net::leave::when_done);
+}
+
 }  // namespace
 
 bool run::checkpoint(std::string_view text) const {
@@ -259,31 +267,28 @@ bool run::checkpoint(std::string_view text) const {
 }
 
 run_outcome locks::run(const job& what, std::stop_token stop) {
+    const runtime::blocking_call on{core_.get()};
     check_body(what);
     auto tried = claim_key(what.name, what.lease, what.waiting, stop);
     if (const auto why = skipped(tried)) return *why;
-    granted_run now{*core_, what, std::move(std::get<lease>(tried)), std::move(stop)};
+    const runtime::either_stop told{std::move(stop), on->closing()};
+    granted_run now{*on, what, std::move(std::get<lease>(tried)), told.token()};
     auto begun = now.unwritten();
-    if (core_->keeps_records()) begun = core_->loop().wait_for(granted_run::begin(now));
+    if (on->keeps_records()) begun = on->loop().wait_for(granted_run::begin(now));
     if (const auto why = refused(begun)) {
         const auto outcome = now.refuse(*why, begun);
         now.held().release();
         return outcome;
     }
     now.work(begun);
-    const bool written = !core_->keeps_records() || core_->loop().wait_for(granted_run::end(now));
+    const bool written = !on->keeps_records() || on->loop().wait_for(granted_run::end(now));
     now.settle(written);
     now.held().release();
     return now.outcome();
 }
 
-boost::asio::awaitable<run_outcome> locks::async_run(job what, std::stop_token stop) {
-    check_body(what);
-    runtime::check_claim(*core_->running(), what.name, what.lease, what.waiting);
-    std::stop_source gone;
-    auto running = carry_out(*core_, std::move(what), std::move(stop), gone.get_token());
-    co_return co_await net::await_on(core_->loop(), std::move(running), gone,
-                                     net::leave::when_done);
+boost::asio::awaitable<run_outcome> locks::async_run(const job& what, std::stop_token stop) {
+    return run_on_loop(runtime::opened(core_.get()), what, std::move(stop));
 }
 
 }  // namespace pawl

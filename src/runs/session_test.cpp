@@ -188,7 +188,7 @@ TEST(WrittenRun, ACheckpointThatIsNotSavedThrowsAndTheRunGoesOn) {
     const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
                           id = now.id;
                           one.journal_faults->fail_all = errc::unreachable;
-                          EXPECT_THROW(now.checkpoint("page 3"), store_error);
+                          EXPECT_THROW(static_cast<void>(now.checkpoint("page 3")), store_error);
                           one.journal_faults->fail_all = std::nullopt;
                           EXPECT_TRUE(now.checkpoint("page 4"));
                       }};
@@ -222,7 +222,7 @@ TEST(WrittenRun, WithoutAJournalThereIsNoCheckpointAndThatIsSaid) {
     std::string told;
     const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
                           try {
-                              now.checkpoint("page 3");
+                              static_cast<void>(now.checkpoint("page 3"));
                           } catch (const option_error& error) {
                               told = error.what();
                           }
@@ -234,11 +234,13 @@ TEST(WrittenRun, WithoutAJournalThereIsNoCheckpointAndThatIsSaid) {
 TEST(WrittenRun, ACheckpointHasABound) {
     journal_world one;
     auto a = one.open();
-    const job nightly{.name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
-                          EXPECT_THROW(now.checkpoint(std::string(checkpoint_bytes_max + 1, 'x')),
-                                       option_error);
-                          EXPECT_TRUE(now.checkpoint(std::string(checkpoint_bytes_max, 'x')));
-                      }};
+    const job nightly{
+        .name = "j", .lease = {.ttl = 10s}, .body = [&](const run& now) {
+            EXPECT_THROW(
+                static_cast<void>(now.checkpoint(std::string(checkpoint_bytes_max + 1, 'x'))),
+                option_error);
+            EXPECT_TRUE(now.checkpoint(std::string(checkpoint_bytes_max, 'x')));
+        }};
     EXPECT_EQ(a.run(nightly), run_outcome::ran);
 }
 

@@ -61,6 +61,14 @@ struct signalled {
     void cancel(const boost::asio::any_io_executor& where) {
         boost::asio::post(where, [this] { signal.emit(boost::asio::cancellation_type::terminal); });
     }
+    bool was_closed() const {
+        try {
+            if (raised) std::rethrow_exception(raised);
+        } catch (const store_error& error) {
+            return error.code() == errc::closed;
+        }
+        return false;
+    }
     bool was_aborted() const {
         try {
             if (raised) std::rethrow_exception(raised);
@@ -262,7 +270,58 @@ TEST(Cancelling, LocksThatGoEndWhatIsAwaited) {
     while (b.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
     a.reset();
     program.join();
-    EXPECT_TRUE(call.was_aborted());
+    EXPECT_TRUE(call.was_closed());
+}
+
+// Its caller is in another thread, and knows nothing of the end.
+TEST(Cancelling, LocksThatGoEndACallThatBlocks) {
+    journal_world one;
+    auto b = one.open();
+    auto held = b.try_acquire("k", {.ttl = 1min});
+    auto a = std::make_unique<locks>(one.open());
+    std::optional<errc> ended_with;
+    std::thread waiter{[&, &where = *a] {
+        try {
+            const auto mine = where.acquire("k", {.ttl = 1min}, 1h);
+        } catch (const store_error& error) {
+            ended_with = error.code();
+        }
+    }};
+    while (b.inspect("k")->waiters.value_or(0) == 0) std::this_thread::yield();
+    a.reset();
+    waiter.join();
+    EXPECT_EQ(ended_with, errc::closed);
+    held->release();
+    EXPECT_TRUE(b.try_acquire("k", {.ttl = 1min}));
+}
+
+// A leader and a run on threads of their program are told to stop, and waited for.
+TEST(Cancelling, LocksThatGoEndBodiesOnTheCallersThread) {
+    journal_world one;
+    auto a = std::make_unique<locks>(one.open());
+    std::latch both_run{2};
+    std::atomic<int> returned{0};
+    std::thread leader{[&, &where = *a] {
+        where.lead("leader", {.ttl = 1min}, {}, [&](const term& now) {
+            both_run.count_down();
+            wait_for_stop(now.stop);
+            ++returned;
+        });
+    }};
+    const job patient{.name = "k", .lease = {.ttl = 1min}, .body = [&](const run& now) {
+                          both_run.count_down();
+                          wait_for_stop(now.stop);
+                          ++returned;
+                      }};
+    std::thread runner{[&, &where = *a] { where.run(patient); }};
+    both_run.wait();
+    a.reset();
+    EXPECT_EQ(returned, 2);
+    leader.join();
+    runner.join();
+    auto b = one.open();
+    EXPECT_TRUE(b.try_acquire("k", {.ttl = 1min}));
+    EXPECT_TRUE(b.try_acquire("leader", {.ttl = 1min}));
 }
 
 // The answer is on its way, and waits for its turn, when its caller is cancelled.
@@ -351,8 +410,10 @@ TEST(Cancelling, AContextThatGoesStopsItsRunsTogether) {
     auto a = one.open();
     many_runs all{std::latch{5}};
     auto context = std::make_unique<boost::asio::io_context>();
-    for (int i = 0; i < 5; ++i)
-        boost::asio::co_spawn(*context, a.async_run(all.patient(i, 1s)), boost::asio::detached);
+    for (int i = 0; i < 5; ++i) {
+        const auto one_of_them = all.patient(i, 1s);
+        boost::asio::co_spawn(*context, a.async_run(one_of_them), boost::asio::detached);
+    }
     context->poll();
     all.running.wait();
     const auto began = lease_clock::now();
@@ -368,7 +429,8 @@ TEST(Cancelling, LocksThatGoStopTheirRunsAndWaitForThem) {
     boost::asio::io_context context;
     signalled first, second;
     const auto work = [&](int which) -> awaitable<void> {
-        auto running = a->async_run(all.patient(which, 0ms));
+        const auto mine = all.patient(which, 0ms);
+        auto running = a->async_run(mine);
         co_await std::move(running);
     };
     first.spawn(context.get_executor(), work(1));

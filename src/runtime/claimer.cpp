@@ -1,5 +1,8 @@
 #include "runtime/claimer.hpp"
 
+#include "base/duration.hpp"
+#include "base/text.hpp"
+#include "net/event.hpp"
 #include "net/unattended.hpp"
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -22,6 +25,24 @@ constexpr millis poll_without_push{1000};
 // Between two withdrawals of the same claim: doubled each time, with full jitter.
 constexpr millis withdraw_again_first{50};
 constexpr millis withdraw_again_longest{2'000};
+
+// What is wrong with a grant that is none, whatever came between the store and us: another answer
+// on our connection, or a fault of the engine.
+std::optional<failure> grant_fault(const result<acquire_result<grant>>& answer,
+                                   const claim_request& asked) {
+    if (answer.has_error()) return std::nullopt;
+    const auto* won = std::get_if<grant>(&*answer);
+    if (won == nullptr) return std::nullopt;
+    const auto said = "the store answered the claim of '" + base::printable(asked.key) + "' with ";
+    if (won->key != asked.key)
+        return failure{errc::protocol, said + "a grant of '" + base::printable(won->key) + "'"};
+    if (number(won->token) == 0) return failure{errc::protocol, said + "token 0"};
+    if (won->ttl > asked.options.ttl || won->ttl.count() <= 0)
+        return failure{errc::protocol, said + "a ttl of " + base::format_duration(won->ttl) +
+                                           "; it asked for " +
+                                           base::format_duration(asked.options.ttl)};
+    return std::nullopt;
+}
 
 }  // namespace
 
@@ -67,10 +88,16 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
                 claim wanted{todo.key, todo.under->id, todo.owner, todo.options.ttl};
                 wanted.occurrence = todo.options.occurrence;
                 wanted.mode = todo.options.mode;
+                wanted.on_store_down = todo.options.on_store_down;
                 machine.sent(me.loop_.now());
-                auto asking = me.store_->acquire(std::move(wanted));
-                auto answer = co_await std::move(asking);
-                machine.answered(std::move(answer), me.loop_.now(), me.uniform());
+                auto sending = send(self, std::move(wanted), machine.next(me.loop_.now()).until);
+                auto answer = co_await std::move(sending);
+                if (!answer)
+                    machine.unanswered();
+                else if (auto bad = grant_fault(*answer, todo))
+                    machine.mistaken(std::move(*bad));
+                else
+                    machine.answered(std::move(*answer), me.loop_.now(), me.uniform());
                 break;
             }
             case claiming::act::listen: {
@@ -87,7 +114,7 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
             }
             case claiming::act::withdraw:
                 withdraw_later(self, withdrawal{todo.key, todo.under->id, todo.options.occurrence},
-                               machine.attempts(), todo.options);
+                               machine.attempts(), todo.options, std::move(todo.turn));
                 machine.withdrawn();
                 break;
             case claiming::act::await:
@@ -96,6 +123,29 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
                 co_return machine.outcome();
         }
     }
+}
+
+awaitable<std::optional<result<acquire_result<grant>>>> claimer::send(std::shared_ptr<claimer> self,
+                                                                      claim wanted, instant until) {
+    auto asking = self->store_->acquire(std::move(wanted));
+    if (until == instant::max()) co_return co_await std::move(asking);
+    // The request goes on without us when the time is up, and what it takes is withdrawn.
+    struct pending {
+        net::event over;
+        std::optional<result<acquire_result<grant>>> answer{};
+    };
+    const auto sent = std::make_shared<pending>();
+    auto waiting_for = [](std::shared_ptr<lease_store> store, async<acquire_result<grant>> request,
+                          std::shared_ptr<pending> into) -> awaitable<void> {
+        const auto alive = std::move(store);
+        into->answer = co_await std::move(request);
+        into->over.set();
+    };
+    boost::asio::co_spawn(self->executor_, waiting_for(self->store_, std::move(asking), sent),
+                          net::unattended{});
+    auto resting = sent->over.wait_until(until);
+    co_await std::move(resting);
+    co_return std::move(sent->answer);
 }
 
 // Waits for the store's push or for the time to be up, whichever comes first.
@@ -168,22 +218,24 @@ async<bool> claimer::give_back(std::shared_ptr<claimer> self, withdrawal given_u
 }
 
 void claimer::withdraw_later(const std::shared_ptr<claimer>& self, withdrawal given_up,
-                             const leasing::claim_attempts& attempts,
-                             const lease_options& options) {
+                             const leasing::claim_attempts& attempts, const lease_options& options,
+                             ticket turn) {
     const auto until = self->worth_withdrawing(attempts, options);
-    auto withdrawing = withdraw(self, std::move(given_up), until);
+    auto withdrawing = withdraw(self, std::move(given_up), until, std::move(turn));
     boost::asio::co_spawn(self->executor_, std::move(withdrawing), net::unattended{});
 }
 
-awaitable<void> claimer::withdraw(std::shared_ptr<claimer> self, withdrawal given_up,
-                                  instant until) {
+awaitable<void> claimer::withdraw(std::shared_ptr<claimer> self, withdrawal given_up, instant until,
+                                  ticket turn) {
     self->begin_ending();
+    turn.will_be_given_up();
     net::timer timer{self->executor_};
     for (auto longest = withdraw_again_first;;
          longest = std::min(longest * 2, withdraw_again_longest)) {
         auto asked = given_up;
         auto withdrawing = self->store_->withdraw(std::move(asked));
         const auto gone = co_await std::move(withdrawing);
+        turn.give_up();
         if (gone.has_value()) break;
         self->report_failure("withdraw", gone.error());
         if (!may_pass(gone.error().code) || self->loop_.now() >= until) break;

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <random>
 #include <stop_token>
 #include <string>
@@ -51,6 +52,8 @@ struct claim_request {
     instant began;
     // Every pause waits at it as well, so that calling it off wakes whatever waits.
     std::shared_ptr<place_in_line> place = std::make_shared<place_in_line>();
+    // Before other claims of this process; goes with the grant, or with the withdrawal.
+    ticket turn{};
 };
 
 class claimer : public std::enable_shared_from_this<claimer> {
@@ -74,8 +77,9 @@ public:
                                                      std::stop_token stop);
     // Gives a claim up, and asks again until the store has answered or `until` has come; beyond
     // that, what it may have left has ended. drain() waits for it.
+    // `turn` is given up with the first answer.
     static boost::asio::awaitable<void> withdraw(std::shared_ptr<claimer> self, withdrawal given_up,
-                                                 instant until);
+                                                 instant until, ticket turn = {});
     // Of a grant that nobody wants: with its occurrence, whose mark outlasts the lease. Answers as
     // the store does; where it does not, this goes on in the background.
     static async<bool> give_back(std::shared_ptr<claimer> self, withdrawal given_up,
@@ -83,7 +87,7 @@ public:
     // withdraw() in the background, for as long as it is worth it.
     static void withdraw_later(const std::shared_ptr<claimer>& self, withdrawal given_up,
                                const leasing::claim_attempts& attempts,
-                               const lease_options& options);
+                               const lease_options& options, ticket turn = {});
     // How long a withdrawal of a claim is worth asking for: as long as the lease that it may have
     // left can last, and for an occurrence that it may have marked, which outlasts the lease, a
     // minute at least.
@@ -102,6 +106,9 @@ public:
 
 private:
     leasing::claim_plan plan_of(const claim_request& todo) const;
+    // Nothing: the store had not answered by then.
+    static boost::asio::awaitable<std::optional<result<acquire_result<grant>>>> send(
+        std::shared_ptr<claimer> self, claim wanted, instant until);
     static boost::asio::awaitable<void> listen(std::shared_ptr<claimer> self, std::string key,
                                                fence_token seen,
                                                std::shared_ptr<place_in_line> place, instant until);

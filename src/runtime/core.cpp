@@ -1,6 +1,9 @@
 #include "runtime/core.hpp"
 
+#include "base/ensure.hpp"
 #include "base/identity.hpp"
+#include "base/text.hpp"
+#include "net/remote_operation.hpp"
 #include "time/clocks.hpp"
 
 #include <boost/asio/post.hpp>
@@ -9,6 +12,7 @@
 
 #include <array>
 #include <future>
+#include <stdexcept>
 
 namespace pawl::runtime {
 namespace {
@@ -20,6 +24,11 @@ std::string default_owner() {
     const auto start =
         std::chrono::floor<std::chrono::seconds>(time::wall_now()).time_since_epoch().count();
     return base::owner_name(host_name(), getpid(), start, base::fresh_id().substr(0, 8));
+}
+
+std::string checked(const std::string& owner) {
+    if (auto bad = base::owner_fault(owner)) throw option_error{*bad};
+    return owner;
 }
 
 }  // namespace
@@ -34,7 +43,7 @@ core::core(const store_maker& make, store_settings settings, open_options option
            journal_maker make_journal)
     : make_journal_{std::move(make_journal)} {
     engine::parts made_of{&loop_, make(loop_), std::move(settings),
-                          options.owner.empty() ? default_owner() : std::move(options.owner),
+                          options.owner.empty() ? default_owner() : checked(options.owner),
                           std::move(options.watcher)};
     engine_ = std::make_shared<engine>(std::move(made_of));
     link_ = std::make_shared<link>(loop_, engine_);
@@ -68,10 +77,37 @@ boost::asio::awaitable<bool> core::end_activities(core& self) {
 }
 
 core::~core() {
+    if (loop_.is_driving())
+        base::misused("`locks` was destroyed on pawl's own loop, which it would wait for");
     // While the loop is there, as bodies save checkpoints and their ends are written down.
     loop_.wait_for(end_activities(*this));
+    link_->await_departures();
+    auto close = [](std::shared_ptr<engine> what) -> boost::asio::awaitable<bool> {
+        what->close();
+        co_return true;
+    };
+    loop_.wait_for(close(engine_));
     link_->cut();
     loop_.wait_for(claimer::drain(engine_->claims(), drain_max));
+}
+
+core& opened(core* where) {
+    if (where == nullptr)
+        throw std::logic_error{
+            "this locks object was moved from: use the one that it was moved to"};
+    if (where->home()->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    return *where;
+}
+
+blocking_call::blocking_call(core* where) : core_{opened(where)}, visit_{*core_.home()} {
+    if (!visit_) throw store_error{net::locks_closed()};
+}
+
+std::pair<net::loop*, std::shared_ptr<engine>> reach(link& home) {
+    if (home.is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    auto found = home.get();
+    if (found.first == nullptr) throw store_error{net::locks_closed()};
+    return found;
 }
 
 }  // namespace pawl::runtime

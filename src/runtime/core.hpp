@@ -14,6 +14,7 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 namespace pawl::runtime {
 
@@ -27,7 +28,8 @@ constexpr millis recording_timeout{600'000};
 // Of this machine; "localhost" where it has none.
 std::string host_name();
 
-// Bodies run on threads of their own, and use the core: it ends after them.
+// Bodies run on threads of their own, and use the core: it ends after them, and after calls that
+// block.
 class core {
 public:
     core(const store_maker& make, store_settings settings, open_options options,
@@ -53,6 +55,7 @@ public:
     // Requested when the core is to end: each activity listens to it.
     std::stop_token closing() const { return closing_.get_token(); }
     const std::shared_ptr<engine>& running() { return engine_; }
+    const std::shared_ptr<link>& home() const { return link_; }
     // How long a node has to write down how a run ended before others do. Set before anything runs,
     // by tests.
     millis recording_timeout = runtime::recording_timeout;
@@ -78,5 +81,26 @@ private:
     std::size_t active_ = 0;
     net::timer idle_{loop_.get_executor()};
 };
+
+// What a call of the facade stands on. Throws std::logic_error for an object that was moved from,
+// and in the child of a fork().
+core& opened(core* where);
+
+// A call of the facade that blocks: the core does not end before it.
+class blocking_call {
+public:
+    explicit blocking_call(core* where);
+
+    core& operator*() const { return core_; }
+    core* operator->() const { return &core_; }
+
+private:
+    core& core_;
+    link::visit visit_;
+};
+
+// Where an awaited call goes. Throws std::logic_error in the child of a fork(), and store_error
+// after the end of the core.
+std::pair<net::loop*, std::shared_ptr<engine>> reach(link& home);
 
 }  // namespace pawl::runtime

@@ -79,6 +79,20 @@ std::optional<busy> engine::held_here(const std::string& key) const {
     return busy{who->token, who->owner, std::max(left, millis{0}), busy_reason::held};
 }
 
+// How long to stand in line. Whoever does not wait for a busy key waits for a release of our own
+// that is under way: the store would say that the key is busy, and it is not.
+millis engine::patience_for(const std::string& key, const wait_policy& how_long) const {
+    if (how_long.wait.count() > 0) return how_long.wait;
+    const auto found = held_.find(key);
+    const auto who = found == held_.end() ? nullptr : found->second.lock();
+    const bool leaves = who && who->handles.load(std::memory_order_acquire) == 0;
+    const bool nobody_waits = local_queue_->waiting(key) == 0;
+    if (local_queue_->is_free_soon(key) || (leaves && nobody_waits)) return settings_.timeout * 2;
+    return millis{0};
+}
+
+void engine::close() { renewer_->lose_all(loss_reason::closed); }
+
 // Reentrancy by instance: another handle on the lease that this process holds already.
 std::shared_ptr<lease_state> engine::share(const std::string& key) {
     const auto found = held_.find(key);
@@ -134,9 +148,12 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         co_await std::move(pausing);
     }
     auto turn = self->local_queue_->try_enter(todo.key);
-    if (!turn && how_long.wait.count() > 0) {
-        auto line = self->local_queue_->enter(todo.key, how_long.wait, todo.place);
-        turn = co_await std::move(line);
+    if (!turn) {
+        const auto patience = self->patience_for(todo.key, how_long);
+        if (patience.count() > 0) {
+            auto line = self->local_queue_->enter(todo.key, patience, todo.place);
+            turn = co_await std::move(line);
+        }
     }
     if (!turn) {
         if (todo.place->called_off.is_set()) co_return claimed{cancelled{}};
@@ -144,13 +161,14 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         co_return claimed{self->held_here(todo.key).value_or(
             busy{fence_token{}, self->owner_, options.ttl, busy_reason::held})};
     }
+    todo.turn = std::move(*turn);
     auto asking = claimer::ask(self->claims_, todo);
     auto outcome = co_await std::move(asking);
     if (auto* won = std::get_if<leasing::granted>(&outcome)) {
         self->report(todo, acquire_outcome::granted);
         // A store may grant less than was asked: ZooKeeper's sessions have a longest timeout.
         todo.options.ttl = std::min(todo.options.ttl, won->what.ttl);
-        auto who = self->hold(todo, std::move(*won), std::move(*turn));
+        auto who = self->hold(todo, std::move(*won));
         if (!todo.place->called_off.is_set() || if_unknown == leasing::claim_plan::unknown::keep)
             co_return claimed{std::move(who)};
         // Granted to somebody who does not want it any more: it was for nobody.
@@ -173,12 +191,12 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     co_return std::get<failure>(std::move(outcome));
 }
 
-std::shared_ptr<lease_state> engine::hold(claim_request& todo, leasing::granted won, ticket turn) {
+std::shared_ptr<lease_state> engine::hold(claim_request& todo, leasing::granted won) {
     const leasing::heartbeat beat{leasing::renewal_timing_of(todo.options), won.sent,
                                   won.first_sent, renewer_->uniform()};
-    auto who =
-        std::make_shared<lease_state>(std::move(won.what), owner_, todo.options, beat,
-                                      std::move(turn), won.sent, home_, loop_.clocks().simulated());
+    auto who = std::make_shared<lease_state>(std::move(won.what), owner_, todo.options, beat,
+                                             std::move(todo.turn), won.sent, home_,
+                                             loop_.clocks().simulated());
     who->claim_id = todo.under->id;
     who->claim_repeated = won.repeated;
     held_.insert_or_assign(who->key, who);
@@ -211,6 +229,7 @@ awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
         found != self->held_.end() && found->second.lock() == who)
         self->held_.erase(found);
     self->claims_->begin_ending();
+    who->turn.will_be_given_up();
     const bool gives_back = who->not_started.load(std::memory_order_acquire);
     auto ending = gives_back ? give_back(self, who) : end_lease(self, who);
     const auto outcome = co_await std::move(ending);

@@ -47,6 +47,8 @@ public:
     void start();
     void connect(std::shared_ptr<link> home) { home_ = std::move(home); }
     void loop_ends() override {}
+    // The end of `locks`: whoever still holds a lease has lost it. On the loop.
+    void close();
     // For stop callbacks, which come from any thread, and perhaps when the loop is going.
     const std::shared_ptr<net::attachment>& bell() const { return bell_; }
 
@@ -83,11 +85,14 @@ public:
     instant now() const { return loop_.now(); }
     net::loop& loop() const { return loop_; }
 
-private:
+    // Of a lease that has no handle any more. Any thread.
     static void release_in_background(std::shared_ptr<lease_state> who) noexcept;
+
+private:
     std::optional<busy> held_here(const std::string& key) const;
+    millis patience_for(const std::string& key, const wait_policy& how_long) const;
     std::shared_ptr<lease_state> share(const std::string& key);
-    std::shared_ptr<lease_state> hold(claim_request& todo, leasing::granted won, ticket turn);
+    std::shared_ptr<lease_state> hold(claim_request& todo, leasing::granted won);
     void report(const claim_request& todo, acquire_outcome outcome);
 
     // Constant after construction

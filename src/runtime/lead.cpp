@@ -156,14 +156,26 @@ awaitable<std::uint64_t> serve_terms(runtime::core& home, std::shared_ptr<candid
     }
 }
 
+awaitable<std::uint64_t> lead_on_loop(runtime::core& home, std::string key, lease_options options,
+                                      std::stop_token stop, term_body body) {
+    std::stop_source gone;
+    const auto told =
+        std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), home.closing());
+    const auto who = stand(home, std::move(key), options, told->token(), body);
+    auto leading = serve_terms(home, who, told, std::move(body));
+    co_return co_await net::await_on(home.loop(), std::move(leading), gone, net::leave::when_done);
+}
+
 }  // namespace
 
 std::uint64_t locks::lead(std::string_view key, const lease_options& options, std::stop_token stop,
                           const term_body& body) {
-    const auto who = stand(*core_, std::string{key}, options, stop, body);
-    while (auto won = core_->loop().wait_for(next_term(who))) {
+    const runtime::blocking_call on{core_.get()};
+    const runtime::either_stop ending{std::move(stop), on->closing()};
+    const auto who = stand(*on, std::string{key}, options, ending.token(), body);
+    while (auto won = on->loop().wait_for(next_term(who))) {
         lease held{std::move(won)};
-        const runtime::either_stop told{stop, held.stop_token()};
+        const runtime::either_stop told{ending.token(), held.stop_token()};
         const auto thrown = serve(*who, held, body, told.token());
         const auto how = runtime::end_of(held, options);
         held.release();
@@ -173,15 +185,10 @@ std::uint64_t locks::lead(std::string_view key, const lease_options& options, st
     return terms_of(*who);
 }
 
-awaitable<std::uint64_t> locks::async_lead(std::string key, lease_options options,
-                                           std::stop_token stop, term_body body) {
-    std::stop_source gone;
-    const auto told =
-        std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), core_->closing());
-    const auto who = stand(*core_, std::move(key), options, told->token(), body);
-    auto leading = serve_terms(*core_, who, told, std::move(body));
-    co_return co_await net::await_on(core_->loop(), std::move(leading), gone,
-                                     net::leave::when_done);
+awaitable<std::uint64_t> locks::async_lead(std::string_view key, lease_options options,
+                                           std::stop_token stop, const term_body& body) {
+    return lead_on_loop(runtime::opened(core_.get()), std::string{key}, options, std::move(stop),
+                        body);
 }
 
 }  // namespace pawl

@@ -1,15 +1,52 @@
 #include <pawl/lease.hpp>
 
-#include "base/ensure.hpp"
 #include "net/remote_operation.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/link.hpp"
 
+#include <stdexcept>
+#include <utility>
+
 namespace pawl {
 namespace {
 
+using boost::asio::awaitable;
 using runtime::engine;
 using runtime::lease_state;
+
+awaitable<bool> renew_on_loop(std::shared_ptr<lease_state> who) {
+    if (!who) co_return false;
+    const auto [where, what] = who->home->get();
+    if (where == nullptr) co_return false;
+    auto renewing = engine::renew(what, std::move(who));
+    const auto answer = co_await net::await_on(*where, std::move(renewing));
+    co_return answer == renewal::renewed;
+}
+
+// The last handle, on its way into a coroutine that may never be awaited.
+class last_handle {
+public:
+    explicit last_handle(std::shared_ptr<lease_state> who) : who_{std::move(who)} {}
+    last_handle(last_handle&&) noexcept = default;
+    last_handle& operator=(last_handle&&) = delete;
+    ~last_handle() {
+        if (who_) engine::release_in_background(std::move(who_));
+    }
+    std::shared_ptr<lease_state> take() { return std::exchange(who_, nullptr); }
+
+private:
+    std::shared_ptr<lease_state> who_;
+};
+
+awaitable<release_outcome> release_on_loop(last_handle last) {
+    auto who = last.take();
+    const auto [where, what] = who->home->get();
+    if (where == nullptr) co_return release_outcome::unknown;
+    auto releasing = engine::release(what, std::move(who));
+    co_return co_await net::await_on(*where, std::move(releasing));
+}
+
+awaitable<release_outcome> answer(release_outcome known) { co_return known; }
 
 }  // namespace
 
@@ -25,41 +62,55 @@ lease& lease::operator=(lease&& other) noexcept {
 }
 
 void lease::let_go() noexcept {
-    if (held_) engine::let_go(std::move(held_));
+    if (!held_) return;
+    if (held_->is_elsewhere())
+        net::keep_for_ever(std::move(held_));
+    else
+        engine::let_go(std::move(held_));
 }
 
-const std::string& lease::key() const { return held_->key; }
-const std::string& lease::owner() const { return held_->owner; }
-fence_token lease::token() const { return held_->token; }
-bool lease::trusted() const { return held_->trusted(held_->now()); }
-instant lease::trusted_until() const { return held_->trust_end(); }
-std::stop_token lease::stop_token() const { return held_->stop.get_token(); }
-std::optional<loss_reason> lease::lost() const { return held_->lost(); }
-void lease::mark_done() { held_->done.store(true, std::memory_order_release); }
-void lease::mark_not_started() { held_->not_started.store(true, std::memory_order_release); }
+lease_state& lease::state() const {
+    if (!held_)
+        throw std::logic_error{
+            "this lease handle is empty: it was released or moved from; test it before you use it"};
+    return *held_;
+}
+
+const std::string& lease::key() const { return state().key; }
+const std::string& lease::owner() const { return state().owner; }
+fence_token lease::token() const { return state().token; }
+bool lease::trusted() const { return held_ && held_->trusted(held_->now()); }
+instant lease::trusted_until() const { return held_ ? held_->trust_end() : instant::min(); }
+void lease::mark_done() { state().done.store(true, std::memory_order_release); }
+void lease::mark_not_started() { state().not_started.store(true, std::memory_order_release); }
+
+std::stop_token lease::stop_token() const {
+    if (held_ && !held_->is_elsewhere()) return held_->stop.get_token();
+    std::stop_source fired;
+    fired.request_stop();
+    return fired.get_token();
+}
+
+std::optional<loss_reason> lease::lost() const { return held_ ? held_->lost() : std::nullopt; }
 
 lease lease::share() const {
-    base::ensure(held_ != nullptr);
-    base::ensure(held_->add_handle());
+    auto& shared = state();
+    if (shared.is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    shared.add_handle();
     return lease{held_};
 }
 
 bool lease::renew() {
-    const auto [where, what] = held_->home->get();
-    if (where == nullptr) return false;
-    return where->wait_for(engine::renew(what, held_)) == renewal::renewed;
+    if (!held_) return false;
+    const runtime::link::visit here{*held_->home};
+    if (!here) return false;
+    return here.loop().wait_for(engine::renew(here.running(), held_)) == renewal::renewed;
 }
 
-boost::asio::awaitable<bool> lease::async_renew() {
-    const auto [where, what] = held_->home->get();
-    if (where == nullptr) co_return false;
-    auto renewing = engine::renew(what, held_);
-    const auto answer = co_await net::await_on(*where, std::move(renewing));
-    co_return answer == renewal::renewed;
-}
+awaitable<bool> lease::async_renew() { return renew_on_loop(held_); }
 
 void lease::watch_deadline(deadline_watch watch) {
-    held_->home->with([&](net::loop& where, const std::shared_ptr<engine>&) {
+    state().home->with([&](net::loop& where, const std::shared_ptr<engine>&) {
         boost::asio::post(where.get_executor(), [who = held_, heard = std::move(watch)]() mutable {
             who->watch = std::move(heard);
             if (who->watch) who->watch(who->beat.stop_at(), who->beat.trust_end());
@@ -68,22 +119,30 @@ void lease::watch_deadline(deadline_watch watch) {
 }
 
 release_outcome lease::release() {
-    base::ensure(held_ != nullptr);
+    if (state().is_elsewhere()) {
+        let_go();
+        return release_outcome::lost;
+    }
     auto who = std::move(held_);
-    if (--who->handles > 0) return release_outcome::released;
-    const auto [where, what] = who->home->get();
-    if (where == nullptr) return release_outcome::unknown;
-    return where->wait_for(engine::release(what, std::move(who)));
+    if (--who->handles > 0) return release_outcome::still_shared;
+    const auto home = who->home;
+    const runtime::link::visit here{*home};
+    if (!here) return release_outcome::unknown;
+    // Released in the background where this is no place to wait, which is thrown.
+    last_handle last{who};
+    const auto outcome = here.loop().wait_for(engine::release(here.running(), std::move(who)));
+    last.take();
+    return outcome;
 }
 
-boost::asio::awaitable<release_outcome> lease::async_release() {
-    base::ensure(held_ != nullptr);
+awaitable<release_outcome> lease::async_release() {
+    if (state().is_elsewhere()) {
+        let_go();
+        return answer(release_outcome::lost);
+    }
     auto who = std::move(held_);
-    if (--who->handles > 0) co_return release_outcome::released;
-    const auto [where, what] = who->home->get();
-    if (where == nullptr) co_return release_outcome::unknown;
-    auto releasing = engine::release(what, std::move(who));
-    co_return co_await net::await_on(*where, std::move(releasing));
+    if (--who->handles > 0) return answer(release_outcome::still_shared);
+    return release_on_loop(last_handle{std::move(who)});
 }
 
 }  // namespace pawl

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "lease/heartbeat.hpp"
+#include "net/own_process.hpp"
 #include "net/timer.hpp"
 #include "runtime/local_queue.hpp"
 
@@ -41,8 +42,11 @@ public:
     std::atomic<bool> not_started{false};
     std::atomic<int> handles{1};
     std::atomic<bool> shared{false};  // it has had more than one
+    // In the child of a fork(): dead, and not to be touched.
+    bool is_elsewhere() const noexcept { return process_.is_elsewhere(); }
     bool trusted(instant now) const noexcept;
     instant trust_end() const noexcept {
+        if (is_elsewhere()) return instant::min();
         return instant{instant::duration{trust_end_.load(std::memory_order_acquire)}};
     }
     std::optional<loss_reason> lost() const noexcept;
@@ -67,6 +71,7 @@ public:
     void end(loss_reason why);
 
 private:
+    const net::own_process process_;
     std::atomic<instant::rep> trust_end_;
     std::atomic<int> lost_{-1};
 };

@@ -19,6 +19,13 @@ void ticket::give_up() noexcept {
     home_.reset();
 }
 
+void ticket::will_be_given_up() noexcept {
+    const auto home = home_.lock();
+    if (!home) return;
+    if (const auto found = home->lines_.find(key_); found != home->lines_.end())
+        found->second.leaving = true;
+}
+
 std::optional<ticket> local_queue::try_enter(const std::string& key) {
     if (!lines_.try_emplace(key).second) return std::nullopt;
     return ticket{weak_from_this(), key};
@@ -28,33 +35,41 @@ boost::asio::awaitable<std::optional<ticket>> local_queue::enter(
     std::string key, std::chrono::nanoseconds wait, std::shared_ptr<place_in_line> place) {
     if (auto free = try_enter(key)) co_return free;
     if (place->called_off.is_set()) co_return std::nullopt;
-    lines_[key].push_back(place);
+    lines_[key].places.push_back(place);
     auto waiting = place->called_off.wait_for(wait);
     co_await std::move(waiting);
     if (place->admitted) co_return ticket{weak_from_this(), key};
     // Whoever left meanwhile has passed over a place that was called off, and may have ended the
     // line: a line that nobody is in front of would never move again.
-    if (const auto line = lines_.find(key); line != lines_.end()) std::erase(line->second, place);
+    if (const auto found = lines_.find(key); found != lines_.end())
+        std::erase(found->second.places, place);
     co_return std::nullopt;
 }
 
 std::size_t local_queue::waiting(const std::string& key) const {
-    const auto line = lines_.find(key);
-    return line == lines_.end() ? 0 : line->second.size();
+    const auto found = lines_.find(key);
+    return found == lines_.end() ? 0 : found->second.places.size();
+}
+
+bool local_queue::is_free_soon(const std::string& key) const {
+    const auto found = lines_.find(key);
+    return found != lines_.end() && found->second.leaving && found->second.places.empty();
 }
 
 void local_queue::leave(const std::string& key) {
-    const auto line = lines_.find(key);
-    if (line == lines_.end()) return;
-    while (!line->second.empty()) {
-        const auto next = std::move(line->second.front());
-        line->second.pop_front();
+    const auto found = lines_.find(key);
+    if (found == lines_.end()) return;
+    auto& [places, leaving] = found->second;
+    leaving = false;
+    while (!places.empty()) {
+        const auto next = std::move(places.front());
+        places.pop_front();
         if (next->called_off.is_set()) continue;
         next->admitted = true;
         next->called_off.notify_all();
         return;
     }
-    lines_.erase(line);
+    lines_.erase(found);
 }
 
 }  // namespace pawl::runtime

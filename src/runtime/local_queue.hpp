@@ -30,6 +30,9 @@ public:
     ticket& operator=(ticket&& other) noexcept;
 
     void give_up() noexcept;
+    // What was held under it is on its way back to the store: whoever does not wait for a busy key
+    // waits for that.
+    void will_be_given_up() noexcept;
 
 private:
     std::weak_ptr<local_queue> home_;
@@ -51,12 +54,18 @@ public:
                                                         std::chrono::nanoseconds wait,
                                                         std::shared_ptr<place_in_line> place);
     std::size_t waiting(const std::string& key) const;
+    // Whether the turn will be given up by itself, and nobody waits for that yet.
+    bool is_free_soon(const std::string& key) const;
 
 private:
     friend class ticket;
+    struct line {
+        std::deque<std::shared_ptr<place_in_line>> places;
+        bool leaving = false;  // see ticket::will_be_given_up()
+    };
     void leave(const std::string& key);
 
-    std::unordered_map<std::string, std::deque<std::shared_ptr<place_in_line>>> lines_;
+    std::unordered_map<std::string, line> lines_;
 };
 
 }  // namespace pawl::runtime

@@ -1,5 +1,6 @@
 #include <pawl/locks.hpp>
 
+#include "net/own_process.hpp"
 #include "net/remote_operation.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
@@ -25,9 +26,17 @@ acquire_result<lease> as_attempt(claimed what) {
     return busy{};
 }
 
-std::optional<lease> as_lease(acquire_result<lease> what) {
+acquired<lease> as_lease(acquire_result<lease> what) {
     if (auto* won = std::get_if<lease>(&what)) return std::move(*won);
     return std::nullopt;
+}
+
+// Called off by the end of `locks`, and not by its program.
+void check_open(const claimed& what, const std::stop_token& program,
+                const std::stop_token& closing) {
+    if (!std::holds_alternative<runtime::cancelled>(what)) return;
+    if (closing.stop_requested() && !program.stop_requested())
+        throw store_error{net::locks_closed()};
 }
 
 // An answer on its way to whoever asked. One that nobody takes, because he has gone meanwhile, was
@@ -54,14 +63,20 @@ private:
     bool fresh_;  // else it is a handle on what somebody holds already
 };
 
+// Whom a claim listens to.
+struct listened_to {
+    std::stop_token program, waiter, closing;
+};
+
 awaitable<undelivered> ask(std::shared_ptr<engine> where, std::string key, lease_options options,
-                           wait_policy how_long, std::stop_token stop, std::stop_token gone) {
-    const runtime::either_stop told{std::move(stop), std::move(gone)};
+                           wait_policy how_long, listened_to whom) {
+    const runtime::stops told{whom.program, whom.waiter, whom.closing};
     const auto began = where->now();
     auto claiming =
         engine::claim_key(std::move(where), std::move(key), options, how_long, told.token());
     auto answer = co_await std::move(claiming);
     auto& what = answer.value();
+    check_open(what, whom.program, whom.closing);
     const auto* held = std::get_if<std::shared_ptr<runtime::lease_state>>(&what);
     const bool fresh = held != nullptr && (*held)->claimed >= began;
     co_return undelivered{std::move(what), fresh};
@@ -73,12 +88,60 @@ T value_of(result<T> answer) {
     return std::move(answer).value();
 }
 
+using awaited_link = std::shared_ptr<runtime::link>;
+
+awaitable<acquire_result<lease>> claim_on_loop(awaited_link home, std::string key,
+                                               lease_options options, wait_policy how_long,
+                                               std::stop_token stop, std::stop_token closing) {
+    const auto [where, what] = runtime::reach(*home);
+    check_claim(*what, key, options, how_long);
+    std::stop_source gone;
+    listened_to whom{std::move(stop), gone.get_token(), std::move(closing)};
+    auto asking = ask(what, std::move(key), options, how_long, std::move(whom));
+    auto answer = co_await net::await_on(*where, std::move(asking), gone);
+    co_return std::move(answer).take();
+}
+
+awaitable<acquired<lease>> lease_of(awaitable<acquire_result<lease>> claiming) {
+    auto what = co_await std::move(claiming);
+    co_return as_lease(std::move(what));
+}
+
+awaitable<std::optional<record>> inspect_on_loop(awaited_link home, std::string key) {
+    check_key(key);
+    const auto [where, what] = runtime::reach(*home);
+    auto looking = what->store().inspect(std::move(key));
+    auto answer = co_await net::await_on(*where, std::move(looking));
+    co_return value_of(std::move(answer));
+}
+
+awaitable<fence_result> check_fence_on_loop(awaited_link home, std::string resource,
+                                            fence_token token, fence_rule rule) {
+    check_key(resource);
+    const auto [where, what] = runtime::reach(*home);
+    auto checking = what->store().fence(std::move(resource), token, rule);
+    auto answer = co_await net::await_on(*where, std::move(checking));
+    co_return value_of(std::move(answer));
+}
+
+// In the child of a fork() the parent's loop is neither waited for nor taken down.
+void end_core(std::unique_ptr<runtime::core>& core) noexcept {
+    if (core && core->home()->is_elsewhere())
+        net::keep_for_ever(std::shared_ptr<runtime::core>{core.release(), [](runtime::core*) {}});
+    core.reset();
+}
+
 }  // namespace
 
 locks::locks(std::unique_ptr<runtime::core> core) : core_{std::move(core)} {}
-locks::~locks() = default;
+locks::~locks() { end_core(core_); }
 locks::locks(locks&&) noexcept = default;
-locks& locks::operator=(locks&&) noexcept = default;
+locks& locks::operator=(locks&& other) noexcept {
+    if (this == &other) return *this;
+    end_core(core_);
+    core_ = std::move(other.core_);
+    return *this;
+}
 
 locks locks::open(const store_factory& make, store_settings settings, open_options options) {
     if (!options.journal.empty() && options.journal != "none")
@@ -89,98 +152,106 @@ locks locks::open(const store_factory& make, store_settings settings, open_optio
 
 acquire_result<lease> locks::claim_key(std::string_view key, const lease_options& options,
                                        wait_policy how_long, std::stop_token stop) {
-    check_claim(*core_->running(), key, options, how_long);
-    auto answer = core_->loop().wait_for(
-        engine::claim_key(core_->running(), std::string{key}, options, how_long, std::move(stop)));
-    return as_attempt(std::move(answer).value());
+    const runtime::blocking_call on{core_.get()};
+    check_claim(*on->running(), key, options, how_long);
+    const auto closing = on->closing();
+    std::optional<runtime::either_stop> both;
+    if (stop.stop_possible()) both.emplace(stop, closing);
+    auto claiming = engine::claim_key(on->running(), std::string{key}, options, how_long,
+                                      both ? both->token() : closing);
+    auto answer = on->loop().wait_for(std::move(claiming));
+    auto& what = answer.value();
+    check_open(what, stop, closing);
+    return as_attempt(std::move(what));
 }
 
-std::optional<lease> locks::try_acquire(std::string_view key, const lease_options& options) {
+acquired<lease> locks::try_acquire(std::string_view key, const lease_options& options) {
     return as_lease(claim_key(key, options));
 }
 
-std::optional<lease> locks::acquire(std::string_view key, const lease_options& options, millis wait,
-                                    std::stop_token stop) {
+acquired<lease> locks::acquire(std::string_view key, const lease_options& options, millis wait,
+                               std::stop_token stop) {
     return as_lease(claim_key(key, options, wait_policy{.wait = wait}, std::move(stop)));
 }
 
-awaitable<acquire_result<lease>> locks::async_claim_key(std::string key, lease_options options,
+awaitable<acquire_result<lease>> locks::async_claim_key(std::string_view key, lease_options options,
                                                         wait_policy how_long,
                                                         std::stop_token stop) {
-    check_claim(*core_->running(), key, options, how_long);
-    std::stop_source gone;
-    auto asking =
-        ask(core_->running(), std::move(key), options, how_long, std::move(stop), gone.get_token());
-    auto answer = co_await net::await_on(core_->loop(), std::move(asking), gone);
-    co_return std::move(answer).take();
+    auto& on = runtime::opened(core_.get());
+    return claim_on_loop(on.home(), std::string{key}, options, how_long, std::move(stop),
+                         on.closing());
 }
 
-awaitable<std::optional<lease>> locks::async_try_acquire(std::string key, lease_options options) {
-    auto claiming = async_claim_key(std::move(key), options);
-    auto what = co_await std::move(claiming);
-    co_return as_lease(std::move(what));
+awaitable<acquired<lease>> locks::async_try_acquire(std::string_view key, lease_options options) {
+    return lease_of(async_claim_key(key, options));
 }
 
-awaitable<std::optional<lease>> locks::async_acquire(std::string key, lease_options options,
-                                                     millis wait, std::stop_token stop) {
-    const wait_policy how_long{.wait = wait};
-    auto claiming = async_claim_key(std::move(key), options, how_long, std::move(stop));
-    auto what = co_await std::move(claiming);
-    co_return as_lease(std::move(what));
+awaitable<acquired<lease>> locks::async_acquire(std::string_view key, lease_options options,
+                                                millis wait, std::stop_token stop) {
+    return lease_of(async_claim_key(key, options, wait_policy{.wait = wait}, std::move(stop)));
 }
 
 std::optional<record> locks::inspect(std::string_view key) {
+    const runtime::blocking_call on{core_.get()};
     check_key(key);
-    return value_of(core_->loop().wait_for(core_->running()->store().inspect(std::string{key})));
+    return value_of(on->loop().wait_for(on->running()->store().inspect(std::string{key})));
 }
 
-awaitable<std::optional<record>> locks::async_inspect(std::string key) {
-    check_key(key);
-    auto looking = core_->running()->store().inspect(std::move(key));
-    auto answer = co_await net::await_on(core_->loop(), std::move(looking));
-    co_return value_of(std::move(answer));
+awaitable<std::optional<record>> locks::async_inspect(std::string_view key) {
+    return inspect_on_loop(runtime::opened(core_.get()).home(), std::string{key});
 }
 
 page locks::list(std::string_view prefix, std::string_view after, std::size_t limit) {
+    const runtime::blocking_call on{core_.get()};
     if (limit < 1 || limit > page_limit_max) throw option_error{"a page has 1 to 1000 records"};
-    return value_of(core_->loop().wait_for(
-        core_->running()->store().list(std::string{prefix}, std::string{after}, limit)));
+    return value_of(on->loop().wait_for(
+        on->running()->store().list(std::string{prefix}, std::string{after}, limit)));
 }
 
 bool locks::force_release(std::string_view key, fence_token shown, millis delay) {
+    const runtime::blocking_call on{core_.get()};
     check_key(key);
     if (delay.count() < 0) throw option_error{"the lock delay cannot be negative"};
-    return value_of(core_->loop().wait_for(
-        core_->running()->store().force_release(std::string{key}, shown, delay)));
+    return value_of(
+        on->loop().wait_for(on->running()->store().force_release(std::string{key}, shown, delay)));
 }
 
 fence_result locks::check_fence(std::string_view resource, fence_token token, fence_rule rule) {
+    const runtime::blocking_call on{core_.get()};
     check_key(resource);
-    return value_of(core_->loop().wait_for(
-        core_->running()->store().fence(std::string{resource}, token, rule)));
+    return value_of(
+        on->loop().wait_for(on->running()->store().fence(std::string{resource}, token, rule)));
 }
 
-awaitable<fence_result> locks::async_check_fence(std::string resource, fence_token token,
+awaitable<fence_result> locks::async_check_fence(std::string_view resource, fence_token token,
                                                  fence_rule rule) {
-    check_key(resource);
-    auto checking = core_->running()->store().fence(std::move(resource), token, rule);
-    auto answer = co_await net::await_on(core_->loop(), std::move(checking));
-    co_return value_of(std::move(answer));
+    return check_fence_on_loop(runtime::opened(core_.get()).home(), std::string{resource}, token,
+                               rule);
 }
 
 bool locks::drain(millis longest, std::stop_token stop) {
-    return core_->loop().wait_for(
-        runtime::claimer::drain(core_->running()->claims(), longest, std::move(stop)));
+    const runtime::blocking_call on{core_.get()};
+    const runtime::either_stop told{std::move(stop), on->closing()};
+    return on->loop().wait_for(
+        runtime::claimer::drain(on->running()->claims(), longest, told.token()));
 }
 
-std::shared_ptr<journal> locks::records() { return core_->records(); }
+std::shared_ptr<journal> locks::records() {
+    const runtime::blocking_call on{core_.get()};
+    return on->records();
+}
 
 examination locks::examine() {
-    return value_of(core_->loop().wait_for(core_->running()->store().examine()));
+    const runtime::blocking_call on{core_.get()};
+    return value_of(on->loop().wait_for(on->running()->store().examine()));
 }
 
-const std::string& locks::owner() const { return core_->running()->owner(); }
-store_traits locks::traits() const { return core_->running()->store().traits(); }
-boost::asio::any_io_executor locks::get_executor() const { return core_->running()->executor(); }
+const std::string& locks::owner() const { return runtime::opened(core_.get()).running()->owner(); }
+store_traits locks::traits() const {
+    return runtime::opened(core_.get()).running()->store().traits();
+}
+boost::asio::any_io_executor locks::get_executor() const {
+    return runtime::opened(core_.get()).running()->executor();
+}
 
 }  // namespace pawl

@@ -24,6 +24,8 @@ std::string_view name_of(loss_reason reason) noexcept {
             return "trust_ended";
         case loss_reason::lifetime_ended:
             return "lifetime_ended";
+        case loss_reason::closed:
+            return "closed";
     }
     return "taken";
 }

@@ -50,6 +50,16 @@ void renewer::forget(const std::shared_ptr<lease_state>& who) {
     queue_.erase(who);
 }
 
+void renewer::lose_all(loss_reason why) {
+    const auto all = std::exchange(queue_, {});
+    for (const auto& who : all) {
+        if (who->handles.load(std::memory_order_acquire) == 0) continue;
+        who->kept = false;
+        who->end(why);
+        if (watcher_) watcher_->on_lost(who->key, who->token, why);
+    }
+}
+
 void renewer::schedule(const std::shared_ptr<lease_state>& who, instant when) {
     who->scheduled = when;
     queue_.insert(who);

@@ -30,6 +30,8 @@ public:
 
     void keep(std::shared_ptr<lease_state> who);
     void forget(const std::shared_ptr<lease_state>& who);
+    // All that are kept but those whose last handle has gone: these are being released.
+    void lose_all(loss_reason why);
     std::size_t size() const { return queue_.size(); }
 
     // A renewal that somebody asks for, outside the renewal_timing.

@@ -35,23 +35,33 @@ boost::asio::awaitable<bool> share_while(runtime::core& home, std::shared_ptr<pa
     co_return co_await std::move(sharing);
 }
 
+boost::asio::awaitable<void> share_on_loop(runtime::core& home, std::string name,
+                                           std::uint32_t count, std::stop_token stop,
+                                           partition_body body, partition_options options) {
+    std::stop_source gone;
+    const auto told =
+        std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), home.closing());
+    const auto who = join(home, std::move(name), count, told->token(), std::move(body), options);
+    auto sharing = share_while(home, who, told);
+    co_await net::await_on(home.loop(), std::move(sharing), gone, net::leave::when_done);
+}
+
 }  // namespace
 
 void locks::run_partitions(std::string_view name, std::uint32_t count, std::stop_token stop,
                            const partition_body& body, const partition_options& options) {
-    const auto who = join(*core_, std::string{name}, count, std::move(stop), body, options);
-    core_->loop().wait_for(partition_runner::run(who));
+    const runtime::blocking_call on{core_.get()};
+    const runtime::either_stop told{std::move(stop), on->closing()};
+    const auto who = join(*on, std::string{name}, count, told.token(), body, options);
+    on->loop().wait_for(partition_runner::run(who));
 }
 
-boost::asio::awaitable<void> locks::async_run_partitions(std::string name, std::uint32_t count,
-                                                         std::stop_token stop, partition_body body,
+boost::asio::awaitable<void> locks::async_run_partitions(std::string_view name, std::uint32_t count,
+                                                         std::stop_token stop,
+                                                         const partition_body& body,
                                                          partition_options options) {
-    std::stop_source gone;
-    const auto told =
-        std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), core_->closing());
-    const auto who = join(*core_, std::move(name), count, told->token(), std::move(body), options);
-    auto sharing = share_while(*core_, who, told);
-    co_await net::await_on(core_->loop(), std::move(sharing), gone, net::leave::when_done);
+    return share_on_loop(runtime::opened(core_.get()), std::string{name}, count, std::move(stop),
+                         body, options);
 }
 
 }  // namespace pawl

@@ -1,5 +1,6 @@
 #include <pawl/scheduler.hpp>
 
+#include "net/own_process.hpp"
 #include "net/remote_operation.hpp"
 #include "runtime/bodies.hpp"
 #include "schedule/scheduling.hpp"
@@ -21,8 +22,10 @@ boost::asio::awaitable<bool> run_until(std::shared_ptr<schedule::scheduling> wha
 }  // namespace
 
 scheduler::scheduler(locks& where, scheduler_options options)
-    : inner_{schedule::scheduling::make(*where.core_, std::move(options))} {}
-scheduler::~scheduler() = default;
+    : inner_{schedule::scheduling::make(runtime::opened(where.core_.get()), std::move(options))} {}
+scheduler::~scheduler() {
+    if (inner_->loop().is_elsewhere()) net::keep_for_ever(std::move(inner_));
+}
 
 void scheduler::add(const job& what, const schedule_options& when) { inner_->add(what, when); }
 bool scheduler::remove(std::string_view name) { return inner_->remove(name); }

@@ -21,6 +21,11 @@ public:
 
     async<acquire_result<grant>> acquire(claim wanted) override {
         if (auto bad = planned()) co_return *bad;
+        if (const auto longest = faults_->silence.load(); longest.count() > 0) {
+            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, longest};
+            co_await timer.async_wait(boost::asio::use_awaitable);
+            co_return failure{errc::outcome_unknown, "no answer, as planned"};
+        }
         wanted.ttl = std::min(wanted.ttl, faults_->ttl_granted.load());
         auto answer = co_await inner_->acquire(std::move(wanted));
         while (faults_->answers_held) {
@@ -29,6 +34,7 @@ public:
         }
         if (take_one(faults_->answers_to_lose))
             co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
+        if (answer.has_value()) spoil(*answer);
         co_return answer;
     }
     async<bool> withdraw(withdrawal given_up) override {
@@ -45,6 +51,10 @@ public:
     }
     async<bool> release(std::string key, fence_token token, release_options how) override {
         if (auto bad = planned()) co_return *bad;
+        if (const auto delay = faults_->release_delay.load(); delay.count() > 0) {
+            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, delay};
+            co_await timer.async_wait(boost::asio::use_awaitable);
+        }
         co_return co_await inner_->release(std::move(key), token, how);
     }
     async<bool> force_release(std::string key, fence_token token, millis delay) override {
@@ -71,6 +81,24 @@ public:
     }
 
 private:
+    void spoil(acquire_result<grant>& answer) const {
+        auto* won = std::get_if<grant>(&answer);
+        if (won == nullptr) return;
+        switch (faults_->grants.load()) {
+            case spoilt::not_at_all:
+                return;
+            case spoilt::token_0:
+                won->token = fence_token{};
+                return;
+            case spoilt::other_key:
+                won->key += "-of-another";
+                return;
+            case spoilt::longer_ttl:
+                won->ttl *= 2;
+                return;
+        }
+    }
+
     std::optional<failure> planned() {
         ++faults_->operations;
         if (const auto code = faults_->fail_all.load())

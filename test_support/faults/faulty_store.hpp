@@ -9,6 +9,9 @@
 
 namespace pawl::testing_faults {
 
+// What a store, or what came between it and us, makes of a grant.
+enum class spoilt { not_at_all, token_0, other_key, longer_ttl };
+
 // Thread-safe; changed by the test while the store is in use.
 struct plan {
     std::atomic<std::optional<errc>> fail_all{};  // every verb fails so, without having any effect
@@ -21,7 +24,11 @@ struct plan {
     std::atomic<int> withdrawals_to_fail{0};   // the next so many have no answer and no effect
     std::atomic<bool> pushes_denied{false};    // the store grants no right to listen
     std::atomic<millis> ttl_granted{ttl_max};  // no claim is granted more
-    std::atomic<int> operations{0};            // how many verbs have been called, waits apart
+    std::atomic<spoilt> grants{spoilt::not_at_all};
+    std::atomic<millis> silence{millis{0}};        // claims have no effect, and are answered with
+                                                   // outcome_unknown after so long
+    std::atomic<millis> release_delay{millis{0}};  // before a release takes effect
+    std::atomic<int> operations{0};                // how many verbs have been called, waits apart
 };
 
 std::shared_ptr<lease_store> make_faulty_store(std::shared_ptr<lease_store> inner,

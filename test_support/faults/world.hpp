@@ -38,6 +38,9 @@ struct world {
     }
 };
 
+// Of what nothing came of.
+inline bool refused(const acquired<lease>& what) { return !what; }
+
 inline void wait_for_stop(const std::stop_token& stop) {
     std::latch stopped{1};
     const std::stop_callback on_stop{stop, [&] { stopped.count_down(); }};
