@@ -1,0 +1,2 @@
+// wants: nodiscard
+void wrong(const pawl::run& run) { run.checkpoint("page 3"); }

@@ -1,0 +1,2 @@
+// wants: nodiscard
+void wrong(pawl::lease& lease) { lease.share(); }

@@ -1,0 +1,5 @@
+// wants: deleted
+void work();
+void wrong(pawl::locks& locks, const pawl::lease_options& options) {
+    if (locks.try_acquire("k", options).has_value()) work();
+}
