@@ -106,8 +106,8 @@ enum class inheritance {
 
 // "It begins." A class with a constructor: see claim in <pawl/spi/lease_store.hpp>.
 struct run_start {
-    run_start(std::string id, std::string job, std::string key)
-        : id{std::move(id)}, job{std::move(job)}, key{std::move(key)} {}
+    run_start(std::string its_id, std::string its_job, std::string its_key)
+        : id{std::move(its_id)}, job{std::move(its_job)}, key{std::move(its_key)} {}
 
     // Fresh; or that of the trigger which it answers; or, for an orphan without an occurrence, its
     // own.

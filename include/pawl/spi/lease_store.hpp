@@ -30,8 +30,11 @@ namespace pawl {
 // "I want it." A class with a constructor: g++ 12 destroys aggregate temporaries with strings twice
 // inside co_await.
 struct claim {
-    claim(std::string key, std::string id, std::string owner, millis ttl)
-        : key{std::move(key)}, id{std::move(id)}, owner{std::move(owner)}, ttl{ttl} {}
+    claim(std::string its_key, std::string its_id, std::string its_owner, millis its_ttl)
+        : key{std::move(its_key)},
+          id{std::move(its_id)},
+          owner{std::move(its_owner)},
+          ttl{its_ttl} {}
 
     // 1 to 512 bytes without control characters.
     std::string key;
@@ -59,8 +62,9 @@ struct claim {
 
 // "I do not want it any more." A class with a constructor for the same reason.
 struct withdrawal {
-    withdrawal(std::string key, std::string id, std::optional<pawl::occurrence> occurrence = {})
-        : key{std::move(key)}, id{std::move(id)}, occurrence{occurrence} {}
+    withdrawal(std::string its_key, std::string its_id,
+               std::optional<pawl::occurrence> its_occurrence = {})
+        : key{std::move(its_key)}, id{std::move(its_id)}, occurrence{its_occurrence} {}
 
     std::string key;
 

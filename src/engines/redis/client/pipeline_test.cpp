@@ -28,8 +28,8 @@ std::string echo(int number) {
 }
 
 boost::asio::awaitable<answer> ask(std::shared_ptr<pipeline> link, std::string command,
-                                   std::size_t count) {
-    co_return co_await link->ask(command, count);
+                                   std::size_t count, when_down unconnected = when_down::wait) {
+    co_return co_await link->ask(command, count, instant::max(), unconnected);
 }
 
 // What came of many questions, each asked by a coroutine of its own.
@@ -49,6 +49,16 @@ public:
             for (int i = from; i < to; ++i)
                 boost::asio::co_spawn(loop_.get_executor(), ask(link_, echo(i), 1),
                                       [this, i](std::exception_ptr, answer got) { note(i, got); });
+        });
+    }
+    // Odd ones wait for no connection.
+    void ask_in_two_ways(int from, int to) {
+        boost::asio::post(loop_.get_executor(), [this, from, to] {
+            for (int i = from; i < to; ++i)
+                boost::asio::co_spawn(
+                    loop_.get_executor(),
+                    ask(link_, echo(i), 1, i % 2 == 1 ? when_down::tell : when_down::wait),
+                    [this, i](std::exception_ptr, answer got) { note(i, got); });
         });
     }
     void ask_and_cancel(int number) {
@@ -140,6 +150,24 @@ TEST(Pipeline, TheAnswersBehindACallerThatGaveUpStayInOrder) {
     proxy.resume(direction::to_client);
     const auto said = asked.answers(10);
     for (int i = 1; i < 10; ++i) EXPECT_EQ(said.at(i), std::to_string(i));
+}
+
+// Goal: who does not wait for a connection is told at once that there is none, and leaves nothing
+// behind that would be sent later. Method: both kinds among one another, and a server that comes.
+TEST(Pipeline, WhoWaitsForNoConnectionIsToldWithTheFirstAttempt) {
+    redis_server server;
+    const auto port = server.port();
+    server.crash();
+    questions asked{port, {}};
+    const auto began = lease_clock::now();
+    asked.ask_in_two_ways(0, 7);
+    auto said = asked.answers(3);
+    EXPECT_LT(lease_clock::now() - began, 4s);
+    for (const int odd : {1, 3, 5}) EXPECT_EQ(said.at(odd), "unreachable");
+    EXPECT_EQ(said.size(), 3U);
+    server.start();
+    said = asked.answers(7);
+    for (const int even : {0, 2, 4, 6}) EXPECT_EQ(said.at(even), std::to_string(even));
 }
 
 TEST(Pipeline, SeveralCommandsOfOneCallerAreOneAnswer) {
