@@ -82,7 +82,7 @@ private:
 };
 
 // Sees whether work under one key overlaps, and whether it begins under leases that are over. It
-// believes nobody: tell it where the work begins, and it notices where it ends. Thread-safe; it
+// goes by what it is told alone: where work begins, and where that ends. Thread-safe; it
 // outlives the work.
 class referee {
 public:
