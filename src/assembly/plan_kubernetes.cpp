@@ -20,8 +20,9 @@ bool is_namespace(const std::string& name) {
 }
 
 std::string namespace_in(const base::store_url& url) {
-    const bool plain = url.user || url.password || url.endpoints.size() > 1 ||
-                       (!url.endpoints.empty() && (url.endpoints[0].port != 0 || !url.path.empty()));
+    const bool plain =
+        url.user || url.password || url.endpoints.size() > 1 ||
+        (!url.endpoints.empty() && (url.endpoints[0].port != 0 || !url.path.empty()));
     const auto name = url.endpoints.empty() ? url.path : url.endpoints[0].host;
     if (plain || (!name.empty() && !is_namespace(name)))
         throw option_error{"kubernetes: invalid namespace of Kubernetes '" + name +
@@ -44,7 +45,8 @@ store_plan plan_kubernetes(const base::store_url& url) {
     wanted.kubeconfig = query.text("kubeconfig").value_or("");
     wanted.context = query.text("context").value_or("");
     query.finish();
-    const auto found = kubernetes::find_cluster(wanted, kubernetes::surroundings::of_process());
+    const auto found =
+        kubernetes::find_cluster(wanted, kubernetes::cluster_environment::of_process());
     if (found.has_error()) throw option_error{"kubernetes: " + found.error().detail};
     settings.access = *found;
     if (!name_space.empty()) settings.access.name_space = name_space;

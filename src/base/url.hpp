@@ -13,7 +13,8 @@
 namespace pawl::base {
 
 struct endpoint {
-    // A name, an IPv4 address, or an IPv6 address without brackets; empty for postgresql and kubernetes.
+    // A name, an IPv4 address, or an IPv6 address without brackets; empty for postgresql and
+    // kubernetes.
     std::string host;
     std::uint16_t port = 0;  // 0: the engine's own default
 

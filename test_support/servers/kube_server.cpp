@@ -66,9 +66,9 @@ std::string field_in(const std::string& document, const std::string& line_begin)
 
 std::string path_of(const std::string& document, const std::string& name_space) {
     static const std::vector<std::pair<std::string, std::string>> plurals{
-        {"ServiceAccount", "serviceaccounts"}, {"Role", "roles"},   {"RoleBinding", "rolebindings"},
-        {"CronJob", "cronjobs"},               {"Deployment", "deployments"},
-        {"PodDisruptionBudget", "poddisruptionbudgets"}};
+        {"ServiceAccount", "serviceaccounts"}, {"Role", "roles"},
+        {"RoleBinding", "rolebindings"},       {"CronJob", "cronjobs"},
+        {"Deployment", "deployments"},         {"PodDisruptionBudget", "poddisruptionbudgets"}};
     const auto version = field_in(document, "apiVersion: ");
     const auto kind = field_in(document, "kind: ");
     for (const auto& [known, plural] : plurals)
@@ -93,8 +93,8 @@ std::filesystem::path kubeconfig_for(const std::string& host, std::uint16_t port
     const auto file = files.folder.path() / (host + "-" + std::to_string(port) + ".kubeconfig");
     std::string contexts, users;
     const auto add = [&](const std::string& name, const std::string& credentials) {
-        contexts += "- name: " + name + "\n  context: {cluster: test, namespace: jobs, user: " +
-                    name + "}\n";
+        contexts += "- name: " + name +
+                    "\n  context: {cluster: test, namespace: jobs, user: " + name + "}\n";
         users += "- name: " + name + "\n  user: {" + credentials + "}\n";
     };
     for (const auto& one : token_users) add(one.name, "token: " + token_of_user(one.name));
@@ -103,11 +103,12 @@ std::filesystem::path kubeconfig_for(const std::string& host, std::uint16_t port
     const auto inlined = [&](const std::string& of) { return base::to_base64(text_of(of)); };
     add("certificate", "client-certificate-data: " + inlined(files.tls.client()) +
                            ", client-key-data: " + inlined(files.tls.client_key()));
-    write(file, "apiVersion: v1\nkind: Config\ncurrent-context: pawl\nclusters:\n- name: test\n"
-                "  cluster:\n    server: https://" +
-                    host + ":" + std::to_string(port) + "\n    tls-server-name: localhost\n" +
-                    "    certificate-authority: " + files.tls.ca() + "\ncontexts:\n" + contexts +
-                    "users:\n" + users);
+    write(file,
+          "apiVersion: v1\nkind: Config\ncurrent-context: pawl\nclusters:\n- name: test\n"
+          "  cluster:\n    server: https://" +
+              host + ":" + std::to_string(port) + "\n    tls-server-name: localhost\n" +
+              "    certificate-authority: " + files.tls.ca() + "\ncontexts:\n" + contexts +
+              "users:\n" + users);
     return file;
 }
 
@@ -120,8 +121,7 @@ kube_server::kube_server(kube_options options)
     run_command({"openssl", "genrsa", "-out", (folder_.path() / "account.key").string(), "2048"});
     hand_over(folder_.path() / "account.key", user_);
     std::string tokens;
-    for (const auto& one : token_users)
-        tokens += token_of_user(one.name) + "," + one.login + "\n";
+    for (const auto& one : token_users) tokens += token_of_user(one.name) + "," + one.login + "\n";
     write(folder_.path() / "tokens.csv", tokens);
     start();
     set_up();
@@ -199,9 +199,11 @@ std::string kube_server::run_curl(const std::string& method, const std::string& 
                                   int& status) const {
     const auto said = folder_.path() / "body";
     write(said, body);
-    std::string line = "curl --silent --show-error --fail-with-body --max-time 30 --noproxy '*'"
-                       " --cacert '" + shared().tls.ca() + "' -H 'Authorization: Bearer " +
-                       token_of_user("admin") + "' -X " + method;
+    std::string line =
+        "curl --silent --show-error --fail-with-body --max-time 30 --noproxy '*'"
+        " --cacert '" +
+        shared().tls.ca() + "' -H 'Authorization: Bearer " + token_of_user("admin") + "' -X " +
+        method;
     if (!body.empty())
         line += " -H 'Content-Type: " + type + "' --data-binary @'" + said.string() + "'";
     line += " 'https://localhost:" + std::to_string(port_) + path + "' 2>/dev/null";
@@ -219,7 +221,7 @@ std::string kube_server::ask(const std::string& method, const std::string& path,
                              const std::string& body) const {
     int status = 0;
     auto told = run_curl(method, path,
-                         method == "PATCH" ? "application/merge-patch+json"
+                         method == "PATCH"       ? "application/merge-patch+json"
                          : body.starts_with('{') ? "application/json"
                                                  : "application/yaml",
                          body, status);
@@ -239,17 +241,14 @@ void kube_server::apply(const std::filesystem::path& file, const std::string& na
         const auto path = path_of("\n" + document, name_space);
         const auto told = run_curl("PATCH", path + "?fieldManager=test&fieldValidation=Strict",
                                    "application/apply-patch+yaml", document, status);
-        if (status != 0)
-            throw std::runtime_error{file.string() + " cannot be applied: " + told};
+        if (status != 0) throw std::runtime_error{file.string() + " cannot be applied: " + told};
     }
 }
 
-std::string kube_server::token_of(const std::string& name_space,
-                                  const std::string& account) const {
-    const auto told = ask("POST",
-                          "/api/v1/namespaces/" + name_space + "/serviceaccounts/" + account +
-                              "/token",
-                          R"({"spec": {}})");
+std::string kube_server::token_of(const std::string& name_space, const std::string& account) const {
+    const auto told =
+        ask("POST", "/api/v1/namespaces/" + name_space + "/serviceaccounts/" + account + "/token",
+            R"({"spec": {}})");
     const std::string before = "\"token\":";
     const auto at = told.find(before);
     const auto begin = at == std::string::npos ? at : told.find('"', at + before.size());

@@ -29,8 +29,9 @@ public:
     // `skew` is how far the clocks of two answers may differ.
     store_clock(micros step, micros skew) : step_{step}, skew_{skew} {}
 
-    // Every stamp so far holds, as far as rates may differ: a newer one narrows the bounds. One that
-    // cannot be true beside them is from a clock that was set anew, and they begin anew with it.
+    // Every stamp so far holds, as far as rates may differ: a newer one narrows the bounds. One
+    // that cannot be true beside them is from a clock that was set anew, and they begin anew with
+    // it.
     void hear(const std::optional<stamp>& heard);
 
     // Nothing: no answer has carried a stamp so far.

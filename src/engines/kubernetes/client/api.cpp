@@ -88,10 +88,10 @@ failure api::refusal(verb what, const net::https_response& told) const {
 
 result<net::https_request> api::dress(const api_request& wanted) {
     const auto token = token_.current(where_.now());
-    if (token.has_error())
-        return failure{token.error().code, place_ + ": " + token.error().detail};
+    if (token.has_error()) return failure{token.error().code, place_ + ": " + token.error().detail};
     net::https_request request{method_of(wanted.what), access_.path + wanted.target, wanted.body};
-    request.fields = {{"Accept", "application/json"}, {"User-Agent", "pawl/" + std::string{version}}};
+    request.fields = {{"Accept", "application/json"},
+                      {"User-Agent", "pawl/" + std::string{version}}};
     if (!token->empty()) request.fields.emplace_back("Authorization", "Bearer " + *token);
     if (!wanted.body.empty())
         request.fields.emplace_back("Content-Type", content_type_of(wanted.what));

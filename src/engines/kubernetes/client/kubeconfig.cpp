@@ -141,8 +141,7 @@ void take_user(cluster_access& to, const kubeconfig& from, const YAML::Node& use
     to.tls.certificate = from.material(user, "client-certificate");
     to.tls.key = from.material(user, "client-key");
     if (to.tls.certificate.empty() != to.tls.key.empty())
-        throw config_fault{"user '" + name +
-                           "' needs client-certificate and client-key together"};
+        throw config_fault{"user '" + name + "' needs client-certificate and client-key together"};
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 std::string config_with(const std::string& cluster, const std::string& user) {
     return "apiVersion: v1\nkind: Config\ncurrent-context: dev\n"
            "contexts:\n- context:\n    cluster: near\n    namespace: jobs\n    user: me\n"
-           "  name: dev\n- context: {cluster: near, user: ''}\n  name: nobody\n"
+           "  name: dev\n- context: {cluster: near, user: ''}\n  name: anonymous\n"
            "clusters:\n- cluster:\n" +
            cluster + "  name: near\nusers:\n- name: me\n  user:\n" + user;
 }
@@ -56,7 +56,7 @@ TEST(Kubeconfig, TheCurrentContextSaysWhichClusterWhichUserAndWhichNamespace) {
 }
 
 TEST(Kubeconfig, AnotherContextCanBeChosen) {
-    const auto access = accepted(config_with(plain_cluster, plain_user), "nobody");
+    const auto access = accepted(config_with(plain_cluster, plain_user), "anonymous");
     EXPECT_EQ(access.token, "");
     EXPECT_EQ(access.name_space, "");
     EXPECT_THAT(refused(config_with(plain_cluster, plain_user), "prod"),
@@ -117,17 +117,16 @@ TEST(Kubeconfig, InlineDataIsPemInBase64AndWinsOverTheFile) {
     const std::string pem = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n";
     const auto data = base::to_base64("Bag Attributes\n" + pem);
     const auto access = accepted(config_with(
-        plain_cluster + "    certificate-authority: ca.crt\n    certificate-authority-data: " +
-            data + "\n",
+        plain_cluster +
+            "    certificate-authority: ca.crt\n    certificate-authority-data: " + data + "\n",
         "    client-certificate-data: |\n      " + data.substr(0, 20) + "\n      " +
             data.substr(20) + "\n    client-key-data: " + data + "\n"));
     EXPECT_EQ(access.tls.ca, pem);
     EXPECT_EQ(access.tls.certificate, pem);
     EXPECT_EQ(access.tls.key, pem);
-    EXPECT_THAT(
-        refused(config_with(plain_cluster + "    certificate-authority-data: c2VjcmV0\n",
-                            plain_user)),
-        HasSubstr("'certificate-authority-data' is no PEM text in base64"));
+    EXPECT_THAT(refused(config_with(plain_cluster + "    certificate-authority-data: c2VjcmV0\n",
+                                    plain_user)),
+                HasSubstr("'certificate-authority-data' is no PEM text in base64"));
 }
 
 // Goal: what pawl does not do is said in one line that says what would do, without the secret.
@@ -141,9 +140,9 @@ TEST(Kubeconfig, WhatIsNotSupportedIsSaid) {
     EXPECT_THAT(basic, HasSubstr("has a password"));
     EXPECT_EQ(basic.find("s3cret"), std::string::npos);
     EXPECT_THAT(refused(config_with(plain_cluster, "    as: root\n")), HasSubstr("impersonates"));
-    EXPECT_THAT(refused(config_with(plain_cluster + "    insecure-skip-tls-verify: true\n",
-                                    plain_user)),
-                HasSubstr("'insecure-skip-tls-verify' is not supported"));
+    EXPECT_THAT(
+        refused(config_with(plain_cluster + "    insecure-skip-tls-verify: true\n", plain_user)),
+        HasSubstr("'insecure-skip-tls-verify' is not supported"));
     EXPECT_THAT(refused(config_with(plain_cluster, "    client-certificate: a\n")),
                 HasSubstr("needs client-certificate and client-key together"));
 }

@@ -37,11 +37,10 @@ failure explain_forbidden(const request_place& asked, const status_words& told,
         return {errc::unreachable, where + words_of(told, 403)};
     if (mentions(told.message, "exceeded quota") || mentions(told.message, "being terminated"))
         return {errc::rejected, where + words_of(told, 403)};
-    return {errc::denied, where + "no permission to " + std::string{name_of(asked.what)} +
-                              " leases (coordination.k8s.io) in the namespace '" +
-                              asked.name_space +
-                              "'; apply the Role of deploy/kubernetes/lease-store.yaml: " +
-                              words_of(told, 403)};
+    return {errc::denied,
+            where + "no permission to " + std::string{name_of(asked.what)} +
+                " leases (coordination.k8s.io) in the namespace '" + asked.name_space +
+                "'; apply the Role of deploy/kubernetes/lease-store.yaml: " + words_of(told, 403)};
 }
 
 }  // namespace
@@ -100,15 +99,16 @@ failure explain_refusal(const request_place& asked, unsigned status, std::string
                 return {errc::rejected, where + "the namespace '" + asked.name_space +
                                             "' does not exist; create it"};
             if (told.reason == "NotFound") return {errc::rejected, where + words_of(told, status)};
-            return {errc::protocol, where + "there is no API of leases here (404); expected the "
-                                            "API server of a Kubernetes of 1.14 or newer"};
+            return {errc::protocol, where +
+                                        "there is no API of leases here (404); expected the "
+                                        "API server of a Kubernetes of 1.14 or newer"};
         case 429:
             // Priority and fairness turn a request away before it is carried out.
             return {errc::unreachable,
                     where + "too many requests" +
-                        (retry_after.empty() ? std::string{}
-                                             : ", asked to wait " + base::printable(retry_after) +
-                                                   " s")};
+                        (retry_after.empty()
+                             ? std::string{}
+                             : ", asked to wait " + base::printable(retry_after) + " s")};
         default:
             break;
     }

@@ -37,14 +37,14 @@ TEST(KubernetesRefusals, AMissingPermissionIsNamed) {
 TEST(KubernetesRefusals, AQuotaAndANamespaceOnItsWayOutAreNoPermissions) {
     EXPECT_EQ(explained(verb::create, 403, status_of("Forbidden", "exceeded quota: few")).code,
               errc::rejected);
-    EXPECT_EQ(explained(verb::create, 403,
-                        status_of("Forbidden", "namespace jobs is being terminated"))
-                  .code,
-              errc::rejected);
-    EXPECT_EQ(explained(verb::create, 403,
-                        status_of("Forbidden", "not yet ready to handle request"))
-                  .code,
-              errc::unreachable);
+    EXPECT_EQ(
+        explained(verb::create, 403, status_of("Forbidden", "namespace jobs is being terminated"))
+            .code,
+        errc::rejected);
+    EXPECT_EQ(
+        explained(verb::create, 403, status_of("Forbidden", "not yet ready to handle request"))
+            .code,
+        errc::unreachable);
 }
 
 TEST(KubernetesRefusals, AnUnknownTokenIsDenied) {
@@ -80,8 +80,8 @@ TEST(KubernetesRefusals, AServerInTroubleMayHaveWritten) {
 }
 
 TEST(KubernetesRefusals, TheServersWordsAreOneLineWithABound) {
-    const auto why = explained(verb::create, 422,
-                               status_of("Invalid", "a\\nb" + std::string(2000, 'x')));
+    const auto why =
+        explained(verb::create, 422, status_of("Invalid", "a\\nb" + std::string(2000, 'x')));
     EXPECT_EQ(why.code, errc::rejected);
     EXPECT_LT(why.detail.size(), 400u);
     EXPECT_EQ(why.detail.find('\n'), std::string::npos);

@@ -38,7 +38,7 @@ failure change_stream::unconfirmed() const {
             server_->place() + ": no watch within " + base::format_duration(timeout_)};
 }
 
-// From a state that is newest now: what changed before, whoever waits sees when they look.
+// From a state that is newest now: what changed before is seen by those who wait when they look.
 async<void> change_stream::open() {
     const auto until = where_.now() + timeout_;
     const auto chosen = server_->leases() + "?labelSelector=" + selector_;
@@ -49,10 +49,10 @@ async<void> change_stream::open() {
     const auto list = parse_list(told->body);
     if (!list)
         co_return failure{errc::protocol, server_->place() + ": the answer is no list of leases"};
-    auto opening = server_->watch(
-        chosen + "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
-            std::to_string(watched_for.count()) + "&resourceVersion=" + list->resource_version,
-        until);
+    auto opening = server_->watch(chosen + "&watch=true&allowWatchBookmarks=true&timeoutSeconds=" +
+                                      std::to_string(watched_for.count()) +
+                                      "&resourceVersion=" + list->resource_version,
+                                  until);
     auto opened = co_await std::move(opening);
     if (opened.has_error()) co_return opened.error();
     if (is_closed()) co_return failure{errc::unreachable, "the store was closed"};

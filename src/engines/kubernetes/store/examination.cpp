@@ -21,15 +21,14 @@ std::string version_in(const std::string& body) {
 }
 
 std::string review_of(const std::string& name_space, verb what) {
-    return json::serialize(json::object{
-        {"apiVersion", "authorization.k8s.io/v1"},
-        {"kind", "SelfSubjectAccessReview"},
-        {"spec",
-         {{"resourceAttributes",
-           {{"namespace", name_space},
-            {"group", "coordination.k8s.io"},
-            {"resource", "leases"},
-            {"verb", name_of(what)}}}}}});
+    return json::serialize(json::object{{"apiVersion", "authorization.k8s.io/v1"},
+                                        {"kind", "SelfSubjectAccessReview"},
+                                        {"spec",
+                                         {{"resourceAttributes",
+                                           {{"namespace", name_space},
+                                            {"group", "coordination.k8s.io"},
+                                            {"resource", "leases"},
+                                            {"verb", name_of(what)}}}}}});
 }
 
 bool is_allowed(const std::string& body) {
@@ -47,8 +46,7 @@ async<std::string> lease_medium::missing_permissions(instant until) {
                                 verb::create, verb::patch, verb::erase};
     std::string missing;
     for (const auto what : needed) {
-        api_request wanted{verb::review,
-                           "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+        api_request wanted{verb::review, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
                            review_of(server_->name_space(), what)};
         auto asking = server_->ask(std::move(wanted), until);
         const auto told = co_await std::move(asking);
@@ -70,21 +68,23 @@ async<examination> lease_medium::examine(instant until) {
     const auto clock = hear(*told);
     found.version = told->status == 200 ? version_in(told->body) : "Kubernetes";
     if (clock) found.clock = clock->at.count();
-    found.fence_statement = "PATCH of the Lease pawl-fence-… with its metadata.resourceVersion "
-                            "(409 Conflict if another was quicker)";
+    found.fence_statement =
+        "PATCH of the Lease pawl-fence-… with its metadata.resourceVersion "
+        "(409 Conflict if another was quicker)";
     if (auto tls = server_->examine_tls()) found.findings.push_back(*std::move(tls));
     auto reviewing = missing_permissions(until);
     const auto missing = co_await std::move(reviewing);
     const auto of = "leases in the namespace '" + server_->name_space() + "'";
     if (missing.has_error())
-        found.findings.push_back({severity::warn, "privileges",
-                                  "cannot be checked: " + missing.error().detail});
+        found.findings.push_back(
+            {severity::warn, "privileges", "cannot be checked: " + missing.error().detail});
     else if (!missing->empty())
         found.findings.push_back({severity::fail, "privileges",
                                   "no permission to " + *missing + " " + of +
                                       ": apply the Role of deploy/kubernetes/lease-store.yaml"});
     else
-        found.findings.push_back({severity::ok, "privileges", "everything that is needed on " + of});
+        found.findings.push_back(
+            {severity::ok, "privileges", "everything that is needed on " + of});
     co_return found;
 }
 

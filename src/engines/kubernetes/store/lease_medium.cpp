@@ -161,15 +161,13 @@ async<cas::write_answer> lease_medium::erase(cas::record_name name, cas::version
 // All pages are of one state; one that the server has forgotten meanwhile is read anew.
 async<std::vector<lease_object>> lease_medium::all(cas::record_kind kind, instant until,
                                                    std::optional<cas::stamp>& clock) {
-    const auto first = server_->leases() + "?limit=" + std::string{page_size} +
-                       "&labelSelector=" +
+    const auto first = server_->leases() + "?limit=" + std::string{page_size} + "&labelSelector=" +
                        base::percent_encode(selector_of(settings_.name_space, kind));
     std::vector<lease_object> found;
     std::string more;
     for (int tries = 0;;) {
-        api_request wanted{verb::list,
-                           more.empty() ? first
-                                        : first + "&continue=" + base::percent_encode(more)};
+        api_request wanted{
+            verb::list, more.empty() ? first : first + "&continue=" + base::percent_encode(more)};
         auto asking = server_->ask(std::move(wanted), until);
         const auto told = co_await std::move(asking);
         if (told.has_error()) co_return told.error();
@@ -228,8 +226,7 @@ async<void> lease_medium::watch(cas::record_name name, cas::version known) {
     if (now->at != known) co_return result<void>{};
     // A cancellation that came with the answer ends no wait that begins after it.
     const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-    if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-        co_return result<void>{};
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return result<void>{};
     auto ringing = waiting.rung();
     co_return co_await std::move(ringing);
 }

@@ -15,8 +15,8 @@
 namespace pawl::kubernetes {
 
 struct medium_settings {
-    std::string name_space;  // pawl's
-    millis timeout{2000};    // of what a waiter asks
+    std::string name_space;           // pawl's
+    millis timeout{2000};             // of what a waiter asks
     std::optional<millis> trusted{};  // see text_for_core()
 };
 

@@ -112,8 +112,7 @@ json::object json_of(const lease_spec& spec) {
 // What a write says of a record, beside the metadata that tells it from others.
 json::object contents(std::string_view name_space, const cas::record_name& record,
                       const std::string& text, const object_version* before, micros now) {
-    json::object annotations{{key_annotation, annotation_of(record.key)},
-                             {text_annotation, text}};
+    json::object annotations{{key_annotation, annotation_of(record.key)}, {text_annotation, text}};
     json::object body;
     const auto lease = record.kind == cas::record_kind::lease
                            ? cas::parse_lease(text)
@@ -256,11 +255,11 @@ std::string body_of_patch(std::string_view name_space, const cas::record_name& r
 }
 
 std::string body_of_delete(const object_version& expected) {
-    return json::serialize(json::object{
-        {"apiVersion", "v1"},
-        {"kind", "DeleteOptions"},
-        {"preconditions",
-         {{"uid", expected.uid}, {"resourceVersion", expected.resource_version}}}});
+    return json::serialize(
+        json::object{{"apiVersion", "v1"},
+                     {"kind", "DeleteOptions"},
+                     {"preconditions",
+                      {{"uid", expected.uid}, {"resourceVersion", expected.resource_version}}}});
 }
 
 }  // namespace pawl::kubernetes

@@ -24,11 +24,11 @@ constexpr micros clock_step{std::chrono::seconds{1}};
 
 // The spec of a Lease; empty texts and zeros where it has none.
 struct lease_spec {
-    std::string holder;              // holderIdentity
-    std::int64_t duration_s = 0;     // leaseDurationSeconds
-    std::string acquired;            // acquireTime
-    std::string renewed;             // renewTime
-    std::int64_t transitions = 0;    // leaseTransitions
+    std::string holder;            // holderIdentity
+    std::int64_t duration_s = 0;   // leaseDurationSeconds
+    std::string acquired;          // acquireTime
+    std::string renewed;           // renewTime
+    std::int64_t transitions = 0;  // leaseTransitions
 };
 
 struct lease_object {

@@ -142,15 +142,16 @@ TEST(LeaseObject, WhatIsNoLeaseHasNoSpec) {
     cas::fence_record fence;
     fence.newest = fence_token{9};
     fence.nonce = "n";
-    const auto body = json::parse(body_of_create("pawl", {cas::record_kind::fence, "db"}, "pawl-f",
-                                                 cas::encode(fence), now));
+    const auto body = json::parse(
+        body_of_create("pawl", {cas::record_kind::fence, "db"}, "pawl-f", cas::encode(fence), now));
     EXPECT_EQ(body.as_object().if_contains("spec"), nullptr);
 }
 
 // Goal: another program's holder is waited for. Method: its clock says that its lease is long over,
 // and is not believed.
 TEST(LeaseObject, AForeignHolderIsHeldForItsDurationFromNow) {
-    const auto object = taken(created(held_record()), "elector-1", 15, "2020-01-01T00:00:00.000000Z");
+    const auto object =
+        taken(created(held_record()), "elector-1", 15, "2020-01-01T00:00:00.000000Z");
     ASSERT_TRUE(is_taken_over(object));
     const auto record = told(object);
     EXPECT_GT(number(record.state.holder), 41u) << "no token of ours fits";

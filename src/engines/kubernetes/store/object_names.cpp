@@ -34,8 +34,8 @@ std::string digest_of(std::string_view text) {
 }
 
 bool is_label(std::string_view text) {
-    return text.size() <= label_bytes_max && !text.empty() &&
-           base::is_alphanumeric(text.front()) && base::is_alphanumeric(text.back());
+    return text.size() <= label_bytes_max && !text.empty() && base::is_alphanumeric(text.front()) &&
+           base::is_alphanumeric(text.back());
 }
 
 bool is_readable(char letter) { return letter >= ' ' && letter <= '~' && letter != '%'; }

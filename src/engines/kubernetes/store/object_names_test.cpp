@@ -32,9 +32,9 @@ TEST(KubernetesNames, ANameShowsWhatCanBeReadOfTheKeyAndADigestOfAllOfIt) {
 }
 
 TEST(KubernetesNames, EveryKeyHasAName) {
-    for (const auto& key : {std::string{"a"}, std::string(512, 'X'), std::string{"///"},
-                            std::string{"\xff\xfe"}, std::string{"zürich"}, std::string{"-a-"},
-                            std::string{"a..b"}})
+    for (const auto& key :
+         {std::string{"a"}, std::string(512, 'X'), std::string{"///"}, std::string{"\xff\xfe"},
+          std::string{"zürich"}, std::string{"-a-"}, std::string{"a..b"}})
         EXPECT_TRUE(is_object_name(lease_name(key))) << lease_name(key);
     EXPECT_LE(lease_name(std::string(512, 'x')).size(), 63u) << "of use as a label as well";
 }
@@ -57,8 +57,8 @@ TEST(KubernetesNames, ANamespaceThatIsNoLabelIsItsDigest) {
 }
 
 TEST(KubernetesNames, AKeyComesBackFromItsAnnotation) {
-    for (const auto& key : {std::string{"jobs/nightly"}, std::string{"zürich"},
-                            std::string{"100%"}, std::string{"\xff\x80"}, std::string{"a\tb"}})
+    for (const auto& key : {std::string{"jobs/nightly"}, std::string{"zürich"}, std::string{"100%"},
+                            std::string{"\xff\x80"}, std::string{"a\tb"}})
         EXPECT_EQ(key_of(annotation_of(key)), key);
     EXPECT_EQ(annotation_of("zürich/a b"), "zürich/a b");
     EXPECT_EQ(annotation_of("\xff"), "%FF");
