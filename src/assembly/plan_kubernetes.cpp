@@ -45,7 +45,8 @@ store_plan plan_kubernetes(const base::store_url& url) {
     wanted.kubeconfig = query.text("kubeconfig").value_or("");
     wanted.context = query.text("context").value_or("");
     query.finish();
-    const auto found = kubernetes::find_cluster(wanted, kubernetes::surroundings::of_process());
+    const auto found =
+        kubernetes::find_cluster(wanted, kubernetes::cluster_environment::of_process());
     if (found.has_error()) throw option_error{"kubernetes: " + found.error().detail};
     settings.access = *found;
     if (!name_space.empty()) settings.access.name_space = name_space;

@@ -33,7 +33,7 @@ bool exists(const std::string& file) {
 
 }  // namespace
 
-surroundings surroundings::of_process() {
+cluster_environment cluster_environment::of_process() {
     return {.kubeconfig = variable("KUBECONFIG"),
             .home = variable("HOME"),
             .service_host = variable("KUBERNETES_SERVICE_HOST"),
@@ -41,7 +41,7 @@ surroundings surroundings::of_process() {
             .account_folder = "/var/run/secrets/kubernetes.io/serviceaccount"};
 }
 
-result<cluster_access> service_account(const surroundings& here) {
+result<cluster_access> service_account(const cluster_environment& here) {
     cluster_access to;
     to.host = here.service_host;
     const auto port = base::parse_number_within<std::uint16_t>(here.service_port, 1, 65535);
@@ -60,7 +60,7 @@ result<cluster_access> service_account(const surroundings& here) {
     return to;
 }
 
-result<cluster_access> find_cluster(const cluster_choice& wanted, const surroundings& here) {
+result<cluster_access> find_cluster(const cluster_choice& wanted, const cluster_environment& here) {
     auto file = wanted.kubeconfig;
     if (file.empty()) file = here.kubeconfig;
     if (file.empty() && wanted.context.empty() && !here.service_host.empty())

@@ -24,14 +24,14 @@ struct cluster_access {
 };
 
 // What the environment of a process says about clusters.
-struct surroundings {
+struct cluster_environment {
     std::string kubeconfig;  // KUBECONFIG
     std::string home;
     std::string service_host;    // KUBERNETES_SERVICE_HOST: this is a pod
     std::string service_port;    // KUBERNETES_SERVICE_PORT
     std::string account_folder;  // where a pod finds its token
 
-    static surroundings of_process();
+    static cluster_environment of_process();
 };
 
 // Which kubeconfig is meant, and what of it.
@@ -42,10 +42,10 @@ struct cluster_choice {
 
 // As kubectl does: the file that is named, KUBECONFIG, the pod's own account, ~/.kube/config.
 // Failures are `rejected`, and name the file.
-result<cluster_access> find_cluster(const cluster_choice& wanted, const surroundings& here);
+result<cluster_access> find_cluster(const cluster_choice& wanted, const cluster_environment& here);
 
 // Of a pod.
-result<cluster_access> service_account(const surroundings& here);
+result<cluster_access> service_account(const cluster_environment& here);
 
 // `file` is where the text stands: for messages, and for paths that are relative to it. A program
 // that makes credentials (exec, auth-provider) is not run, but refused, and so is a server whose

@@ -28,11 +28,11 @@ protected:
                         host + "'}}]\n");
     }
     // A pod as its kubelet makes it.
-    surroundings pod() const {
+    cluster_environment pod() const {
         file("account/token", "abc\n");
         file("account/ca.crt", "");
         file("account/namespace", "jobs\n");
-        surroundings here;
+        cluster_environment here;
         here.service_host = "10.0.0.1";
         here.service_port = "443";
         here.account_folder = (folder_.path() / "account").string();
@@ -73,11 +73,11 @@ TEST_F(ClusterAccess, TheFileThatIsNamedWinsOverTheEnvironmentAndThatOverThePod)
 }
 
 TEST_F(ClusterAccess, WhatIsMissingIsSaid) {
-    const surroundings nowhere;
+    const cluster_environment nowhere;
     EXPECT_THAT(host_of(find_cluster({}, nowhere)), HasSubstr("no cluster: "));
     EXPECT_THAT(host_of(find_cluster({"/no/such/file", ""}, nowhere)),
                 HasSubstr("cannot read the kubeconfig '/no/such/file'"));
-    surroundings several;
+    cluster_environment several;
     several.kubeconfig = "/a:/b";
     EXPECT_THAT(host_of(find_cluster({}, several)), HasSubstr("KUBECONFIG names several files"));
     auto no_token = pod();

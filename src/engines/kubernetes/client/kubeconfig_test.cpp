@@ -17,7 +17,7 @@ using testing::HasSubstr;
 std::string config_with(const std::string& cluster, const std::string& user) {
     return "apiVersion: v1\nkind: Config\ncurrent-context: dev\n"
            "contexts:\n- context:\n    cluster: near\n    namespace: jobs\n    user: me\n"
-           "  name: dev\n- context: {cluster: near, user: ''}\n  name: nobody\n"
+           "  name: dev\n- context: {cluster: near, user: ''}\n  name: anonymous\n"
            "clusters:\n- cluster:\n" +
            cluster + "  name: near\nusers:\n- name: me\n  user:\n" + user;
 }
@@ -56,7 +56,7 @@ TEST(Kubeconfig, TheCurrentContextSaysWhichClusterWhichUserAndWhichNamespace) {
 }
 
 TEST(Kubeconfig, AnotherContextCanBeChosen) {
-    const auto access = accepted(config_with(plain_cluster, plain_user), "nobody");
+    const auto access = accepted(config_with(plain_cluster, plain_user), "anonymous");
     EXPECT_EQ(access.token, "");
     EXPECT_EQ(access.name_space, "");
     EXPECT_THAT(refused(config_with(plain_cluster, plain_user), "prod"),

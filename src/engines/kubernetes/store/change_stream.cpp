@@ -38,7 +38,7 @@ failure change_stream::unconfirmed() const {
             server_->place() + ": no watch within " + base::format_duration(timeout_)};
 }
 
-// From a state that is newest now: what changed before, whoever waits sees when they look.
+// From a state that is newest now: what changed before is seen by those who wait when they look.
 async<void> change_stream::open() {
     const auto until = where_.now() + timeout_;
     const auto chosen = server_->leases() + "?labelSelector=" + selector_;

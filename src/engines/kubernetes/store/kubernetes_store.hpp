@@ -22,7 +22,8 @@ struct kubernetes_settings {
     std::optional<millis> skew{};
 
     // How far the clocks of other programs, which write renewTime, may be from those of the API
-    // servers. Nothing: renewTime is not believed, and whoever holds a Lease is waited for.
+    // servers. Nothing: renewTime is not believed, and another program that holds a Lease is waited
+    // for.
     std::optional<millis> renew_time_skew{};
 };
 

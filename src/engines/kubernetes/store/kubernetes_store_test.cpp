@@ -278,7 +278,7 @@ TEST_F(KubernetesStore, APodUsesItsAccountAndReadsItsTokenAgain) {
     std::filesystem::copy_file(kubeconfig.access.tls.ca, account.path() / "ca.crt");
     account.write("namespace", "jobs");
     account.write("token", server().token_of("jobs", "pawl"));
-    surroundings here;
+    cluster_environment here;
     here.service_host = "127.0.0.1";
     here.service_port = std::to_string(server().port());
     here.account_folder = account.path().string();
