@@ -1,5 +1,5 @@
-// What a store's author implements: nine verbs, each one atomic step at the store, one that looks at
-// many keys at once, and a look at its own health.
+// What a store's author implements: nine verbs, each one atomic step at the store, one that looks
+// at many keys at once, and a look at its own health.
 //
 // A store keeps four promises. A key has one live holder at most. Tokens of a key only rise. An
 // occurrence that is done is not granted again. Only the store's clock ends a lease: durations
