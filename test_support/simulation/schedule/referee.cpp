@@ -222,7 +222,15 @@ void referee::on_skip(const std::string& key, pawl::occurrence occurrence,
     using schedule::skip_reason;
     note("skipped ", key, " ", text_of(occurrence), ": ", schedule::text_of(why));
     auto& history = keys_[key].occurrences[number(occurrence)];
-    if (!std::exchange(history.skipped, true)) history.skipped_at = time_.now();
+    const bool is_first = !std::exchange(history.skipped, true);
+    // A row that is older than its occurrence was written by a clock that was fast: it keeps nobody
+    // from running what has not come due yet.
+    const bool is_premature = plan_.start + floor<std::chrono::microseconds>(time_.now()) <
+                              schedule::wall_of(occurrence) - seconds{1};
+    if (is_premature && is_first)
+        history.skipped_at = for_ever;
+    else if (!is_premature && (is_first || history.skipped_at == for_ever))
+        history.skipped_at = time_.now();
     if (why == skip_reason::overlap) happened(fact::skipped_overlap);
     if (why == skip_reason::too_late) {
         happened(fact::skipped_late);
