@@ -8,6 +8,8 @@ namespace {
 class dynamodb_running : public running_on_port<testing_servers::dynamodb_server> {
 public:
     static std::string_view name() { return "dynamodb"; }
+    // A waiter looks once a second.
+    static constexpr std::uint64_t contested_grants = 10;
     static dynamodb::dynamodb_settings settings_at(const std::string& address,
                                                    store_settings common) {
         auto to = dynamodb::on_port(static_cast<std::uint16_t>(std::stoi(address)));

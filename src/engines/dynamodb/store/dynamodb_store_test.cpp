@@ -24,9 +24,10 @@ using testing_faults::tcp_proxy;
 using testing_servers::dynamodb_server;
 
 // The local server takes its time, above all beside other tests.
-constexpr millis patience = 20s;
+constexpr millis timeout_of_tests = 20s;
 
-client open(std::uint16_t port, millis timeout = patience, const std::string& name_space = "pawl") {
+client open(std::uint16_t port, millis timeout = timeout_of_tests,
+            const std::string& name_space = "pawl") {
     auto settings = on_port(port, timeout);
     settings.common.name_space = name_space;
     return client{[=](net::loop& where) { return make_dynamodb_store(where, settings); }};
@@ -63,7 +64,7 @@ protected:
 
 // The layout is documented: people read it with the console of AWS when all else fails.
 TEST_F(Dynamodb, WhatLiesThereIsTextThatPeopleCanRead) {
-    auto mine = open(server_->port(), patience, name_space());
+    auto mine = open(server_->port(), timeout_of_tests, name_space());
     const auto token = mine.granted(claim{"job/a", "my-id", "me on host", 30s});
     const auto item = server_->ask("GetItem", R"({"TableName":"pawl-test","Key":{"n":{"S":")" +
                                                   name_space() + R"(#l0"},"k":{"B":"am9iL2E="}}})");
@@ -155,7 +156,7 @@ TEST_F(Dynamodb, PagesOverAllPartitionsAreInByteOrder) {
 }
 
 TEST_F(Dynamodb, TheDoctorSaysWhatTheTableIsLike) {
-    auto settings = on_port(server_->port(), patience);
+    auto settings = on_port(server_->port(), timeout_of_tests);
     settings.common.name_space = name_space();
     const auto store = make_dynamodb_store(loop_, settings);
     const auto found = loop_.wait_for(store->examine());
@@ -185,7 +186,7 @@ protected:
 
 TEST_F(DynamodbFaults, AfterAKillTheSameClaimHasTheSameGrant) {
     conformance::expect_the_same_grant_after_a_kill(
-        server_, [](std::uint16_t port) { return open(port, patience); });
+        server_, [](std::uint16_t port) { return open(port, timeout_of_tests); });
 }
 
 TEST_F(DynamodbFaults, WhileTheServerIsFrozenRequestsEndInTimeAndNothingIsLost) {
@@ -224,7 +225,7 @@ TEST_F(DynamodbFaults, ATableThatIsLostIsNotTakenForTheOldOne) {
 
 TEST_F(DynamodbFaults, ALoopMayEndUnderRequests) {
     auto where = std::make_unique<net::loop>();
-    auto store = make_dynamodb_store(*where, on_port(server_.port(), patience));
+    auto store = make_dynamodb_store(*where, on_port(server_.port(), timeout_of_tests));
     server_.freeze();
     conformance::end_under_requests(std::move(where), std::move(store));
     server_.thaw();
