@@ -100,9 +100,10 @@ public final class Peers {
         if (connections != AS_MANY_AS_BY_DEFAULT) config.setMaximumPoolSize(connections);
         HikariDataSource pool = new HikariDataSource(config);
         try (var connection = pool.getConnection(); var statement = connection.createStatement()) {
-            statement.execute("CREATE TABLE IF NOT EXISTS shedlock(name VARCHAR(64) NOT NULL, lock_until TIMESTAMP(3) NOT NULL, "
-                    + "locked_at TIMESTAMP(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3), locked_by VARCHAR(255) NOT NULL, "
-                    + "PRIMARY KEY (name))");
+            // As ShedLock documents them. PostgreSQL would round milliseconds up: the end of a lock would lie in the future.
+            String time = url.startsWith("jdbc:postgresql:") ? "TIMESTAMP" : "TIMESTAMP(3)";
+            statement.execute("CREATE TABLE IF NOT EXISTS shedlock(name VARCHAR(64) NOT NULL, lock_until " + time + " NOT NULL, "
+                    + "locked_at " + time + " NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name))");
         }
         return new ShedLock(new JdbcLockProvider(pool));
     }
