@@ -23,7 +23,7 @@ using boost::asio::awaitable;
 // Commands that ignore SIGTERM have their grace, and their last words are written down.
 constexpr millis stop_allowance{30'000};
 
-const char* signal_name(int which) { return which == SIGINT ? "SIGINT" : "SIGTERM"; }
+std::string signal_name(int which) { return which == SIGINT ? "SIGINT" : "SIGTERM"; }
 
 // Says what the dispatcher does, and passes it on.
 class narrator : public schedule::dispatch_observer {

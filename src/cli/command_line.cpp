@@ -92,7 +92,7 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
         const auto words = app.remaining(true);
         if (!words.empty()) return report(describe_unknown(last, words.front()), status::usage);
         if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
-            std::cerr << last.help();
+            std::cerr << app.help();
             return static_cast<int>(status::usage);
         }
     }

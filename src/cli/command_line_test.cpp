@@ -75,7 +75,9 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
 }
 
 TEST(CommandLine, NoCommandIsAnsweredWithTheHelp) {
-    for (const std::vector<std::string>& words : {std::vector<std::string>{}, {"locks"}}) {
+    const std::vector<std::vector<std::string>> cases{std::vector<std::string>{},
+                                                      std::vector<std::string>{"locks"}};
+    for (const auto& words : cases) {
         const auto told = run_words(words);
         EXPECT_EQ(told.status, static_cast<int>(status::usage));
         EXPECT_THAT(told.err, HasSubstr("Subcommands:"));

@@ -124,10 +124,10 @@ std::string whole_id(client& asked, const std::string& given) {
         throw exit_error{status::usage, "invalid run ID '" + base::printable(given) +
                                             "'; expected at least " +
                                             std::to_string(id_prefix_min) + " characters of it"};
-    auto found = ids_beginning(asked, given);
+    const auto found = ids_beginning(asked, given);
     if (found.size() > 1 && std::find(found.begin(), found.end(), given) == found.end())
         throw exit_error{status::usage, ambiguous(given, found)};
-    return found.size() == 1 ? std::move(found.front()) : given;
+    return found.size() == 1 ? found.front() : given;
 }
 
 void print_history(const std::vector<run_event>& history) {

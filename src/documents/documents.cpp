@@ -148,11 +148,15 @@ std::string_view state_of(const record& lock) {
     return lock.remaining.count() > 0 ? "lingering" : "free";
 }
 
+namespace {
+
 // People wait whole seconds. Rounded up: what is said to be free then, is.
 millis rounded(millis left) {
     if (left < millis{1'000}) return left;
     return std::chrono::ceil<std::chrono::seconds>(left);
 }
+
+}  // namespace
 
 std::string text_of(const busy& other, std::string_view key) {
     const auto name = "'" + base::printable(key) + "'";

@@ -42,7 +42,7 @@ class Check(Case):
 
     def test_a_right_file_is_0_and_nothing_is_touched(self):
         checked = self.check(f'store = "{self.store}"\n' + job("a", "true", schedule="@daily"), "--check")
-        self.assertEqual((checked.status, checked.out, checked.err), (0, f"{self.config}: ok, 1 jobs\n", ""))
+        self.assertEqual((checked.status, checked.out, checked.err), (0, f"{self.config}: ok, 1 job\n", ""))
         self.assertEqual([one.name for one in self.folder.iterdir()], ["pawl.toml"])
 
     def test_every_fault_is_told_with_its_line_and_column(self):

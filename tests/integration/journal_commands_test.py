@@ -148,7 +148,7 @@ class Jobs(Shared):
             owner = self.pawl("locks", "show", "job/nobody-asks", "--json").json()["owner"]
             told = self.pawl("jobs", "run", "nobody-asks", "--dry-run").out
             self.assertIn(f"held by {owner}", told)
-            self.assertIn("nothing was run", told)
+            self.assertIn("nothing was started", told)
             holder.terminate()
         # Somebody who asks later is served, so the dry runs would have been by now.
         self.assertEqual(self.pawl("jobs", "run", "resumed", "--wait").status, 0)
@@ -369,7 +369,7 @@ class Runs(Shared):
         self.assertEqual(row["reason"], f"cancelled by {me}: wrong input")
         self.assertRegex(self.pawl("runs", "show", run).out, rf"(?m)^asked by +{me}\ncancelled by +{me}\ncancel reason +wrong input$")
         self.assert_mistake(["runs", "cancel", run], "over already: cancelled")
-        self.assert_mistake(["runs", "cancel", "nothing"], "no run 'nothing'")
+        self.assert_mistake(["runs", "cancel", "nothing"], "run 'nothing' not found")
         self.assertIn(("run.cancel", run), [(one["action"], one["target"]) for one in self.pawl("audit", "ls", "--json").json()["audit"]])
 
     def test_what_takes_long_is_noted_and_what_takes_too_long_is_stopped(self):

@@ -97,7 +97,7 @@ class Answers(RemoteCase):
         self.assert_one_line(self.by("vera", "locks", "ls", PAWL_TOKEN="two words"), 78, "PAWL_TOKEN")
 
     def test_what_is_not_there_is_said_as_the_store_says_it(self):
-        self.assert_one_line(self.by("vera", "locks", "show", "nothing"), 64, "no lock is known")
+        self.assert_one_line(self.by("vera", "locks", "show", "nothing"), 64, "lock 'nothing' not found")
         self.assert_one_line(self.by("vera", "jobs", "show", "ecko"), 64, "did you mean 'echo'?")
         self.assert_one_line(self.by("vera", "runs", "show", "nothing"), 64, "no run 'nothing' is known")
         self.assert_one_line(self.by("alice", "jobs", "run", "parts", "--partition", "3"), 64, "partitions 0 to 2")

@@ -113,7 +113,7 @@ class Package(unittest.TestCase):
             (folder / pathlib.Path(path).name).write_text("NAME=value\n")
             open_text = open_text.replace(path, str(folder / pathlib.Path(path).name))
         (folder / "all.toml").write_text(open_text)
-        self.assertIn("ok, 1 jobs", call(BUILD / "bin/pawl", "agent", "--config", folder / "all.toml", "--check"))
+        self.assertIn("ok, 1 job\n", call(BUILD / "bin/pawl", "agent", "--config", folder / "all.toml", "--check"))
 
 
 class OnMachine(unittest.TestCase):
