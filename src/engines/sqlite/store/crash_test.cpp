@@ -57,7 +57,8 @@ int churn(const std::string& path) {
         lease.ttl = 70s;
         const std::vector<held> leases{lease};
         loop.wait_for(store->renew(leases)).value();
-        loop.wait_for(store->fence("resource", token, fence_rule::reject_older)).value();
+        static_cast<void>(
+            loop.wait_for(store->fence("resource", token, fence_rule::reject_older)).value());
         loop.wait_for(store->release("key", token, {})).value();
     }
 }
