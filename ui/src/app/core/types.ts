@@ -13,15 +13,15 @@ export type Problem = {
 
 export type Lock = {
   key: string;
-  /** Empty when nobody holds it. */
+  /** Empty when the lock is free. */
   owner: string;
   /** A fencing token. Rises with every grant of a key. */
   fence_token: number;
   /** By the store's clock. */
   acquired_at: string;
-  /** Until it is free, if nobody renews it; 0 when it is free. */
+  /** Until it expires, unless renewed; 0 when it is free. */
   remaining_ms: number;
-  /** False and remaining_ms > 0: held by nobody until its time is up. */
+  /** False and remaining_ms > 0: in cooldown. */
   held: boolean;
   last_occurrence: string | null;
   /** Where the store can tell. */
@@ -38,7 +38,7 @@ export type LockPage = {
 export type LockDetail = Lock & {
   /** The highest ever granted, or burnt by a forced release. */
   newest_token: number;
-  /** How long a force release would keep the key from everybody, so that its holder has stopped: a renewal interval and the grace of a run whose agent is heard of, else all that is left of the lease. In cooldown: what is left of it. */
+  /** How long the key is in cooldown after a force release, so that its holder has stopped: a renewal interval and the grace of a run whose agent is heard of, else all that is left of the lease. In cooldown: what is left of it. */
   cooldown_ms: number;
   /** The job whose key this is. */
   job: string | null;
@@ -56,7 +56,7 @@ export type Release = {
   /** Who was force-released; empty where a cooldown was ended. */
   owner: string;
   reason: string;
-  /** Until somebody else can be granted the key: the old holder has stopped by then. */
+  /** Until another client can acquire the key: the former holder has stopped by then. */
   free_in_ms: number;
 };
 
@@ -99,7 +99,7 @@ export type Run = {
   checkpoint: string;
   /** Of its lease. */
   key: string;
-  /** Bytes that it has written, whether or not they are kept. */
+  /** Bytes of output, whether or not they are kept. */
   output_size: number;
   cancel_requested: boolean;
 };
@@ -116,11 +116,11 @@ export type RunEvent = {
 };
 
 export type RunDetail = Run & {
-  /** The user who asked for this run; empty where nobody did. */
+  /** The user who triggered this run; empty for a scheduled run. */
   asked_by: string;
-  /** The user who asked for its end; empty where nobody did. */
+  /** The user who cancelled this run; empty unless cancelled. */
   cancelled_by: string;
-  /** Why, as that user said. */
+  /** The reason that user gave. */
   cancel_reason: string;
   /** The oldest first. */
   history: RunEvent[];
@@ -128,7 +128,7 @@ export type RunDetail = Run & {
 };
 
 export type RunPage = {
-  /** The newest begun first. */
+  /** Newest first. */
   runs: Run[];
   next: string;
   as_of: string;
@@ -136,7 +136,7 @@ export type RunPage = {
 
 export type Job = {
   name: string;
-  /** Empty: it runs only when somebody asks for it. */
+  /** Empty: manual runs only. */
   schedule: string;
   zone: string;
   partitions: number;
@@ -203,13 +203,13 @@ export type JobDetail = Job & {
 };
 
 export type RunRequest = {
-  /** Only say what would run. */
+  /** Report what would run, and start nothing. */
   dry_run?: boolean;
-  /** Go on from the last checkpoint. */
+  /** Resume from the last checkpoint. */
   resume?: boolean;
-  /** Added to the command; 64 KiB together. */
+  /** Extra arguments of the command; 64 KiB together. */
   args?: string[];
-  /** Only this one; default: all. */
+  /** Run this partition only; default: all. */
   partition?: number;
 };
 
@@ -233,19 +233,19 @@ export type DryRun = {
 };
 
 export type Reason = {
-  /** Why, for those who wonder. */
+  /** The reason; shown with the job. */
   reason: string;
 };
 
 export type ResumeRequest = {
-  /** For the audit. */
+  /** The reason; recorded in the audit log. */
   reason?: string;
 };
 
 export type Paused = {
   name: string;
   paused: boolean;
-  /** False: it was so already. */
+  /** False if it already was. */
   changed: boolean;
 };
 
@@ -253,7 +253,7 @@ export type Cancelled = {
   id: string;
   job: string;
   cancel_requested: boolean;
-  /** It had not begun, and now will not. */
+  /** The run was queued, and does not start. */
   withdrawn: boolean;
 };
 
@@ -358,13 +358,13 @@ export type Attention = {
   /** The key, job, node or run. */
   subject: string;
   text: string;
-  /** A path of the page. */
+  /** A path of the web UI. */
   link: string;
   runbook: string;
-  /** Where to go on from here, beside link. */
+  /** Further links. */
   steps: {
     label: string;
-    /** A path of the page. */
+    /** A path of the web UI. */
     link: string;
   }[];
 };
@@ -406,7 +406,7 @@ export type Overview = {
     at: string;
   }[];
   active: Run[];
-  /** What somebody should look at, the worst first. */
+  /** Needs attention, worst first. */
   attention: Attention[];
 };
 
@@ -431,11 +431,11 @@ export type LeaseRequest = {
   ttl_ms: number;
   /** This occurrence, at most once over all nodes: RFC 3339. */
   occurrence?: string | null;
-  /** Wait for a busy key for so long. */
+  /** How long to wait for a busy key. */
   wait_ms?: number;
   /** The occurrence counts as done when the lease is released as done. */
   at_least_once?: boolean;
-  /** Fresh and random. Repeating a claim with its id gives the same grant: the way to ask again after an answer was lost, or was 503. With one a grant is never given back for a client that has gone; it repeats the claim, or the lease ends by itself. */
+  /** Fresh and random. Repeating a claim with its id gives the same grant: the way to retry after an answer was lost, or was 503. With one a grant is never given back for a client that has gone; it repeats the claim, or the lease expires. */
   claim_id?: string;
 };
 
@@ -448,7 +448,7 @@ export type Lease = {
   ttl_ms: number;
   /** The one that was given. */
   claim_id?: string;
-  /** Of a grant: for so long the request waited at the agent before the store was asked the time that it granted. Trust counts from that much after the request was sent. */
+  /** Of a grant: for so long the request waited at the agent before the store was asked the time that it granted. Its validity counts from that much after the request was sent. */
   waited_ms?: number;
 };
 
@@ -490,7 +490,7 @@ export type ReleaseRequest = {
   /** The token that was shown: only this holder is force-released. Of a lock in cooldown, its newest_token. */
   fence_token: number;
   reason: string;
-  /** No delay, or the end of the cooldown: two may run until the old holder notices. */
+  /** No cooldown, or the end of it: holders may overlap until the former one notices. */
   now?: boolean;
 };
 
