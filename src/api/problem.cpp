@@ -35,7 +35,8 @@ http::response problem(unsigned status, std::string_view detail, json::object mo
 http::response problem_of(const failure& why) {
     switch (why.code) {
         case errc::unreachable:
-        case errc::outcome_unknown: {
+        case errc::outcome_unknown:
+        case errc::closed: {
             auto made = problem(503, why.detail);
             made.set("Retry-After", retry_seconds);
             return made;

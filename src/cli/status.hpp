@@ -34,6 +34,7 @@ constexpr status status_of(errc code) noexcept {
     switch (code) {
         case errc::unreachable:
         case errc::outcome_unknown:
+        case errc::closed:
             return status::unavailable;
         case errc::denied:
             return status::refused;

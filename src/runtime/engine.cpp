@@ -86,7 +86,7 @@ std::shared_ptr<lease_state> engine::held(const std::string& key) const {
 
 // How long to stand in line. Whoever does not wait for a busy key waits for a release of our own
 // that is under way: the store would say that the key is busy, and it is not.
-millis engine::patience_for(const std::string& key, const wait_policy& how_long) const {
+millis engine::time_in_line(const std::string& key, const wait_policy& how_long) const {
     if (how_long.wait.count() > 0) return how_long.wait;
     const auto found = held_.find(key);
     const auto who = found == held_.end() ? nullptr : found->second.lock();
@@ -154,9 +154,9 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     }
     auto turn = self->local_queue_->try_enter(todo.key);
     if (!turn) {
-        const auto patience = self->patience_for(todo.key, how_long);
-        if (patience.count() > 0) {
-            auto line = self->local_queue_->enter(todo.key, patience, todo.place);
+        const auto longest = self->time_in_line(todo.key, how_long);
+        if (longest.count() > 0) {
+            auto line = self->local_queue_->enter(todo.key, longest, todo.place);
             turn = co_await std::move(line);
         }
     }

@@ -92,7 +92,7 @@ public:
 
 private:
     std::optional<busy> held_here(const std::string& key) const;
-    millis patience_for(const std::string& key, const wait_policy& how_long) const;
+    millis time_in_line(const std::string& key, const wait_policy& how_long) const;
     std::shared_ptr<lease_state> share(const std::string& key);
     std::shared_ptr<lease_state> hold(claim_request& todo, leasing::granted won);
     void report(const claim_request& todo, acquire_outcome outcome);
