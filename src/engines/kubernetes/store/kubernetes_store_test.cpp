@@ -85,7 +85,14 @@ public:
           kubeconfig_{folder_.path() / "kubeconfig"},
           log_{folder_.path() / "log"} {
         testing_servers::hand_over(folder_.path(), user_);
-        std::filesystem::copy_file(kubeconfig_for("127.0.0.1", server.port()), kubeconfig_);
+        // As an administrator: client-go replaces whole objects, which is another verb than pawl's.
+        std::ifstream in{kubeconfig_for("127.0.0.1", server.port())};
+        std::ostringstream text;
+        text << in.rdbuf();
+        const std::string ours = "current-context: pawl";
+        auto config = text.str();
+        config.replace(config.find(ours), ours.size(), "current-context: admin");
+        std::ofstream{kubeconfig_} << config;
         testing_servers::hand_over(kubeconfig_, user_);
         process_ = testing_servers::process{
             {(testing_servers::set_up_server("kube_apiserver") / "elector").string(),
