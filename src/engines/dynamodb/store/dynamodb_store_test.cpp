@@ -113,11 +113,14 @@ TEST_F(Dynamodb, EachWriteOfABatchHappensOrNotByItself) {
         EXPECT_EQ(wrote, i % 3 != 1 && i != 2) << i;
         cas::record_name name{cas::record_kind::lease, changes[index].name.key};
         const auto stands = loop_.wait_for(on->read(name, later())).value();
-        if (i == 2)
+        if (i == 2) {
             EXPECT_EQ(stands.at, "");
-        else
+        } else {
             EXPECT_EQ(stands.text, wrote ? changes[index].text : "old");
-        if (wrote) EXPECT_EQ(stands.at, std::get<cas::written>(*(*got)[index]).at);
+        }
+        if (wrote) {
+            EXPECT_EQ(stands.at, std::get<cas::written>(*(*got)[index]).at);
+        }
     }
 }
 
