@@ -44,56 +44,57 @@ void deferral::forget_ahead(occurrence now) {
     std::erase_if(entries_, [&](const entry& one) { return number(one.which) > number(now); });
 }
 
-deferral::verdict deferral::judge_held(const queue_rules& rules, const record& seen, entry& one,
-                                       instant now) {
-    if (rules.hold) return verdict::done;
+deferral::conclusion deferral::judge_held(const queue_rules& rules, const record& seen, entry& one,
+                                          instant now) {
+    if (rules.hold) return conclusion::done;
     one.was_held = true;
     // What is left of a lease is told in whole milliseconds.
     one.free_since = now + seen.remaining + millis{1};
     const bool is_cooldown = number(seen.holder) == 0;
-    if (!is_cooldown && gives_way(rules)) return verdict::consult;
-    if (!is_cooldown && one.where.place == 0) return verdict::ask;
+    if (!is_cooldown && gives_way(rules)) return conclusion::consult;
+    if (!is_cooldown && one.where.place == 0) return conclusion::ask;
     const auto soon = one.where.place < places_max ? held_look_interval : held_look_far;
     one.look_at = std::min(now + soon, turn_of(one));
     const auto before_next = one.where.next_asks - look_before_next;
     if (before_next > now) one.look_at = std::min(one.look_at, before_next);
-    return verdict::wait;
+    return conclusion::wait;
 }
 
-deferral::verdict deferral::judge(const queue_rules& rules, const std::optional<record>& seen,
-                                  entry& one, instant now) {
+deferral::conclusion deferral::judge(const queue_rules& rules, const std::optional<record>& seen,
+                                     entry& one, instant now) {
     const auto last = seen ? seen->last_done : std::nullopt;
-    if (last == one.which) return verdict::done;
-    if (one.consulting) return verdict::wait;
-    if (last && number(*last) > number(one.which)) return verdict::find_row;
-    if (one.where.give_up < now) return verdict::ask;
+    if (last == one.which) return conclusion::done;
+    if (one.consulting) return conclusion::wait;
+    if (last && number(*last) > number(one.which)) return conclusion::find_row;
+    if (one.where.give_up < now) return conclusion::ask;
     if (seen && seen->remaining.count() > 0) return judge_held(rules, *seen, one, now);
     // A lease may be given back before its end.
     if (one.was_held)
         one.free_since = std::min(one.free_since, std::max(now, one.where.first_asks));
     one.look_at = turn_of(one);
-    if (one.look_at > now) return verdict::wait;
+    if (one.look_at > now) return conclusion::wait;
     // While the key was held, those before this node may have skipped it.
     const bool may_be_skipped = one.was_held && rules.when_running == overlap::skip;
-    return may_be_skipped ? verdict::consult : verdict::ask;
+    return may_be_skipped ? conclusion::consult : conclusion::ask;
 }
 
 // Where occurrences are taken in their order, what comes before one that is asked for is asked for
 // before it, and what is still being found out is waited for.
 std::vector<deferral::finding> deferral::conclude(const queue_rules& rules,
-                                                  std::vector<verdict> verdicts, instant now) {
+                                                  std::vector<conclusion> conclusions,
+                                                  instant now) {
     if (takes_in_order(rules)) {
-        const auto last = std::find(verdicts.rbegin(), verdicts.rend(), verdict::ask);
-        const auto behind = static_cast<std::size_t>(verdicts.rend() - last);
+        const auto last = std::find(conclusions.rbegin(), conclusions.rend(), conclusion::ask);
+        const auto behind = static_cast<std::size_t>(conclusions.rend() - last);
         bool waits = false;
         for (std::size_t i = 0; i < behind; ++i) {
-            if (verdicts[i] == verdict::done) continue;
+            if (conclusions[i] == conclusion::done) continue;
             waits = waits || entries_[i].consulting;
             if (waits) {
                 entries_[i].look_at = std::max(entries_[i].look_at, now + held_look_interval / 4);
-                verdicts[i] = verdict::wait;
+                conclusions[i] = conclusion::wait;
             } else {
-                verdicts[i] = verdict::ask;
+                conclusions[i] = conclusion::ask;
             }
         }
     }
@@ -101,12 +102,12 @@ std::vector<deferral::finding> deferral::conclude(const queue_rules& rules,
     std::deque<entry> left;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         auto& one = entries_[i];
-        if (verdicts[i] == verdict::done) continue;
-        if (verdicts[i] == verdict::ask) found.push_back({one.which, act::ask});
-        if (verdicts[i] == verdict::consult) found.push_back({one.which, act::consult});
-        if (verdicts[i] == verdict::find_row) found.push_back({one.which, act::find_row});
-        one.consulting =
-            one.consulting || verdicts[i] == verdict::consult || verdicts[i] == verdict::find_row;
+        if (conclusions[i] == conclusion::done) continue;
+        if (conclusions[i] == conclusion::ask) found.push_back({one.which, act::ask});
+        if (conclusions[i] == conclusion::consult) found.push_back({one.which, act::consult});
+        if (conclusions[i] == conclusion::find_row) found.push_back({one.which, act::find_row});
+        one.consulting = one.consulting || conclusions[i] == conclusion::consult ||
+                         conclusions[i] == conclusion::find_row;
         left.push_back(one);
     }
     entries_ = std::move(left);
@@ -115,19 +116,19 @@ std::vector<deferral::finding> deferral::conclude(const queue_rules& rules,
 
 std::vector<deferral::finding> deferral::on_look(const queue_rules& rules,
                                                  const std::optional<record>& seen, instant now) {
-    std::vector<verdict> verdicts;
-    for (auto& one : entries_) verdicts.push_back(judge(rules, seen, one, now));
-    return conclude(rules, std::move(verdicts), now);
+    std::vector<conclusion> conclusions;
+    for (auto& one : entries_) conclusions.push_back(judge(rules, seen, one, now));
+    return conclude(rules, std::move(conclusions), now);
 }
 
 std::vector<deferral::finding> deferral::on_no_answer(const queue_rules& rules, instant now) {
-    std::vector<verdict> verdicts;
+    std::vector<conclusion> conclusions;
     for (auto& one : entries_) {
         const bool has_its_turn = !one.consulting && turn_of(one) <= now;
         if (!has_its_turn) one.look_at = std::max(turn_of(one), now + hold_back_unread);
-        verdicts.push_back(has_its_turn ? verdict::ask : verdict::wait);
+        conclusions.push_back(has_its_turn ? conclusion::ask : conclusion::wait);
     }
-    return conclude(rules, std::move(verdicts), now);
+    return conclude(rules, std::move(conclusions), now);
 }
 
 bool settles(const queue_rules& rules, const run_record& row) noexcept {

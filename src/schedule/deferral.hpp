@@ -82,14 +82,14 @@ private:
         bool was_held = false;    // since it came due
         bool consulting = false;  // its row is being read
     };
-    enum class verdict { done, ask, consult, find_row, wait };
+    enum class conclusion { done, ask, consult, find_row, wait };
 
     static instant turn_of(const entry& one) { return one.free_since + one.where.hold_back; }
-    static verdict judge(const queue_rules& rules, const std::optional<record>& seen, entry& one,
-                         instant now);
-    static verdict judge_held(const queue_rules& rules, const record& seen, entry& one,
-                              instant now);
-    std::vector<finding> conclude(const queue_rules& rules, std::vector<verdict> verdicts,
+    static conclusion judge(const queue_rules& rules, const std::optional<record>& seen, entry& one,
+                            instant now);
+    static conclusion judge_held(const queue_rules& rules, const record& seen, entry& one,
+                                 instant now);
+    std::vector<finding> conclude(const queue_rules& rules, std::vector<conclusion> conclusions,
                                   instant now);
 
     std::deque<entry> entries_;  // in the order of their occurrences

@@ -86,7 +86,7 @@ public:
     std::vector<node_entry> registry_told(const std::string& owner);
 
     // What has been asked of each server, and how late occurrences have begun.
-    struct tally {
+    struct load_count {
         std::array<std::uint64_t, 2> requests{};
         std::vector<nanos> late;
     };
@@ -130,7 +130,7 @@ public:
     timeline time;
     referee judge;
     bool faulty = true;
-    tally counted;
+    load_count counted;
     std::vector<std::unique_ptr<node>> nodes;
     std::shared_ptr<lease_store> store;
     std::shared_ptr<journal> records;

@@ -5,9 +5,9 @@
 
 namespace pawl::cas {
 
-result<verdict<acquire_result<grant>>> cas_store::decide(const claim& wanted, const seen& stands,
-                                                         const clock_bounds& now,
-                                                         std::string nonce) {
+result<decision<acquire_result<grant>>> cas_store::decide(const claim& wanted, const seen& stands,
+                                                          const clock_bounds& now,
+                                                          std::string nonce) {
     const auto& common = settings_.common;
     const auto& marker = space_->marker();
     auto refused = rules::refuse_in_quarantine(common.quarantine, {marker.born, marker.born},
@@ -15,7 +15,7 @@ result<verdict<acquire_result<grant>>> cas_store::decide(const claim& wanted, co
     if (refused) {
         if (auto* told = std::get_if<busy>(&*refused))
             told->remaining = std::min(told->remaining, *common.quarantine);
-        return verdict<acquire_result<grant>>{std::move(*refused)};
+        return decision<acquire_result<grant>>{std::move(*refused)};
     }
     auto lease = read_lease(wanted.key, stands);
     if (lease.has_error()) return lease.error();
@@ -23,7 +23,7 @@ result<verdict<acquire_result<grant>>> cas_store::decide(const claim& wanted, co
     if (number(state.last_token) == 0) state.last_token = marker.floor;
     if (lease->live(now) && lease->outlived(records_->unchanged(wanted.key, stands.at)))
         lease->end();
-    verdict<acquire_result<grant>> made{
+    decision<acquire_result<grant>> made{
         lease->acquire(wanted, rounded(wanted.ttl), now, common.max_skew)};
     if (std::holds_alternative<grant>(made.answer)) made.text = lease->text(std::move(nonce), now);
     return made;
@@ -64,10 +64,10 @@ async<bool> cas_store::do_withdraw(withdrawal given_up) {
     auto deciding =
         records_->amend<bool>(name, std::nullopt, until,
                               [this, &given_up](const seen& stands, const clock_bounds& now,
-                                                std::string nonce) -> result<verdict<bool>> {
+                                                std::string nonce) -> result<decision<bool>> {
                                   auto lease = read_lease(given_up.key, stands);
                                   if (lease.has_error()) return lease.error();
-                                  verdict<bool> made{lease->withdraw(given_up, now).was_holder};
+                                  decision<bool> made{lease->withdraw(given_up, now).was_holder};
                                   made.text = lease->text(std::move(nonce), now);
                                   return made;
                               });

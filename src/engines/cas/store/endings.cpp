@@ -35,12 +35,12 @@ async<bool> cas_store::do_release(std::string key, fence_token token, release_op
     const record_name name{record_kind::lease, key};
     auto deciding = records_->amend<bool>(name, known(key), until,
                                           [&](const seen& stands, const clock_bounds& now,
-                                              std::string nonce) -> result<verdict<bool>> {
+                                              std::string nonce) -> result<decision<bool>> {
                                               auto lease = read_lease(key, stands);
                                               if (lease.has_error()) return lease.error();
                                               const auto effect =
                                                   lease->release(token, how, age, now);
-                                              verdict<bool> made{effect.was_holder};
+                                              decision<bool> made{effect.was_holder};
                                               if (effect.changed)
                                                   made.text = lease->text(std::move(nonce), now);
                                               return made;
@@ -58,10 +58,10 @@ async<bool> cas_store::do_force_release(std::string key, fence_token token, mill
     auto deciding =
         records_->amend<bool>(name, std::nullopt, until,
                               [&](const seen& stands, const clock_bounds& now,
-                                  std::string nonce) -> result<verdict<bool>> {
+                                  std::string nonce) -> result<decision<bool>> {
                                   auto lease = read_lease(key, stands);
                                   if (lease.has_error()) return lease.error();
-                                  verdict<bool> made{lease->force_release(token, delay, now)};
+                                  decision<bool> made{lease->force_release(token, delay, now)};
                                   if (made.answer) made.text = lease->text(std::move(nonce), now);
                                   return made;
                               });
@@ -78,7 +78,7 @@ async<fence_result> cas_store::do_fence(std::string resource, fence_token token,
     auto deciding = records_->amend<fence_result>(
         name, std::nullopt, until,
         [&](const seen& stands, const clock_bounds& now,
-            std::string nonce) -> result<verdict<fence_result>> {
+            std::string nonce) -> result<decision<fence_result>> {
             fence_record fence;
             if (!stands.at.empty()) {
                 auto read = parse_fence(stands.text);
@@ -92,7 +92,7 @@ async<fence_result> cas_store::do_fence(std::string resource, fence_token token,
             const auto issued = rules::issued_tokens(common.quarantine, space_->marker().born,
                                                      now.high, common.max_skew);
             const auto before = fence.newest;
-            verdict<fence_result> made{rules::check_fence(fence.newest, token, rule, issued)};
+            decision<fence_result> made{rules::check_fence(fence.newest, token, rule, issued)};
             fence.nonce = std::move(nonce);
             // The same token again is remembered already.
             if (made.answer.accepted && (fence.newest != before || stands.at.empty()))

@@ -23,7 +23,7 @@ namespace pawl::cas {
 
 // What a verb makes of a record: its answer, which holds once `text` is written.
 template <class T>
-struct verdict {
+struct decision {
     T answer;
     std::optional<std::string> text{};  // nothing: the answer holds as it is
 };
@@ -74,7 +74,7 @@ public:
     std::chrono::nanoseconds jitter(std::chrono::nanoseconds most);
 
     // Decides on the record and writes what was decided if it is the same still, as often as it
-    // takes until the deadline. `decide(stands, bounds, nonce)` gives a result<verdict<T>>, and
+    // takes until the deadline. `decide(stands, bounds, nonce)` gives a result<decision<T>>, and
     // `look(stands)`, where there is one, is awaited before. `known` may stand for the first look:
     // only a decision to write is taken on it.
     template <class T, class Decide>

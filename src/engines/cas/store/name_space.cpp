@@ -130,10 +130,10 @@ async<void> name_space::raise_floor(fence_token to, instant until) {
     auto raising =
         records_->amend<marker_record>(marker_name(), std::nullopt, until,
                                        [to](const seen& stands, const clock_bounds&,
-                                            std::string nonce) -> result<verdict<marker_record>> {
+                                            std::string nonce) -> result<decision<marker_record>> {
                                            auto read = parse_marker(stands.text);
                                            if (read.has_error()) return read.error();
-                                           verdict<marker_record> made{*read};
+                                           decision<marker_record> made{*read};
                                            if (read->floor >= to) return made;
                                            made.answer.floor = to;
                                            made.answer.nonce = std::move(nonce);

@@ -89,10 +89,10 @@ async<void> cas_store::renew_alone(std::shared_ptr<cas_store> self, std::shared_
     auto deciding = self->records_->amend<bool>(
         name, std::nullopt, all->until,
         [&](const seen& stands, const clock_bounds& now,
-            std::string nonce) -> result<verdict<bool>> {
+            std::string nonce) -> result<decision<bool>> {
             auto record = self->read_lease(lease.key, stands);
             if (record.has_error()) return record.error();
-            verdict<bool> made{record->renew(lease, self->rounded(lease.ttl), now)};
+            decision<bool> made{record->renew(lease, self->rounded(lease.ttl), now)};
             if (made.answer) made.text = record->text(std::move(nonce), now);
             return made;
         });

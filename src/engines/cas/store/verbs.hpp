@@ -78,8 +78,8 @@ private:
     async<void> look_at_floor(const seen& stands, instant until);
     result<lease_rules> read_lease(const std::string& key, const seen& stands) const;
     std::optional<seen> known(const std::string& key) const;
-    result<verdict<acquire_result<grant>>> decide(const claim& wanted, const seen& stands,
-                                                  const clock_bounds& now, std::string nonce);
+    result<decision<acquire_result<grant>>> decide(const claim& wanted, const seen& stands,
+                                                   const clock_bounds& now, std::string nonce);
 
     struct beat;
     static async<void> renew_batch(std::shared_ptr<cas_store> self, std::shared_ptr<beat> all,
