@@ -36,12 +36,14 @@ int main() {
     if (referee.faults().size() != 1) return 1;
 
     // What the program does when the store is away.
-    world.fail_next(pawl::errc::unreachable);
+    world.fail_all(pawl::errc::unreachable);
     try {
         const auto none = there.try_acquire("invoices", how);
         return 1;
     } catch (const pawl::store_error& error) {
         std::cout << error.what() << '\n';
     }
-    return 0;
+    world.recover();
+    const auto third = there.acquire("invoices", how, 1s);
+    return third ? 0 : 1;
 }
