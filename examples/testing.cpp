@@ -36,12 +36,16 @@ int main() {
     if (referee.faults().size() != 1) return 1;
 
     // What the program does when the store is away.
-    world.fail_next(pawl::errc::unreachable);
+    world.fail_all(pawl::errc::unreachable);
     try {
         const auto none = there.try_acquire("invoices", how);
         return 1;
     } catch (const pawl::store_error& error) {
         std::cout << error.what() << '\n';
     }
-    return 0;
+    // Whatever was released meanwhile ends with its TTL.
+    world.recover();
+    world.advance(31s);
+    const auto third = there.try_acquire("invoices", how);
+    return third ? 0 : 1;
 }
