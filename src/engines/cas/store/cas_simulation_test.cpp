@@ -138,8 +138,8 @@ private:
             const auto token = granted->token;
             trusts(who, token, sent);
             if (seen.trusted_by != who) continue;
-            auto holding = hold(who, store, token);
-            co_await std::move(holding);
+            auto working = hold(who, store, token);
+            co_await std::move(working);
         }
     }
 
