@@ -44,6 +44,12 @@ std::optional<seen> cas_store::known(const std::string& key) const {
     return found->stands;
 }
 
+instant::duration cas_store::age_of(const std::string& key, fence_token token) const {
+    const auto* mine = records_->find(key);
+    if (mine == nullptr || mine->holder != token) return instant::duration::zero();
+    return std::max(records_->now() - mine->granted, instant::duration::zero());
+}
+
 async<void> cas_store::look_at_floor(const seen& stands, instant until) {
     const auto lease = read_lease({}, stands);
     if (lease.has_value() && number(lease->record_of().state.last_token) != 0)

@@ -29,9 +29,7 @@ async<bool> cas_store::do_release(std::string key, fence_token token, release_op
     auto opening = space_->ready(until);
     const auto open = co_await std::move(opening);
     if (open.has_error()) co_return open.error();
-    auto age = instant::duration::zero();
-    if (const auto* mine = records_->find(key); mine != nullptr && mine->holder == token)
-        age = std::max(records_->now() - mine->granted, age);
+    const auto age = age_of(key, token);
     const record_name name{record_kind::lease, key};
     auto deciding = records_->amend<bool>(name, known(key), until,
                                           [&](const seen& stands, const clock_bounds& now,

@@ -29,7 +29,9 @@ acquire_result<grant> lease_rules::acquire(const claim& wanted, millis ttl, cons
     auto asked = wanted;
     asked.ttl = ttl;
     const auto before = record_.state;
-    auto answer = rules::acquire(record_.state, asked, one_clock(now), max_skew);
+    // An occurrence is early where it is so by both bounds: one that is due now is not.
+    const auto width = std::chrono::ceil<millis>(now.high - now.low);
+    auto answer = rules::acquire(record_.state, asked, one_clock(now), max_skew + width);
     if (auto* granted = std::get_if<grant>(&answer)) {
         granted->ttl = wanted.ttl;
         record_.term = before.holder == record_.state.holder ? std::max(record_.term, ttl) : ttl;
@@ -74,7 +76,10 @@ rules::end_effect lease_rules::release(fence_token token, const release_options&
     return effect;
 }
 
-bool lease_rules::renew(const held& lease, millis ttl, const clock_bounds& now) {
+bool lease_rules::renew(const held& lease, millis ttl, instant::duration age,
+                        const clock_bounds& now) {
+    // `acquired` is an upper bound: who was granted the lease knows better when its lifetime ends.
+    if (lease.max_lifetime.count() > 0 && age >= lease.max_lifetime) return false;
     const auto before = record_.state;
     auto asked = lease;
     asked.ttl = ttl;

@@ -32,7 +32,7 @@ public:
     // `age`: the grant is at least so long ago.
     rules::end_effect release(fence_token token, const release_options& how, instant::duration age,
                               const clock_bounds& now);
-    bool renew(const held& lease, millis ttl, const clock_bounds& now);
+    bool renew(const held& lease, millis ttl, instant::duration age, const clock_bounds& now);
     bool force_release(fence_token token, millis delay, const clock_bounds& now);
 
     record describe(const std::string& key, const clock_bounds& now) const;

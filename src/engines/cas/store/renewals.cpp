@@ -37,7 +37,8 @@ void cas_store::plan(const held& lease, std::size_t index, beat& into) {
     const auto bounds = records_->clock();
     if (mine != nullptr && mine->holder == lease.token && bounds.has_value()) {
         auto record = read_lease(lease.key, mine->stands);
-        if (record.has_value() && record->renew(lease, rounded(lease.ttl), *bounds)) {
+        if (record.has_value() &&
+            record->renew(lease, rounded(lease.ttl), age_of(lease.key, lease.token), *bounds)) {
             record_name name{record_kind::lease, lease.key};
             into.changes.emplace_back(
                 std::move(name), record->text(records_->fresh_nonce(), *bounds), mine->stands.at);
@@ -92,7 +93,8 @@ async<void> cas_store::renew_alone(std::shared_ptr<cas_store> self, std::shared_
             std::string nonce) -> result<decision<bool>> {
             auto record = self->read_lease(lease.key, stands);
             if (record.has_error()) return record.error();
-            decision<bool> made{record->renew(lease, self->rounded(lease.ttl), now)};
+            const auto age = self->age_of(lease.key, lease.token);
+            decision<bool> made{record->renew(lease, self->rounded(lease.ttl), age, now)};
             if (made.answer) made.text = record->text(std::move(nonce), now);
             return made;
         });

@@ -78,6 +78,9 @@ private:
     async<void> look_at_floor(const seen& stands, instant until);
     result<lease_rules> read_lease(const std::string& key, const seen& stands) const;
     std::optional<seen> known(const std::string& key) const;
+
+    // How long ago this process was granted the key under this token, at least; 0 if it was not.
+    instant::duration age_of(const std::string& key, fence_token token) const;
     result<decision<acquire_result<grant>>> decide(const claim& wanted, const seen& stands,
                                                    const clock_bounds& now, std::string nonce);
 
