@@ -106,7 +106,7 @@ public:
     };
 
     // Work under this lease begins. A fault if other work under the same key is going on, if the
-    // lease is not trusted, or if its token is below that of work that has begun before.
+    // lease is not valid, or if its token is below that of work that has begun before.
     work begin(const lease& under);
 
     // What was seen, one line each, in order; at most faults_max.

@@ -61,9 +61,10 @@ TEST_F(Modules, ThatDoNotFitAreRefusedInOneLine) {
     std::ofstream{own_ / "pawl-text.so"} << "no library\n";
     const struct {
         const char* url;
-        const char* says;
+        std::string says;
     } cases[] = {
-        {"next:", "is made for version 2 of the engine interface"},
+        {"next:", "is made for version " + std::to_string(engine_interface + 1) +
+                      " of the engine interface"},
         {"foreign:", "is built with pawl 0.0.9, and this is " PAWL_VERSION},
         {"entryless:", "PAWL_ENGINE_MODULE is not in it"},
         {"text:", "cannot be loaded"},

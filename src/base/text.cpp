@@ -70,6 +70,13 @@ std::size_t distance(std::string_view from, std::string_view to, std::size_t mos
     return std::min(row.back(), most + 1);
 }
 
+// Two letters in the wrong order are one slip of the finger, whatever the distance says.
+bool is_swapped(std::string_view word, std::string_view meant) {
+    const auto [first, other] = std::mismatch(word.begin(), word.end(), meant.begin(), meant.end());
+    return word.size() == meant.size() && word.end() - first >= 2 && first[0] == other[1] &&
+           first[1] == other[0] && std::equal(first + 2, word.end(), other + 2);
+}
+
 }  // namespace
 
 std::optional<std::string> key_fault(std::string_view key) {
@@ -102,7 +109,10 @@ std::optional<std::string_view> nearest(std::string_view word,
             best_distance = d;
         }
     }
-    return best;
+    if (best) return best;
+    const auto swapped = std::find_if(candidates.begin(), candidates.end(),
+                                      [&](std::string_view one) { return is_swapped(word, one); });
+    return swapped != candidates.end() ? std::optional{*swapped} : std::nullopt;
 }
 
 }  // namespace pawl::base

@@ -93,6 +93,9 @@ TEST(Text, NearestFindsAMisspeltWordAndNoOther) {
     EXPECT_EQ(nearest("kitten", {"sittin"}), "sittin");
     EXPECT_EQ(nearest("", {"", "a"}), "");
     EXPECT_EQ(nearest("a", {""}), "");
+    EXPECT_EQ(nearest("exce", {"jobs", "exec"}), "exec");
+    EXPECT_EQ(nearest("xeec", {"exec"}), "exec");
+    EXPECT_EQ(nearest("xece", {"exec"}), std::nullopt);
 }
 
 // Goal: what counts as near is Levenshtein's distance. Method: many words of three letters against
@@ -119,7 +122,12 @@ TEST(Text, NearestCountsTheMistakesOfTheTextbook) {
     for (const auto& word : words)
         for (const auto& candidate : words) {
             const auto most = std::clamp<std::size_t>(word.size() / 3, 1, 4);
-            EXPECT_EQ(nearest(word, {candidate}).has_value(), textbook(word, candidate) <= most)
+            const bool is_swapped =
+                word.size() == 3 && candidate.size() == 3 &&
+                ((word[0] == candidate[1] && word[1] == candidate[0] && word[2] == candidate[2]) ||
+                 (word[0] == candidate[0] && word[1] == candidate[2] && word[2] == candidate[1]));
+            EXPECT_EQ(nearest(word, {candidate}).has_value(),
+                      textbook(word, candidate) <= most || is_swapped)
                 << word << ' ' << candidate;
         }
 }

@@ -49,7 +49,8 @@ TEST(LockDebt, NamesTheKeysThatMostWaitFor) {
     debt_ledger ledger{{.waiters_warned = 5}};
     ledger.look({held("calm", 1, millis{1000}, 1), held("busy", 2, millis{1000}, 4)});
     EXPECT_EQ(ledger.findings(noon, millis{1000})[1].level, severity::ok);
-    EXPECT_THAT(ledger.findings(noon, millis{1000})[1].text, HasSubstr("'busy' by 4, 'calm' by 1"));
+    EXPECT_THAT(ledger.findings(noon, millis{1000})[1].text,
+                HasSubstr("most waiters: 'busy' 4, 'calm' 1"));
     ledger.look({held("calm", 1, millis{1000}, 1), held("busy", 2, millis{1000}, 5)});
     EXPECT_EQ(ledger.findings(noon, millis{1000})[1].level, severity::warn);
 }
@@ -57,7 +58,7 @@ TEST(LockDebt, NamesTheKeysThatMostWaitFor) {
 // Where the engine cannot count, the doctor says so rather than "nobody".
 TEST(LockDebt, TellsNobodyWaitsFromNobodyKnows) {
     debt_ledger ledger{{}};
-    EXPECT_THAT(ledger.findings(noon, millis{1000})[1].text, HasSubstr("nobody waits"));
+    EXPECT_THAT(ledger.findings(noon, millis{1000})[1].text, HasSubstr("no key has waiters"));
     auto one = held("key", 1, millis{1000});
     one.waiters.reset();
     ledger.look({one});

@@ -93,7 +93,7 @@ class Exec(Case):
         self.assertEqual(self.pawl("exec", "k", *fired, "--", "true").status, 0)
         again = self.pawl("exec", "k", *fired, "--", "true")
         self.assertEqual(again.status, 76)
-        self.assertIn("has already run for 2026-01-02T03:04:05.000Z", again.err)
+        self.assertIn("has already run for 2026-01-02T03:04:05Z", again.err)
         # The same instant in another zone is the same occurrence; an older one is done as well.
         self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T04:04:05+01:00", "--", "true").status, 76)
         self.assertEqual(self.pawl("exec", "k", "--occurrence", "2026-01-02T03:04:04Z", "--", "true").status, 76)
@@ -229,7 +229,7 @@ class ExecOnRedis(OnRedis, Exec):
         holder.stdout.readline()
         waiter = pawl("--store", f"redis://mute:s3cret@127.0.0.1:{server.port}", "exec", "k", "--wait", "30s", "--", "true")
         self.assertEqual(waiter.status, 0, waiter.err)
-        self.assertEqual(waiter.err.count("the store tells no change of a key"), 1, waiter.err)
+        self.assertEqual(waiter.err.count("store notifications unavailable"), 1, waiter.err)
         self.assertIn("once a second", waiter.err)
 
     def test_a_store_that_answers_is_not_down_though_its_replicas_are(self):

@@ -182,7 +182,7 @@ class Jobs(Shared):
         run = self.run_now("held")
         occurrences = len(self.runs("metronome"))
         until(lambda: len(self.runs("metronome")) > occurrences + 2)  # the agents have looked at the control state meanwhile
-        self.assert_mistake(["runs", "show", run], "has not begun")
+        self.assert_mistake(["runs", "show", run], "is queued: it waits for an agent, or its lock")
         self.assertFalse(self.file("held").exists())
         holder.terminate()
         row = self.ended(run)
@@ -191,7 +191,7 @@ class Jobs(Shared):
     def test_a_run_that_waits_can_be_cancelled(self):
         holder = self.hold("job/withdrawn")
         waiting = self.start("jobs", "run", "withdrawn", "--wait")
-        run = waiting.stdout.readline().split()[1]
+        run = waiting.stdout.readline().split()[2]
         cancelled = self.pawl("runs", "cancel", run, "--json")
         self.assertEqual(cancelled.json(), {"id": run, "job": "withdrawn", "cancel_requested": True})
         self.assertEqual(waiting.wait(timeout=30), 1)
@@ -199,7 +199,7 @@ class Jobs(Shared):
         # It is asked for behind that one, and so runs behind it.
         (row,) = self.pawl("jobs", "run", "withdrawn", "--wait", "--json").json()["runs"]
         self.assertEqual([one["id"] for one in self.runs("withdrawn")], [row["id"]])
-        self.assert_mistake(["runs", "cancel", run], "no run")
+        self.assert_mistake(["runs", "cancel", run], "not found")
 
     def test_a_paused_job_fires_on_no_node_and_still_runs_by_hand(self):
         until(lambda: self.runs("paused"))
@@ -234,7 +234,7 @@ class Jobs(Shared):
 
     def test_a_disabled_job_is_known_and_never_runs(self):
         self.assertIsNone(self.pawl("jobs", "show", "disabled", "--json").json()["next"])
-        self.assert_mistake(["jobs", "run", "disabled"], "not enabled")
+        self.assert_mistake(["jobs", "run", "disabled"], "job 'disabled' is disabled; set enabled = true")
         until(lambda: len(self.runs("metronome")) > 2)
         self.assertEqual(self.runs("disabled"), [])
         self.assertFalse(self.file("disabled").exists())
@@ -367,8 +367,8 @@ class Runs(Shared):
         self.assertRegex(me, r"^\S+@\S+$")
         self.assertEqual((row["cancelled_by"], row["cancel_reason"]), (me, "wrong input"))
         self.assertEqual(row["reason"], f"cancelled by {me}: wrong input")
-        self.assertRegex(self.pawl("runs", "show", run).out, rf"(?m)^asked by +{me}\ncancelled by +{me}\ncancel reason +wrong input$")
-        self.assert_mistake(["runs", "cancel", run], "over already: cancelled")
+        self.assertRegex(self.pawl("runs", "show", run).out, rf"(?m)^triggered by +{me}\ncancelled by +{me}\ncancel reason +wrong input$")
+        self.assert_mistake(["runs", "cancel", run], "already finished: cancelled")
         self.assert_mistake(["runs", "cancel", "nothing"], "run 'nothing' not found")
         self.assertIn(("run.cancel", run), [(one["action"], one["target"]) for one in self.pawl("audit", "ls", "--json").json()["audit"]])
 

@@ -86,7 +86,7 @@ class Answers(RemoteCase):
         self.assertEqual(self.pawl("fence", "check", "ledger", "7").status, 77)
 
     def test_who_may_not_is_refused_with_77(self):
-        for words in (["jobs", "run", "echo"], ["jobs", "pause", "echo", "--reason", "x"], ["jobs", "resume", "echo"], ["runs", "cancel", "x"],
+        for words in (["jobs", "run", "echo"], ["jobs", "pause", "echo", "--reason", "x"], ["jobs", "resume", "echo"], ["runs", "cancel", "00000000-0000-4000-8000-000000000000"],
                       ["fence", "check", "ledger", "1"]):
             self.assert_one_line(self.by("vera", *words), 77, "client" if words[0] == "fence" else "operator")
         for words in (["locks", "ls"], ["jobs", "ls"], ["runs", "ls"], ["nodes", "ls"], ["audit", "ls"], ["doctor"]):
@@ -219,7 +219,7 @@ class Trouble(RemoteCase):
 
     def test_an_agent_that_is_down_is_69(self):
         asked = environment(PAWL_URL=f"http://127.0.0.1:{free_port()}")
-        for words in (["locks", "ls"], ["jobs", "ls"], ["runs", "output", "x", "--follow"], ["jobs", "resume", "x"]):
+        for words in (["locks", "ls"], ["jobs", "ls"], ["runs", "output", "xxxx", "--follow"], ["jobs", "resume", "x"]):
             self.assert_one_line(pawl(*words, env=asked), 69, "http://127.0.0.1:")
 
     def test_a_wrong_url_says_what_would_be_right(self):

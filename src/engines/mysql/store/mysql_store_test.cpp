@@ -120,8 +120,13 @@ TEST_F(MysqlStore, ABatchFitsIntoTheServersPacket) {
 
 // ---- Claims on their way
 
-std::int64_t inserts_of(const mysql_server& server) {
-    const auto text = server.ask("SHOW GLOBAL STATUS LIKE 'Com_insert'");
+// A key that has a record is granted by one statement.
+void leave_a_record_of(const std::string& key, client mine) {
+    EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
+}
+
+std::int64_t updates_of(const mysql_server& server) {
+    const auto text = server.ask("SHOW GLOBAL STATUS LIKE 'Com_update'");
     return std::stoll(text.substr(text.find('\t') + 1));
 }
 
@@ -131,12 +136,13 @@ TEST_F(MysqlStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     tcp_proxy proxy{server().port()};
     auto mine = open(at(proxy.port(), 300ms));
     auto direct = open(here());
+    leave_a_record_of("key", open(here()));
     const auto wanted = conformance::held_back(proxy, mine);
     EXPECT_FALSE(*direct.withdraw({"key", wanted.id}));
-    const auto before = inserts_of(server());
+    const auto before = updates_of(server());
     proxy.resume(direction::to_server);
-    until([&] { return inserts_of(server()) > before; });
-    EXPECT_FALSE(direct.inspect("key")->has_value());
+    until([&] { return updates_of(server()) > before; });
+    EXPECT_EQ(number(direct.show("key").holder), 0u);
     EXPECT_EQ(direct.refused(wanted).reason, busy_reason::lingering);
     EXPECT_GT(number(direct.granted(fresh_claim("key"))), 0u);
 }
@@ -147,12 +153,13 @@ TEST_F(MysqlStore, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
     tcp_proxy proxy{server().port()};
     auto mine = open(at(proxy.port(), 300ms));
     auto direct = open(here());
+    leave_a_record_of("key", open(here()));
     const auto wanted = conformance::held_back(proxy, mine);
     EXPECT_TRUE(*direct.release("key", direct.granted(wanted)));
     EXPECT_FALSE(*direct.withdraw({"key", wanted.id}));
-    const auto before = inserts_of(server());
+    const auto before = updates_of(server());
     proxy.resume(direction::to_server);
-    until([&] { return inserts_of(server()) > before; });
+    until([&] { return updates_of(server()) > before; });
     EXPECT_EQ(number(direct.show("key").holder), 0u);
     EXPECT_EQ(direct.refused(wanted).reason, busy_reason::lingering);
 }
@@ -169,6 +176,7 @@ TEST_F(MysqlStore, AConnectionCutMidRequestIsAnUnknownOutcomeThatTheSameClaimRes
     auto mine = open(at(proxy.port()));
     auto direct = open(here());
     mine.granted(fresh_claim("warm"));
+    for (const auto* key : {"repeated", "withdrawn"}) leave_a_record_of(key, open(here()));
     for (const bool repeats : {true, false}) {
         const auto held_before = proxy.held_bytes(direction::to_client);
         proxy.stall(direction::to_client);
@@ -227,13 +235,13 @@ TEST_F(MysqlStore, SixtyFourContendersNeverDeadlock) {
 }
 
 // Goal: a transaction that lost against another is begun again. Method: a foreign one takes the
-// locks of a claim in the other order.
+// locks of a withdrawal in the other order.
 TEST_F(MysqlStore, ADeadlockWithSomebodyElseIsSurvived) {
     auto mine = open(here(10s));
     EXPECT_TRUE(*mine.release("key", mine.granted(fresh_claim("key"))));
     const auto deadlocks = deadlocks_of(server());
     const auto row = "name_space = '" + space_ + "'";
-    // Heavier than the claim by the rows it has changed, so that the claim is the one to lose.
+    // Heavier than ours by the rows it has changed, so that ours is the one to lose.
     auto foreign = std::async(std::launch::async, [&] {
         return server().ask(
             "USE pawl; CREATE TABLE pawl.heavy (n INT PRIMARY KEY); START TRANSACTION; "
@@ -245,9 +253,12 @@ TEST_F(MysqlStore, ADeadlockWithSomebodyElseIsSurvived) {
             row + "; COMMIT; SELECT 'done'");
     });
     until([&] { return server().ask("SELECT IS_USED_LOCK('ready') IS NOT NULL") == "1"; });
-    EXPECT_GT(number(mine.granted(fresh_claim("key"))), 0u);
+    const auto withdrawn = mine.withdraw({"key", "another"});
+    ASSERT_TRUE(withdrawn.has_value()) << withdrawn.error().detail;
+    EXPECT_FALSE(*withdrawn);
     EXPECT_EQ(foreign.get(), "done");
     EXPECT_GT(deadlocks_of(server()), deadlocks);
+    EXPECT_GT(number(mine.granted(fresh_claim("key"))), 0u);
 }
 
 // Goal: the force-released holder gets its delay in full. Method: the forced release waits for a
@@ -432,6 +443,7 @@ TEST_F(MysqlStore, ARequestWithoutAnswerEndsWithinTheTimeoutAsUnknown) {
 
 TEST_F(MysqlStore, AServerKilledMidRequestIsAnUnknownOutcomeThatTheSameClaimResolves) {
     mysql_server own;
+    leave_a_record_of("key", open(at(own.port())));
     conformance::expect_the_same_grant_after_a_kill(
         own, [&](std::uint16_t port) { return open(at(port, 10s)); });
 }
