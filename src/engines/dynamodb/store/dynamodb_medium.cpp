@@ -22,7 +22,7 @@ using cas::write_answer;
 constexpr std::size_t batch_max = 25;
 // Two front ends of one region follow the same time service; the Date field has whole seconds.
 constexpr cas::micros skew_default = std::chrono::seconds{2};
-constexpr millis ttl_min{2'000};
+constexpr millis ttl_min{1'000};
 
 class medium final : public cas::medium {
 public:
