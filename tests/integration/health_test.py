@@ -66,7 +66,7 @@ class Drill(Case):
             self.assertTrue(0 < one["takeover_ms"] < 3 * document["ttl_ms"], one)
             self.assertTrue(all(check["passed"] for check in one["checks"]))
             told = [event["what"] for event in one["events"]]
-            self.assertTrue(any("refused" in what for what in told), told)
+            self.assertTrue(any("rejected" in what for what in told), told)
         return document
 
     def test_a_frozen_and_a_killed_holder_are_taken_over_and_their_late_writes_refused(self):

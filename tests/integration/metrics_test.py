@@ -364,7 +364,7 @@ class MetricsTest(unittest.TestCase):
 
     def test_a_name_or_a_label_that_is_not_there_is_found(self):
         for wrong in ("rate(pawl_lock_aquire_total[5m])", 'pawl_lock_acquire_total{outcome="won"}', 'pawl_runs_total{jobs=~".*"}',
-                      "sum by (nodes) (pawl_locks_held)", "vector(0)", 'pawl_lock_lost_total{reason!~"taken|trust_ended|lifetime_ended"}'):
+                      "sum by (nodes) (pawl_locks_held)", "vector(0)", 'pawl_lock_lost_total{reason!~"taken|trust_ended|lifetime_ended|closed"}'):
             self.assertNotEqual(list(faults_of(wrong, self.series)), [], wrong)
 
     def test_the_legends_and_texts_name_labels_that_are_there(self):
