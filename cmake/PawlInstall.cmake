@@ -159,16 +159,6 @@ foreach(engine ${engines})
   install(TARGETS pawl_module_${engine} LIBRARY DESTINATION ${PAWL_ENGINE_DIR} COMPONENT pawl-${engine})
 endforeach()
 
-# The laws, for authors of engines: a program, which needs nothing of this tree. It is one of the tests.
-set(PAWL_HAS_CONFORMANCE OFF)
-if(TARGET module_conformance_test AND NOT PAWL_SANITIZE)
-  set(PAWL_HAS_CONFORMANCE ON)
-  install(TARGETS module_conformance_test EXPORT pawl-conformance
-          RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT pawl-conformance)
-  install(EXPORT pawl-conformance NAMESPACE pawl:: FILE pawl-conformanceTargets.cmake DESTINATION ${config_folder}
-          COMPONENT pawl-conformance)
-endif()
-
 # The components are the Debian packages that the files go into (PawlPackage.cmake); what has none is
 # told, or put elsewhere, in Debian's own way there.
 install(TARGETS pawl pawl_spi EXPORT pawl

@@ -99,9 +99,9 @@ set(CPACK_DEBIAN_PAWL_PACKAGE_CONTROL_EXTRA
 set(CPACK_COMPONENT_PAWL_DESCRIPTION
 "Jobs that are configured on several hosts run on one of them: a host claims
 the job's key in a store that all of them reach (a SQLite file, Redis,
-PostgreSQL, MySQL, etcd, ZooKeeper, DynamoDB or Kubernetes), holds a lease while it works, and is
-succeeded when it dies. Every grant carries a fencing token, so that a host
-that was frozen is refused where it writes too late.
+PostgreSQL, MySQL, etcd, ZooKeeper, DynamoDB or Kubernetes), holds a lease
+while it works, and is succeeded when it dies. Every grant carries a fencing
+token, so that a host that was frozen is refused where it writes too late.
 
 This package has the command pawl, which wraps any program, and the agent,
 which runs schedules and starts as a service. The stores but SQLite are
