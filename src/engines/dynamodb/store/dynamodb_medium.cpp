@@ -160,6 +160,12 @@ async<std::vector<result<write_answer>>> medium::write_many(std::span<const cas:
 
 async<examination> medium::examine(instant until) {
     const auto self = shared_from_this();
+    // Whoever looks first finds no table: it is made, as for any other verb.
+    if (!on_->is_known()) {
+        auto preparing = on_->prepare(until);
+        const auto ready = co_await std::move(preparing);
+        if (ready.has_error() && ready.error().code != errc::unsupported) co_return ready.error();
+    }
     auto describing = on_->describe(until);
     const auto facts = co_await std::move(describing);
     if (facts.has_error()) co_return facts.error();

@@ -90,7 +90,11 @@ async<reply> table::send(const char* operation, json::object body, effect what, 
     if (got->date) made.clock = cas::stamp{*got->date, got->asked, got->answered};
     if (got->status != 200) {
         const auto refused = read_refusal(got->status, got->body);
-        if (refused.type == no_table) doubtful_ = true;
+        if (refused.type == no_table) {
+            doubtful_ = true;
+            made.no_table = explain_refusal(place_, refused, what);
+            co_return made;
+        }
         made.failed_condition = refused.type == "ConditionalCheckFailedException";
         if (!made.failed_condition) co_return explain_refusal(place_, refused, what);
     }
@@ -108,24 +112,46 @@ async<reply> table::send(const char* operation, json::object body, effect what, 
 
 async<reply> table::ask(const char* operation, json::object body, effect what, instant until) {
     const auto self = shared_from_this();
-    if (doubtful_) {
-        auto making_sure = make_sure(until);
-        const auto sure = co_await std::move(making_sure);
-        if (sure.has_error()) co_return sure.error();
+    for (;;) {
+        if (doubtful_) {
+            auto making_sure = make_sure(until);
+            const auto sure = co_await std::move(making_sure);
+            if (sure.has_error()) co_return sure.error();
+        }
+        auto sending = send(operation, body, what, until);
+        auto got = co_await std::move(sending);
+        // Told before anything was done. A table that has just been made is not found everywhere at
+        // once: where it stands nevertheless, and is the same, it is asked again.
+        if (got.has_error() || !got->no_table) co_return got;
+        if (identity_.empty() || where_.now() + look_again_after >= until)
+            co_return std::move(*got->no_table);
+        auto looking = make_sure(until);
+        const auto stands = co_await std::move(looking);
+        if (stands.has_error()) co_return std::move(*got->no_table);
+        auto pausing = net::sleep_for(look_again_after);
+        co_await std::move(pausing);
     }
-    auto sending = send(operation, std::move(body), what, until);
-    co_return co_await std::move(sending);
 }
 
 async<table_facts> table::describe(instant until) {
+    auto looking = look(until);
+    auto found = co_await std::move(looking);
+    if (found.has_error()) co_return found.error();
+    if (found->no_table) co_return std::move(*found->no_table);
+    co_return std::move(found->facts);
+}
+
+async<table::sight> table::look(instant until) {
+    const auto self = shared_from_this();
     json::object body{{"TableName", name_}};
     auto asking = send("DescribeTable", std::move(body), effect::none, until);
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
+    if (got->no_table) co_return sight{{}, got->no_table};
     const auto* description = object_in(got->body, "Table");
     if (description == nullptr)
         co_return failure{errc::protocol, place_ + ": this is no DynamoDB: it describes no table"};
-    co_return read_table(*description);
+    co_return sight{read_table(*description), std::nullopt};
 }
 
 // A table that was deleted and made again, or restored, has old records or none under this name.
@@ -153,19 +179,19 @@ failure table::refuse(const table_facts& facts) const {
 
 async<std::string> table::prepare(instant until) {
     const auto self = shared_from_this();
-    bool created = false;
-    for (;;) {
-        doubtful_ = false;
-        auto describing = describe(until);
-        const auto facts = co_await std::move(describing);
-        if (facts.has_value()) {
-            if (facts->replicated || !facts->has_our_keys) co_return refuse(*facts);
-            if (facts->status == "ACTIVE" || facts->status == "UPDATING") {
-                identity_ = facts->identity;
-                co_return facts->identity;
+    doubtful_ = false;
+    for (bool created = false;;) {
+        auto looking = look(until);
+        const auto found = co_await std::move(looking);
+        if (found.has_error()) co_return found.error();
+        if (!found->no_table) {
+            const auto& facts = found->facts;
+            if (facts.replicated || !facts.has_our_keys) co_return refuse(facts);
+            if (facts.status == "ACTIVE" || facts.status == "UPDATING") {
+                identity_ = facts.identity;
+                doubtful_ = false;
+                co_return facts.identity;
             }
-        } else if (!doubtful_) {
-            co_return facts.error();
         } else if (!std::exchange(created, true)) {
             auto creating = create(until);
             const auto made = co_await std::move(creating);
@@ -189,8 +215,8 @@ async<void> table::create(instant until) {
                                   json::object{{"AttributeName", "k"}, {"KeyType", "RANGE"}}}}};
     auto asking = send("CreateTable", std::move(body), effect::writes, until);
     const auto got = co_await std::move(asking);
-    if (got.has_value()) co_return result<void>{};
-    const auto& why = got.error();
+    if (got.has_value() && !got->no_table) co_return result<void>{};
+    const auto& why = got.has_value() ? *got->no_table : got.error();
     // Another process makes it, or this one has: it is looked for again.
     if (why.code == errc::outcome_unknown || may_pass(why.code) ||
         why.detail.find("ResourceInUseException") != std::string::npos)

@@ -15,11 +15,13 @@
 
 namespace pawl::dynamodb {
 
-// A whole answer. With `failed_condition` it is the one that says so.
+// A whole answer. With `failed_condition` it is the one that says so, and with `no_table` it says
+// that there is none.
 struct reply {
     boost::json::object body;
     std::optional<cas::stamp> clock;
     bool failed_condition = false;
+    std::optional<failure> no_table{};
 };
 
 // What DescribeTable says.
@@ -50,9 +52,16 @@ public:
     // Makes it where there is none, and waits until it can be used. Its identity.
     async<std::string> prepare(instant until);
     async<table_facts> describe(instant until);
+    // It was found, or made, before.
+    bool is_known() const noexcept { return !identity_.empty(); }
 
 private:
     async<reply> send(const char* operation, boost::json::object body, effect what, instant until);
+    struct sight {
+        table_facts facts;
+        std::optional<failure> no_table{};
+    };
+    async<sight> look(instant until);
     async<void> make_sure(instant until);
     async<void> create(instant until);
     failure refuse(const table_facts& facts) const;
