@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl::cas {
 namespace {
@@ -77,6 +78,8 @@ async<void> name_space::prepare(instant until) {
 
 async<void> name_space::look(instant until) {
     const auto self = shared_from_this();
+    // The data may have been replaced under a process that has been here for long.
+    bool asks_again = is_open_;
     for (;;) {
         auto reading = records_->read(marker_name(), until);
         const auto stands = co_await std::move(reading);
@@ -89,6 +92,11 @@ async<void> name_space::look(instant until) {
                                                          ": the marker: " + read.error().detail +
                                                          "; choose another namespace="};
             found = std::move(*read);
+            if (!is_same_data(found->identity, identity_) && std::exchange(asks_again, false)) {
+                auto preparing = prepare(until);
+                const auto prepared = co_await std::move(preparing);
+                if (prepared.has_error()) co_return prepared.error();
+            }
             if (is_same_data(found->identity, identity_)) {
                 marker_ = std::move(*found);
                 co_return result<void>{};
