@@ -13,6 +13,7 @@
 #include "engines/etcd/store/lease_text.hpp"
 #include "engines/etcd/store/transactions.hpp"
 #include "engines/etcd/store/watch_registry.hpp"
+#include "net/quietly.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -99,48 +100,38 @@ public:
     }
 
     async<acquire_result<grant>> acquire(claim wanted) override {
-        return quietly(do_acquire(std::move(wanted)));
+        return net::quietly(do_acquire(std::move(wanted)));
     }
     async<bool> withdraw(withdrawal given_up) override {
-        return quietly(do_withdraw(std::move(given_up)));
+        return net::quietly(do_withdraw(std::move(given_up)));
     }
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
-        return quietly(do_renew(leases));
+        return net::quietly(do_renew(leases));
     }
     async<bool> release(std::string key, fence_token token, release_options how) override {
-        return quietly(do_release(std::move(key), token, how));
+        return net::quietly(do_release(std::move(key), token, how));
     }
     async<bool> force_release(std::string key, fence_token token, millis delay) override {
-        return quietly(do_force_release(std::move(key), token, delay));
+        return net::quietly(do_force_release(std::move(key), token, delay));
     }
     async<std::optional<record>> inspect(std::string key) override {
-        return quietly(do_inspect(std::move(key)));
+        return net::quietly(do_inspect(std::move(key)));
     }
     async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
-        return quietly(do_inspect_many(std::move(keys)));
+        return net::quietly(do_inspect_many(std::move(keys)));
     }
     async<page> list(std::string prefix, std::string after, std::size_t limit) override {
-        return quietly(do_list(std::move(prefix), std::move(after), limit));
+        return net::quietly(do_list(std::move(prefix), std::move(after), limit));
     }
     async<void> wait_change(std::string key, fence_token seen) override {
-        return quietly(do_wait(std::move(key), seen));
+        return net::quietly(do_wait(std::move(key), seen));
     }
     async<fence_result> fence(std::string resource, fence_token token, fence_rule rule) override {
-        return quietly(do_fence(std::move(resource), token, rule));
+        return net::quietly(do_fence(std::move(resource), token, rule));
     }
-    async<examination> examine() override { return quietly(do_examine()); }
+    async<examination> examine() override { return net::quietly(do_examine()); }
 
 private:
-    // A verb never throws, but awaiting anything in a cancelled coroutine does, unless told not to.
-    template <class T>
-    static async<T> quietly(async<T> verb) {
-        const bool throws = co_await boost::asio::this_coro::throw_if_cancelled();
-        co_await boost::asio::this_coro::throw_if_cancelled(false);
-        auto answer = co_await std::move(verb);
-        co_await boost::asio::this_coro::throw_if_cancelled(throws);
-        co_return answer;
-    }
-
     async<acquire_result<grant>> do_acquire(claim wanted);
     async<bool> do_withdraw(withdrawal given_up);
     async<std::vector<renewal>> do_renew(std::span<const held> leases);
