@@ -44,15 +44,24 @@ std::optional<node_clock::put_back> node_clock::look(instant now, wall_instant l
     const auto expected = before.corrected + passed;
     if (wall > expected + step_tolerated) {
         // What came due since the last look was skipped as well, as where the node was frozen.
-        put_forward_ = step_forward{before.corrected, wall - expected};
+        if (steps_forward_.size() == steps_forward_kept) steps_forward_.pop_front();
+        steps_forward_.push_back({before.corrected, wall - expected});
         return std::nullopt;
     }
     if (wall + step_tolerated >= expected) return std::nullopt;
     put_back found{expected - wall};
-    // Most of a step forward is undone: what came due meanwhile was skipped by a clock that was
-    // wrong.
-    if (put_forward_ && found.by * 2 > put_forward_->by) found.last_right = put_forward_->from;
-    put_forward_.reset();
+    // What came due while the clock was wrong was skipped. One step back may undo several forward:
+    // it undoes the last of them first, and each that it takes most of.
+    for (auto rest = found.by; rest > microseconds{0} && !steps_forward_.empty();) {
+        auto& last = steps_forward_.back();
+        if (rest * 2 <= last.by) {
+            last.by -= rest;
+            break;
+        }
+        found.last_right = last.from;
+        rest -= last.by;
+        steps_forward_.pop_back();
+    }
     return found;
 }
 

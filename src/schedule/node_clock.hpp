@@ -12,6 +12,8 @@
 #include <pawl/types.hpp>
 
 #include <chrono>
+#include <cstddef>
+#include <deque>
 #include <optional>
 
 namespace pawl::schedule {
@@ -62,6 +64,8 @@ private:
         wall_instant local{};
         wall_instant corrected{};
     };
+    // A machine that starts without a clock is set right by one or two.
+    static constexpr std::size_t steps_forward_kept = 16;
     struct step_forward {
         wall_instant from{};
         std::chrono::microseconds by{};
@@ -71,7 +75,7 @@ private:
     bool is_compared_ = false;
     std::optional<std::chrono::microseconds> offset_;  // how far this clock is ahead
     std::optional<sight> last_;
-    std::optional<step_forward> put_forward_;
+    std::deque<step_forward> steps_forward_;  // which nothing has undone, the last at the back
 };
 
 }  // namespace pawl::schedule

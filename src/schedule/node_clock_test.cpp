@@ -117,16 +117,32 @@ TEST_P(NodeClockLooks, ForSteps) {
 
 INSTANTIATE_TEST_SUITE_P(
     Steps, NodeClockLooks,
-    testing::Values(looking{"time that passes is no step", {{1s, 1s, {}, {}}, {1h, 1h, {}, {}}}},
-                    looking{"what keeping a clock right looks like is no step",
-                            {{1s, 800ms, {}, {}}, {1s, 1'200ms, {}, {}}, {1s, 799ms, 201ms, {}}}},
-                    looking{"a step back", {{1s, -9s, 10s, {}}}},
-                    looking{"a step forward that is undone has been wrong since the look before it",
-                            {{1s, 1s, {}, {}}, {1s, 1h, {}, {}}, {1s, -1h, 1h + 1s, 1s}}},
-                    looking{"less than half of a step forward is another step back",
-                            {{1s, 1h, {}, {}}, {1s, -20min, 20min + 1s, {}}}},
-                    looking{"a step forward is undone once",
-                            {{1s, 1h, {}, {}}, {1s, -1h, 1h + 1s, 0s}, {1s, -1h, 1h + 1s, {}}}}));
+    testing::Values(
+        looking{"time that passes is no step", {{1s, 1s, {}, {}}, {1h, 1h, {}, {}}}},
+        looking{"what keeping a clock right looks like is no step",
+                {{1s, 800ms, {}, {}}, {1s, 1'200ms, {}, {}}, {1s, 799ms, 201ms, {}}}},
+        looking{"a step back", {{1s, -9s, 10s, {}}}},
+        looking{"a step forward that is undone has been wrong since the look before it",
+                {{1s, 1s, {}, {}}, {1s, 1h, {}, {}}, {1s, -1h, 1h + 1s, 1s}}},
+        looking{"less than half of a step forward is another step back",
+                {{1s, 1h, {}, {}}, {1s, -20min, 20min + 1s, {}}}},
+        looking{"a step forward is undone once",
+                {{1s, 1h, {}, {}}, {1s, -1h, 1h + 1s, 0s}, {1s, -1h, 1h + 1s, {}}}},
+        looking{"two steps forward are undone by one back",
+                {{1s, 1h, {}, {}}, {1s, 2h, {}, {}}, {1s, -3h, 3h + 1s, 0s}}},
+        looking{
+            "or one after the other",
+            {{1s, 1h, {}, {}}, {1s, 2h, {}, {}}, {1s, -2h, 2h + 1s, 1h}, {1s, -1h, 1h + 1s, 0s}}},
+        looking{"or by two steps back that are less than half of it each, and a third",
+                {{1s, 1h, {}, {}},
+                 {1s, -20min, 20min + 1s, {}},
+                 {1s, -15min, 15min + 1s, {}},
+                 {1s, -20min, 20min + 1s, 0s}}},
+        looking{"what undoes the last alone leaves the one before it",
+                {{1s, 2h, {}, {}},
+                 {1s, 1h, {}, {}},
+                 {1s, -40min, 40min + 1s, 2h},
+                 {1s, -2h, 2h + 1s, 0s}}}));
 
 // The journal's clock shows a step of this one as well: what its correction moves is a step.
 TEST(NodeClock, ACorrectionIsAStepOfWhatTheSchedulesGoBy) {
