@@ -1,5 +1,7 @@
 #include "schedule/node_clock.hpp"
 
+#include <utility>
+
 namespace pawl::schedule {
 
 using std::chrono::microseconds;
@@ -8,7 +10,7 @@ node_clock::comparison node_clock::compare(wall_instant journals, wall_instant s
                                            wall_instant answered) {
     const auto doubt = (answered - sent) / 2;
     if (doubt < microseconds{0} || doubt > clock_offset_tolerated) return {};
-    is_compared_ = true;
+    const bool is_first = !std::exchange(is_compared_, true);
     const auto offset = std::chrono::floor<microseconds>(sent + doubt - journals);
     // Lower once it matters, so that a clock at the edge does not go back and forth.
     const auto tolerated = offset_ ? clock_offset_tolerated / 2 : clock_offset_tolerated;
@@ -22,16 +24,19 @@ node_clock::comparison node_clock::compare(wall_instant journals, wall_instant s
     const auto change = offset > known ? offset - known : known - offset;
     if (offset_ && change < clock_offset_tolerated) return {};
     offset_ = offset;
+    was_never_right_ = is_first;
     const bool is_ahead = offset > microseconds{0};
     return {is_ahead ? finding::ahead : finding::behind,
             std::chrono::floor<millis>(is_ahead ? offset : -offset)};
 }
 
 void node_clock::follow_store(wall_instant local, wall_instant stores) {
+    was_never_right_ = !std::exchange(is_compared_, true);
     offset_ = std::chrono::floor<microseconds>(local - stores);
 }
 
 std::optional<node_clock::put_back> node_clock::look(instant now, wall_instant local) {
+    const bool never_right = std::exchange(was_never_right_, false);
     const auto before = last_.value_or(sight{now, local, corrected(local)});
     const auto passed = std::chrono::floor<microseconds>(now - before.at);
     const auto step = local - (before.local + passed);
@@ -50,6 +55,11 @@ std::optional<node_clock::put_back> node_clock::look(instant now, wall_instant l
     }
     if (wall + step_tolerated >= expected) return std::nullopt;
     put_back found{expected - wall};
+    if (never_right) {
+        found.last_right = wall_instant::min();
+        steps_forward_.clear();
+        return found;
+    }
     // What came due while the clock was wrong was skipped. One step back may undo several forward:
     // it undoes the last of them first, and each that it takes most of.
     for (auto rest = found.by; rest > microseconds{0} && !steps_forward_.empty();) {

@@ -44,14 +44,15 @@ public:
     };
     // The journal's clock has shown `journals` at a moment between two of this one's.
     comparison compare(wall_instant journals, wall_instant sent, wall_instant answered);
-    // Whether the journal has ever told what this clock is worth.
+    // Whether it has ever been told what this clock is worth.
     bool is_compared() const noexcept { return is_compared_; }
     // The store has told what time it is, as it found an occurrence to lie too far ahead.
     void follow_store(wall_instant local, wall_instant stores);
 
     struct put_back {
         std::chrono::microseconds by{};
-        // When it was last known to be right, where most of a step forward is undone.
+        // When it was last known to be right, where most of a step forward is undone; the least
+        // there is where it is the first time that it was told to be wrong: it may never have been.
         std::optional<wall_instant> last_right{};
     };
     // To be called often, with both clocks at about the same moment: a step shows between two
@@ -73,6 +74,7 @@ private:
 
     compared_with whom_;
     bool is_compared_ = false;
+    bool was_never_right_ = false;                     // since the last look
     std::optional<std::chrono::microseconds> offset_;  // how far this clock is ahead
     std::optional<sight> last_;
     std::deque<step_forward> steps_forward_;  // which nothing has undone, the last at the back

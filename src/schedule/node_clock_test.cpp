@@ -144,6 +144,30 @@ INSTANTIATE_TEST_SUITE_P(
                  {1s, -40min, 40min + 1s, 2h},
                  {1s, -2h, 2h + 1s, 0s}}}));
 
+// Goal: nothing that a node handed out before it was told what its clock is worth counts. Method:
+// the first to tell says that it is a year ahead, and a second one another hour.
+TEST(NodeClock, TheFirstCorrectionSaysThatItNeverWasRight) {
+    for (const auto told_by : {whom::journal, whom::store}) {
+        node_clock clock{told_by};
+        const auto correct = [&](wall_instant by) {
+            if (told_by == whom::journal)
+                clock.compare(by, noon, noon);
+            else
+                clock.follow_store(noon, by);
+        };
+        EXPECT_FALSE(clock.look(instant{1h}, noon));
+        correct(noon - 24h * 365);
+        const auto first = clock.look(instant{1h}, noon);
+        ASSERT_TRUE(first);
+        EXPECT_EQ(first->last_right, wall_instant::min());
+
+        correct(noon - 24h * 365 - 1h);
+        const auto second = clock.look(instant{1h}, noon);
+        ASSERT_TRUE(second);
+        EXPECT_EQ(second->last_right, std::nullopt);
+    }
+}
+
 // The journal's clock shows a step of this one as well: what its correction moves is a step.
 TEST(NodeClock, ACorrectionIsAStepOfWhatTheSchedulesGoBy) {
     node_clock clock{whom::journal};

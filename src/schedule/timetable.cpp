@@ -165,12 +165,16 @@ std::optional<wall_instant> timetable::next_of(entry_id entry) const {
 }
 
 void timetable::clock_put_back(wall_instant now, std::optional<wall_instant> last_right) {
-    const auto from = std::min(now, last_right.value_or(now));
+    const auto right = last_right.value_or(now);
+    const bool never_right = right == wall_instant::min();
+    const auto from = never_right ? now : std::min(now, right);
     for (auto& entry : entries_) {
         auto& state = entry.second;
         if (state.position <= now) continue;
         // One that was added by a clock that was ahead knows nothing of the time before.
-        state.position = state.not_before <= now ? std::max(from, state.not_before) : from;
+        const bool knows_before = state.not_before <= now;
+        if (!knows_before && never_right) state.not_before = from;
+        state.position = knows_before ? std::max(std::min(now, right), state.not_before) : from;
         wait_for(entry, occurrence_after(*state.rule, state.position));
     }
 }

@@ -89,8 +89,9 @@ public:
     // The wall clock was put back to `now`: whatever waits for a time that had come by the wrong
     // clock is due again by the right one. What has run already is known at the store.
     // `last_right` is when the clock was last known to be right, where that is known: what came due
-    // since then, while the clock was ahead, is due as well. What lies before the position that an
-    // entry was added with stays past, also when the clock is put forward again.
+    // since then, while the clock was ahead, is due as well; the least there is where it never was.
+    // What lies before the position that an entry was added with stays past, also when the clock is
+    // put forward again.
     void clock_put_back(wall_instant now, std::optional<wall_instant> last_right = std::nullopt);
 
 private:

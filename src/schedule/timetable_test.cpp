@@ -210,6 +210,22 @@ TEST(Timetable, WhatCameDueWhileTheClockWasAheadIsNotLost) {
     EXPECT_EQ(due[0].at, noon + 1h);
 }
 
+// A node starts by a clock that is a year ahead: what it was added for is due by the right one.
+TEST(Timetable, WhatCameDueBeforeAClockThatNeverWasRightIsNotLost) {
+    timetable table;
+    table.add(one, rule_of("*/10 * * * *"), noon, noon + 24h * 365);
+    EXPECT_EQ(table.advance(noon + 24h * 365, all).size(), 1U);
+    table.clock_put_back(noon + 15min, wall_instant::min());
+    const auto due = table.advance(noon + 15min, all);
+    ASSERT_EQ(due.size(), 1U);
+    EXPECT_EQ(due[0].at, noon + 10min);
+
+    table.add(2, rule_of("*/10 * * * *"), noon + 24h * 365, noon + 24h * 365);
+    table.clock_put_back(noon + 15min, wall_instant::min());
+    EXPECT_TRUE(table.advance(noon + 15min, all).empty()) << "that one knows nothing before it";
+    EXPECT_EQ(table.next_of(2), noon + 20min);
+}
+
 // An occurrence that was handed out by the right clock is not handed out again.
 TEST(Timetable, AStepBackRepeatsNothingThatLiesBeforeIt) {
     timetable table;
