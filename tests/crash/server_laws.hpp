@@ -9,6 +9,7 @@
 #include "tests/crash/contenders.hpp"
 #include "tests/crash/contest.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <signal.h>
@@ -181,6 +182,31 @@ TYPED_TEST_P(ServerLaws, WithALongLatencyLeasesHoldAndPassOn) {
     load.expect_nothing_overlapped();
 }
 
+// Goal: a program that said store_down::fail hears at once that its store is gone. Method: a server
+// that is killed while nothing is under way, and a timeout that would be noticed; the first answer
+// may be of a request that the server took to its grave.
+TYPED_TEST_P(ServerLaws, ToFailAtOnceIsNotToWaitForAServerThatIsGone) {
+    auto locks = locks::open(this->url(millis{30'000}));
+    const auto asked = [&] {
+        const auto began = lease_clock::now();
+        try {
+            const auto none = locks.try_acquire(
+                "report", {.ttl = millis{10'000}, .on_store_down = store_down::fail});
+            ADD_FAILURE() << "a server that is gone has answered";
+        } catch (const store_error& error) {
+            EXPECT_THAT(error.code(), testing::AnyOf(errc::unreachable, errc::outcome_unknown));
+        }
+        EXPECT_LT(lease_clock::now() - began, millis{10'000});
+    };
+    EXPECT_TRUE(locks.try_acquire("report", {.ttl = millis{10'000}}));
+    EXPECT_TRUE(locks.drain(millis{10'000}));
+    this->server_.crash();
+    asked();
+    asked();
+    this->server_.start();
+    EXPECT_TRUE(locks.acquire("invoices", {.ttl = millis{10'000}}, millis{30'000}));
+}
+
 // The drill that operators run, on the real server.
 TYPED_TEST_P(ServerLaws, TheDrillPasses) {
     const auto said = run_pawl({"--store", this->url(), "drill", "all", "--ttl", "1s"});
@@ -214,7 +240,8 @@ REGISTER_TYPED_TEST_SUITE_P(ServerLaws, AKilledOrFrozenHoldersCommandIsDeadBefor
                             WithTheServerKilledTheCommandEndsWithItsLease,
                             WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBegins,
                             UnderLoadEveryFaultPassesWithoutAnOverlap,
-                            WithALongLatencyLeasesHoldAndPassOn, TheDrillPasses,
+                            WithALongLatencyLeasesHoldAndPassOn,
+                            ToFailAtOnceIsNotToWaitForAServerThatIsGone, TheDrillPasses,
                             TheDoctorTellsAServerThatWorksFromOneThatIsGone);
 
 }  // namespace pawl::crash

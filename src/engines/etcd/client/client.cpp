@@ -248,11 +248,11 @@ boost::asio::awaitable<grpc::Status> client::call(std::shared_ptr<exchanged> wha
 }
 
 async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer request,
-                                              effect what, instant deadline, remedy& cure) {
+                                              effect what, request_limits limits, remedy& cure) {
     const auto self = shared_from_this();
     cure = remedy::tell;
     if (!connected_) {
-        const auto stands = co_await ready(deadline);
+        const auto stands = co_await ready(limits);
         if (stands.has_error()) co_return stands.error();
     }
     auto one = std::make_shared<exchanged>();
@@ -261,7 +261,7 @@ async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer
     // An alarm is told by any node, and asked for when something is wrong.
     dress(one->context, std::string_view{path} != method::alarm);
     const auto asked = current_;
-    const auto status = co_await call(one, path, deadline);
+    const auto status = co_await call(one, path, limits.deadline);
     if (status.ok()) co_return std::move(one->response);
     const auto waited = base::format_duration(settings_->common.timeout);
     auto refused = explain_refusal(nodes_[asked].place, status, what, waited);
@@ -274,21 +274,21 @@ async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer
 }
 
 async<grpc::ByteBuffer> client::exchange(const char* path, grpc::ByteBuffer request, effect what,
-                                         instant deadline) {
+                                         request_limits limits) {
     const auto self = shared_from_this();
     bool logged_in_again = false;
     for (;;) {
         remedy cure = remedy::tell;
-        auto got = co_await exchange_once(path, request, what, deadline, cure);
+        auto got = co_await exchange_once(path, request, what, limits, cure);
         if (got.has_value()) co_return got;
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return got;
         if (cure == remedy::log_in && !std::exchange(logged_in_again, true)) {
-            const auto renewed = co_await log_in(deadline);
+            const auto renewed = co_await log_in(limits.deadline);
             if (renewed.has_error()) co_return renewed.error();
             continue;
         }
-        if (cure != remedy::ask_again || lease_clock::now() + backoff_min >= deadline)
+        if (cure != remedy::ask_again || lease_clock::now() + backoff_min >= limits.deadline)
             co_return got;
         auto pause = net::sleep_for(backoff_min);
         co_await std::move(pause);
@@ -335,7 +335,7 @@ void client::leave_node() {
     current_ = (current_ + 1) % nodes_.size();
 }
 
-async<void> client::ready(instant deadline) {
+async<void> client::ready(request_limits limits) {
     const auto self = shared_from_this();
     while (!connected_) {
         if (closed_.is_set())
@@ -344,19 +344,23 @@ async<void> client::ready(instant deadline) {
         if (!connecting_ && last_failure_ && !may_pass(last_failure_->code) &&
             lease_clock::now() < not_before_)
             co_return *last_failure_;
+        // The last attempt to connect has failed, and the next one has not begun.
+        const bool is_impatient = limits.unconnected == store_down::fail;
+        if (is_impatient && last_failure_ && lease_clock::now() < not_before_)
+            co_return failure{errc::unreachable, last_failure_->detail};
         net::event mine;
         struct place_in_line {
-            std::set<net::event*>& all;
+            std::map<net::event*, store_down>& all;
             net::event* who;
             ~place_in_line() { all.erase(who); }
         };
-        waiting_.insert(&mine);
+        waiting_.emplace(&mine, limits.unconnected);
         const place_in_line until_the_end{waiting_, &mine};
         if (!connecting_) {
             connecting_ = true;
             boost::asio::co_spawn(executor_, connect(self), boost::asio::detached);
         }
-        auto waiting = mine.wait_until(deadline);
+        auto waiting = mine.wait_until(limits.deadline);
         co_await std::move(waiting);
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none)
@@ -364,7 +368,8 @@ async<void> client::ready(instant deadline) {
         if (connected_) break;
         if (mine.is_set() && last_failure_ && !may_pass(last_failure_->code))
             co_return *last_failure_;
-        if (lease_clock::now() < deadline) continue;
+        const bool told = is_impatient && mine.is_set() && last_failure_;
+        if (!told && lease_clock::now() < limits.deadline) continue;
         const auto waited = base::format_duration(settings_->common.timeout);
         auto why = last_failure_.value_or(
             failure{errc::unreachable, nodes_[current_].place + ": no answer within " + waited});
@@ -374,8 +379,10 @@ async<void> client::ready(instant deadline) {
     co_return result<void>{};
 }
 
-void client::wake_all() {
-    for (auto* each : waiting_) each->set();
+// Those that wait at most so: all of them with store_down::retry.
+void client::wake(store_down which) {
+    for (const auto& [each, unconnected] : waiting_)
+        if (which == store_down::retry || unconnected == which) each->set();
 }
 
 // Goes on while somebody waits for it.
@@ -394,9 +401,10 @@ boost::asio::awaitable<void> client::connect(std::shared_ptr<client> self) {
         const auto stands = co_await self->dial_any();
         self->settle(stands.has_error() ? std::optional{stands.error()} : std::nullopt);
         if (stands.has_value() || !may_pass(stands.error().code)) break;
+        self->wake(store_down::fail);
     }
     self->connecting_ = false;
-    self->wake_all();
+    self->wake(store_down::retry);
 }
 
 void client::settle(std::optional<failure> why) {
@@ -478,15 +486,15 @@ async<void> client::log_in(instant deadline) {
     co_return result<void>{};
 }
 
-async<clock_reading> client::clock(instant deadline) {
+async<clock_reading> client::clock(request_limits limits) {
     const auto self = shared_from_this();
     if (!connected_) {
-        const auto stands = co_await ready(deadline);
+        const auto stands = co_await ready(limits);
         if (stands.has_error()) co_return stands.error();
     }
     if (lease_clock::now() - facts_->clock.taken() < clock_age_max) co_return facts_->clock;
     const auto asked = current_;
-    auto seen = co_await probe(executor_, nodes_[asked].where, *settings_, deadline);
+    auto seen = co_await probe(executor_, nodes_[asked].where, *settings_, limits.deadline);
     if (seen.has_error()) {
         if (asked == current_ && may_pass(seen.error().code)) leave_node();
         co_return seen.error();
@@ -500,7 +508,7 @@ async<clock_reading> client::clock(instant deadline) {
 void client::close() {
     closed_.set();
     connected_ = false;
-    wake_all();
+    wake(store_down::retry);
 }
 
 void client::close_from_anywhere() {

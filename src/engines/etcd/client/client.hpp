@@ -14,6 +14,7 @@
 #include "net/loop.hpp"
 
 #include <pawl/errors.hpp>
+#include <pawl/options.hpp>
 #include <pawl/spi/async.hpp>
 
 #include <grpcpp/channel.h>
@@ -25,7 +26,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -55,6 +55,15 @@ result<std::shared_ptr<grpc::Channel>> make_channel(const base::endpoint& where,
                                                     const std::string& address,
                                                     const etcd_settings& settings);
 
+// How long a request may take, and whether it waits meanwhile for a node that can be reached: with
+// store_down::fail it is `unreachable` with the first round over the nodes that fails.
+struct request_limits {
+    request_limits(instant until, store_down when_down = store_down::retry)
+        : deadline{until}, unconnected{when_down} {}
+    instant deadline;
+    store_down unconnected;
+};
+
 // Used on its loop only, but for close_from_anywhere.
 class client : public net::attached, public std::enable_shared_from_this<client> {
 public:
@@ -69,13 +78,13 @@ public:
     instant deadline() const { return lease_clock::now() + settings_->common.timeout; }
 
     // Ends when a node is ready to serve, or says why none is. Cancellable.
-    async<void> ready(instant deadline);
+    async<void> ready(request_limits limits);
     // One request with its answer. Cancellable where nobody blocks for it.
     template <class Response>
     async<Response> ask(const char* path, const google::protobuf::MessageLite& request, effect what,
-                        instant deadline) {
+                        request_limits limits) {
         auto bytes = pack(request);
-        const auto got = co_await exchange(path, std::move(bytes), what, deadline);
+        const auto got = co_await exchange(path, std::move(bytes), what, limits);
         if (got.has_error()) co_return got.error();
         Response answer;
         if (!unpack(*got, answer)) co_return unreadable(path);
@@ -96,7 +105,7 @@ public:
     failure note_stream_end(const grpc::Status& status, effect what);
 
     // Of the present node, at most a minute old.
-    async<clock_reading> clock(instant deadline);
+    async<clock_reading> clock(request_limits limits);
     // Of the present node, when it was last asked. REQUIRES: ready() has ended well.
     const node_facts& facts() const { return *facts_; }
 
@@ -114,9 +123,9 @@ private:
     class pending;
 
     async<grpc::ByteBuffer> exchange(const char* path, grpc::ByteBuffer request, effect what,
-                                     instant deadline);
+                                     request_limits limits);
     async<grpc::ByteBuffer> exchange_once(const char* path, grpc::ByteBuffer request, effect what,
-                                          instant deadline, remedy& cure);
+                                          request_limits limits, remedy& cure);
     boost::asio::awaitable<grpc::Status> call(std::shared_ptr<exchanged> what, const char* path,
                                               instant deadline);
     failure unreadable(const char* path) const;
@@ -128,7 +137,7 @@ private:
     async<void> log_in(instant deadline);
     void settle(std::optional<failure> why);
     void leave_node();
-    void wake_all();
+    void wake(store_down which);
 
     void close();
     void loop_ends() override;
@@ -150,7 +159,7 @@ private:
     std::uint32_t attempts_failed_ = 0;
     instant not_before_{};
     std::optional<failure> last_failure_;
-    std::set<net::event*> waiting_;               // for a node
+    std::map<net::event*, store_down> waiting_;   // for a node
     std::map<std::uint64_t, net::event*> calls_;  // for an answer
     std::uint64_t last_call_ = 0;
     std::minstd_rand random_;

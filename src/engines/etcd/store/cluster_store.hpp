@@ -159,7 +159,7 @@ private:
     async<again_or<acquire_result<grant>>> repeat(attempt& now, const wire::KeyValue& lock);
     async<again_or<acquire_result<grant>>> granted(attempt& now, const wire::TxnResponse& got);
 
-    async<wire::TxnResponse> run(const transaction& what, effect may, instant deadline);
+    async<wire::TxnResponse> run(const transaction& what, effect may, request_limits limits);
     async<snapshot> look(const std::string& key, instant deadline);
     async<millis> remaining(std::int64_t lease, instant deadline);
     async<bool> extend(const std::string& key, const wire::KeyValue& lock, millis ttl, bool bounded,

@@ -46,17 +46,17 @@ epochs::epochs(std::shared_ptr<client> through, std::shared_ptr<lease_stock> lea
           std::max(through_->settings().common.retention / stretches_in_retention, stretch_min)},
       keep_{names_.keep + std::to_string(seconds_for(through_->settings().common.retention))} {}
 
-async<epoch> epochs::current(instant deadline) {
+async<epoch> epochs::current(request_limits limits) {
     const auto self = shared_from_this();
     for (;;) {
         if (known_ && lease_clock::now() < known_until_) co_return *known_;
         if (!loading_) break;
         // One asks for all.
-        auto waiting = loaded_.wait_until(deadline);
+        auto waiting = loaded_.wait_until(limits.deadline);
         co_await std::move(waiting);
         const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
         if (cancellation.cancelled() != boost::asio::cancellation_type::none ||
-            lease_clock::now() >= deadline)
+            lease_clock::now() >= limits.deadline)
             co_return failure{errc::unreachable, through_->present_place() +
                                                      ": the namespace could not be read in time"};
     }
@@ -69,13 +69,13 @@ async<epoch> epochs::current(instant deadline) {
         }
     };
     const under_way until_the_end{*this};
-    co_return co_await load(deadline);
+    co_return co_await load(limits);
 }
 
-async<epoch> epochs::load(instant deadline) {
+async<epoch> epochs::load(request_limits limits) {
     for (int round = 0; round < rounds_max; ++round) {
         const auto asked = lease_clock::now();
-        const auto seen = co_await look(deadline);
+        const auto seen = co_await look(limits);
         if (seen.has_error()) co_return seen.error();
         if (seen->whole) {
             known_ = seen->whole;
@@ -83,9 +83,9 @@ async<epoch> epochs::load(instant deadline) {
             co_return *known_;
         }
         auto making = !seen->marker || seen->marker->cluster != seen->cluster
-                          ? make_marker(*seen, deadline)
-                      : seen->marker->layout < layout_version ? renew_layout(*seen, deadline)
-                                                              : make_keep(deadline);
+                          ? make_marker(*seen, limits)
+                      : seen->marker->layout < layout_version ? renew_layout(*seen, limits)
+                                                              : make_keep(limits);
         const auto made = co_await std::move(making);
         if (made.has_error()) co_return made.error();
     }
@@ -93,11 +93,11 @@ async<epoch> epochs::load(instant deadline) {
                                              ": the marker of the namespace changes too often"};
 }
 
-async<epochs::found> epochs::look(instant deadline) {
+async<epochs::found> epochs::look(request_limits limits) {
     transaction both;
     both.get(names_.marker).get(keep_);
     const auto got = co_await through_->ask<wire::TxnResponse>(method::txn, both.request(),
-                                                               effect::none, deadline);
+                                                               effect::none, limits);
     if (got.has_error()) co_return got.error();
     if (got->responses_size() != 2)
         co_return failure{errc::protocol, through_->present_place() + ": half an answer"};
@@ -127,9 +127,9 @@ async<epochs::found> epochs::look(instant deadline) {
 }
 
 // The birth is on the clock of a node, and later than that of any marker before it.
-async<void> epochs::make_marker(const found& seen, instant deadline) {
+async<void> epochs::make_marker(const found& seen, request_limits limits) {
     const auto before = seen;
-    const auto clock = co_await through_->clock(deadline);
+    const auto clock = co_await through_->clock(limits);
     if (clock.has_error()) co_return clock.error();
     const auto now = clock->likely(lease_clock::now());
     marker_text fresh;
@@ -141,37 +141,37 @@ async<void> epochs::make_marker(const found& seen, instant deadline) {
         fresh.floor = std::max(*fresh.floor, highest_under(*before.marker, before.revision, now));
     }
     fresh.proved = fresh.born;
-    co_return co_await put_marker(before.marker_revision, fresh, deadline);
+    co_return co_await put_marker(before.marker_revision, fresh, limits);
 }
 
 // A pawl that writes the layout before this finds its marker changed, and grants nothing any more:
 // its tokens would fall behind ours.
-async<void> epochs::renew_layout(const found& seen, instant deadline) {
+async<void> epochs::renew_layout(const found& seen, request_limits limits) {
     auto same = *seen.marker;
     same.floor.reset();
-    co_return co_await put_marker(seen.marker_revision, same, deadline);
+    co_return co_await put_marker(seen.marker_revision, same, limits);
 }
 
 // Unless another was faster.
-async<void> epochs::put_marker(std::int64_t before, marker_text what, instant deadline) {
+async<void> epochs::put_marker(std::int64_t before, marker_text what, request_limits limits) {
     transaction make;
     make.if_changed_at(names_.marker, before).put(names_.marker, encode(what));
     const auto made = co_await through_->ask<wire::TxnResponse>(method::txn, make.request(),
-                                                                effect::none, deadline);
+                                                                effect::none, limits);
     if (made.has_error()) co_return made.error();
     co_return result<void>{};
 }
 
-async<void> epochs::make_keep(instant deadline) {
+async<void> epochs::make_keep(request_limits limits) {
     const auto retention = through_->settings().common.retention;
-    const auto keep = co_await leases_->grant(seconds_for(retention + 2 * stretch_), deadline);
+    const auto keep = co_await leases_->grant(seconds_for(retention + 2 * stretch_), limits);
     if (keep.has_error()) co_return keep.error();
-    const auto until_next = co_await leases_->grant(seconds_for(stretch_), deadline);
+    const auto until_next = co_await leases_->grant(seconds_for(stretch_), limits);
     if (until_next.has_error()) co_return until_next.error();
     transaction make;
     make.if_created_at(keep_, 0).put(keep_, text_of(keep->id), until_next->id);
     const auto made = co_await through_->ask<wire::TxnResponse>(method::txn, make.request(),
-                                                                effect::none, deadline);
+                                                                effect::none, limits);
     if (made.has_error()) co_return made.error();
     if (!made->succeeded()) {
         leases_->revoke(keep->id);
@@ -180,7 +180,7 @@ async<void> epochs::make_keep(instant deadline) {
     co_return result<void>{};
 }
 
-async<void> epochs::begin_anew(epoch old, fence_token highest, instant deadline) {
+async<void> epochs::begin_anew(epoch old, fence_token highest, request_limits limits) {
     const auto self = shared_from_this();
     forget();
     found seen;
@@ -188,14 +188,14 @@ async<void> epochs::begin_anew(epoch old, fence_token highest, instant deadline)
     seen.marker = old.marker;
     seen.cluster = old.marker.cluster;
     seen.seen = highest;
-    co_return co_await make_marker(seen, deadline);
+    co_return co_await make_marker(seen, limits);
 }
 
-async<void> epochs::prove(epoch in, micros at_least, instant deadline) {
+async<void> epochs::prove(epoch in, micros at_least, request_limits limits) {
     const auto self = shared_from_this();
     forget();
     in.marker.proved = at_least.count();
-    co_return co_await put_marker(in.marker_revision, in.marker, deadline);
+    co_return co_await put_marker(in.marker_revision, in.marker, limits);
 }
 
 }  // namespace pawl::etcd

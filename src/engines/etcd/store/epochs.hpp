@@ -24,14 +24,14 @@ public:
     epochs(std::shared_ptr<client> through, std::shared_ptr<lease_stock> leases, key_names names);
 
     // Reads it, or makes it, when it is not known.
-    async<epoch> current(instant deadline);
+    async<epoch> current(request_limits limits);
     // To be read anew: something about it has changed.
     void forget() { known_.reset(); }
     // The cluster has gone back in time under us: another epoch begins, whose tokens are above
     // those that we have seen.
-    async<void> begin_anew(epoch old, fence_token seen, instant deadline);
+    async<void> begin_anew(epoch old, fence_token seen, request_limits limits);
     // Writes down that a node's clock has come so far since the birth.
-    async<void> prove(epoch in, micros at_least, instant deadline);
+    async<void> prove(epoch in, micros at_least, request_limits limits);
     // How long records may be written under one epoch.
     millis stretch() const noexcept { return stretch_; }
 
@@ -46,12 +46,12 @@ private:
         std::int64_t keep_lease = 0;  // 0: there is none
     };
 
-    async<epoch> load(instant deadline);
-    async<found> look(instant deadline);
-    async<void> make_marker(const found& seen, instant deadline);
-    async<void> renew_layout(const found& seen, instant deadline);
-    async<void> put_marker(std::int64_t before, marker_text what, instant deadline);
-    async<void> make_keep(instant deadline);
+    async<epoch> load(request_limits limits);
+    async<found> look(request_limits limits);
+    async<void> make_marker(const found& seen, request_limits limits);
+    async<void> renew_layout(const found& seen, request_limits limits);
+    async<void> put_marker(std::int64_t before, marker_text what, request_limits limits);
+    async<void> make_keep(request_limits limits);
 
     const std::shared_ptr<client> through_;
     const std::shared_ptr<lease_stock> leases_;

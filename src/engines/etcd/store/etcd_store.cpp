@@ -12,8 +12,9 @@ namespace pawl::etcd {
 
 // ---- What the verbs share
 
-async<wire::TxnResponse> etcd_store::run(const transaction& what, effect may, instant deadline) {
-    auto got = co_await client_->ask<wire::TxnResponse>(method::txn, what.request(), may, deadline);
+async<wire::TxnResponse> etcd_store::run(const transaction& what, effect may,
+                                         request_limits limits) {
+    auto got = co_await client_->ask<wire::TxnResponse>(method::txn, what.request(), may, limits);
     if (got.has_value()) {
         newest_revision_ = std::max(newest_revision_, got->header().revision());
     } else if (is_lease_missing(got.error())) {

@@ -19,17 +19,17 @@ std::int64_t seconds_for(millis ttl) noexcept {
     return std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(ttl).count(), 1);
 }
 
-async<etcd_lease> lease_stock::grant(std::int64_t seconds, instant deadline) {
+async<etcd_lease> lease_stock::grant(std::int64_t seconds, request_limits limits) {
     wire::LeaseGrantRequest request;
     request.set_ttl(seconds);
     const auto sent = lease_clock::now();
     const auto got = co_await through_->ask<wire::LeaseGrantResponse>(method::lease_grant, request,
-                                                                      effect::none, deadline);
+                                                                      effect::none, limits);
     if (got.has_error()) co_return got.error();
     co_return etcd_lease{got->id(), std::max(got->ttl(), seconds), sent};
 }
 
-async<etcd_lease> lease_stock::take(millis ttl, instant since, instant deadline) {
+async<etcd_lease> lease_stock::take(millis ttl, instant since, request_limits limits) {
     const auto self = shared_from_this();
     const auto exact = seconds_for(ttl);
     const auto seconds = exact < slack_from ? exact : exact + 1;
@@ -40,13 +40,13 @@ async<etcd_lease> lease_stock::take(millis ttl, instant since, instant deadline)
         if (found.surely_until() >= since + ttl) co_return found;
         if (found.surely_until() <= lease_clock::now()) continue;
         const auto sent = lease_clock::now();
-        const auto left = co_await stream_->keep_alive(found.id, deadline);
+        const auto left = co_await stream_->keep_alive(found.id, limits.deadline);
         if (left.has_error()) co_return failure{errc::unreachable, left.error().detail};
         if (*left == 0) continue;
         found.refreshed = sent;
         co_return found;
     }
-    const auto granted = co_await grant(seconds, deadline);
+    const auto granted = co_await grant(seconds, limits);
     if (granted.has_value()) asked_[granted->seconds] = seconds;
     co_return granted;
 }

@@ -34,11 +34,11 @@ public:
         : through_{std::move(through)}, stream_{std::move(stream)} {}
 
     // A lease without keys that surely lasts until `since` + ttl.
-    async<etcd_lease> take(millis ttl, instant since, instant deadline);
+    async<etcd_lease> take(millis ttl, instant since, request_limits limits);
     // REQUIRES: no key is attached to it any more.
     void give_back(const etcd_lease& lease);
     // Of exactly so many seconds, never used before.
-    async<etcd_lease> grant(std::int64_t seconds, instant deadline);
+    async<etcd_lease> grant(std::int64_t seconds, request_limits limits);
     // Gives up a lease with whatever is attached to it. Nobody waits for that; should it fail, the
     // lease ends by itself.
     void revoke(std::int64_t lease);

@@ -12,6 +12,8 @@ struct etcd_store::attempt {
     claim wanted;
     instant begun = lease_clock::now();
     instant deadline{};
+    store_down unconnected = wanted.on_store_down;
+    request_limits limits() const { return {deadline, unconnected}; }
     epoch in;
     etcd_lease lease;
     grant_terms terms;
@@ -30,7 +32,7 @@ async<acquire_result<grant>> etcd_store::do_acquire(claim wanted) {
 }
 
 async<etcd_store::again_or<acquire_result<grant>>> etcd_store::try_acquire(attempt& now) {
-    const auto in = co_await epochs_->current(now.deadline);
+    const auto in = co_await epochs_->current(now.limits());
     if (in.has_error()) co_return in.error();
     now.in = *in;
     if (settings_->common.quarantine && micros{now.in.marker.proved} < trusted_from(now.in.marker))
@@ -39,7 +41,7 @@ async<etcd_store::again_or<acquire_result<grant>>> etcd_store::try_acquire(attem
         auto refused = co_await refuse_by_time(now);
         if (refused.has_error() || refused->has_value()) co_return refused;
     }
-    const auto lease = co_await leases_->take(now.wanted.ttl, now.begun, now.deadline);
+    const auto lease = co_await leases_->take(now.wanted.ttl, now.begun, now.limits());
     if (lease.has_error()) co_return lease.error();
     now.lease = *lease;
     const auto& clock = client_->facts().clock;
@@ -48,7 +50,7 @@ async<etcd_store::again_or<acquire_result<grant>>> etcd_store::try_acquire(attem
     now.terms.token = mint(now);
     now.newest_before = newest_revision_;
     const auto asked = acquire_transaction(names_, now.wanted, now.in, now.terms);
-    const auto got = co_await run(asked, effect::possible, now.deadline);
+    const auto got = co_await run(asked, effect::possible, now.limits());
     if (got.has_error()) co_return got.error();
     if (got->succeeded()) co_return co_await granted(now, *got);
     leases_->give_back(now.lease);
@@ -72,7 +74,7 @@ micros etcd_store::trusted_from(const marker_text& marker) const {
 // another, would begin to doubt it again.
 async<etcd_store::again_or<acquire_result<grant>>> etcd_store::wait_out_quarantine(
     const attempt& now) {
-    const auto clock = co_await client_->clock(now.deadline);
+    const auto clock = co_await client_->clock(now.limits());
     if (clock.has_error()) co_return clock.error();
     const auto earliest = clock->earliest(lease_clock::now());
     const auto left = std::chrono::ceil<millis>(trusted_from(now.in.marker) - earliest);
@@ -89,7 +91,7 @@ async<etcd_store::again_or<acquire_result<grant>>> etcd_store::wait_out_quaranti
 // Rules 6 and 7, as far as an occurrence depends on the time of day.
 async<etcd_store::again_or<acquire_result<grant>>> etcd_store::refuse_by_time(const attempt& now) {
     const auto& common = settings_->common;
-    const auto clock = co_await client_->clock(now.deadline);
+    const auto clock = co_await client_->clock(now.limits());
     if (clock.has_error()) co_return clock.error();
     const auto due = number(*now.wanted.occurrence);
     // Early grants went up to max_skew ahead of the clock, so forgotten ones may have as well.

@@ -202,8 +202,13 @@ void session::tell(request wanted, instant until) {
     enqueue(std::move(wanted), until, std::make_shared<nobody>());
 }
 
-async<void> session::ready(instant until) {
+async<void> session::ready(instant until, store_down unconnected) {
+    const auto self = shared_from_this();
     if (state_ == state::connected) co_return result<void>{};
+    if (unconnected == store_down::fail) {
+        const auto some = co_await any_answers(until);
+        if (some.has_error()) co_return some.error();
+    }
     // Answered by whichever server the session is on.
     request anything{request::kind::exists, "/"};
     const auto got = co_await ask(std::move(anything), until);
@@ -212,6 +217,19 @@ async<void> session::ready(instant until) {
 }
 
 // ---- Connecting
+
+async<void> session::any_answers(instant until) {
+    result<void> last = failure{errc::unreachable, place_};
+    const auto& all = settings_->servers;
+    const auto share = settings_->common.timeout / static_cast<millis::rep>(all.size());
+    for (const auto& one : all) {
+        const auto by = std::min(until, lease_clock::now() + share);
+        const auto report = co_await ask_srvr(executor_, one, by);
+        if (report.has_value()) co_return result<void>{};
+        last = failure{errc::unreachable, report.error().detail};
+    }
+    co_return last;
+}
 
 void session::start_opening() {
     state_ = state::opening;

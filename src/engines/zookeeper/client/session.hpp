@@ -11,6 +11,7 @@
 #include "net/boot_timer.hpp"
 #include "net/loop.hpp"
 
+#include <pawl/options.hpp>
 #include <pawl/spi/async.hpp>
 
 #include <boost/asio/async_result.hpp>
@@ -59,8 +60,9 @@ public:
     async<std::vector<answer>> ask_all(std::vector<request> wanted, instant until);
     // Sent when there is a connection; nobody waits for the answer.
     void tell(request wanted, instant until);
-    // Ends when there is a connection to a server that may write.
-    async<void> ready(instant until);
+    // Ends when there is a connection to a server that may write. With store_down::fail it is
+    // `unreachable` as soon as no server answers.
+    async<void> ready(instant until, store_down unconnected = store_down::retry);
 
     // Expired, refused or closed: whatever it held is gone, and another session is needed.
     bool is_dead() const noexcept { return state_ == state::dead; }
@@ -130,6 +132,7 @@ private:
 
     void start_opening();
     static boost::asio::awaitable<void> open(std::shared_ptr<session> self);
+    async<void> any_answers(instant until);
     static async<std::vector<server>> find_servers(std::shared_ptr<session> self);
     void retire_attempt(failure why);
     void stand();

@@ -68,9 +68,10 @@ std::shared_ptr<session> ensemble::session_with(std::int64_t id) const {
     return nullptr;
 }
 
-async<std::shared_ptr<session>> ensemble::session_for(millis ttl, instant until) {
+async<std::shared_ptr<session>> ensemble::session_for(millis ttl, instant until,
+                                                      store_down unconnected) {
     auto one = find(least_timeout(ttl));
-    co_return co_await prepared(std::move(one), until);
+    co_return co_await prepared(std::move(one), until, unconnected);
 }
 
 async<std::shared_ptr<session>> ensemble::any_session(instant until) {
@@ -82,11 +83,12 @@ async<std::shared_ptr<session>> ensemble::any_session(instant until) {
     co_return co_await prepared(std::move(one), until);
 }
 
-async<std::shared_ptr<session>> ensemble::prepared(std::shared_ptr<session> one, instant until) {
+async<std::shared_ptr<session>> ensemble::prepared(std::shared_ptr<session> one, instant until,
+                                                   store_down unconnected) {
     if (one->is_connected())
         for (const auto& each : prepared_)
             if (each.lock() == one) co_return one;
-    const auto stands = co_await one->ready(until);
+    const auto stands = co_await one->ready(until, unconnected);
     if (stands.has_error()) co_return stands.error();
     for (const auto& each : prepared_)
         if (each.lock() == one) co_return one;

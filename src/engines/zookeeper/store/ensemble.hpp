@@ -41,7 +41,8 @@ public:
     std::shared_ptr<session> session_with(std::int64_t id) const;
     // A session that stands and can carry such a lease, or, where the server grants none, the
     // longest that it grants.
-    async<std::shared_ptr<session>> session_for(millis ttl, instant until);
+    async<std::shared_ptr<session>> session_for(millis ttl, instant until,
+                                                store_down unconnected = store_down::retry);
     // Any that stands.
     async<std::shared_ptr<session>> any_session(instant until);
 
@@ -76,7 +77,8 @@ public:
 
 private:
     std::shared_ptr<session> find(millis least);
-    async<std::shared_ptr<session>> prepared(std::shared_ptr<session> one, instant until);
+    async<std::shared_ptr<session>> prepared(std::shared_ptr<session> one, instant until,
+                                             store_down unconnected = store_down::retry);
     async<bool> prepare(session& through, instant until);
     async<bool> create_root(session& through, instant until);
     async<bool> has_gone_back(session& through, instant until);

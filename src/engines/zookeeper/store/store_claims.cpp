@@ -28,7 +28,7 @@ async<acquire_result<grant>> tree_store::acquire(claim wanted) {
     if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, wanted.ttl))
         co_return std::move(*refused);
     const auto until = deadline();
-    const auto where = co_await tree_->session_for(wanted.ttl, until);
+    const auto where = co_await tree_->session_for(wanted.ttl, until, wanted.on_store_down);
     if (where.has_error()) co_return where.error();
     const auto longest = (*where)->usable_ttl();
     if (longest < millis{1})
