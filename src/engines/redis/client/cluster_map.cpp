@@ -42,7 +42,7 @@ server_ptr cluster_map::node(const server_address& where) {
     to->host = where.host;
     to->port = where.port;
     pipeline_bounds bounds;
-    bounds.unconnected = when_down::tell;
+    bounds.unconnected = store_down::fail;
     known = std::make_shared<server>();
     known->at = where;
     known->link = pipeline::make(loop_, to, bounds);

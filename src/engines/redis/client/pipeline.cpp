@@ -43,7 +43,7 @@ pipeline::pipeline(net::loop& where, std::shared_ptr<const redis_settings> setti
 
 // No coroutine of its own: each frame costs every request.
 boost::asio::awaitable<answer> pipeline::ask(std::string_view commands, std::size_t count,
-                                             instant deadline, when_down unconnected) {
+                                             instant deadline, store_down unconnected) {
     auto begin = [this, commands, count, deadline, unconnected](auto&& handler) {
         submit(commands, count, deadline, unconnected, std::forward<decltype(handler)>(handler));
     };
@@ -51,25 +51,25 @@ boost::asio::awaitable<answer> pipeline::ask(std::string_view commands, std::siz
         begin, boost::asio::use_awaitable);
 }
 
-std::optional<failure> pipeline::refuse(std::string_view commands, when_down unconnected) const {
+std::optional<failure> pipeline::refuse(std::string_view commands, store_down unconnected) const {
     if (state_ == state::closed)
         return failure{errc::unreachable, place_ + ": the store is closed"};
     if (requests_.size() >= bounds_.requests_max ||
         out_.size() + commands.size() > bounds_.unsent_max)
         return failure{errc::unreachable, place_ + ": too many requests wait for an answer"};
     // A wrong password does not become right within the back-off.
-    const bool tell =
-        last_failure_ && (bounds_.unconnected == when_down::tell || !may_pass(last_failure_->code));
+    const bool tell = last_failure_ &&
+                      (bounds_.unconnected == store_down::fail || !may_pass(last_failure_->code));
     if (state_ == state::idle && tell && lease_clock::now() < not_before_) return last_failure_;
     // The last attempt to connect has failed, and the next one has not begun.
-    if (unconnected == when_down::tell && state_ != state::connected && last_failure_ &&
+    if (unconnected == store_down::fail && state_ != state::connected && last_failure_ &&
         lease_clock::now() < not_before_)
         return failure{errc::unreachable, last_failure_->detail};
     return std::nullopt;
 }
 
 void pipeline::enqueue(std::string_view commands, std::size_t count, instant deadline,
-                       when_down unconnected, std::shared_ptr<asker> who) {
+                       store_down unconnected, std::shared_ptr<asker> who) {
     if (auto refused = refuse(commands, unconnected)) {
         // Posted: an answer must not come before the question has been asked.
         boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
@@ -180,7 +180,7 @@ bool pipeline::retire_attempt(failure why) {
     std::uniform_int_distribution<millis::rep> spread{step.count() / 2, step.count()};
     not_before_ = lease_clock::now() + millis{spread(random_)};
     last_failure_ = std::move(why);
-    if (may_pass(last_failure_->code) && bounds_.unconnected == when_down::wait) {
+    if (may_pass(last_failure_->code) && bounds_.unconnected == store_down::retry) {
         drop_impatient();
         expire_unsent(lease_clock::now());
         if (!requests_.empty()) return true;
@@ -413,7 +413,7 @@ void pipeline::drop_impatient() {
     requests gone, kept;
     std::string left;
     for (auto& one : requests_) {
-        if (one.unconnected == when_down::tell) {
+        if (one.unconnected == store_down::fail) {
             gone.push_back(std::move(one));
             continue;
         }

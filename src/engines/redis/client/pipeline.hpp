@@ -17,6 +17,7 @@
 
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
+#include <pawl/options.hpp>
 
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
@@ -36,18 +37,12 @@ namespace pawl::redis {
 
 using answer = result<reply>;
 
-// What becomes of requests while no connection can be had.
-enum class when_down {
-    wait,  // they wait for one until their deadlines
-    tell   // they fail with the first attempt, because another server may take them
-};
-
 // Bounds of one pipeline. A request above them is refused as `unreachable`: it was never sent.
 struct pipeline_bounds {
     std::size_t requests_max = std::size_t{64} * 1024;  // asked and not yet answered
     std::size_t unsent_max = std::size_t{64} << 20;     // bytes of them that are not yet sent
     std::size_t in_flight_max = std::size_t{8} * 1024;  // sent and not yet answered
-    when_down unconnected = when_down::wait;
+    store_down unconnected = store_down::retry;
 };
 
 // Used on its loop only, but for close_from_anywhere. Connects with the first request, again with
@@ -66,15 +61,15 @@ public:
     // gives back their reply, or an array of them when they are several. An error reply is a value;
     // a failure is `unreachable` when nothing was sent, else `outcome_unknown`. Cancellable: the
     // answer is then thrown away. Ends by the deadline, at the latest after the timeout.
-    // With when_down::tell it is `unreachable` with the first attempt to connect that fails.
+    // With store_down::fail it is `unreachable` with the first attempt to connect that fails.
     boost::asio::awaitable<answer> ask(std::string_view commands, std::size_t count = 1,
                                        instant deadline = instant::max(),
-                                       when_down unconnected = when_down::wait);
+                                       store_down unconnected = store_down::retry);
     // The same for one who asks several servers at once: handler(answer) runs on the loop, once.
     template <class Handler>
     void ask_then(std::string_view commands, std::size_t count, instant deadline,
-                  Handler&& handler) {
-        submit(commands, count, deadline, when_down::wait, std::forward<Handler>(handler));
+                  store_down unconnected, Handler&& handler) {
+        submit(commands, count, deadline, unconnected, std::forward<Handler>(handler));
     }
 
     // What the server said when the connection that now stands was opened.
@@ -102,7 +97,7 @@ private:
         std::uint64_t begin;         // offsets in the stream of all bytes ever asked
         std::uint64_t end;
         instant deadline;
-        when_down unconnected;
+        store_down unconnected;
         std::size_t replies_left;
         std::optional<std::vector<reply>> collected;  // of several commands
     };
@@ -112,10 +107,10 @@ private:
 
     template <class Handler>
     void submit(std::string_view commands, std::size_t count, instant deadline,
-                when_down unconnected, Handler&& handler);
-    std::optional<failure> refuse(std::string_view commands, when_down unconnected) const;
+                store_down unconnected, Handler&& handler);
+    std::optional<failure> refuse(std::string_view commands, store_down unconnected) const;
     void enqueue(std::string_view commands, std::size_t count, instant deadline,
-                 when_down unconnected, std::shared_ptr<asker> who);
+                 store_down unconnected, std::shared_ptr<asker> who);
     void give_up(std::weak_ptr<asker> who);
 
     void start_connecting();
@@ -184,7 +179,7 @@ private:
 
 template <class Handler>
 void pipeline::submit(std::string_view commands, std::size_t count, instant deadline,
-                      when_down unconnected, Handler&& handler) {
+                      store_down unconnected, Handler&& handler) {
     enqueue(commands, count, deadline, unconnected,
             net::make_asker<answer>(std::forward<Handler>(handler),
                                     [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));

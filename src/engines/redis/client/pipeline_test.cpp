@@ -28,7 +28,7 @@ std::string echo(int number) {
 }
 
 boost::asio::awaitable<answer> ask(std::shared_ptr<pipeline> link, std::string command,
-                                   std::size_t count, when_down unconnected = when_down::wait) {
+                                   std::size_t count, store_down unconnected = store_down::retry) {
     co_return co_await link->ask(command, count, instant::max(), unconnected);
 }
 
@@ -57,7 +57,7 @@ public:
             for (int i = from; i < to; ++i)
                 boost::asio::co_spawn(
                     loop_.get_executor(),
-                    ask(link_, echo(i), 1, i % 2 == 1 ? when_down::tell : when_down::wait),
+                    ask(link_, echo(i), 1, i % 2 == 1 ? store_down::fail : store_down::retry),
                     [this, i](std::exception_ptr, answer got) { note(i, got); });
         });
     }

@@ -128,14 +128,6 @@ async<std::vector<server_ptr>> servers::all(instant deadline) {
 
 // ---- One call
 
-namespace {
-
-when_down unconnected_of(const script_call& call) {
-    return call.unconnected() == store_down::fail ? when_down::tell : when_down::wait;
-}
-
-}  // namespace
-
 void servers::append_wait(std::string& out) const {
     command_writer{out, 3}
         .add("WAIT")
@@ -175,7 +167,7 @@ async<reply> servers::run(const script_call& call, std::size_t shard, on_split h
     if (to && (!call.names_life() || to->link->is_connected())) {
         scratch_.clear();
         const auto count = encode(call, *to, form::by_digest, scratch_);
-        auto got = co_await to->link->ask(scratch_, count, instant::max(), unconnected_of(call));
+        auto got = co_await to->link->ask(scratch_, count, instant::max(), call.unconnected());
         if (is_plain(got) && call.confirmations() == 0) co_return got;
         first = std::make_unique<attempt>();
         first->to = std::move(to);
@@ -206,7 +198,7 @@ servers::next_step servers::judge(const script_call& call, std::size_t shard, on
         if (!map_) return next_step::finished;
         // The node may be gone for good: somebody else may know.
         map_->refresh_soon();
-        last.to.reset();
+        last.unreached = std::move(last.to);
         return last.got.error().code == errc::unreachable ? next_step::later : next_step::finished;
     }
     // Where the node may not answer at all, the refusal stands in front of the call's own.
@@ -270,6 +262,11 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
     const auto self = shared_from_this();
     const auto state = co_await boost::asio::this_coro::cancellation_state;
     for (int round = 0; next != next_step::finished; ++round) {
+        if (call.unconnected() == store_down::fail && last.unreached) {
+            const auto unreached = std::exchange(last.unreached, nullptr);
+            const auto read = co_await map_->refresh(deadline);
+            if (is_over(state) || read.has_error() || map_->at(shard) == unreached) break;
+        }
         if (next == next_step::later) co_await pause(deadline, round);
         if (is_over(state)) break;
         if (lease_clock::now() >= deadline) break;
@@ -286,7 +283,7 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
         }
         if (call.names_life() && !last.to->link->is_connected()) {
             // The claim names the life of the server that it is meant for.
-            const auto stands = co_await greet(last.to, deadline, unconnected_of(call));
+            const auto stands = co_await greet(last.to, deadline, call.unconnected());
             if (is_over(state)) break;
             if (stands.has_error()) {
                 last.got =
@@ -301,7 +298,7 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
         if (last.asking) scratch_.append(asking_command);
         const auto count = encode(call, *last.to, last.how, scratch_) + (last.asking ? 1u : 0u);
         const auto link = last.to->link;
-        last.got = co_await link->ask(scratch_, count, deadline, unconnected_of(call));
+        last.got = co_await link->ask(scratch_, count, deadline, call.unconnected());
         next = judge(call, shard, how, last);
     }
     if (next != next_step::finished && last.got.has_value())
@@ -310,7 +307,7 @@ async<reply> servers::persist(const script_call& call, std::size_t shard, on_spl
 }
 
 // Ends when a connection stands, or with the reason why it does not.
-async<void> servers::greet(const server_ptr& to, instant deadline, when_down unconnected) {
+async<void> servers::greet(const server_ptr& to, instant deadline, store_down unconnected) {
     const auto link = to->link;
     static const std::string ping{"*1\r\n$4\r\nPING\r\n"};
     const auto got = co_await link->ask(ping, 1, deadline, unconnected);
@@ -411,7 +408,7 @@ boost::asio::awaitable<void> servers::send_group(std::shared_ptr<servers> self,
                                                  std::vector<std::size_t> which) {
     const auto& first = work->calls[which.front()].call;
     if (first.names_life() && !to->link->is_connected()) {
-        const auto stands = co_await self->greet(to, work->deadline, when_down::wait);
+        const auto stands = co_await self->greet(to, work->deadline, store_down::retry);
         if (stands.has_error()) {
             auto why = answer{failure{errc::unreachable, stands.error().detail}};
             co_return self->sort_answers(*work, to, which, std::move(why));

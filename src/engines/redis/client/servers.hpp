@@ -60,6 +60,7 @@ private:
     // One call on its way: to whom, how, and what came of it.
     struct attempt {
         server_ptr to;
+        server_ptr unreached{};  // of a cluster: what the last attempt went to
         form how = form::by_digest;
         bool asking = false;  // the node is to answer though the slot is not yet its own
         answer got = failure{errc::unreachable, "not sent yet"};
@@ -76,7 +77,7 @@ private:
                         std::unique_ptr<attempt> first);
     async<reply> persist(const script_call& call, std::size_t shard, on_split how, instant deadline,
                          attempt last, next_step next);
-    async<void> greet(const server_ptr& to, instant deadline, when_down unconnected);
+    async<void> greet(const server_ptr& to, instant deadline, store_down unconnected);
     boost::asio::awaitable<void> pause(instant deadline, int round);
 
     boost::asio::awaitable<void> send_round(std::shared_ptr<many> work);

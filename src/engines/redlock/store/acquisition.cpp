@@ -53,6 +53,7 @@ void acquisition::ask(std::size_t which) {
         const auto& wanted = self->wanted_;
         redis::script_call call{vote_scripts::all().acquire, 2};
         call.add(self->among_->marker).add(self->among_->lock_prefix, wanted.key).add(life);
+        call.while_unconnected(wanted.on_store_down);
         call.add(self->id_).add(self->attempt_).add(wanted.owner);
         call.add(wanted.ttl.count()).add(retention);
         if (wanted.occurrence) call.add(number(*wanted.occurrence)).add(max_skew);
@@ -60,7 +61,8 @@ void acquisition::ask(std::size_t which) {
     };
     among_->at(which)->ask_for(
         std::move(claim_it), deadline_,
-        [self = shared_from_this(), which](const node_answer& got) { self->hear(which, got); });
+        [self = shared_from_this(), which](const node_answer& got) { self->hear(which, got); },
+        wanted_.on_store_down);
 }
 
 void acquisition::hear(std::size_t which, const node_answer& got) {

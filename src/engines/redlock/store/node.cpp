@@ -36,8 +36,8 @@ node::node(net::loop& where, std::shared_ptr<const redis::redis_settings> settin
 // ---- Asking
 
 void node::send(std::string_view commands, std::size_t count, instant deadline,
-                answer_taker taker) {
-    link_->ask_then(commands, count, deadline,
+                store_down unconnected, answer_taker taker) {
+    link_->ask_then(commands, count, deadline, unconnected,
                     [self = shared_from_this(), taker = std::move(taker)](redis::answer got) {
                         self->heard(std::move(got), taker);
                     });
@@ -46,15 +46,16 @@ void node::send(std::string_view commands, std::size_t count, instant deadline,
 void node::ask(redis::script_call call, instant deadline, answer_taker taker) {
     scratch_.clear();
     call.append_by_digest(scratch_);
-    auto unless_unknown = [self = shared_from_this(), call = std::move(call), deadline,
+    const auto unconnected = call.unconnected();
+    auto unless_unknown = [self = shared_from_this(), call = std::move(call), deadline, unconnected,
                            taker = std::move(taker)](redis::answer got) {
         if (!got.has_value() || !got->is_error() || !redis::is_unknown_script(got->text))
             return self->heard(std::move(got), taker);
         self->scratch_.clear();
         call.append_with_text(self->scratch_);
-        self->send(self->scratch_, 1, deadline, taker);
+        self->send(self->scratch_, 1, deadline, unconnected, taker);
     };
-    link_->ask_then(scratch_, 1, deadline, std::move(unless_unknown));
+    link_->ask_then(scratch_, 1, deadline, unconnected, std::move(unless_unknown));
 }
 
 std::string node::life() const {
@@ -74,10 +75,11 @@ answer_taker node::guarded(answer_taker taker) {
     };
 }
 
-void node::ask_when_connected(const guarded_script& what, instant deadline, answer_taker taker) {
+void node::ask_when_connected(const guarded_script& what, instant deadline, store_down unconnected,
+                              answer_taker taker) {
     std::string ping;
     redis::command_writer{ping, 1}.add("PING");
-    send(ping, 1, deadline,
+    send(ping, 1, deadline, unconnected,
          [self = shared_from_this(), what, deadline, taker = std::move(taker)](node_answer got) {
              if (got.has_error()) return taker(std::move(got));
              self->ask(what(self->life()), deadline, self->guarded(taker));
@@ -86,7 +88,7 @@ void node::ask_when_connected(const guarded_script& what, instant deadline, answ
 
 void node::ask_plainly(std::string_view commands, std::size_t count, instant deadline,
                        answer_taker taker) {
-    send(commands, count, deadline, std::move(taker));
+    send(commands, count, deadline, store_down::retry, std::move(taker));
 }
 
 void node::heard(redis::answer got, const answer_taker& taker) {

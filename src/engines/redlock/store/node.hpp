@@ -50,11 +50,15 @@ public:
     void ask(redis::script_call call, instant deadline, answer_taker taker);
     // A script by which the node promises something: what(life) makes the call. Under quarantine it
     // names the life of the server that it is meant for, so there must be a connection first.
+    // With store_down::fail the answer is `unreachable` with the first attempt to connect that
+    // fails, as it is for a call that says so itself.
     template <class Vow>
-    void ask_for(Vow what, instant deadline, answer_taker taker) {
+    void ask_for(Vow what, instant deadline, answer_taker taker,
+                 store_down unconnected = store_down::retry) {
         if (!settings_->common.quarantine || link_->is_connected())
             return ask(what(life()), deadline, guarded(std::move(taker)));
-        ask_when_connected(guarded_script{std::move(what)}, deadline, std::move(taker));
+        ask_when_connected(guarded_script{std::move(what)}, deadline, unconnected,
+                           std::move(taker));
     }
     // Commands as they are.
     void ask_plainly(std::string_view commands, std::size_t count, instant deadline,
@@ -86,8 +90,10 @@ private:
 
     // The taker, by way of which the node is known to have met the data that the promise was about.
     answer_taker guarded(answer_taker taker);
-    void send(std::string_view commands, std::size_t count, instant deadline, answer_taker taker);
-    void ask_when_connected(const guarded_script& what, instant deadline, answer_taker taker);
+    void send(std::string_view commands, std::size_t count, instant deadline,
+              store_down unconnected, answer_taker taker);
+    void ask_when_connected(const guarded_script& what, instant deadline, store_down unconnected,
+                            answer_taker taker);
     void heard(redis::answer got, const answer_taker& taker);
     std::string life() const;
     void note_failure(const failure& why);
