@@ -182,7 +182,7 @@ void registrar::take_since(const job_entry& told) {
     if (told.schedule != now.schedule || told.zone != now.zone || told.partitions != now.partitions)
         return;
     positions_.on_published(told.name, told.since);
-    jobs_.times().not_before(which->entry, wall_of(occurrence{told.since}));
+    jobs_.times().not_before(which->entry, wall_of(occurrence{told.since}), node_.now());
 }
 
 awaitable<void> registrar::keep_published() {

@@ -110,6 +110,8 @@ void timetable::add(entry_id entry, occurrence_rule rule, wall_instant position,
     state.rule = &shared;
     state.position = std::min(position, now);
     state.not_before = position;
+    // One that stands at the present may do so by a clock that is wrong.
+    state.surely_before = position < now ? position : wall_instant::min();
     state.uncounted = 0;
     wait_for(*found, occurrence_after(shared, state.position));
 }
@@ -174,15 +176,23 @@ void timetable::clock_put_back(wall_instant now, std::optional<wall_instant> las
         // One that was added by a clock that was ahead knows nothing of the time before.
         const bool knows_before = state.not_before <= now;
         if (!knows_before && never_right) state.not_before = from;
-        state.position = knows_before ? std::max(std::min(now, right), state.not_before) : from;
+        const auto position =
+            knows_before ? std::max(std::min(now, right), state.not_before) : from;
+        state.position = std::max(position, state.surely_before);
         wait_for(entry, occurrence_after(*state.rule, state.position));
     }
 }
 
-void timetable::not_before(entry_id entry, wall_instant when) {
+void timetable::not_before(entry_id entry, wall_instant when, wall_instant now) {
     const auto found = entries_.find(entry);
     if (found == entries_.end()) return;
-    found->second.not_before = std::max(found->second.not_before, when);
+    auto& state = found->second;
+    state.not_before = std::max(state.not_before, when);
+    if (when > now || when <= state.surely_before) return;
+    state.surely_before = when;
+    if (state.position >= when) return;
+    state.position = when;
+    wait_for(*found, occurrence_after(*state.rule, state.position));
 }
 
 bool timetable::before(const waiting& a, const waiting& b) noexcept {

@@ -71,8 +71,9 @@ public:
     // `now` counts as now, and what came due until then is left out once it lies in the past.
     // Replaces an entry with the same id, and forgets what that one has missed.
     void add(entry_id entry, occurrence_rule rule, wall_instant position, wall_instant now);
-    // It is known by now that the schedule came into being then.
-    void not_before(entry_id entry, wall_instant when);
+    // It is known by now that the schedule came into being then. What came due earlier is never
+    // handed out, wherever the clock stands later; but a schedule from the future is as old as now.
+    void not_before(entry_id entry, wall_instant when, wall_instant now);
     void remove(entry_id entry);
     std::size_t size() const noexcept { return entries_.size(); }
 
@@ -118,10 +119,11 @@ private:
 
     struct entry_state {
         shared_rule* rule = nullptr;
-        wall_instant position{};      // occurrences up to here have been handed out, or counted
-        wall_instant not_before{};    // what came due until then is not its own
-        std::uint32_t place = 0;      // in the heap; nowhere: it never fires again
-        std::uint32_t uncounted = 0;  // missed, and not told yet
+        wall_instant position{};       // occurrences up to here have been handed out, or counted
+        wall_instant not_before{};     // what came due until then is not its own
+        wall_instant surely_before{};  // the same, of what lay in the past when it was told
+        std::uint32_t place = 0;       // in the heap; nowhere: it never fires again
+        std::uint32_t uncounted = 0;   // missed, and not told yet
     };
     using entry_map = std::unordered_map<entry_id, entry_state>;
     struct waiting {

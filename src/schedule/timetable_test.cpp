@@ -265,15 +265,28 @@ TEST(Timetable, WhatCameDueBeforeThereWasAScheduleIsNotItsOwn) {
     EXPECT_EQ(table.next_due(), noon + 1min);
 
     table.add(2, rule_of("* * * * *"), noon - 10min, noon - 10min);
-    table.not_before(2, noon - 1s);
+    table.not_before(2, noon - 1s, noon - 10min);
     EXPECT_EQ(table.advance(noon - 9min, all).size(), 1U) << "by a clock that is behind it is due";
     const auto due = table.advance(noon, all);
     ASSERT_EQ(due.size(), 1U);
     EXPECT_EQ(due[0].at, noon);
     EXPECT_EQ(due[0].missed, 0U);
-    table.not_before(2, noon - 5min);
-    table.not_before(3, noon);
+    table.not_before(2, noon - 5min, noon);
+    table.not_before(3, noon, noon);
     EXPECT_EQ(table.next_due(), noon + 1min);
+}
+
+// Goal: what came due before the journal had the schedule is never its own. Method: it was told by
+// a right clock, which then goes a year back, where occurrences are due.
+TEST(Timetable, AWrongClockBringsNothingFromBeforeTheScheduleWasThere) {
+    timetable table;
+    table.add(one, rule_of("0 * * * *"), noon, noon);
+    table.not_before(one, noon, noon);
+    const auto long_ago = noon - 24h * 365;
+    table.clock_put_back(long_ago);
+    EXPECT_TRUE(table.advance(long_ago + 5h, all).empty());
+    EXPECT_EQ(table.next_due(), noon + 1h);
+    EXPECT_EQ(table.advance(noon + 1h, all).size(), 1U);
 }
 
 TEST(Timetable, AScheduleThatHasRunOutByAWrongClockLivesAgain) {
