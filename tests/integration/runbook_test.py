@@ -87,10 +87,13 @@ class Pages(AgentCase):
         self.addCleanup(one.kill)
         return one.start()
 
-    def shell(self, text):
+    def known(self):
         known = environment(PAWL_CONFIG=str(self.config))
         known["PATH"] = f"{self.folder}/bin:{known['PATH']}"
-        return subprocess.run(["bash", "-c", text], env=known, capture_output=True, text=True, timeout=COMMAND_MAX, stdin=subprocess.DEVNULL)
+        return known
+
+    def shell(self, text):
+        return subprocess.run(["bash", "-c", text], env=self.known(), capture_output=True, text=True, timeout=COMMAND_MAX, stdin=subprocess.DEVNULL)
 
     def follow(self, section, count=None, **placeholders):
         """Runs the next commands of a section, or all that are left; their answers."""
@@ -249,6 +252,22 @@ class Runbook(Pages):
         answers = self.follow("orphan-growth")
         self.assertIn("node-b", answers[1])
         self.assert_followed("orphan-growth")
+
+    def test_section_snapshot_leadership(self):
+        """The operators' writer leads, and the check of its age agrees with what the page says to look at."""
+        examples, database = DOCS.parent / "examples/snapshot", self.folder / "snapshot.db"
+        words = (PAWL, "exec", "--wait", "--ttl", "10s", "--no-journal", "snapshot/writer", "--", examples / "writer.sh",
+                 database, self.folder / "snapshot.txt", "5", "pawl", "locks", "ls")
+        writer = subprocess.Popen([str(one) for one in words], env=self.known(), stdin=subprocess.DEVNULL)
+        self.addCleanup(writer.wait)
+        self.addCleanup(writer.terminate)
+        age = until(lambda: (said := self.shell(f"{examples}/age.sh {database} 60")).returncode == 0 and said.stdout, 60)
+        (shown,) = self.follow("snapshot-leadership")
+        token = re.search(r"(?m)^token +(\d+)", shown)
+        self.assertTrue(token, shown)
+        self.assertIn(f"token {token[1]})", age)
+        self.assertIsNone(writer.poll())
+        self.assert_followed("snapshot-leadership")
 
     def test_section_fail_open(self):
         database = Postgres()
