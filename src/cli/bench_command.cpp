@@ -2,6 +2,7 @@
 #include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "cli/commands.hpp"
+#include "cli/fleet_option.hpp"
 #include "cli/output.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <future>
 #include <memory>
+#include <optional>
 
 namespace pawl::cli {
 namespace {
@@ -17,9 +19,16 @@ namespace {
 constexpr std::size_t samples_max = 1'000'000;
 constexpr std::size_t round_trips = 1000;
 
+constexpr int clients_usual = 1;
+// As many as it takes to see what the store can do.
+constexpr int clients_of_a_plan = 64;
+// Beyond this share of what was measured, requests wait for each other.
+constexpr double share_advised = 0.5;
+
 struct bench_options {
-    int clients = 1;
+    int clients = 0;  // 0: as many as suit what is asked
     std::string duration = "5s";
+    std::optional<std::string> plan;
 };
 
 using samples = std::vector<std::chrono::nanoseconds>;
@@ -59,15 +68,28 @@ samples bare_round_trips(locks& store) {
     return taken;
 }
 
-status bench(const globals& options, const bench_options& what) {
-    const auto duration = duration_option("--for", what.duration);
+struct measured {
+    int clients = 0;
+    std::size_t pairs = 0;
+    double rate = 0;                          // pairs a second
+    double round_trip = 0, p50 = 0, p99 = 0;  // in microseconds
+    std::size_t round_trips = 0;
+};
+
+std::string with_one_digit(double value) {
+    char line[32];
+    std::snprintf(line, sizeof line, "%.1f", value);
+    return line;
+}
+
+measured measure(const globals& options, int clients_wanted, millis duration) {
     auto store = open_locks(options);
     auto bare = bare_round_trips(store);
     const auto begun = lease_clock::now();
     std::vector<std::future<samples>> clients;
-    clients.reserve(static_cast<std::size_t>(what.clients));
+    clients.reserve(static_cast<std::size_t>(clients_wanted));
     const auto run = base::fresh_id();
-    for (int i = 0; i < what.clients; ++i)
+    for (int i = 0; i < clients_wanted; ++i)
         clients.push_back(boost::asio::co_spawn(
             store.get_executor(),
             one_client(store, "pawl-bench/" + run + "/" + std::to_string(i), begun + duration),
@@ -78,33 +100,101 @@ status bench(const globals& options, const bench_options& what) {
         all.insert(all.end(), taken.begin(), taken.end());
     }
     const auto elapsed = std::chrono::duration<double>(lease_clock::now() - begun).count();
-    const double rate = static_cast<double>(all.size()) / elapsed;
-    const double round_trip = micros_at(bare, 0.5), p50 = micros_at(all, 0.5),
-                 p99 = micros_at(all, 0.99);
-    const double ratio = round_trip > 0 ? p50 / round_trip : 0;
+    measured found;
+    found.clients = clients_wanted;
+    found.pairs = all.size();
+    found.rate = static_cast<double>(all.size()) / elapsed;
+    found.round_trip = micros_at(bare, 0.5);
+    found.round_trips = bare.size();
+    found.p50 = micros_at(all, 0.5);
+    found.p99 = micros_at(all, 0.99);
+    return found;
+}
+
+status report(const globals& options, const measured& found) {
+    const double ratio = found.round_trip > 0 ? found.p50 / found.round_trip : 0;
     if (options.json) {
-        print_json(boost::json::object{{"clients", what.clients},
-                                       {"pairs", all.size()},
-                                       {"pairs_per_second", rate},
-                                       {"pair_p50_us", p50},
-                                       {"pair_p99_us", p99},
-                                       {"round_trip_p50_us", round_trip},
+        print_json(boost::json::object{{"clients", found.clients},
+                                       {"pairs", found.pairs},
+                                       {"pairs_per_second", found.rate},
+                                       {"pair_p50_us", found.p50},
+                                       {"pair_p99_us", found.p99},
+                                       {"round_trip_p50_us", found.round_trip},
                                        {"ratio", ratio}});
         return status::done;
     }
-    const auto text = [](double value) {
-        char line[32];
-        std::snprintf(line, sizeof line, "%.1f", value);
-        return std::string{line};
-    };
+    const auto text = with_one_digit;
     print_table({{"acquire + release",
-                  text(rate) + " per second, " + std::to_string(what.clients) + " clients"},
-                 {"  p50", text(p50) + " us"},
-                 {"  p99", text(p99) + " us"},
-                 {"bare round trip",
-                  text(round_trip) + " us (p50 of " + std::to_string(bare.size()) + " reads)"},
+                  text(found.rate) + " per second, " + std::to_string(found.clients) + " clients"},
+                 {"  p50", text(found.p50) + " us"},
+                 {"  p99", text(found.p99) + " us"},
+                 {"bare round trip", text(found.round_trip) + " us (p50 of " +
+                                         std::to_string(found.round_trips) + " reads)"},
                  {"ratio of p50", text(ratio)}});
     return status::done;
+}
+
+// The jobs that such agents could have before the store does the advised share of what it did here.
+std::uint64_t jobs_that_fit(const schedule::fleet& planned, double requests_max) {
+    auto one = planned;
+    one.jobs = 1;
+    const auto least = schedule::load_of(one);
+    const auto left = requests_max - least.looked;
+    return left <= 0 ? 0 : static_cast<std::uint64_t>(left / (least.acquired + least.renewed));
+}
+
+status report_plan(const globals& options, const schedule::fleet& planned, const measured& found) {
+    const auto load = schedule::load_of(planned);
+    // A pair is two requests.
+    const auto possible = 2 * found.rate;
+    const auto share = load.store() / possible;
+    const auto fit = jobs_that_fit(planned, possible * share_advised);
+    if (options.json) {
+        print_json(boost::json::object{{"agents", planned.agents},
+                                       {"jobs", planned.jobs},
+                                       {"every_ms", planned.every.count()},
+                                       {"run_ms", planned.run.count()},
+                                       {"ttl_ms", planned.ttl.count()},
+                                       {"occurrences_per_second", load.occurrences},
+                                       {"running", load.running},
+                                       {"store_requests_per_second", load.store()},
+                                       {"journal_requests_per_second", load.journal()},
+                                       {"measured_requests_per_second", possible},
+                                       {"clients", found.clients},
+                                       {"share", share},
+                                       {"jobs_that_fit", fit}});
+        return status::done;
+    }
+    const auto text = with_one_digit;
+    const auto per_second = [&](double value) { return text(value) + " per second"; };
+    print_table(
+        {{"occurrences",
+          per_second(load.occurrences) + ", " + text(load.running) + " running at a time"},
+         {"store requests", per_second(load.store())},
+         {"  acquire, release", text(load.acquired)},
+         {"  renew", text(load.renewed)},
+         {"  of agents", text(load.looked)},
+         {"journal requests", per_second(load.journal())},
+         {"  begin, finish", text(load.recorded)},
+         {"  heartbeats of runs", text(load.kept_alive)},
+         {"  of agents", text(load.registered)},
+         {"this store did",
+          per_second(possible) + ", " + std::to_string(found.clients) + " clients (measured)"},
+         {"share of that",
+          text(share * 100) + " %" + (share > share_advised ? ", too much: keep below 50 %" : "")},
+         {"jobs that fit", std::to_string(fit) + " at 50 %, with as many agents"}});
+    return status::done;
+}
+
+status bench(const globals& options, const bench_options& what) {
+    const auto duration = duration_option("--for", what.duration);
+    if (!what.plan) {
+        const auto clients = what.clients > 0 ? what.clients : clients_usual;
+        return report(options, measure(options, clients, duration));
+    }
+    const auto planned = fleet_in(*what.plan);
+    const auto clients = what.clients > 0 ? what.clients : clients_of_a_plan;
+    return report_plan(options, planned, measure(options, clients, duration));
 }
 
 }  // namespace
@@ -113,13 +203,16 @@ void add_bench(context& all) {
     auto* one = all.app.add_subcommand(
         "bench", "measure acquire + release against the store, and its bare round trip");
     auto what = std::make_shared<bench_options>();
-    one->add_option("--clients", what->clients, "number of concurrent clients")
+    one->add_option("--clients", what->clients,
+                    "number of concurrent clients (default 1, with --plan 64)")
         ->check(CLI::Range(1, 10'000))
-        ->type_name("N")
-        ->capture_default_str();
+        ->type_name("N");
     one->add_option("--for", what->duration, "duration of the measurement")
         ->type_name("DUR")
         ->capture_default_str();
+    one->add_option("--plan", what->plan,
+                    "estimate the load of agents=N,jobs=N,every=DUR,run=DUR,ttl=DUR")
+        ->type_name("FLEET");
     one->footer("Example: pawl bench --store redis://127.0.0.1:6379 --clients 64 --for 5s");
     one->callback(
         [&all, what] { all.chosen = [&all, what] { return bench(all.options, *what); }; });

@@ -1,6 +1,7 @@
 // What an occurrence costs with few nodes and with many, and what it costs where the first in line
 // is not there.
 #include "test_support/simulation/schedule/cost.hpp"
+#include "schedule/load_estimate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,18 @@ constexpr nanos begins_within = milliseconds{90};
 // What each node asks the store in a second beside: one look, and now and then for its duty to look
 // after the runs of others.
 constexpr double looks_of_a_node = 1.5;
+
+// The arithmetic that operators plan by is that of whole nodes.
+void expect_as_estimated(const cost& found, const cost_case& what) {
+    schedule::fleet planned;
+    planned.agents = what.nodes;
+    planned.jobs = what.jobs;
+    planned.every = seconds{1};
+    planned.run = milliseconds{60};
+    const auto estimated = schedule::load_of(planned);
+    EXPECT_NEAR(found.store, estimated.store() / estimated.occurrences, 0.15 * found.store);
+    EXPECT_NEAR(found.journal, estimated.journal() / estimated.occurrences, 0.2 * found.journal);
+}
 
 double of_ms(nanos some) { return std::chrono::duration<double, std::milli>(some).count(); }
 
@@ -47,6 +60,7 @@ TEST_P(ScheduleCost, IsTheSameForAnyNumberOfNodes) {
     EXPECT_GE(found.store, 2);
     EXPECT_LE(found.store, 2.2 + beside);
     EXPECT_LE(found.late_p99, begins_within);
+    expect_as_estimated(found, what);
 }
 INSTANTIATE_TEST_SUITE_P(Simulation, ScheduleCost, testing::Values(1, 3, 10, 30, 300),
                          testing::PrintToStringParamName());
