@@ -107,11 +107,11 @@ void timetable::add(entry_id entry, occurrence_rule rule, wall_instant position,
         state.place = nowhere;
     else
         release(*state.rule);
+    // What is known of a schedule is not true of another one.
+    if (state.rule != &shared) state.surely_before = wall_instant::min();
     state.rule = &shared;
     state.position = std::min(position, now);
     state.not_before = position;
-    // One that stands at the present may do so by a clock that is wrong.
-    state.surely_before = position < now ? position : wall_instant::min();
     state.uncounted = 0;
     wait_for(*found, occurrence_after(shared, state.position));
 }

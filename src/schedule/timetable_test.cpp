@@ -289,6 +289,29 @@ TEST(Timetable, AWrongClockBringsNothingFromBeforeTheScheduleWasThere) {
     EXPECT_EQ(table.advance(noon + 1h, all).size(), 1U);
 }
 
+// A node whose clock is ten minutes ahead takes up a schedule, and is put right: it does not wait
+// for the time that it took for the present.
+TEST(Timetable, WhatAWrongClockTookForTheBeginningIsForgottenWithIt) {
+    timetable table;
+    const auto ahead = noon + 10min;
+    table.add(one, rule_of("* * * * *"), ahead - 1ms, ahead);
+    table.not_before(one, noon, ahead + 3s);
+    table.clock_put_back(noon + 3s, noon - 1h);
+    EXPECT_EQ(table.next_due(), noon + 1min);
+}
+
+// The clock of a known schedule is put back, though it is added again meanwhile.
+TEST(Timetable, WhatTheJournalToldOutlivesAnotherLookAtTheStore) {
+    timetable table;
+    table.add(one, rule_of("* * * * *"), noon, noon);
+    table.not_before(one, noon, noon);
+    table.add(one, rule_of("* * * * *"), noon, noon);
+    table.clock_put_back(noon - 1h);
+    EXPECT_EQ(table.next_due(), noon + 1min);
+    table.add(one, rule_of("*/2 * * * *"), noon - 1h, noon - 1h);
+    EXPECT_EQ(table.next_due(), noon - 58min) << "another schedule, of which nothing was told";
+}
+
 TEST(Timetable, AScheduleThatHasRunOutByAWrongClockLivesAgain) {
     timetable table;
     table.add(one, rule_of("0 * * * *"), noon, noon);
