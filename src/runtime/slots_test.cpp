@@ -261,7 +261,7 @@ TEST(Slots, AreAwaitedByAsioPrograms) {
 
 boost::asio::awaitable<void> wait_in_vain(locks& where) {
     auto waiting = where.async_acquire_slot("gpu", 1, plain, 1h);
-    co_await std::move(waiting);
+    const auto none = co_await std::move(waiting);
 }
 
 // A coroutine that is destroyed while it waits leaves nothing behind: the slot goes to the next.
