@@ -34,8 +34,10 @@ void take_place(const base::store_url& url, azblob::azblob_settings& into) {
     const auto slash = url.path.find('/');
     into.container = url.path.substr(0, slash);
     refuse_fault("container", into.container, azblob::container_fault(into.container));
-    if (slash != std::string::npos) into.prefix = url.path.substr(slash + 1);
-    refuse_fault("prefix", into.prefix, azblob::prefix_fault(into.prefix));
+    if (slash != std::string::npos) {
+        into.prefix = url.path.substr(slash + 1);
+        refuse_fault("prefix", into.prefix, azblob::prefix_fault(into.prefix));
+    }
     if (into.common.name_space.ends_with('.'))
         throw option_error{"azblob: invalid namespace '" + into.common.name_space +
                            "'; expected no dot at its end, which Azure loses"};

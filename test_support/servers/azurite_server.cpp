@@ -15,9 +15,7 @@
 namespace pawl::testing_servers {
 
 azurite_server::azurite_server()
-    : user_{server_user({"nobody"})},
-      program_{set_up_server("azurite") / "node_modules/azurite/dist/src/blob/main.js"},
-      port_{free_port()} {
+    : user_{server_user({"nobody"})}, program_{set_up_server("azurite")}, port_{free_port()} {
     hand_over(folder_.path(), user_);
     start();
 }
@@ -27,8 +25,10 @@ void azurite_server::start() {
     std::filesystem::create_directory(data);
     hand_over(data, user_);
     const auto log = folder_.path() / "log";
-    server_ = process{{"node", program_.string(), "--silent", "--disableTelemetry", "--blobHost",
-                       "0.0.0.0", "--blobPort", std::to_string(port_), "--location", data.string()},
+    server_ = process{{"node", "--require", (program_ / "stamp.js").string(),
+                       (program_ / "node_modules/azurite/dist/src/blob/main.js").string(),
+                       "--silent", "--disableTelemetry", "--blobHost", "0.0.0.0", "--blobPort",
+                       std::to_string(port_), "--location", data.string()},
                       user_,
                       log};
     wait_until_ready(server_, log, [this] {

@@ -19,7 +19,7 @@ public:
     // Of the whole account, by that key, for longer than any test.
     static constexpr auto* signature =
         "sv=2019-12-12&ss=b&srt=sco&sp=rwdlac&se=2099-01-01T00%3A00%3A00Z&spr=https,http&sig="
-        "cHy68eAMPOxYxLjRZxEiBD6FrAJp7kmzxKwClsh9ccM%3D";
+        "0inStVod1SiNNw%2FCJ4fRrpJIdRZAadbisT7bZCD4KQs%3D";
 
     azurite_server();
 

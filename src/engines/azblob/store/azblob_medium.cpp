@@ -214,17 +214,17 @@ std::optional<std::string> prefix_fault(const std::string& prefix) {
     const auto segments = "/" + prefix + "/";
     const bool whole =
         segments.find("//") == std::string::npos && segments.find("./") == std::string::npos;
-    if (plain && (prefix.empty() || whole) && prefix.size() <= prefix_max) return std::nullopt;
-    return "expected up to " + std::to_string(prefix_max) +
+    if (plain && whole && prefix.size() <= prefix_max) return std::nullopt;
+    return "expected 1 to " + std::to_string(prefix_max) +
            " letters, digits, '_', '-' and '.' between single slashes, and no dot before a slash";
 }
 
 std::shared_ptr<cas::medium> make_azblob_medium(net::loop& where, const azblob_settings& settings) {
-    auto on =
-        std::make_shared<container>(where, service::make(where, settings.service),
-                                    settings.service.account, settings.container, settings.prefix);
-    return std::make_shared<medium>(std::move(on),
-                                    place_of_blobs{settings.prefix, settings.common.name_space});
+    place_of_blobs blobs{settings.prefix, settings.common.name_space};
+    auto on = std::make_shared<container>(
+        where, service::make(where, settings.service), settings.service.account, settings.container,
+        settings.prefix, blob_of(blobs, {cas::record_kind::marker, ""}));
+    return std::make_shared<medium>(std::move(on), std::move(blobs));
 }
 
 std::shared_ptr<lease_store> make_azblob_store(net::loop& where, const azblob_settings& settings) {

@@ -19,11 +19,7 @@ using net::small_server;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr auto* date = "Date: Sun, 01 Nov 2026 00:00:00 GMT\r\n";
-
-std::string listed() {
-    return ok("<EnumerationResults><Blobs /><NextMarker /></EnumerationResults>", date);
-}
+constexpr auto* date = "Date: Sun, 01 Nov 2026 00:00:00 GMT\r\nx-ms-request-id: 1\r\n";
 
 std::string refused(const std::string& status, const std::string& code,
                     const std::string& message = "words") {
@@ -64,12 +60,12 @@ void expect_refusal(const small_server& server, errc code, const std::string& wo
     EXPECT_THAT(conformance::failure_of(got).detail, Not(HasSubstr("secret")));
 }
 
-constexpr auto* listing = "GET /devstoreaccount1/pawl-test?restype=container&comp=list";
+constexpr auto* probe = "HEAD /devstoreaccount1/pawl-test/pawl/m ";
 constexpr auto* creation = "PUT /devstoreaccount1/pawl-test?restype=container ";
 
 TEST(AzblobRefusals, AContainerThatMayNotBeMadeIsAskedForInOneLine) {
     small_server server{
-        answering({{listing, refused("404 Not Found", "ContainerNotFound")},
+        answering({{probe, refused("404 Not Found", "ContainerNotFound")},
                    {creation, refused("403 Forbidden", "AuthorizationPermissionMismatch")}})};
     expect_refusal(server, errc::denied,
                    "there is no container 'pawl-test', and it cannot be made");
@@ -78,7 +74,7 @@ TEST(AzblobRefusals, AContainerThatMayNotBeMadeIsAskedForInOneLine) {
 TEST(AzblobRefusals, CredentialsThatAreWrongAreDenied) {
     for (const auto* code : {"AuthenticationFailed", "AuthorizationFailure", "AccountIsDisabled"}) {
         small_server server{
-            answering({{"GET ", refused("403 Forbidden", code, "signed with secret")}})};
+            answering({{"HEAD ", refused("403 Forbidden", code, "signed with secret")}})};
         expect_refusal(server, errc::denied, code);
     }
 }
@@ -94,7 +90,7 @@ TEST(AzblobRefusals, WhereNoCredentialsAreFoundNothingIsAsked) {
 
 TEST(AzblobRefusals, SomethingElseOnThePortIsNoBlobStorage) {
     small_server page{[](const std::string&, int) { return said{ok("<html>hello</html>")}; }};
-    expect_refusal(page, errc::protocol, "this is no Azure Blob Storage: it lists no blobs");
+    expect_refusal(page, errc::protocol, "this is no Azure Blob Storage: another server");
     small_server missing{[](const std::string&, int) {
         return said{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"};
     }};
@@ -106,7 +102,6 @@ TEST(AzblobRefusals, SomethingElseOnThePortIsNoBlobStorage) {
 // One that says yes to every write, whatever the condition.
 TEST(AzblobRefusals, AServerThatIgnoresConditionsIsRefused) {
     small_server server{[](const std::string& request, int) {
-        if (request.starts_with("GET ")) return said{listed()};
         if (request.starts_with("HEAD "))
             return said{headless(refused("404 Not Found", "BlobNotFound"))};
         return said{ok("", std::string{date} + "ETag: \"0x1\"\r\n")};
@@ -178,10 +173,7 @@ TEST_F(AzblobMedium, ABlobOfOthersIsNoRecord) {
 TEST_F(AzblobMedium, AContainerThatWasDeletedIsNotUsed) {
     std::atomic<bool> gone = false;
     small_server server{[&](const std::string& request, int) {
-        const auto answer = gone ? refused("404 Not Found", "ContainerNotFound")
-                            : request.starts_with("GET ")
-                                ? listed()
-                                : refused("404 Not Found", "BlobNotFound");
+        const auto answer = refused("404 Not Found", gone ? "ContainerNotFound" : "BlobNotFound");
         return said{request.starts_with("HEAD ") ? headless(answer) : answer};
     }};
     const auto medium = open(server);
@@ -196,16 +188,17 @@ TEST_F(AzblobMedium, AContainerThatWasDeletedIsNotUsed) {
 
 // A name is free again some time after its container was deleted.
 TEST_F(AzblobMedium, AContainerThatIsBeingDeletedIsWaitedFor) {
-    std::atomic<int> asked = 0;
+    std::atomic<int> asked = 0, created = 0;
     small_server server{[&](const std::string& request, int) {
+        if (request.starts_with("PUT ") && ++created == 1)
+            return said{refused("409 Conflict", "ContainerBeingDeleted")};
         if (request.starts_with("PUT ")) return said{ok("", date)};
-        const int turn = ++asked;
-        return said{turn == 1   ? refused("409 Conflict", "ContainerBeingDeleted")
-                    : turn == 2 ? refused("404 Not Found", "ContainerNotFound")
-                                : listed()};
+        return said{headless(
+            refused("404 Not Found", ++asked <= 2 ? "ContainerNotFound" : "BlobNotFound"))};
     }};
     EXPECT_TRUE(loop_.wait_for(open(server)->prepare(later())).has_value());
     EXPECT_EQ(asked, 3);
+    EXPECT_EQ(created, 2);
 }
 
 // ---- The doctor
@@ -221,8 +214,7 @@ protected:
             };
             if (asks("restype=account")) return said{ok("", account_fields)};
             if (asks("restype=service")) return said{properties};
-            if (asks("comp=list")) return said{listed()};
-            return said{headless(ok("", "ETag: \"0x1\"\r\n" + marker_fields))};
+            return said{headless(ok("", std::string{date} + marker_fields))};
         }};
         const auto medium = open(server);
         const auto found = loop_.wait_for(medium->examine(later()));

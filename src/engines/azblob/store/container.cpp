@@ -14,12 +14,13 @@ constexpr std::chrono::nanoseconds look_again_after = 200ms;
 }  // namespace
 
 container::container(net::loop& where, std::shared_ptr<service> on, const std::string& account,
-                     std::string name, const std::string& prefix)
+                     std::string name, const std::string& prefix, std::string probe)
     : where_{where},
       service_{std::move(on)},
       account_{account},
       name_{std::move(name)},
-      place_{"azblob://" + account + "/" + name_ + (prefix.empty() ? "" : "/" + prefix)} {}
+      place_{"azblob://" + account + "/" + name_ + (prefix.empty() ? "" : "/" + prefix)},
+      probe_{"/" + std::move(probe)} {}
 
 async<reply> container::send(net::https_request request, instant until) {
     const auto self = shared_from_this();
@@ -57,28 +58,27 @@ async<reply> container::ask(net::https_request request, effect what, expectation
 
 async<std::string> container::prepare(instant until) {
     const auto self = shared_from_this();
-    for (bool created = false;;) {
-        // The one question about a container that a signature for it alone may ask.
-        net::https_request looking{"GET", "?restype=container&comp=list&maxresults=1"};
+    for (;;) {
+        // Whether there is such a blob or not, the answer tells of the container, and needs no
+        // right but to read.
+        net::https_request looking{"HEAD", probe_};
         auto sending = send(std::move(looking), until);
         const auto found = co_await std::move(sending);
         if (found.has_error()) co_return found.error();
-        if (found->succeeded && found->answer.body.find("<EnumerationResults") == std::string::npos)
-            co_return failure{errc::protocol,
-                              place_ + ": this is no Azure Blob Storage: it lists no blobs"};
-        if (found->succeeded) {
+        if (found->succeeded || lacks_blob(found->refused)) {
+            if (found->answer.field("x-ms-request-id").empty())
+                co_return failure{errc::protocol,
+                                  place_ + ": this is no Azure Blob Storage: another server"};
             known_ = true;
             gone_ = false;
             co_return account_ + "/" + name_;
         }
         if (!lacks_container(found->refused))
             co_return explain_refusal(place_, found->refused, effect::none);
-        if (found->refused.status == 404 && !std::exchange(created, true)) {
-            auto creating = create(until);
-            const auto made = co_await std::move(creating);
-            if (made.has_error()) co_return made.error();
-            continue;
-        }
+        auto creating = create(until);
+        const auto created = co_await std::move(creating);
+        if (created.has_error()) co_return created.error();
+        if (*created) continue;
         // One that is being deleted keeps its name for half a minute and more.
         if (where_.now() + look_again_after >= until)
             co_return failure{errc::unreachable, place_ + ": the container is not ready yet"};
@@ -87,18 +87,18 @@ async<std::string> container::prepare(instant until) {
     }
 }
 
-async<void> container::create(instant until) {
+async<bool> container::create(instant until) {
     net::https_request request{"PUT", "?restype=container"};
     auto sending = send(std::move(request), until);
     const auto got = co_await std::move(sending);
     if (got.has_error()) {
         // It may have been made, and is looked for again.
-        if (got.error().code == errc::outcome_unknown) co_return result<void>{};
+        if (got.error().code == errc::outcome_unknown) co_return false;
         co_return got.error();
     }
+    if (got->succeeded) co_return true;
     // Another process has made it, or one of this name is being deleted.
-    if (got->succeeded || got->refused.status == 409 || got->refused.status >= 500)
-        co_return result<void>{};
+    if (got->refused.status == 409 || got->refused.status >= 500) co_return false;
     const auto why = explain_refusal(place_, got->refused, effect::writes);
     co_return failure{why.code, why.detail + "; there is no container '" + name_ +
                                     "', and it cannot be made: the page of Azure shows how"};

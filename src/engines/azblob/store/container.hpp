@@ -22,8 +22,9 @@ struct reply {
 
 class container : public std::enable_shared_from_this<container> {
 public:
+    // `probe` is the name of a blob that is asked for to see whether the container is there.
     container(net::loop& where, std::shared_ptr<service> on, const std::string& account,
-              std::string name, const std::string& prefix);
+              std::string name, const std::string& prefix, std::string probe);
 
     // azblob://ACCOUNT/CONTAINER[/PREFIX].
     const std::string& place() const noexcept { return place_; }
@@ -42,7 +43,8 @@ public:
 
 private:
     async<reply> send(net::https_request request, instant until);
-    async<void> create(instant until);
+    // False: it is not known whether it is there now.
+    async<bool> create(instant until);
 
     // Constant after construction
     net::loop& where_;
@@ -50,6 +52,7 @@ private:
     const std::string account_;
     const std::string name_;
     const std::string place_;
+    const std::string probe_;
     // On the loop only
     bool known_ = false;
     bool gone_ = false;  // it was known, and then it was not there

@@ -41,8 +41,9 @@ TEST(Names, SortAsTheirKeysDo) {
             const auto right = blob_of(here, {record_kind::lease, other});
             EXPECT_EQ(left < right, one < other) << one << " " << other;
             EXPECT_EQ(key_of(here, record_kind::lease, left), one);
-            if (one.starts_with(other))
+            if (one.starts_with(other)) {
                 EXPECT_TRUE(left.starts_with(blobs_from(here, record_kind::lease, other)));
+            }
         }
 }
 
