@@ -52,8 +52,11 @@ std::optional<blob_page> read_page(std::string_view xml) {
     for (const auto one : base::elements_in(xml, "Blob")) {
         auto tag = base::text_in(one, "Etag");
         std::erase(tag, '"');
-        page.blobs.push_back({base::text_in(one, "Name"), std::move(tag),
-                              base::text_in(base::text_in(one, "Metadata"), "record")});
+        // As it stands: what is in it has entities of its own.
+        const auto metadata = base::elements_in(one, "Metadata");
+        page.blobs.push_back(
+            {base::text_in(one, "Name"), std::move(tag),
+             metadata.empty() ? std::string{} : base::text_in(metadata.front(), "record")});
     }
     page.next = base::text_in(xml, "NextMarker");
     return page;

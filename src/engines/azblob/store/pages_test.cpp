@@ -13,14 +13,14 @@ TEST(Pages, AreReadAsAzureWritesThem) {
         "ServiceEndpoint=\"https://mine.blob.core.windows.net/\" ContainerName=\"c\"><Prefix>"
         "pawl/l/</Prefix><MaxResults>2</MaxResults><Blobs><Blob><Name>pawl/l/co</Name>"
         "<Properties><Etag>0x8D1</Etag><BlobType>BlockBlob</BlobType></Properties><Metadata>"
-        "<key>f</key><record>1 lease owner=a&amp;b</record></Metadata></Blob><Blob>"
+        "<key>f</key><record>1 lease owner=a&amp;amp;b</record></Metadata></Blob><Blob>"
         "<Name>pawl/l/cpng</Name><Properties><Etag>&quot;0x8D2&quot;</Etag></Properties>"
         "<Metadata /></Blob></Blobs><NextMarker>2!92!MD</NextMarker></EnumerationResults>");
     ASSERT_TRUE(page.has_value());
     ASSERT_EQ(page->blobs.size(), 2U);
     EXPECT_EQ(page->blobs[0].name, "pawl/l/co");
     EXPECT_EQ(page->blobs[0].tag, "0x8D1");
-    EXPECT_EQ(page->blobs[0].record, "1 lease owner=a&b");
+    EXPECT_EQ(page->blobs[0].record, "1 lease owner=a&amp;b");
     EXPECT_EQ(page->blobs[1].tag, "0x8D2");
     EXPECT_EQ(page->blobs[1].record, "");
     EXPECT_EQ(page->next, "2!92!MD");
