@@ -1,8 +1,8 @@
 // The container: how it is asked, and what is done when it is not there. On the loop only.
 #pragma once
 
+#include "engines/azblob/client/refusals.hpp"
 #include "engines/azblob/client/service.hpp"
-#include "engines/azblob/store/refusals.hpp"
 #include "engines/cas/store/medium.hpp"
 #include "net/loop.hpp"
 

@@ -1,4 +1,4 @@
-#include "engines/azblob/store/refusals.hpp"
+#include "engines/azblob/client/refusals.hpp"
 
 #include "base/text.hpp"
 #include "base/xml.hpp"
