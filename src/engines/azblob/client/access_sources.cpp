@@ -152,8 +152,8 @@ async<found_access> by_machine(net::loop& where, std::shared_ptr<const credentia
     auto asking = ask_for_token(where, from->metadata_url, std::move(request),
                                 "the identity of the machine", soon);
     auto got = co_await std::move(asking);
-    if (got.has_error() && got.error().code == errc::unreachable)
-        co_return failure{errc::unreachable,
+    if (got.has_error())
+        co_return failure{got.error().code,
                           "no credentials of Azure in the environment, and none of a managed "
                           "identity: " +
                               got.error().detail};
