@@ -41,7 +41,7 @@ struct fetched {
 };
 
 // On its loop only. Those who ask at once are served by one fetch, and while what is there has not
-// ended, nobody waits for the next.
+// ended, no caller waits for the next.
 template <class Value>
 class renewed : public std::enable_shared_from_this<renewed<Value>> {
 public:

@@ -48,7 +48,7 @@ result<net::https_request> service::authorized(net::https_request request, const
         sign(request, account_, by.secret, where_.wall() + corrected_);
         return request;
     }
-    // Whoever sees one of these may use it.
+    // Anyone who sees one of these may use it.
     if (!may_send_tokens_)
         return failure{errc::denied,
                        "a token or a shared access signature is not sent in the clear; expected "

@@ -167,7 +167,7 @@ async<void> medium::examine_retention(std::shared_ptr<examination> into, instant
 
 async<examination> medium::examine(instant until) {
     const auto self = shared_from_this();
-    // Whoever looks first finds no container: it is made, as for any other verb.
+    // The first to look finds no container: it is made, as for any other verb.
     if (!on_->is_known()) {
         auto preparing = on_->prepare(until);
         const auto ready = co_await std::move(preparing);
