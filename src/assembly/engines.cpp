@@ -28,6 +28,7 @@ __attribute__((weak)) const pawl::engine_module* pawl_engines_etcd();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_zookeeper();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_kubernetes();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_dynamodb();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_s3();
 }
 
 namespace pawl::assembly {
@@ -70,6 +71,7 @@ const std::vector<known_engine>& table() {
          "pawl-kubernetes",
          pawl_engines_kubernetes},
         {"dynamodb", {"dynamodb"}, "PAWL_STORE_DYNAMODB", "pawl-dynamodb", pawl_engines_dynamodb},
+        {"s3", {"s3"}, "PAWL_STORE_S3", "pawl-s3", pawl_engines_s3},
     };
     return all;
 }
