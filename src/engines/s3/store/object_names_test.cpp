@@ -31,12 +31,12 @@ TEST(ObjectNames, PeopleCanReadThem) {
 // have something about them, some with long parts; their names are sorted like them, are read back,
 // and have no part that a file could not have.
 TEST(ObjectNames, AreInTheOrderOfTheirKeys) {
-    std::mt19937 chance{7};
+    std::mt19937 random{7};
     const std::string odd = " !+-./09:AZ\\_az{}~\x7f\x80\xff";
     std::vector<std::string> keys;
     for (int i = 0; i < 3000; ++i) {
-        std::string key(i % 3 == 0 ? 190 + chance() % 60 : 0, i % 2 == 0 ? 'a' : '.');
-        for (auto more = 1 + chance() % 8; more > 0; --more) key += odd[chance() % odd.size()];
+        std::string key(i % 3 == 0 ? 190 + random() % 60 : 0, i % 2 == 0 ? 'a' : '.');
+        for (auto more = 1 + random() % 8; more > 0; --more) key += odd[random() % odd.size()];
         keys.push_back(key);
     }
     std::sort(keys.begin(), keys.end());

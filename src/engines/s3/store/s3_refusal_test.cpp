@@ -18,6 +18,7 @@ using net::said;
 using net::small_server;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr auto* date = "Date: Sun, 01 Nov 2026 00:00:00 GMT\r\n";
 
@@ -142,6 +143,28 @@ TEST_F(S3Medium, RequestsCarryTheConditionAndTheDigestOfTheBody) {
     EXPECT_THAT(asked[1], HasSubstr("If-Match: \"v1\"\r\n"));
 }
 
+// By a part of the host's name the path has the object alone.
+TEST_F(S3Medium, TheBucketIsAPartOfTheHostOrOfThePath) {
+    small_server server{always(ok("<ListBucketResult></ListBucketResult>"))};
+    for (const auto how : {addressing::path, addressing::virtual_host}) {
+        auto settings = on_port(server.port());
+        settings.how = how;
+        const auto on = make_s3_medium(loop_, settings);
+        EXPECT_TRUE(
+            loop_.wait_for(on->list(cas::record_kind::fence, "a/", "a/b", 7, later())).has_value());
+        cas::record_name name{cas::record_kind::marker, ""};
+        EXPECT_TRUE(loop_.wait_for(on->read(std::move(name), later())).has_error());
+    }
+    const auto asked = server.requests();
+    constexpr auto* query =
+        "?list-type=2&max-keys=7&prefix=leases-of%2Ftests%2Fpawl%2Ffences%2Fa%2F"
+        "&start-after=leases-of%2Ftests%2Fpawl%2Ffences%2Fa%2Fb%21 HTTP";
+    EXPECT_THAT(asked[0], StartsWith(std::string{"GET /pawl-test"} + query));
+    EXPECT_THAT(asked[1], StartsWith("GET /pawl-test/leases-of/tests/pawl/marker HTTP"));
+    EXPECT_THAT(asked[2], StartsWith(std::string{"GET /"} + query));
+    EXPECT_THAT(asked[3], StartsWith("GET /leases-of/tests/pawl/marker HTTP"));
+}
+
 TEST_F(S3Medium, AKeyWhoseNameIsTooLongIsRejectedAndNothingIsAsked) {
     small_server server{always(ok(""))};
     std::string key;
@@ -167,6 +190,43 @@ TEST_F(S3Medium, AnAnswerWhoseEtagIsOfAnotherStateIsReadAgain) {
     EXPECT_EQ(read(encrypted).value().text, "before");
     small_server other{always(ok("before", "ETag: \"SHA256-abc\"\r\n"))};
     EXPECT_EQ(read(other).value().at, "\"SHA256-abc\"");
+}
+
+// What deletes records, or keeps all of them, is worth a warning.
+TEST_F(S3Medium, TheDoctorReadsTheRulesOfTheBucket) {
+    std::string versioning, lifecycle;
+    small_server server{[&](const std::string& request, int) {
+        if (request.find("?versioning") != std::string::npos) return said{versioning};
+        if (request.find("?lifecycle") != std::string::npos) return said{lifecycle};
+        return said{ok("<ListBucketResult></ListBucketResult>", "Server: AmazonS3\r\n")};
+    }};
+    const auto levels = [&] {
+        const auto found = loop_.wait_for(open(loop_, server.port())->examine(later())).value();
+        EXPECT_EQ(found.version, "Amazon S3");
+        std::map<std::string, severity> made;
+        for (const auto& one : found.findings) made[one.check] = one.level;
+        return std::pair{made.at("versioning"), made.at("persistence")};
+    };
+    const auto rule = [](const std::string& status, const std::string& action) {
+        return ok("<LifecycleConfiguration><Rule><ID>a</ID>" + action + "<Status>" + status +
+                  "</Status></Rule></LifecycleConfiguration>");
+    };
+    versioning = ok("<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>");
+    lifecycle = rule("Enabled", "<Expiration><Days>1</Days></Expiration>");
+    EXPECT_EQ(levels(), std::pair(severity::warn, severity::warn));
+    versioning = refused("403 Forbidden", "AccessDenied");
+    lifecycle = refused("403 Forbidden", "AccessDenied");
+    EXPECT_EQ(levels(), std::pair(severity::warn, severity::warn));
+    versioning = ok("<VersioningConfiguration/>");
+    lifecycle = rule("Disabled", "<Expiration><Days>1</Days></Expiration>");
+    EXPECT_EQ(levels(), std::pair(severity::ok, severity::ok));
+    lifecycle = rule("Enabled",
+                     "<NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays>"
+                     "</NoncurrentVersionExpiration>");
+    EXPECT_EQ(levels(), std::pair(severity::ok, severity::ok));
+    versioning = refused("501 Not Implemented", "NotImplemented");
+    lifecycle = refused("404 Not Found", "NoSuchLifecycleConfiguration");
+    EXPECT_EQ(levels(), std::pair(severity::ok, severity::ok));
 }
 
 TEST_F(S3Medium, AListThatDoesNotGoOnEnds) {
