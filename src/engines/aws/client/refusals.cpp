@@ -16,7 +16,7 @@ bool is_any(std::string_view type, const std::array<std::string_view, Size>& of)
 }
 
 // Told before anything was done.
-constexpr std::array<std::string_view, 10> too_much{"ThrottlingException",
+constexpr std::array<std::string_view, 11> too_much{"ThrottlingException",
                                                     "Throttling",
                                                     "ProvisionedThroughputExceededException",
                                                     "RequestLimitExceeded",
@@ -25,7 +25,8 @@ constexpr std::array<std::string_view, 10> too_much{"ThrottlingException",
                                                     "TransactionInProgressException",
                                                     "RequestThrottledException",
                                                     "SlowDown",
-                                                    "TooManyRequests"};
+                                                    "TooManyRequests",
+                                                    "RequestTimeout"};
 constexpr std::array<std::string_view, 11> not_allowed{"AccessDeniedException",
                                                        "UnrecognizedClientException",
                                                        "MissingAuthenticationToken",

@@ -22,6 +22,7 @@ TEST(Refusals, SayWhatMayHaveHappened) {
         EXPECT_EQ(code_of(400, type), errc::unreachable) << type;
     // Nothing was done, though the status is a server's failure.
     EXPECT_EQ(code_of(503, "SlowDown"), errc::unreachable);
+    EXPECT_EQ(code_of(400, "RequestTimeout"), errc::unreachable);
     EXPECT_EQ(code_of(429, ""), errc::unreachable);
     for (const auto* type : {"AccessDeniedException", "UnrecognizedClientException",
                              "InvalidSignatureException", "ExpiredTokenException"})
