@@ -31,16 +31,16 @@ TYPED_TEST_P(StoreLaws, AfterALossOfDataNothingIsGrantedWithinTheQuarantine) {
     EXPECT_GE(lease_clock::now() - when, 1500ms);
 }
 
-// Goal: only a loss of data is quarantined. Method: restart with the data in place, a second after
-// the quarantine of the beginning: to a new client of a clock of whole seconds it may be over as
-// late as that.
+// Goal: only a loss of data is quarantined. Method: restart with the data in place, two seconds
+// after the quarantine of the beginning: to a new client of a clock of two seconds it may be over
+// as late as that.
 TYPED_TEST_P(StoreLaws, ARestartWithItsDataIsNotQuarantined) {
     auto careful = this->settings();
     careful.quarantine = 300ms;
     {
         auto before = this->open(careful);
         EXPECT_GT(number(before.granted_in_the_end(fresh_claim("key", 100ms))), 0u);
-        before.pass(1s);
+        before.pass(2s);
     }
     this->engine().restart();
     auto after = this->open(careful);

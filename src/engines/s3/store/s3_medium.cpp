@@ -14,7 +14,9 @@ namespace {
 using cas::write_answer;
 using outcome = bucket_answer::outcome;
 
-// Two front ends of one region follow the same time service; the Date field has whole seconds.
+// The Date field has whole seconds, and some servers make it anew once a second only.
+constexpr cas::micros clock_step = std::chrono::seconds{2};
+// Two front ends of one region follow the same time service.
 constexpr cas::micros skew_default = std::chrono::seconds{2};
 constexpr millis ttl_min{1'000};
 
@@ -48,6 +50,7 @@ medium::medium(std::shared_ptr<bucket> on, const std::string& prefix, const std:
 
 cas::medium_traits medium::traits() const noexcept {
     cas::medium_traits traits;
+    traits.clock_step = clock_step;
     traits.skew = skew_default;
     traits.ttl_min = ttl_min;
     return traits;
