@@ -32,8 +32,8 @@ TYPED_TEST_P(StoreLaws, AfterALossOfDataNothingIsGrantedWithinTheQuarantine) {
 }
 
 // Goal: only a loss of data is quarantined. Method: restart with the data in place, two seconds
-// after the quarantine of the beginning: to a new client of a clock of two seconds it may be over
-// as late as that.
+// after the first client saw the quarantine of the beginning end: a new client, whose store tells
+// the time in steps as wide as that, may see it so much later.
 TYPED_TEST_P(StoreLaws, ARestartWithItsDataIsNotQuarantined) {
     auto careful = this->settings();
     careful.quarantine = 300ms;

@@ -48,6 +48,7 @@ private:
     temporary_folder folder_{temporary_folder::storage::disk};
     std::string user_;
     std::uint16_t port_;
+    int losses_ = 0;
     process server_;
 };
 
