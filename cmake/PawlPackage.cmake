@@ -99,7 +99,7 @@ set(CPACK_DEBIAN_PAWL_PACKAGE_CONTROL_EXTRA
 set(CPACK_COMPONENT_PAWL_DESCRIPTION
 "Jobs that are configured on several hosts run on one of them: a host claims
 the job's key in a store that all of them reach (a SQLite file, Redis,
-PostgreSQL, MySQL, etcd, ZooKeeper, DynamoDB, Azure Blob Storage or
+PostgreSQL, MySQL, etcd, ZooKeeper, DynamoDB, Azure Blob Storage, S3 or
 Kubernetes), holds a lease while it works, and is succeeded when it dies.
 Every grant carries a fencing token, so that a host that was frozen is refused
 where it writes too late.
@@ -116,6 +116,7 @@ set(title_zookeeper "ZooKeeper")
 set(title_kubernetes "Lease objects of Kubernetes")
 set(title_dynamodb "Amazon DynamoDB")
 set(title_azblob "Azure Blob Storage")
+set(title_s3 "Amazon S3 and servers like it")
 foreach(engine ${engines})
   string(TOUPPER PAWL-${engine} component)
   set(CPACK_DEBIAN_${component}_PACKAGE_NAME pawl-${engine})

@@ -29,6 +29,7 @@ __attribute__((weak)) const pawl::engine_module* pawl_engines_zookeeper();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_kubernetes();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_dynamodb();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_azblob();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_s3();
 }
 
 namespace pawl::assembly {
@@ -72,6 +73,7 @@ const std::vector<known_engine>& table() {
          pawl_engines_kubernetes},
         {"dynamodb", {"dynamodb"}, "PAWL_STORE_DYNAMODB", "pawl-dynamodb", pawl_engines_dynamodb},
         {"azblob", {"azblob"}, "PAWL_STORE_AZBLOB", "pawl-azblob", pawl_engines_azblob},
+        {"s3", {"s3"}, "PAWL_STORE_S3", "pawl-s3", pawl_engines_s3},
     };
     return all;
 }

@@ -109,6 +109,16 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"zookeeper://h?acl=creator", "needs user:password@"},
         {"zookeeper://h?acl=all", "open, creator"},
 #endif
+#ifdef PAWL_STORE_S3
+        {"s3:", "takes a bucket; expected s3://BUCKET[/PREFIX]"},
+        {"s3://bucket:443/a?region=eu-west-1", "takes a bucket"},
+        {"s3://id:secret@bucket?region=eu-west-1", "keys have no place in the URL"},
+        {"s3://Bucket?region=eu-west-1", "invalid bucket 'Bucket'"},
+        {"s3://b--use1-az4--x-s3?region=us-east-1", "no directory bucket"},
+        {"s3://bucket/a//b?region=eu-west-1", "invalid prefix 'a//b'"},
+        {"s3://bucket?region=eu/west", "invalid region 'eu/west'"},
+        {"s3://bucket?endpoint=ftp%3A%2F%2Fhost", "invalid endpoint 'ftp://host'"},
+#endif
 #ifdef PAWL_STORE_KUBERNETES
         {"kubernetes://Jobs", "invalid namespace of Kubernetes 'Jobs'"},
         {"kubernetes://jobs:6443", "the address is in the kubeconfig"},

@@ -22,10 +22,10 @@ inline void refuse_credentials(const base::store_url& url) {
                        "profile, or the role of the host"};
 }
 
-// endpoint=, ca=, cert=, key= and tls_server_name=. Throws option_error.
-inline aws::service_settings take_service(parameters& query, const std::string& service,
-                                          const std::string& region) {
-    const auto endpoint = query.text("endpoint").value_or(aws::endpoint_of(service, region));
+// endpoint= or `otherwise`, ca=, cert=, key= and tls_server_name=. Throws option_error.
+inline aws::service_settings take_service(parameters& query, const aws::scope& where,
+                                          const std::string& otherwise) {
+    const auto endpoint = query.text("endpoint").value_or(otherwise);
     const auto at = net::parse_origin(endpoint);
     if (!at)
         throw option_error{"invalid endpoint '" + base::printable(endpoint) +
@@ -33,8 +33,8 @@ inline aws::service_settings take_service(parameters& query, const std::string& 
     aws::service_settings settings;
     settings.at = *at;
     settings.at.tls = take_tls(query);
-    settings.where = {region, service};
-    settings.keys = aws::credentials_of_environment(region);
+    settings.where = where;
+    settings.keys = aws::credentials_of_environment(where.region);
     return settings;
 }
 

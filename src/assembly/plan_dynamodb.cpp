@@ -24,7 +24,8 @@ store_plan plan_dynamodb(const base::store_url& url) {
     settings.table = url.path;
     if (const auto fault = dynamodb::table_fault(settings.table))
         throw option_error{"invalid table '" + base::printable(settings.table) + "'; " + *fault};
-    settings.service = take_service(query, "dynamodb", region);
+    settings.service =
+        take_service(query, {region, "dynamodb"}, aws::endpoint_of("dynamodb", region));
     query.finish();
     plan.make = [settings](net::loop& where) {
         return dynamodb::make_dynamodb_store(where, settings);

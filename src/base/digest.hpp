@@ -1,6 +1,7 @@
 // Digests of text.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,10 @@ namespace pawl::base {
 std::string sha256_hex(std::string_view text);
 // SHA-1 as 40: only where a protocol asks for it, as Redis does for the names of its scripts.
 std::string sha1_hex(std::string_view text);
+
+// MD5 as 32: only where a protocol names content by it, as S3 does. Nothing where the library has
+// none, as where FIPS forbids it.
+std::optional<std::string> md5_hex(std::string_view text);
 
 // HMAC-SHA-256 as 32 bytes. Source: RFC 2104.
 std::string hmac_sha256(std::string_view key, std::string_view text);

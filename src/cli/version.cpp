@@ -33,16 +33,20 @@ std::string missing(const assembly::engine_info& engine) {
                                  : "not installed: " + std::string{engine.module};
 }
 
+// Some engines stand on what pawl itself does.
+std::string with_library(const std::string& whereabouts, std::string_view library) {
+    return library.empty() ? whereabouts : fmt::format("{} ({})", whereabouts, library);
+}
+
 // Loads the engine's module, to hear from it what it stands on.
 std::string whereabouts(const assembly::engine_info& engine) {
     if (engine.option.empty()) return "always built in";
-    if (engine.linked_in) return fmt::format("{}=ON ({})", engine.option, engine.library);
+    if (engine.linked_in) return with_library(fmt::format("{}=ON", engine.option), engine.library);
     const auto file = engine.module.empty() ? std::nullopt : assembly::find_module(engine.module);
     if (!file) return missing(engine);
     try {
         for (const auto& entry : assembly::load_module(*file).engines)
-            if (entry.name == engine.name)
-                return fmt::format("{} ({})", file->string(), entry.library);
+            if (entry.name == engine.name) return with_library(file->string(), entry.library);
         return missing(engine);
     } catch (const option_error& unfit) {
         return unfit.what();

@@ -24,6 +24,11 @@ std::string file_in_home(const char* name, const char* overriding) {
 
 }  // namespace
 
+std::string region_of_environment() {
+    auto region = variable("AWS_REGION");
+    return region.empty() ? variable("AWS_DEFAULT_REGION") : region;
+}
+
 credential_settings credentials_of_environment(std::string_view region) {
     credential_settings from;
     from.keys = {variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"),

@@ -36,6 +36,9 @@ struct credential_settings {
     std::string metadata_url{};  // of the instance
 };
 
+// AWS_REGION, else AWS_DEFAULT_REGION; empty: neither is set.
+std::string region_of_environment();
+
 // What the environment of this process says.
 credential_settings credentials_of_environment(std::string_view region);
 

@@ -13,6 +13,7 @@ namespace json = boost::json;
 using namespace std::chrono_literals;
 
 constexpr std::chrono::nanoseconds look_again_after = 200ms;
+constexpr std::string_view service_name = "DynamoDB";
 constexpr std::string_view no_table = "ResourceNotFoundException";
 
 std::string member(const json::object& of, std::string_view name) {
@@ -92,11 +93,12 @@ async<reply> table::send(const char* operation, json::object body, effect what, 
         const auto refused = read_refusal(got->status, got->body);
         if (refused.type == no_table) {
             doubtful_ = true;
-            made.no_table = explain_refusal(place_, refused, what);
+            made.no_table = aws::explain_refusal(place_, service_name, refused, what);
             co_return made;
         }
         made.failed_condition = refused.type == "ConditionalCheckFailedException";
-        if (!made.failed_condition) co_return explain_refusal(place_, refused, what);
+        if (!made.failed_condition)
+            co_return aws::explain_refusal(place_, service_name, refused, what);
     }
     boost::system::error_code error;
     auto parsed = json::parse(got->body, error);

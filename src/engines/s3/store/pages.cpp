@@ -1,0 +1,97 @@
+// Records in byte order of their keys. A list of S3 has names only, so each record is read.
+#include "base/percent.hpp"
+#include "base/xml.hpp"
+#include "engines/s3/store/object_names.hpp"
+#include "engines/s3/store/s3_medium.hpp"
+#include "net/for_each_bounded.hpp"
+
+#include <algorithm>
+
+namespace pawl::s3 {
+namespace {
+
+constexpr std::size_t reads_at_once = 8;
+
+struct parallel_reads {
+    parallel_reads(std::shared_ptr<cas::medium> on, cas::record_kind kind,
+                   std::vector<std::string> keys)
+        : on{std::move(on)}, kind{kind}, keys{std::move(keys)}, found(this->keys.size()) {}
+
+    std::shared_ptr<cas::medium> on;
+    cas::record_kind kind;
+    std::vector<std::string> keys;
+    std::vector<cas::seen> found;
+};
+
+async<void> read_one(std::shared_ptr<parallel_reads> all, std::size_t index, instant until) {
+    cas::record_name name{all->kind, all->keys[index]};
+    auto asking = all->on->read(std::move(name), until);
+    auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    all->found[index] = std::move(*got);
+    co_return result<void>{};
+}
+
+}  // namespace
+
+async<medium::name_page> medium::list_names(cas::record_kind kind, std::string begin,
+                                            std::string after, std::size_t limit, instant until) {
+    const auto self = shared_from_this();
+    bucket_request wanted{"GET", ""};
+    wanted.query =
+        "list-type=2&max-keys=" + std::to_string(limit) + "&prefix=" + base::percent_encode(begin);
+    if (!after.empty()) wanted.query += "&start-after=" + base::percent_encode(after);
+    auto asking = on_->ask(std::move(wanted), until);
+    const auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    const std::string_view xml = got->response.body;
+    if (xml.find("<ListBucketResult") == std::string_view::npos)
+        co_return failure{errc::protocol, place_ + ": this is no S3: a list without its names"};
+    name_page made;
+    made.more = base::text_in(xml, "IsTruncated") == "true";
+    for (const auto one : base::elements_in(xml, "Contents")) {
+        made.last = base::text_in(one, "Key");
+        if (auto key = key_of(folder_, kind, made.last)) made.keys.push_back(std::move(*key));
+    }
+    if (made.more && made.last <= after)
+        co_return failure{errc::protocol, place_ + ": a list of this server does not go on"};
+    co_return made;
+}
+
+async<std::vector<cas::seen>> medium::read_all(cas::record_kind kind, std::vector<std::string> keys,
+                                               instant until) {
+    const auto all = std::make_shared<parallel_reads>(shared_from_this(), kind, std::move(keys));
+    net::bounded_step step = [all, until](std::size_t index) {
+        return read_one(all, index, until);
+    };
+    auto reading = net::for_each_bounded(all->keys.size(), reads_at_once, std::move(step), until);
+    const auto read = co_await std::move(reading);
+    if (read.has_error()) co_return read.error();
+    co_return std::move(all->found);
+}
+
+async<cas::listing> medium::list(cas::record_kind kind, std::string prefix, std::string after,
+                                 std::size_t limit, instant until) {
+    const auto self = shared_from_this();
+    const auto begin = names_begin(folder_, kind, prefix);
+    auto from = after.empty() ? std::string{} : name_of(folder_, {kind, after});
+    cas::listing made;
+    // What others have put there, and what was erased meanwhile, is passed over, so it may take
+    // several pages.
+    for (;;) {
+        auto listing = list_names(kind, begin, from, limit - made.records.size(), until);
+        const auto page = co_await std::move(listing);
+        if (page.has_error()) co_return page.error();
+        auto reading = read_all(kind, page->keys, until);
+        auto found = co_await std::move(reading);
+        if (found.has_error()) co_return found.error();
+        for (std::size_t i = 0; i < found->size(); ++i)
+            if (!(*found)[i].at.empty())
+                made.records.emplace_back(page->keys[i], std::move((*found)[i]));
+        made.more = page->more;
+        if (!made.more || made.records.size() == limit) co_return made;
+        from = page->last;
+    }
+}
+
+}  // namespace pawl::s3
