@@ -46,9 +46,8 @@ mark_as_advanced(PAWL_ZOOKEEPER_LIBRARY PAWL_ZOOKEEPER_INCLUDE PAWL_GRPC_CPP_PLU
 set(PAWL_HAVE_ZOOKEEPER OFF)
 if(PAWL_ZOOKEEPER_LIBRARY AND PAWL_ZOOKEEPER_INCLUDE)
   set(PAWL_HAVE_ZOOKEEPER ON)
-  file(STRINGS ${PAWL_ZOOKEEPER_INCLUDE}/zookeeper/zookeeper_version.h numbers REGEX "define ZOO_M[A-Z]+_VERSION")
-  string(REGEX REPLACE "[^0-9;]" "" numbers "${numbers}")
-  list(JOIN numbers "." PAWL_ZOOKEEPER_VERSION)
+  file(STRINGS ${PAWL_ZOOKEEPER_INCLUDE}/zookeeper/zookeeper_version.h PAWL_ZOOKEEPER_VERSION REGEX "define ZOO_VERSION")
+  string(REGEX REPLACE "[^0-9.]" "" PAWL_ZOOKEEPER_VERSION "${PAWL_ZOOKEEPER_VERSION}")
 endif()
 
 # What a kubeconfig is written in.

@@ -126,4 +126,5 @@ class Version(Case):
         if (RUNBOOK.parents[1] / ".git").exists():
             self.assertRegex(full.out, r"\nrevision: [0-9a-f]{12,40}\n")
         self.assertRegex(full.out, r"sqlite +PAWL_STORE_SQLITE=ON \(SQLite \d")
+        self.assertNotRegex(full.out, r"\(\s*\)|\s\)")
         self.assertEqual(full.out, pawl("--verbose", "--version").out)
