@@ -5,6 +5,7 @@
 #include "tests/crash/server_laws.hpp"
 
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 
 namespace pawl::crash {
@@ -15,6 +16,10 @@ public:
     azblob_engine() {
         // The nodes of the tests inherit it.
         ::setenv("AZURE_STORAGE_KEY", key, 1);
+        // To make a namespace takes longer than the short timeouts of the nodes.
+        const auto made =
+            run_pawl({"--store", url("127.0.0.1", port(), millis{60'000}), "locks", "ls"});
+        if (made.status != 0) throw std::runtime_error{"no container was made: " + made.output};
     }
     static std::string url(const std::string& host, std::uint16_t port, millis timeout) {
         const std::string name{account};

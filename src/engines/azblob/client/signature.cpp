@@ -28,7 +28,7 @@ constexpr std::string_view signed_fields[] = {"content-encoding",
 std::string canonical_fields(const std::map<std::string, std::string>& fields) {
     std::string made;
     for (const auto& [name, value] : fields)
-        if (name.starts_with("x-ms-")) made += name + ":" + value + "\n";
+        if (name.starts_with("x-ms-")) made.append(name).append(":").append(value).append("\n");
     return made;
 }
 
@@ -53,7 +53,8 @@ std::string canonical_resource(std::string_view target, std::string_view account
         if (end == std::string_view::npos) break;
         query.remove_prefix(end + 1);
     }
-    for (const auto& [name, value] : parameters) made += "\n" + name + ":" + value;
+    for (const auto& [name, value] : parameters)
+        made.append("\n").append(name).append(":").append(value);
     return made;
 }
 
