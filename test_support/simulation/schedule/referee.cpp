@@ -182,7 +182,8 @@ void referee::on_begin(const begun_run& what) {
                key + " began " + text_of(occurrence) + ", older than the key");
     history.unwritten = !is_written;
     if (++history.begins > 1) happened(fact::taken_up);
-    const bool was_skipped = history.begins == 1 && history.skipped &&
+    // A node that cannot reach its journal cannot read there what others have told.
+    const bool was_skipped = history.begins == 1 && history.skipped && is_written &&
                              time_.now() - history.skipped_at > skip_heard_after;
     const bool clocks_right = !stepped_at_ || time_.now() - *stepped_at_ > clock_heard_after;
     if (was_skipped && plan_.has_journal && gives_way(plan_.jobs[job].rules) && clocks_right)
