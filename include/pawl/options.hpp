@@ -30,7 +30,7 @@ enum class fencing {
 
 // What a claim makes of a store that cannot be reached.
 enum class store_down {
-    fail,  // it throws at once
+    fail,  // it throws at once; a claim that waits for its key, after the store's timeout
     retry  // it asks again, with backoff, for as long as the caller waits
 };
 

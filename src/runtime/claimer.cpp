@@ -88,7 +88,10 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
                 claim wanted{todo.key, todo.under->id, todo.owner, todo.options.ttl};
                 wanted.occurrence = todo.options.occurrence;
                 wanted.mode = todo.options.mode;
-                wanted.on_store_down = todo.options.on_store_down;
+                // Who waits for a key waits for its server as well, for as long as a request may
+                // take.
+                wanted.on_store_down =
+                    todo.waiting.wait.count() > 0 ? store_down::retry : todo.options.on_store_down;
                 machine.sent(me.loop_.now());
                 auto sending = send(self, std::move(wanted), machine.next(me.loop_.now()).until);
                 auto answer = co_await std::move(sending);

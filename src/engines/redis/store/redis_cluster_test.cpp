@@ -3,6 +3,7 @@
 #include "engines/redis/client/slots.hpp"
 #include "engines/redis/store/failover_fixture.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <iostream>
@@ -318,7 +319,9 @@ TEST_F(ClusterAtRest, AHalfMovedSlotIsServedKeyByKey) {
     // A key that is not listed yet needs its index, which is on one side only.
     const auto refused = hasty.acquire(fresh_claim(fresh));
     ASSERT_TRUE(refused.has_error());
-    EXPECT_EQ(name_of(refused.error().code), "unreachable") << refused.error().detail;
+    // Of the last attempt, which the deadline may meet on its way, nobody knows what became.
+    EXPECT_THAT(name_of(refused.error().code), testing::AnyOf("unreachable", "outcome_unknown"))
+        << refused.error().detail;
     cluster().finish_move(slot, from, to);
     EXPECT_GT(number(mine.granted(fresh_claim(fresh))), 0u);
     EXPECT_EQ(mine.refused(fresh_claim(gone)).holder, next);
