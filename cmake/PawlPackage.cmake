@@ -99,9 +99,10 @@ set(CPACK_DEBIAN_PAWL_PACKAGE_CONTROL_EXTRA
 set(CPACK_COMPONENT_PAWL_DESCRIPTION
 "Jobs that are configured on several hosts run on one of them: a host claims
 the job's key in a store that all of them reach (a SQLite file, Redis,
-PostgreSQL, MySQL, etcd, ZooKeeper, DynamoDB or Kubernetes), holds a lease
-while it works, and is succeeded when it dies. Every grant carries a fencing
-token, so that a host that was frozen is refused where it writes too late.
+PostgreSQL, MySQL, etcd, ZooKeeper, DynamoDB, Azure Blob Storage or
+Kubernetes), holds a lease while it works, and is succeeded when it dies.
+Every grant carries a fencing token, so that a host that was frozen is refused
+where it writes too late.
 
 This package has the command pawl, which wraps any program, and the agent,
 which runs schedules and starts as a service. The stores but SQLite are
@@ -114,6 +115,7 @@ set(title_etcd "etcd")
 set(title_zookeeper "ZooKeeper")
 set(title_kubernetes "Lease objects of Kubernetes")
 set(title_dynamodb "Amazon DynamoDB")
+set(title_azblob "Azure Blob Storage")
 foreach(engine ${engines})
   string(TOUPPER PAWL-${engine} component)
   set(CPACK_DEBIAN_${component}_PACKAGE_NAME pawl-${engine})

@@ -28,6 +28,7 @@ __attribute__((weak)) const pawl::engine_module* pawl_engines_etcd();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_zookeeper();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_kubernetes();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_dynamodb();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_azblob();
 }
 
 namespace pawl::assembly {
@@ -70,6 +71,7 @@ const std::vector<known_engine>& table() {
          "pawl-kubernetes",
          pawl_engines_kubernetes},
         {"dynamodb", {"dynamodb"}, "PAWL_STORE_DYNAMODB", "pawl-dynamodb", pawl_engines_dynamodb},
+        {"azblob", {"azblob"}, "PAWL_STORE_AZBLOB", "pawl-azblob", pawl_engines_azblob},
     };
     return all;
 }

@@ -116,6 +116,23 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"kubernetes://jobs?skew=long", "skew=long"},
         {"kubernetes://jobs?ca=%2Fca.pem", "unknown to kubernetes"},
 #endif
+#ifdef PAWL_STORE_AZBLOB
+        {"azblob:", "expected azblob://ACCOUNT/CONTAINER[/PREFIX]"},
+        {"azblob://mine:443/locks", "takes an account and a container"},
+        {"azblob://My-Account/locks", "invalid account 'My-Account'"},
+        {"azblob://mine-secondary/locks", "invalid account 'mine-secondary'"},
+        {"azblob://mine", "invalid container ''"},
+        {"azblob://mine/My_Locks", "invalid container 'My_Locks'"},
+        {"azblob://mine/locks/", "invalid prefix ''"},
+        {"azblob://mine/locks/a..//b", "invalid prefix 'a..//b'"},
+        {"azblob://mine/locks?namespace=a.", "expected no dot at its end"},
+        {"azblob://mine/locks?endpoint=mine", "invalid endpoint 'mine'"},
+        {"azblob://mine/locks?endpoint=https://mine-secondary.blob.core.windows.net",
+         "the secondary endpoint answers what was"},
+        {"azblob://user:pw@mine/locks", "keys have no place in the URL"},
+        {"azblob://mine/locks?sas=sv%3D1", "keys have no place in the URL"},
+        {"azblob://mine/locks?region=a", "unknown to azblob"},
+#endif
 #ifdef PAWL_STORE_ETCD
         {"etcd://", "one or more members"},
         {"etcd://h/x", "no path"},

@@ -6,6 +6,7 @@
 #include "base/url.hpp"
 #include "engines/aws/client/endpoint.hpp"
 #include "engines/aws/client/service.hpp"
+#include "net/https/origin.hpp"
 
 #include <pawl/errors.hpp>
 
@@ -25,7 +26,7 @@ inline void refuse_credentials(const base::store_url& url) {
 inline aws::service_settings take_service(parameters& query, const std::string& service,
                                           const std::string& region) {
     const auto endpoint = query.text("endpoint").value_or(aws::endpoint_of(service, region));
-    const auto at = aws::parse_endpoint(endpoint);
+    const auto at = net::parse_origin(endpoint);
     if (!at)
         throw option_error{"invalid endpoint '" + base::printable(endpoint) +
                            "'; expected http://host[:port] or https://host[:port]"};

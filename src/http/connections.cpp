@@ -1,8 +1,8 @@
 #include "http/connections.hpp"
 
 #include "http/connection.hpp"
-#include "http/response_head.hpp"
 #include "time/clocks.hpp"
+#include "time/http_date.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 
@@ -173,7 +173,7 @@ std::string_view connections::date() {
     const auto second = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();
     if (second != date_second_) {
         date_second_ = second;
-        date_ = format_date(now);
+        date_ = time::format_http_date(now);
     }
     return date_;
 }

@@ -3,9 +3,6 @@
 #include "base/ascii.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
-#include <ctime>
 #include <utility>
 
 namespace pawl::http {
@@ -109,21 +106,6 @@ std::optional<std::string> head_of(const response& answered, const head_facts& f
     if (facts.connection == persistence::keep_said) head += "\r\nConnection: keep-alive";
     head += "\r\n\r\n";
     return head;
-}
-
-std::string format_date(time::wall_instant when) {
-    constexpr const char* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(when).time_since_epoch().count();
-    const std::time_t since_epoch = seconds;
-    std::tm parts{};
-    ::gmtime_r(&since_epoch, &parts);
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
-                  days[parts.tm_wday], parts.tm_mday, months[parts.tm_mon], parts.tm_year + 1900,
-                  parts.tm_hour, parts.tm_min, parts.tm_sec);
-    return text.data();
 }
 
 }  // namespace pawl::http

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "http/message.hpp"
-#include "time/clocks.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -29,8 +28,5 @@ std::optional<std::string> head_of(const response& answered, const head_facts& f
 // Statuses whose response has no body, whatever it says.
 bool has_no_body(unsigned status) noexcept;
 std::string_view reason_of(unsigned status) noexcept;
-
-// Such as Sun, 22 Nov 2026 01:02:03 GMT.
-std::string format_date(time::wall_instant when);
 
 }  // namespace pawl::http

@@ -59,14 +59,5 @@ TEST(ResponseHead, AnUnknownStatusHasNoReason) {
     EXPECT_EQ(head_of(response{299}, {}), "HTTP/1.1 299 \r\nDate: \r\n\r\n");
 }
 
-TEST(ResponseHead, DatesAreThoseOfRfc9110) {
-    const auto at = [](std::int64_t seconds) {
-        return format_date(time::wall_instant{std::chrono::seconds{seconds}});
-    };
-    EXPECT_EQ(at(784'111'777), "Sun, 06 Nov 1994 08:49:37 GMT");
-    EXPECT_EQ(at(0), "Thu, 01 Jan 1970 00:00:00 GMT");
-    EXPECT_EQ(at(1'709'164'800), "Thu, 29 Feb 2024 00:00:00 GMT");
-}
-
 }  // namespace
 }  // namespace pawl::http

@@ -2,6 +2,10 @@
 
 #include "base/number.hpp"
 
+#include <array>
+#include <cstdio>
+#include <ctime>
+
 namespace pawl::time {
 namespace {
 
@@ -27,6 +31,21 @@ std::optional<std::chrono::seconds> parse_http_date(std::string_view text) {
         return std::nullopt;
     return std::chrono::sys_days{day}.time_since_epoch() + std::chrono::hours{hour} +
            std::chrono::minutes{minute} + std::chrono::seconds{second};
+}
+
+std::string format_http_date(wall_instant when) {
+    constexpr const char* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(when).time_since_epoch().count();
+    const std::time_t since_epoch = seconds;
+    std::tm parts{};
+    ::gmtime_r(&since_epoch, &parts);
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%s, %02d %s %04d %02d:%02d:%02d GMT",
+                  days[parts.tm_wday], parts.tm_mday, months[parts.tm_mon], parts.tm_year + 1900,
+                  parts.tm_hour, parts.tm_min, parts.tm_sec);
+    return text.data();
 }
 
 }  // namespace pawl::time

@@ -6,15 +6,12 @@
 #pragma once
 
 #include "engines/aws/client/signature.hpp"
-#include "net/event.hpp"
 #include "net/loop.hpp"
-
-#include <pawl/clock.hpp>
-#include <pawl/spi/async.hpp>
+#include "net/renewed.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 
 namespace pawl::aws {
 
@@ -42,43 +39,13 @@ struct credential_settings {
 // What the environment of this process says.
 credential_settings credentials_of_environment(std::string_view region);
 
-// On its loop only.
-class credentials : public std::enable_shared_from_this<credentials> {
+// Its get() is `denied` where there are none or they were refused, and `unreachable` where who
+// gives them did not answer. On its loop only.
+class credentials final : public net::renewed<key_pair> {
 public:
     static std::shared_ptr<credentials> make(net::loop& where, credential_settings from);
     // Use make().
     credentials(net::loop& where, credential_settings from);
-
-    // `denied`: there are none, or they were refused. `unreachable`: who gives them did not answer.
-    async<key_pair> get(instant until);
-
-    // The service has refused them as old: the next get() fetches them anew.
-    void forget() noexcept {
-        fresh_until_ = {};
-        ends_ = {};
-    }
-
-    // Where those that are used are from, for people; empty: there were none yet.
-    const std::string& source() const noexcept { return source_; }
-
-private:
-    struct fetching {
-        net::event done;
-    };
-    static boost::asio::awaitable<void> fetch(std::shared_ptr<credentials> self,
-                                              std::shared_ptr<fetching> mine);
-
-    // Constant after construction
-    net::loop& where_;
-    const std::shared_ptr<const credential_settings> from_;
-    // On the loop only
-    std::optional<key_pair> keys_;
-    instant fresh_until_{};  // then they are fetched again, and used meanwhile
-    instant ends_{};         // then they are not used any more
-    std::string source_;
-    std::optional<failure> why_not_;
-    instant not_before_{};  // after a failure
-    std::shared_ptr<fetching> fetching_;
 };
 
 }  // namespace pawl::aws

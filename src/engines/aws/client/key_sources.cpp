@@ -3,17 +3,18 @@
 #include "base/ascii.hpp"
 #include "base/percent.hpp"
 #include "base/text.hpp"
-#include "engines/aws/client/endpoint.hpp"
+#include "base/xml.hpp"
 #include "engines/aws/client/profile.hpp"
-#include "engines/aws/client/xml.hpp"
-#include "net/https/https_pool.hpp"
+#include "net/https/origin.hpp"
+#include "net/small_file.hpp"
 #include "time/rfc3339.hpp"
 
 #include <boost/json/parse.hpp>
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
+#include <optional>
+#include <string>
 
 namespace pawl::aws {
 namespace {
@@ -22,59 +23,8 @@ using namespace std::chrono_literals;
 
 // An instance's metadata is a hop away; where there is no instance, nothing answers at all.
 constexpr std::chrono::nanoseconds metadata_timeout = 1s;
-constexpr std::size_t answer_max = std::size_t{64} * 1024;
-constexpr std::size_t file_max = std::size_t{1} << 20;
 
 failure denied(std::string detail) { return {errc::denied, std::move(detail)}; }
-
-// Nothing: it is not there.
-std::optional<std::string> read_file(const std::string& path) {
-    std::ifstream file{path, std::ios::binary};
-    if (path.empty() || !file) return std::nullopt;
-    std::string text;
-    text.resize(file_max);
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    return text;
-}
-
-boost::asio::awaitable<std::optional<std::string>> read_aside(net::loop& where, std::string path) {
-    auto reading = where.run_blocking([path] { return read_file(path); });
-    co_return co_await std::move(reading);
-}
-
-// Editors end a file with a line's end, which is no part of what is in it.
-std::string without_line_ends(std::string_view text) {
-    const auto last = text.find_last_not_of(" \t\r\n");
-    return std::string{text.substr(0, last == std::string_view::npos ? 0 : last + 1)};
-}
-
-// Splits http://host:port/path, as the environment of a container has it.
-struct place {
-    std::string origin;
-    std::string target;
-};
-place place_of(std::string_view url) {
-    const auto host = url.find("://") + 3;
-    const auto slash = url.find('/', host);
-    if (slash == std::string_view::npos) return {std::string{url}, "/"};
-    return {std::string{url.substr(0, slash)}, std::string{url.substr(slash)}};
-}
-
-// One request to somewhere that is asked a few times a day.
-async<net::https_response> ask_once(net::loop& where, std::string origin,
-                                    net::https_request request, instant until) {
-    auto settings = parse_endpoint(origin);
-    if (!settings) co_return denied("invalid endpoint; expected http://host[:port]");
-    settings->body_max = answer_max;
-    // What is asked in the clear is on this host.
-    if (!settings->secure) settings->proxy.clear();
-    const auto pool = net::https_pool::make(where, std::move(*settings));
-    auto asking = pool->ask(std::move(request), until);
-    auto got = co_await std::move(asking);
-    pool->close();
-    co_return got;
-}
 
 // The document that containers and instances are answered with.
 result<found_keys> read_document(const std::string& body, const std::string& source) {
@@ -105,7 +55,7 @@ failure refused(const std::string& source, unsigned status) {
 async<found_keys> by_web_identity(net::loop& where, std::shared_ptr<const credential_settings> from,
                                   std::string role, std::string file, instant until) {
     const std::string source = "the web identity of " + file;
-    auto reading = read_aside(where, file);
+    auto reading = net::read_small_file(where, file);
     const auto identity = co_await std::move(reading);
     if (!identity) co_return denied(source + " cannot be read");
     const auto session = from->role_session.empty() ? "pawl" : from->role_session;
@@ -113,21 +63,22 @@ async<found_keys> by_web_identity(net::loop& where, std::shared_ptr<const creden
         "POST", "/",
         "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=" +
             base::percent_encode(role) + "&RoleSessionName=" + base::percent_encode(session) +
-            "&WebIdentityToken=" + base::percent_encode(without_line_ends(*identity))};
+            "&WebIdentityToken=" + base::percent_encode(net::without_line_ends(*identity))};
     request.fields = {{"Content-Type", "application/x-www-form-urlencoded"}};
     request.only_reads = true;
-    auto asking = ask_once(where, from->sts_endpoint, std::move(request), until);
+    auto asking = net::ask_once(where, from->sts_endpoint, std::move(request), until);
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     if (got->status != 200) {
         auto why = refused("STS", got->status);
-        const auto code = text_in(got->body, "Code");
+        const auto code = base::text_in(got->body, "Code");
         if (!code.empty()) why.detail += ": " + base::printable(code);
         co_return why;
     }
-    key_pair keys{text_in(got->body, "AccessKeyId"), text_in(got->body, "SecretAccessKey"),
-                  text_in(got->body, "SessionToken")};
-    const auto end = time::parse_rfc3339(text_in(got->body, "Expiration"));
+    key_pair keys{base::text_in(got->body, "AccessKeyId"),
+                  base::text_in(got->body, "SecretAccessKey"),
+                  base::text_in(got->body, "SessionToken")};
+    const auto end = time::parse_rfc3339(base::text_in(got->body, "Expiration"));
     if (keys.id.empty() || keys.secret.empty() || end.has_error())
         co_return denied("STS answers without keys");
     co_return found_keys{std::move(keys), source, *end};
@@ -135,20 +86,20 @@ async<found_keys> by_web_identity(net::loop& where, std::shared_ptr<const creden
 
 async<found_keys> by_container(net::loop& where, std::shared_ptr<const credential_settings> from,
                                instant until) {
-    const auto at = place_of(from->container_url);
+    const auto at = net::split_origin(from->container_url);
     const auto source = "the container's endpoint " + base::printable(at.origin);
     if (!is_trusted_container_url(from->container_url))
         co_return denied(source + " is not asked; expected https://, or an address of this host");
     auto token = from->container_token;
     if (!from->container_token_file.empty()) {
-        auto reading = read_aside(where, from->container_token_file);
+        auto reading = net::read_small_file(where, from->container_token_file);
         const auto text = co_await std::move(reading);
         if (!text) co_return denied("the file " + from->container_token_file + " cannot be read");
-        token = without_line_ends(*text);
+        token = net::without_line_ends(*text);
     }
     net::https_request request{"GET", at.target};
     if (!token.empty()) request.fields = {{"Authorization", token}};
-    auto asking = ask_once(where, at.origin, std::move(request), until);
+    auto asking = net::ask_once(where, at.origin, std::move(request), until);
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     if (got->status != 200) co_return refused(source, got->status);
@@ -158,7 +109,7 @@ async<found_keys> by_container(net::loop& where, std::shared_ptr<const credentia
 async<std::string> ask_metadata(net::loop& where, std::string origin, net::https_request request,
                                 instant until) {
     const auto soon = std::min(until, where.now() + metadata_timeout);
-    auto asking = ask_once(where, std::move(origin), std::move(request), soon);
+    auto asking = net::ask_once(where, std::move(origin), std::move(request), soon);
     auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     if (got->status != 200) co_return refused("the metadata of the instance", got->status);
@@ -198,9 +149,9 @@ async<found_keys> by_instance(net::loop& where, std::shared_ptr<const credential
 // Nothing: the files have no such profile.
 async<std::optional<profile>> read_profile(net::loop& where,
                                            std::shared_ptr<const credential_settings> from) {
-    auto one = read_aside(where, from->credentials_file);
+    auto one = net::read_small_file(where, from->credentials_file);
     const auto keys = co_await std::move(one);
-    auto other = read_aside(where, from->config_file);
+    auto other = net::read_small_file(where, from->config_file);
     const auto config = co_await std::move(other);
     auto found = find_profile(keys.value_or(""), config.value_or(""), from->profile);
     if (found.empty() && from->profile_named)
@@ -214,7 +165,7 @@ async<std::optional<profile>> read_profile(net::loop& where,
 
 bool is_trusted_container_url(std::string_view url) {
     if (url.starts_with("https://")) return true;
-    const auto settings = parse_endpoint(place_of(url).origin);
+    const auto settings = net::parse_origin(net::split_origin(url).origin);
     if (!settings) return false;
     const auto& host = settings->host;
     for (const auto* known :

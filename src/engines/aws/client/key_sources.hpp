@@ -2,21 +2,14 @@
 #pragma once
 
 #include "engines/aws/client/credentials.hpp"
+#include "net/renewed.hpp"
 
 #include <memory>
-#include <optional>
-#include <string>
+#include <string_view>
 
 namespace pawl::aws {
 
-struct found_keys {
-    found_keys(key_pair keys, std::string source, std::optional<time::wall_instant> end = {})
-        : keys{std::move(keys)}, source{std::move(source)}, end{end} {}
-
-    key_pair keys;
-    std::string source;
-    std::optional<time::wall_instant> end;  // nothing: they last
-};
+using found_keys = net::fetched<key_pair>;
 
 // Asks the first source that is configured.
 async<found_keys> find_keys(net::loop& where, std::shared_ptr<const credential_settings> from,

@@ -1,9 +1,9 @@
-#include "engines/aws/client/xml.hpp"
+#include "base/xml.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace pawl::aws {
+namespace pawl::base {
 namespace {
 
 using ::testing::ElementsAre;
@@ -32,4 +32,4 @@ TEST(Xml, WhatIsNotWholeIsEmpty) {
 }
 
 }  // namespace
-}  // namespace pawl::aws
+}  // namespace pawl::base

@@ -1,11 +1,11 @@
-#include "engines/aws/client/xml.hpp"
+#include "base/xml.hpp"
 
 #include "base/number.hpp"
 
 #include <optional>
 #include <utility>
 
-namespace pawl::aws {
+namespace pawl::base {
 namespace {
 
 // What is behind the tag that opens an element, as far as the end of the text.
@@ -31,9 +31,9 @@ void add_entity(std::string& made, std::string_view name) {
         }
     std::optional<unsigned> code;
     if (name.starts_with("#x"))
-        code = base::parse_number<unsigned>(name.substr(2), 16);
+        code = parse_number<unsigned>(name.substr(2), 16);
     else if (name.starts_with("#"))
-        code = base::parse_number<unsigned>(name.substr(1));
+        code = parse_number<unsigned>(name.substr(1));
     if (code && *code < 0x80)
         made += static_cast<char>(*code);
     else
@@ -78,4 +78,4 @@ std::string text_in(std::string_view xml, std::string_view element) {
     return end == std::string_view::npos ? std::string{} : without_entities(rest->substr(0, end));
 }
 
-}  // namespace pawl::aws
+}  // namespace pawl::base
