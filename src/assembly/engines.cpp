@@ -29,6 +29,7 @@ __attribute__((weak)) const pawl::engine_module* pawl_engines_zookeeper();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_kubernetes();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_dynamodb();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_azblob();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_mongodb();
 }
 
 namespace pawl::assembly {
@@ -72,6 +73,11 @@ const std::vector<known_engine>& table() {
          pawl_engines_kubernetes},
         {"dynamodb", {"dynamodb"}, "PAWL_STORE_DYNAMODB", "pawl-dynamodb", pawl_engines_dynamodb},
         {"azblob", {"azblob"}, "PAWL_STORE_AZBLOB", "pawl-azblob", pawl_engines_azblob},
+        {"mongodb",
+         {"mongodb", "mongodb+srv"},
+         "PAWL_STORE_MONGODB",
+         "pawl-mongodb",
+         pawl_engines_mongodb},
     };
     return all;
 }
