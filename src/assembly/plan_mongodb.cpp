@@ -50,10 +50,12 @@ struct decided {
     std::string_view name;
     std::string_view value;  // empty: any
 };
-constexpr std::array decided_by_pawl{
-    decided{"w", "majority"},        decided{"journal", "true"},
-    decided{"retrywrites", ""},      decided{"retryreads", ""},
-    decided{"readpreference", "primary"}, decided{"readconcernlevel", "majority"}};
+constexpr std::array decided_by_pawl{decided{"w", "majority"},
+                                     decided{"journal", "true"},
+                                     decided{"retrywrites", ""},
+                                     decided{"retryreads", ""},
+                                     decided{"readpreference", "primary"},
+                                     decided{"readconcernlevel", "majority"}};
 
 std::string encoded(const std::string& text) { return base::percent_encode(text); }
 

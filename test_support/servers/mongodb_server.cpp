@@ -67,11 +67,11 @@ std::string mongodb_server::ask_at(const std::string& uri, const std::string& da
     const std::unique_ptr<mongoc_client_t, freed> on{mongoc_client_new(uri.c_str())};
     bson_error_t error{};
     bson_t asked, reply;
-    if (!on || !bson_init_from_json(&asked, command.data(), static_cast<ssize_t>(command.size()),
-                                    &error))
+    if (!on ||
+        !bson_init_from_json(&asked, command.data(), static_cast<ssize_t>(command.size()), &error))
         throw std::runtime_error{"no such command: " + command};
-    const bool done = mongoc_client_command_simple(on.get(), database.c_str(), &asked, nullptr,
-                                                   &reply, &error);
+    const bool done =
+        mongoc_client_command_simple(on.get(), database.c_str(), &asked, nullptr, &reply, &error);
     bson_destroy(&asked);
     std::string text;
     if (done) {

@@ -95,7 +95,8 @@ std::shared_ptr<mongoc_client_pool_t> client::connections::pool(server_error& wh
     mongoc_uri_set_option_as_int32(uri.get(), MONGOC_URI_MAXPOOLSIZE, connections_max);
     // What was not answered is looked for before it is written again.
     mongoc_uri_set_option_as_bool(uri.get(), MONGOC_URI_RETRYWRITES, false);
-    if (!mongoc_uri_has_option(uri.get(), MONGOC_URI_APPNAME)) mongoc_uri_set_appname(uri.get(), "pawl");
+    if (!mongoc_uri_has_option(uri.get(), MONGOC_URI_APPNAME))
+        mongoc_uri_set_appname(uri.get(), "pawl");
     bson_error_t error{};
     pool_ptr made{mongoc_client_pool_new_with_error(uri.get(), &error)};
     if (!made) {

@@ -111,9 +111,8 @@ failure explain_refusal(const std::string& place, const server_error& error, eff
     if (error.domain != MONGOC_ERROR_SERVER && error.domain != MONGOC_ERROR_QUERY)
         return {code_of_library(error, asked), std::move(detail)};
     detail += " (error " + std::to_string(error.code);
-    const auto* known =
-        std::find_if(refusals.begin(), refusals.end(),
-                     [&](const refusal& one) { return one.code == error.code; });
+    const auto* known = std::find_if(refusals.begin(), refusals.end(),
+                                     [&](const refusal& one) { return one.code == error.code; });
     auto meaning = errc::rejected;
     if (known != refusals.end()) {
         meaning = known->meaning == errc::outcome_unknown ? after(asked) : known->meaning;

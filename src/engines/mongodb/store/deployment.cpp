@@ -21,9 +21,8 @@ result<deployment> judge(const std::string& place, const greeting& hello) {
         found.is = topology::replica_set;
         found.set = std::move(*name);
         // A list of texts, of which only the number matters.
-        for (const auto* member : {"hosts", "passives"})
-            while (said.has((std::string{member} + "." + std::to_string(found.members)).c_str()))
-                ++found.members;
+        for (const std::string list : {"hosts.", "passives."})
+            for (int i = 0; said.has((list + std::to_string(i)).c_str()); ++i) ++found.members;
     }
     return found;
 }

@@ -153,16 +153,15 @@ async<medium::wrote> medium::change_by(document command, instant until) {
         const auto code = errors.front().find_number("code").value_or(0);
         made.is_duplicate = code == duplicate_key;
         if (!made.is_duplicate)
-            co_return explain_refusal(place_,
-                                      said_by_server(
-                                          code, errors.front().find_text("errmsg").value_or("")),
-                                      effect::writes);
+            co_return explain_refusal(
+                place_, said_by_server(code, errors.front().find_text("errmsg").value_or("")),
+                effect::writes);
     }
     if (reply.has("writeConcernError"))
-        co_return failure{errc::outcome_unknown,
-                          place_ + ": not confirmed by a majority: " +
-                              base::printable(
-                                  reply.find_text("writeConcernError.errmsg").value_or("no words"))};
+        co_return failure{
+            errc::outcome_unknown,
+            place_ + ": not confirmed by a majority: " +
+                base::printable(reply.find_text("writeConcernError.errmsg").value_or("no words"))};
     if (made.count < 0)
         co_return failure{errc::outcome_unknown, place_ + ": a write without its count"};
     co_return made;
@@ -378,8 +377,9 @@ async<examination> medium::examine(instant until) {
     made.version =
         "MongoDB " + base::printable(built->replies.front().find_text("version").value_or("?"));
     made.findings.push_back(judge_durability(on_));
-    made.findings.push_back({severity::ok, "durability",
-                             "every write waits for {w: majority, j: true}, whatever the URI says"});
+    made.findings.push_back(
+        {severity::ok, "durability",
+         "every write waits for {w: majority, j: true}, whatever the URI says"});
     errand looking{document{}.text("listIndexes", collection_), effect::none};
     auto listing_them = client_.run(std::move(looking), until);
     const auto indexes = co_await std::move(listing_them);
@@ -405,8 +405,8 @@ std::optional<std::string> database_fault(const std::string& name) {
 }
 
 std::optional<std::string> collection_fault(const std::string& name) {
-    const bool plain = std::all_of(name.begin(), name.end(),
-                                   [](char c) { return is_of_names(c) || c == '.'; });
+    const bool plain =
+        std::all_of(name.begin(), name.end(), [](char c) { return is_of_names(c) || c == '.'; });
     const bool whole = !name.starts_with('.') && !name.ends_with('.') &&
                        name.find("..") == std::string::npos && !name.starts_with("system.");
     if (plain && whole && !name.empty() && name.size() <= 120) return std::nullopt;

@@ -33,8 +33,8 @@ std::optional<std::string> key_of(const std::string& name_space, cas::record_kin
     return key;
 }
 
-document ids_between(const std::string& name_space, cas::record_kind kind,
-                     std::string_view prefix, std::string_view after) {
+document ids_between(const std::string& name_space, cas::record_kind kind, std::string_view prefix,
+                     std::string_view after) {
     const auto begin = begin_of(name_space, kind);
     document bounds;
     if (after >= prefix && !after.empty())

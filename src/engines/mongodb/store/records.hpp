@@ -25,8 +25,8 @@ std::optional<std::string> key_of(const std::string& name_space, cas::record_kin
                                   std::string_view id);
 
 // The filter of a list: ids of keys that begin with `prefix` and come after `after`.
-document ids_between(const std::string& name_space, cas::record_kind kind,
-                     std::string_view prefix, std::string_view after);
+document ids_between(const std::string& name_space, cas::record_kind kind, std::string_view prefix,
+                     std::string_view after);
 
 std::int64_t fresh_revision();
 cas::version version_of(std::int64_t revision);
