@@ -66,7 +66,7 @@ public:
     explicit connections(client_settings settings) : settings_{std::move(settings)} {}
 
     // Blocks. Commands until one fails.
-    result<answers> run(const errand& what);
+    result<answers> run(const request& what);
 
 private:
     std::shared_ptr<mongoc_client_pool_t> pool(server_error& why);
@@ -148,7 +148,7 @@ std::optional<greeting> client::connections::greet(mongoc_client_t* on) {
     }
 }
 
-result<answers> client::connections::run(const errand& what) {
+result<answers> client::connections::run(const request& what) {
     server_error why;
     const auto from = pool(why);
     if (!from) return explain_refusal(settings_.place, why, effect::none);
@@ -173,10 +173,10 @@ result<answers> client::connections::run(const errand& what) {
 
 // What a thread of the pool and the coroutine that waits for it share.
 struct client::job {
-    explicit job(errand what) : what{std::move(what)} {}
+    explicit job(request what) : what{std::move(what)} {}
 
     enum class state { waits, runs, left };
-    const errand what;
+    const request what;
     std::atomic<state> is{state::waits};
     net::event done;                         // on the loop only
     std::optional<result<answers>> outcome;  // on the loop only
@@ -199,13 +199,13 @@ client::~client() {
     net::keep_for_ever(connections_);
 }
 
-async<answers> client::run(errand what, instant until) {
+async<answers> client::run(request what, instant until) {
     const auto mine = std::make_shared<job>(std::move(what));
     const auto place = settings_.place;
     const auto patience = std::chrono::ceil<millis>(until - lease_clock::now());
     // The event is the loop's, so the thread holds it by a weak pointer only.
     auto work = [on = connections_, bell = bell_, seen = std::weak_ptr{mine}] {
-        std::optional<errand> todo;
+        std::optional<request> todo;
         if (const auto asked = seen.lock()) {
             auto waits = job::state::waits;
             if (asked->is.compare_exchange_strong(waits, job::state::runs)) todo = asked->what;

@@ -41,9 +41,9 @@ struct greeting {
 };
 
 // Commands that go to the primary on one connection, in this order, until one fails.
-struct errand {
-    explicit errand(effect does) : does{does} {}
-    errand(document command, effect does) : commands{std::move(command)}, does{does} {}
+struct request {
+    explicit request(effect does) : does{does} {}
+    request(document command, effect does) : commands{std::move(command)}, does{does} {}
 
     std::vector<document> commands{};
     effect does;
@@ -55,7 +55,7 @@ struct answers {
     std::optional<greeting> hello{};
 };
 
-// On its loop only. Connects with the first errand.
+// On its loop only. Connects with the first request.
 class client {
 public:
     client(net::loop& where, client_settings settings);
@@ -67,7 +67,7 @@ public:
     const std::string& database() const noexcept { return settings_.database; }
 
     // The server's refusal of a command is a failure; what a write did is in its reply.
-    async<answers> run(errand what, instant until);
+    async<answers> run(request what, instant until);
 
 private:
     class connections;

@@ -121,7 +121,7 @@ std::optional<cas::stamp> medium::heard(const std::optional<greeting>& hello) {
 
 async<std::vector<document>> medium::find(document command, std::optional<cas::stamp>* clock,
                                           instant until) {
-    errand what{std::move(command), effect::none};
+    request what{std::move(command), effect::none};
     what.greets = clock != nullptr;
     auto running = client_.run(std::move(what), until);
     auto got = co_await std::move(running);
@@ -139,7 +139,7 @@ async<std::vector<document>> medium::find(document command, std::optional<cas::s
 
 // What one command of writes did. A write that is not confirmed by a majority is not undone either.
 async<medium::wrote> medium::change_by(document command, instant until) {
-    errand what{std::move(command), effect::writes};
+    request what{std::move(command), effect::writes};
     what.greets = is_clock_old();
     auto running = client_.run(std::move(what), until);
     const auto got = co_await std::move(running);
@@ -169,7 +169,7 @@ async<medium::wrote> medium::change_by(document command, instant until) {
 
 async<std::string> medium::prepare(instant until) {
     const auto self = shared_from_this();
-    errand what{effect::none};
+    request what{effect::none};
     what.greets = true;
     auto greeting_them = client_.run(std::move(what), until);
     const auto met = co_await std::move(greeting_them);
@@ -192,7 +192,7 @@ async<std::string> medium::prepare(instant until) {
 async<std::optional<std::string>> medium::look(instant until) {
     document command;
     command.small("listCollections", 1).nested("filter", document{}.text("name", collection_));
-    errand what{std::move(command), effect::none};
+    request what{std::move(command), effect::none};
     auto running = client_.run(std::move(what), until);
     const auto got = co_await std::move(running);
     if (got.has_error()) {
@@ -207,7 +207,7 @@ async<std::optional<std::string>> medium::look(instant until) {
 async<std::string> medium::create(instant until) {
     document creation;
     creation.text("create", collection_);
-    errand what{with_concern(std::move(creation), until), effect::writes};
+    request what{with_concern(std::move(creation), until), effect::writes};
     auto running = client_.run(std::move(what), until);
     const auto made = co_await std::move(running);
     // Another process may have been faster, or the answer may be lost.
@@ -370,7 +370,7 @@ async<examination> medium::examine(instant until) {
     }
     examination made;
     made.fence_statement = "update with the filter {_id, rev} that was read, on " + place_;
-    errand asking_version{document{}.small("buildInfo", 1), effect::none};
+    request asking_version{document{}.small("buildInfo", 1), effect::none};
     auto running = client_.run(std::move(asking_version), until);
     const auto built = co_await std::move(running);
     if (built.has_error()) co_return built.error();
@@ -380,7 +380,7 @@ async<examination> medium::examine(instant until) {
     made.findings.push_back(
         {severity::ok, "durability",
          "every write waits for {w: majority, j: true}, whatever the URI says"});
-    errand looking{document{}.text("listIndexes", collection_), effect::none};
+    request looking{document{}.text("listIndexes", collection_), effect::none};
     auto listing_them = client_.run(std::move(looking), until);
     const auto indexes = co_await std::move(listing_them);
     if (indexes.has_error())
