@@ -86,11 +86,11 @@ std::shared_ptr<mongoc_client_pool_t> client::connections::pool(server_error& wh
     if (pool_) return pool_;
     const auto uri = parse(settings_.uri, why.words);
     if (!uri) return nullptr;
-    const auto patience =
+    const auto longest =
         static_cast<std::int32_t>(std::clamp<millis::rep>(settings_.timeout.count(), 100, 600'000));
-    set_unless_told(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, patience);
-    set_unless_told(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, patience);
-    set_unless_told(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, patience);
+    set_unless_told(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, longest);
+    set_unless_told(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, longest);
+    set_unless_told(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, longest);
     set_unless_told(uri.get(), MONGOC_URI_HEARTBEATFREQUENCYMS, heartbeat_ms);
     mongoc_uri_set_option_as_int32(uri.get(), MONGOC_URI_MAXPOOLSIZE, connections_max);
     // What was not answered is looked for before it is written again.
@@ -202,7 +202,7 @@ client::~client() {
 async<answers> client::run(request what, instant until) {
     const auto mine = std::make_shared<job>(std::move(what));
     const auto place = settings_.place;
-    const auto patience = std::chrono::ceil<millis>(until - lease_clock::now());
+    const auto longest = std::chrono::ceil<millis>(until - lease_clock::now());
     // The event is the loop's, so the thread holds it by a weak pointer only.
     auto work = [on = connections_, bell = bell_, seen = std::weak_ptr{mine}] {
         std::optional<request> todo;
@@ -229,7 +229,7 @@ async<answers> client::run(request what, instant until) {
     const bool ran = mine->is.exchange(job::state::left) == job::state::runs;
     const bool may_have_written = ran && mine->what.does == effect::writes;
     co_return failure{may_have_written ? errc::outcome_unknown : errc::unreachable,
-                      place + ": no answer within " + base::format_duration(patience)};
+                      place + ": no answer within " + base::format_duration(longest)};
 }
 
 }  // namespace pawl::mongodb

@@ -86,9 +86,9 @@ private:
 document medium::with_concern(document command, instant until) const {
     // What the server waits for no longer is not undone.
     const auto left = std::chrono::ceil<millis>(until - lease_clock::now());
-    const auto patience = std::clamp<millis::rep>(left.count(), 1, 600'000);
+    const auto longest = std::clamp<millis::rep>(left.count(), 1, 600'000);
     document concern;
-    concern.text("w", "majority").yes("j").number("wtimeout", patience);
+    concern.text("w", "majority").yes("j").number("wtimeout", longest);
     return std::move(command.nested("writeConcern", concern));
 }
 
