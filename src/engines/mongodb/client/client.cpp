@@ -72,7 +72,7 @@ private:
     std::shared_ptr<mongoc_client_pool_t> pool(server_error& why);
     void forget_unless_used(const std::shared_ptr<mongoc_client_pool_t>& made);
     std::optional<server_error> ask(mongoc_client_t* on, const document& command, document& reply);
-    std::optional<greeting> greet(mongoc_client_t* on);
+    std::optional<greeting> greet(mongoc_client_t* on, server_error& why);
 
     const client_settings settings_;
     std::mutex mutex_;
@@ -132,7 +132,7 @@ std::optional<server_error> client::connections::ask(mongoc_client_t* on, const 
     return told(error);
 }
 
-std::optional<greeting> client::connections::greet(mongoc_client_t* on) {
+std::optional<greeting> client::connections::greet(mongoc_client_t* on, server_error& why) {
     greeting made;
     for (;;) {
         const bool by_new_name = knows_hello_;
@@ -143,7 +143,8 @@ std::optional<greeting> client::connections::greet(mongoc_client_t* on) {
         made.answered = lease_clock::now();
         if (!refused) return made;
         // MongoDB before 4.4.2, and what imitates it, knows it by its old name only.
-        if (!by_new_name || !is_unknown_command(*refused)) return std::nullopt;
+        why = *refused;
+        if (!by_new_name || !is_unknown_command(why)) return std::nullopt;
         knows_hello_ = false;
     }
 }
@@ -164,7 +165,11 @@ result<answers> client::connections::run(const request& what) {
         if (refused) break;
         all.replies.push_back(std::move(reply));
     }
-    if (!refused && what.greets) all.hello = greet(on);
+    if (!refused && what.greets) {
+        all.hello = greet(on, why);
+        // Without a time what was done is done; where nothing else was asked, there is no answer.
+        if (!all.hello && what.commands.empty()) refused = why;
+    }
     mongoc_client_pool_push(from.get(), on);
     if (!refused) return all;
     forget_unless_used(from);

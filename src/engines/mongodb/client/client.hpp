@@ -52,7 +52,7 @@ struct request {
 
 struct answers {
     std::vector<document> replies{};  // one for each command
-    std::optional<greeting> hello{};
+    std::optional<greeting> hello{};  // there, where nothing else was asked
 };
 
 // On its loop only. Connects with the first request.

@@ -174,8 +174,6 @@ async<std::string> medium::prepare(instant until) {
     auto greeting_them = client_.run(std::move(what), until);
     const auto met = co_await std::move(greeting_them);
     if (met.has_error()) co_return met.error();
-    if (!met->hello)
-        co_return failure{errc::protocol, place_ + ": this is no MongoDB: it knows no hello"};
     auto found = judge(place_, *met->hello);
     if (found.has_error()) co_return found.error();
     on_ = std::move(*found);
