@@ -19,6 +19,10 @@ constexpr std::size_t connections_max = 16;
 // How often the library looks at each server beside the commands, which look as well.
 constexpr std::int32_t heartbeat_ms = 5000;
 
+// How long a primary is looked for: those who would wait for one longer ask again, and those who
+// would not are told that it is gone.
+constexpr std::int32_t selection_max_ms = 3000;
+
 struct freed {
     void operator()(mongoc_uri_t* what) const noexcept { mongoc_uri_destroy(what); }
     void operator()(mongoc_client_pool_t* what) const noexcept { mongoc_client_pool_destroy(what); }
@@ -90,7 +94,8 @@ std::shared_ptr<mongoc_client_pool_t> client::connections::pool(server_error& wh
         static_cast<std::int32_t>(std::clamp<millis::rep>(settings_.timeout.count(), 100, 600'000));
     set_unless_told(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, longest);
     set_unless_told(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, longest);
-    set_unless_told(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS, longest);
+    set_unless_told(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
+                    std::min(longest, selection_max_ms));
     set_unless_told(uri.get(), MONGOC_URI_HEARTBEATFREQUENCYMS, heartbeat_ms);
     mongoc_uri_set_option_as_int32(uri.get(), MONGOC_URI_MAXPOOLSIZE, connections_max);
     // What was not answered is looked for before it is written again.

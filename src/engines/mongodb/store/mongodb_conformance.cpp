@@ -77,7 +77,7 @@ private:
     }
 
     const std::optional<std::string> url_ = url_of_environment();
-    const std::string collection_ = "laws-" + base::fresh_id();
+    const std::string collection_ = "laws_" + base::fresh_id();
     std::optional<mongodb_server> server_;
 };
 using mongodb_engine = engine_on<mongodb_running, mongodb::make_mongodb_store>;
