@@ -54,6 +54,10 @@ endif()
 pkg_check_modules(yaml_cpp QUIET IMPORTED_TARGET yaml-cpp)
 set(PAWL_HAVE_YAML_CPP ${yaml_cpp_FOUND})
 
+# The client of MongoDB, with a CMake package of its own.
+find_package(mongoc-1.0 1.23 CONFIG QUIET)
+set(PAWL_HAVE_MONGOC ${mongoc-1.0_FOUND})
+
 if(PAWL_APPS)
   find_package(CLI11 REQUIRED)
   find_package(spdlog REQUIRED)

@@ -120,6 +120,7 @@ set(PAWL_MODULE_kubernetes yaml-cpp)
 set(PAWL_MODULE_dynamodb "")
 set(PAWL_MODULE_azblob "")
 set(PAWL_MODULE_s3 "")
+set(PAWL_MODULE_mongodb libmongoc-1.0)
 
 # Relative to the file, so that the tree may be moved; `cmake --install --prefix` moves it.
 set(PAWL_PC_FOLDER ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -99,8 +99,8 @@ set(CPACK_DEBIAN_PAWL_PACKAGE_CONTROL_EXTRA
 set(CPACK_COMPONENT_PAWL_DESCRIPTION
 "Jobs that are configured on several hosts run on one of them: a host claims
 the job's key in a store that all of them reach (a SQLite file, Redis,
-PostgreSQL, MySQL, etcd, ZooKeeper, DynamoDB, Azure Blob Storage, S3 or
-Kubernetes), holds a lease while it works, and is succeeded when it dies.
+PostgreSQL, MySQL, MongoDB, etcd, ZooKeeper, DynamoDB, Azure Blob Storage, S3
+or Kubernetes), holds a lease while it works, and is succeeded when it dies.
 Every grant carries a fencing token, so that a host that was frozen is refused
 where it writes too late.
 
@@ -117,6 +117,7 @@ set(title_kubernetes "Lease objects of Kubernetes")
 set(title_dynamodb "Amazon DynamoDB")
 set(title_azblob "Azure Blob Storage")
 set(title_s3 "Amazon S3 and servers like it")
+set(title_mongodb "MongoDB")
 foreach(engine ${engines})
   string(TOUPPER PAWL-${engine} component)
   set(CPACK_DEBIAN_${component}_PACKAGE_NAME pawl-${engine})
@@ -137,7 +138,7 @@ set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_DEPENDS "libboost1.81-dev, libboost-json1.8
 libhowardhinnant-date-dev, libtomlplusplus-dev, pkg-config")
 foreach(engine "sqlite;libsqlite3-dev" "redis;libhiredis-dev" "postgresql;libpq-dev" "mysql;libmariadb-dev"
         "etcd;libgrpc++-dev, libprotobuf-dev, protobuf-compiler" "zookeeper;libzookeeper-mt-dev"
-        "kubernetes;libyaml-cpp-dev")
+        "kubernetes;libyaml-cpp-dev" "mongodb;libmongoc-dev")
   list(GET engine 0 name)
   list(GET engine 1 needed)
   if(TARGET pawl_store_${name})

@@ -30,6 +30,7 @@ __attribute__((weak)) const pawl::engine_module* pawl_engines_kubernetes();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_dynamodb();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_azblob();
 __attribute__((weak)) const pawl::engine_module* pawl_engines_s3();
+__attribute__((weak)) const pawl::engine_module* pawl_engines_mongodb();
 }
 
 namespace pawl::assembly {
@@ -74,6 +75,11 @@ const std::vector<known_engine>& table() {
         {"dynamodb", {"dynamodb"}, "PAWL_STORE_DYNAMODB", "pawl-dynamodb", pawl_engines_dynamodb},
         {"azblob", {"azblob"}, "PAWL_STORE_AZBLOB", "pawl-azblob", pawl_engines_azblob},
         {"s3", {"s3"}, "PAWL_STORE_S3", "pawl-s3", pawl_engines_s3},
+        {"mongodb",
+         {"mongodb", "mongodb+srv"},
+         "PAWL_STORE_MONGODB",
+         "pawl-mongodb",
+         pawl_engines_mongodb},
     };
     return all;
 }

@@ -143,6 +143,18 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"azblob://mine/locks?sas=sv%3D1", "keys have no place in the URL"},
         {"azblob://mine/locks?region=a", "unknown to azblob"},
 #endif
+#ifdef PAWL_STORE_MONGODB
+        {"mongodb:", "needs a host and a database"},
+        {"mongodb://h", "invalid database ''"},
+        {"mongodb://h/a/b", "invalid database 'a/b'"},
+        {"mongodb://h/db?collection=system.users", "invalid collection 'system.users'"},
+        {"mongodb://h/db?w=1", "invalid w '1'; expected majority"},
+        {"mongodb://h/db?readPreference=secondary", "expected primary"},
+        {"mongodb://h/db?journal=false", "expected true"},
+        {"mongodb://h/db?skew=long", "skew=long"},
+        {"mongodb://h/db?tlsFile=a", "unknown to mongodb"},
+        {"mongodb+srv://one,two/db", "mongodb: "},
+#endif
 #ifdef PAWL_STORE_ETCD
         {"etcd://", "one or more members"},
         {"etcd://h/x", "no path"},

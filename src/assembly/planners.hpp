@@ -24,6 +24,7 @@ store_plan plan_kubernetes(const base::store_url& url);
 store_plan plan_dynamodb(const base::store_url& url);
 store_plan plan_azblob(const base::store_url& url);
 store_plan plan_s3(const base::store_url& url);
+store_plan plan_mongodb(const base::store_url& url);
 
 // Throws option_error with the column.
 base::store_url parse_or_refuse(std::string_view text);

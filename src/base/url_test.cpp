@@ -81,6 +81,9 @@ TEST(StoreUrl, IsShownWithoutItsSecret) {
     EXPECT_EQ(redact_url("sqlite:/a@b:c"), "sqlite:/a@b:c");
     EXPECT_EQ(redact_url("postgresql://h/?sslpassword=x&notify=postgresql%3A%2F%2Fu%3Ap%40h&a=b"),
               "postgresql://h/?sslpassword=***&notify=***&a=b");
+    EXPECT_EQ(
+        redact_url("mongodb://h/db?tlsCertificateKeyFilePassword=x&authMechanismProperties=y"),
+        "mongodb://h/db?tlsCertificateKeyFilePassword=***&authMechanismProperties=***");
     EXPECT_EQ(redact_url("redis://h/?a=1&password=secret"), "redis://h/?a=1&password=***");
     EXPECT_EQ(redact_url("redis://h/?p%61ssword=secret"), "redis://h/?p%61ssword=***");
 }

@@ -1,0 +1,211 @@
+// The ways in which a server turns the store away, or is not what it should be: one clear line
+// each; and what becomes of writes that a majority has not confirmed.
+#include "engines/mongodb/store/mongodb_fixture.hpp"
+#include "engines/mongodb/store/small_mongo_fixture.hpp"
+#include "test_support/conformance/client.hpp"
+#include "test_support/conformance/expectations.hpp"
+#include "test_support/faults/canned_server.hpp"
+
+#include <gmock/gmock.h>
+
+namespace pawl::mongodb {
+namespace {
+
+using namespace std::chrono_literals;
+using conformance::client;
+using conformance::expect_failure;
+using conformance::fresh_claim;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+void expect_refusal(const mongodb_settings& to, errc code, const std::string& words) {
+    client mine{[=](net::loop& where) { return make_mongodb_store(where, to); }};
+    const auto got = mine.acquire(fresh_claim("key"));
+    expect_failure(got, code, words);
+    EXPECT_THAT(conformance::failure_of(got).detail, Not(HasSubstr("secret")));
+}
+
+small_mongo::script always(const document& said) {
+    return [said](const std::string&, const document&) { return std::optional{said}; };
+}
+
+// The collection is there, finds find nothing, and all other commands are answered so.
+small_mongo::script answering(const document& said) {
+    return [said](const std::string& name, const document&) -> std::optional<document> {
+        if (name == "listCollections") return documents({document{}.text("name", "pawl")});
+        if (name == "find") return documents({});
+        return said;
+    };
+}
+
+TEST(MongodbRefusals, ARouterOfAShardedClusterIsRefused) {
+    small_mongo server{stands_alone().text("msg", "isdbgrid"), always(document{})};
+    expect_refusal(on_port(server.port()), errc::unsupported, "a router of a sharded cluster");
+}
+
+TEST(MongodbRefusals, ASecondaryIsNotAsked) {
+    small_mongo server{document{}
+                           .no("ismaster")
+                           .yes("secondary")
+                           .text("setName", "rs0")
+                           .texts("hosts", {"127.0.0.1:1"})
+                           .number("localTime", 1),
+                       always(document{})};
+    expect_refusal(on_port(server.port(), 2s), errc::unreachable, "not the primary");
+    EXPECT_TRUE(server.heard("insert").empty());
+}
+
+TEST(MongodbRefusals, AUserWithoutRightsIsToldWhichTheyNeed) {
+    small_mongo server{stands_alone(), always(refused(13, "not authorized on pawl"))};
+    expect_refusal(on_port(server.port()), errc::denied, "docs/stores/mongodb.md");
+}
+
+TEST(MongodbRefusals, SomethingElseOnThePortIsUnreachable) {
+    testing_faults::canned_server other{{"-ERR unknown command\r\n"}};
+    auto to = on_port(other.port(), 2s);
+    to.uri = "mongodb://user:secret@127.0.0.1:" + std::to_string(other.port()) + "/pawl";
+    expect_refusal(to, errc::unreachable, "mongodb://127.0.0.1");
+}
+
+// One that says yes to every write, whatever the condition: FerretDB 1 does so now and then.
+TEST(MongodbRefusals, AServerThatIgnoresConditionsIsRefused) {
+    small_mongo server{stands_alone(), answering(document{}.small("n", 1))};
+    expect_refusal(on_port(server.port()), errc::unsupported,
+                   "8 of 8 writers that raced for one record won");
+}
+
+// The medium alone, which the core asks: what becomes of one command.
+class MongodbMedium : public ::testing::Test {
+protected:
+    std::shared_ptr<cas::medium> open(const small_mongo& server) {
+        auto made = make_mongodb_medium(loop_, on_port(server.port()));
+        EXPECT_TRUE(loop_.wait_for(made->prepare(later())).has_value());
+        return made;
+    }
+    static instant later() { return lease_clock::now() + 60s; }
+    static cas::change change_of(const std::string& key, const cas::version& expected) {
+        return {{cas::record_kind::lease, key}, "text of " + key, expected};
+    }
+    result<cas::write_answer> write(const std::shared_ptr<cas::medium>& to,
+                                    const cas::version& expected = {}) {
+        return loop_.wait_for(to->write(change_of("key", expected), later()));
+    }
+    result<cas::seen> read(const std::shared_ptr<cas::medium>& from) {
+        cas::record_name name{cas::record_kind::lease, "key"};
+        return loop_.wait_for(from->read(std::move(name), later()));
+    }
+
+    net::loop loop_;
+};
+
+TEST_F(MongodbMedium, EveryWriteWaitsForAMajorityAndItsJournal) {
+    small_mongo server{stands_alone(), answering(document{}.small("n", 1))};
+    const auto on = open(server);
+    EXPECT_TRUE(write(on).has_value());
+    EXPECT_TRUE(write(on, "7").has_value());
+    EXPECT_TRUE(
+        loop_.wait_for(on->erase({cas::record_kind::lease, "key"}, "7", later())).has_value());
+    for (const auto* command : {"insert", "update", "delete"}) {
+        const auto sent = server.heard(command);
+        ASSERT_EQ(sent.size(), 1U) << command;
+        EXPECT_EQ(sent[0].find_text("writeConcern.w"), "majority");
+        EXPECT_TRUE(sent[0].is_true("writeConcern.j"));
+        EXPECT_GT(sent[0].find_number("writeConcern.wtimeout").value_or(0), 0);
+    }
+}
+
+TEST_F(MongodbMedium, OfAReplicaSetOnlyWhatAMajorityHasIsRead) {
+    small_mongo alone{stands_alone(), answering(document{})};
+    EXPECT_TRUE(read(open(alone)).has_value());
+    EXPECT_FALSE(alone.heard("find").at(0).has("readConcern"));
+    small_mongo set{of_set({"127.0.0.1:1", "127.0.0.1:2"}), answering(document{})};
+    const auto seen = read(open(set));
+    ASSERT_TRUE(seen.has_value()) << seen.error().detail;
+    EXPECT_TRUE(seen->clock.has_value());
+    EXPECT_EQ(set.heard("find").at(0).find_text("readConcern.level"), "majority");
+}
+
+// It is on the primary, and may stay there.
+TEST_F(MongodbMedium, AWriteThatNoMajorityConfirmedIsUnknown) {
+    const auto error =
+        document{}.small("code", 64).text("errmsg", "waiting for replication timed out");
+    small_mongo server{of_set({"127.0.0.1:1"}),
+                       answering(document{}.small("n", 1).nested("writeConcernError", error))};
+    const auto on = open(server);
+    for (const auto* expected : {"", "7"})
+        expect_failure(write(on, expected), errc::outcome_unknown, "timed out");
+}
+
+TEST_F(MongodbMedium, AWriteWhosePrimaryStepsDownOrIsCutOffIsUnknownAndNotRepeated) {
+    small_mongo steps_down{of_set({"127.0.0.1:1"}), answering(refused(189))};
+    expect_failure(write(open(steps_down)), errc::outcome_unknown, "error 189");
+    EXPECT_EQ(steps_down.heard("insert").size(), 1U);
+    small_mongo cut{stands_alone(), [](const std::string& name, const document&) {
+                        return name == "insert"
+                                   ? std::nullopt
+                                   : std::optional{documents({document{}.text("name", "pawl")})};
+                    }};
+    expect_failure(write(open(cut)), errc::outcome_unknown, "mongodb://127.0.0.1");
+    EXPECT_EQ(cut.heard("insert").size(), 1U);
+}
+
+TEST_F(MongodbMedium, AReadIsAskedAgainOnceWhereItsConnectionIsCut) {
+    std::atomic<int> finds{0};
+    small_mongo server{stands_alone(), [&](const std::string& name, const document&) {
+                           if (name == "find" && ++finds == 1) return std::optional<document>{};
+                           return std::optional{documents({})};
+                       }};
+    auto on = make_mongodb_medium(loop_, on_port(server.port()));
+    const auto seen = read(on);
+    EXPECT_TRUE(seen.has_value()) << seen.error().detail;
+    EXPECT_EQ(finds, 2);
+}
+
+TEST_F(MongodbMedium, AnotherRevisionOrADuplicateIsAConflict) {
+    small_mongo other{stands_alone(), answering(document{}.small("n", 0))};
+    EXPECT_TRUE(std::holds_alternative<cas::conflict>(write(open(other), "7").value()));
+    const auto update = other.heard("update").at(0);
+    EXPECT_EQ(update.find_number("updates.0.q.rev"), 7);
+    EXPECT_EQ(update.find_number("updates.0.u.$inc.rev"), 1);
+    small_mongo there{stands_alone(),
+                      answering(document{}.small("n", 0).array(
+                          "writeErrors", {document{}.small("index", 0).small("code", 11000)}))};
+    EXPECT_TRUE(std::holds_alternative<cas::conflict>(write(open(there)).value()));
+}
+
+// Goal: of several writes in one command each has its own answer, though the server only counts.
+TEST_F(MongodbMedium, OfABatchThatIsNotWrittenWholeEachIsLookedAt) {
+    std::atomic<bool> whole = false;
+    small_mongo server{
+        stands_alone(), [&](const std::string& name, const document&) -> std::optional<document> {
+            if (name == "listCollections") return documents({document{}.text("name", "pawl")});
+            if (name == "update") return document{}.small("n", whole ? 2 : 1);
+            const auto record = [](const char* id, std::int64_t rev, const char* text) {
+                return document{}.text("_id", id).number("rev", rev).text("record", text);
+            };
+            return documents(
+                {record("pawl/l/61", 8, "text of a"), record("pawl/l/62", 9, "other")});
+        }};
+    const auto on = open(server);
+    const std::vector<cas::change> changes{change_of("a", "7"), change_of("b", "7")};
+    auto got = loop_.wait_for(on->write_many(changes, later()));
+    ASSERT_TRUE(got.has_value()) << got.error().detail;
+    EXPECT_EQ(std::get<cas::written>(got->at(0).value()).at, "8");
+    const auto& lost = std::get<cas::conflict>(got->at(1).value());
+    ASSERT_TRUE(lost.now.has_value());
+    EXPECT_EQ(lost.now->at, "9");
+    whole = true;
+    got = loop_.wait_for(on->write_many(changes, later()));
+    ASSERT_TRUE(got.has_value()) << got.error().detail;
+    for (const auto& one : *got) EXPECT_EQ(std::get<cas::written>(one.value()).at, "8");
+    EXPECT_EQ(server.heard("update").size(), 2U);
+    EXPECT_EQ(server.heard("find").size(), 1U);
+}
+
+TEST_F(MongodbMedium, ADocumentOfOthersIsNoRecord) {
+    small_mongo server{stands_alone(), always(documents({document{}.text("name", "pawl")}))};
+    expect_failure(read(open(server)), errc::rejected, "is no record of pawl");
+}
+
+}  // namespace
+}  // namespace pawl::mongodb

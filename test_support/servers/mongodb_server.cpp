@@ -1,0 +1,86 @@
+#include "test_support/servers/mongodb_server.hpp"
+
+#include "test_support/servers/set_up_server.hpp"
+
+#include <mongoc/mongoc.h>
+
+#include <memory>
+#include <stdexcept>
+
+namespace pawl::testing_servers {
+namespace {
+
+struct freed {
+    void operator()(mongoc_client_t* what) const noexcept { mongoc_client_destroy(what); }
+};
+
+void begin_library() {
+    mongoc_log_set_handler(nullptr, nullptr);
+    mongoc_init();
+}
+
+}  // namespace
+
+mongodb_server::mongodb_server()
+    : user_{server_user({"nobody"})},
+      program_{set_up_server("mongo-java-server")},
+      port_{free_port()} {
+    hand_over(folder_.path(), user_);
+    start();
+}
+
+void mongodb_server::start() {
+    const auto data = folder_.path() / "data";
+    std::filesystem::create_directory(data);
+    hand_over(data, user_);
+    const auto log = folder_.path() / "log";
+    // Small and quick to start.
+    server_ = process{{"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                       "-Djava.io.tmpdir=" + folder_.path().string(), "-cp",
+                       program_.string() + ":" + (program_ / "lib" / "*").string(), "Serve",
+                       (data / "records").string(), std::to_string(port_)},
+                      user_,
+                      log};
+    wait_until_ready(server_, log, [this] { return !ask("admin", R"({"ping": 1})").empty(); });
+}
+
+void mongodb_server::restart() {
+    server_.stop();
+    start();
+}
+
+void mongodb_server::lose_data() {
+    crash();
+    std::filesystem::remove_all(folder_.path() / "data");
+    start();
+}
+
+std::string mongodb_server::ask(const std::string& database, const std::string& command) const {
+    return ask_at("mongodb://127.0.0.1:" + std::to_string(port_) +
+                      "/?serverSelectionTimeoutMS=2000&socketTimeoutMS=5000",
+                  database, command);
+}
+
+std::string mongodb_server::ask_at(const std::string& uri, const std::string& database,
+                                   const std::string& command) {
+    begin_library();
+    const std::unique_ptr<mongoc_client_t, freed> on{mongoc_client_new(uri.c_str())};
+    bson_error_t error{};
+    bson_t asked, reply;
+    if (!on ||
+        !bson_init_from_json(&asked, command.data(), static_cast<ssize_t>(command.size()), &error))
+        throw std::runtime_error{"no such command: " + command};
+    const bool done =
+        mongoc_client_command_simple(on.get(), database.c_str(), &asked, nullptr, &reply, &error);
+    bson_destroy(&asked);
+    std::string text;
+    if (done) {
+        auto* json = bson_as_relaxed_extended_json(&reply, nullptr);
+        text = json;
+        bson_free(json);
+    }
+    bson_destroy(&reply);
+    return text;
+}
+
+}  // namespace pawl::testing_servers
