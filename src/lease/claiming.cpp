@@ -115,7 +115,8 @@ void claiming::on_busy(busy why, instant now, double uniform) {
 void claiming::on_failure(failure why, instant now, double uniform) {
     if (why.code == errc::outcome_unknown) attempts_.unanswered = true;
     last_failure_ = why;
-    const bool patient = plan_.when_down == store_down::retry || attempts_.unanswered;
+    // What became of a request that was sent is asked for, but not of a store that is gone by then.
+    const bool patient = plan_.when_down == store_down::retry || why.code == errc::outcome_unknown;
     if (may_pass(why.code) && patient && now < settle_by_) {
         const auto longest = std::min<nanos>(store_backoff_first * (1 << std::min(failures_, 10)),
                                              store_backoff_max);

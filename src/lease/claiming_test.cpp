@@ -168,6 +168,23 @@ TEST(Claiming, AStoreThatIsAwayIsAskedForNoLongerThanTheWait) {
     }
 }
 
+// Goal: to fail at once is not to settle what nobody can answer. Method: an answer is lost, and the
+// store is gone when it is asked for again; what was sent is withdrawn all the same.
+TEST(Claiming, WhatWasLostIsNotAskedOfAStoreThatIsGone) {
+    for (const auto when_down : {store_down::fail, store_down::retry}) {
+        auto plan = plan_with(0s);
+        plan.when_down = when_down;
+        claiming machine{plan, start};
+        exchange(machine, start, failed(errc::outcome_unknown));
+        const auto again = machine.next(start);
+        ASSERT_EQ(again.what, act::pause);
+        machine.woken(again.until);
+        exchange(machine, again.until, failed(errc::unreachable));
+        const auto next = machine.next(again.until).what;
+        EXPECT_EQ(next, when_down == store_down::fail ? act::withdraw : act::pause);
+    }
+}
+
 TEST(Claiming, ARequestThatCouldNotBeAnsweredInTimeIsNotSent) {
     auto plan = plan_with(3s);
     plan.when_down = store_down::retry;
