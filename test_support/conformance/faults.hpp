@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
@@ -50,6 +51,36 @@ void expect_the_same_grant_after_a_kill(Server& server, const Open& open_on) {
     const auto held = direct.show("key").holder;
     EXPECT_GT(number(held), 0u);
     EXPECT_EQ(mine.granted(wanted), held);
+}
+
+// The same for a store that reads a record before it writes it, unless it has written it last: the
+// key is one that the client which claims it knows, so that what is held back is the write.
+template <class Server, class Open>
+void expect_the_same_grant_of_a_known_key_after_a_kill(Server& server, const Open& open_on) {
+    expect_the_same_grant_after_a_kill(server, [&](std::uint16_t port) {
+        auto opened = open_on(port);
+        if (port != server.port()) {
+            EXPECT_TRUE(yes(opened.release("key", opened.granted(fresh_claim("key")))));
+        }
+        return opened;
+    });
+}
+
+// Goal: while the server is frozen a request ends in time, and nothing is lost by it. Method: a
+// release by a client with a timeout of 2 s, of a lease that another client holds.
+template <class Server, class Open>
+void expect_requests_to_end_while_frozen(const Server& server, const Open& open_on) {
+    client patient = open_on(server.port());
+    patient.granted(fresh_claim("other"));
+    client mine = open_on(server.port(), millis{2'000});
+    until([&] { return mine.inspect("key").has_value(); }, millis{60'000});
+    const auto token = patient.granted(fresh_claim("key", 60s));
+    server.freeze();
+    const auto asked = lease_clock::now();
+    EXPECT_TRUE(mine.release("key", token).has_error());
+    EXPECT_LT(lease_clock::now() - asked, millis{10'000});
+    server.thaw();
+    EXPECT_EQ(patient.show("key").holder, token);
 }
 
 // Goal: a request ends within its timeout, and says whether it may have had an effect. Method: the

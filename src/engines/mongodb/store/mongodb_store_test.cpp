@@ -209,17 +209,8 @@ TEST_F(MongodbFaults, AfterAKillTheSameClaimHasTheSameGrant) {
 }
 
 TEST_F(MongodbFaults, WhileTheServerIsFrozenRequestsEndInTimeAndNothingIsLost) {
-    auto patient = open(server_.port());
-    patient.granted(fresh_claim("other"));
-    auto mine = open(server_.port(), 2s);
-    conformance::until([&] { return mine.inspect("key").has_value(); }, 60s);
-    const auto token = patient.granted(fresh_claim("key", 60s));
-    server_.freeze();
-    const auto asked = lease_clock::now();
-    EXPECT_TRUE(mine.release("key", token).has_error());
-    EXPECT_LT(lease_clock::now() - asked, 10s);
-    server_.thaw();
-    EXPECT_EQ(patient.show("key").holder, token);
+    conformance::expect_requests_to_end_while_frozen(server_,
+                                                     [](auto... how) { return open(how...); });
 }
 
 TEST_F(MongodbFaults, ConnectionsThatAreCutAreMadeAnew) {

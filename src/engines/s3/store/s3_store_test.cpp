@@ -201,32 +201,14 @@ protected:
     s3_server server_;
 };
 
-// A key whose record the client itself has written last is granted by one request, which writes: a
-// new one is read before.
-void leave_a_record_of(const std::string& key, client& mine) {
-    EXPECT_TRUE(conformance::yes(mine.release(key, mine.granted(fresh_claim(key)))));
-}
-
 TEST_F(S3Faults, AfterAKillTheSameClaimHasTheSameGrant) {
-    conformance::expect_the_same_grant_after_a_kill(server_, [&](std::uint16_t port) {
-        auto opened = open(port);
-        if (port != server_.port()) leave_a_record_of("key", opened);
-        return opened;
-    });
+    conformance::expect_the_same_grant_of_a_known_key_after_a_kill(
+        server_, [](auto... how) { return open(how...); });
 }
 
 TEST_F(S3Faults, WhileTheServerIsFrozenRequestsEndInTimeAndNothingIsLost) {
-    auto patient = open(server_.port());
-    patient.granted(fresh_claim("other"));
-    auto mine = open(server_.port(), 2s);
-    conformance::until([&] { return mine.inspect("key").has_value(); }, 60s);
-    const auto token = patient.granted(fresh_claim("key", 60s));
-    server_.freeze();
-    const auto asked = lease_clock::now();
-    EXPECT_TRUE(mine.release("key", token).has_error());
-    EXPECT_LT(lease_clock::now() - asked, 10s);
-    server_.thaw();
-    EXPECT_EQ(patient.show("key").holder, token);
+    conformance::expect_requests_to_end_while_frozen(server_,
+                                                     [](auto... how) { return open(how...); });
 }
 
 TEST_F(S3Faults, ConnectionsThatAreCutAreMadeAnew) {
