@@ -79,6 +79,8 @@ public:
     const claim_outcome& outcome() const { return *outcome_; }
     // Under which token the key was seen held, for wait_change().
     fence_token seen() const { return seen_; }
+    // Whether the last request found no store to be sent to.
+    bool is_store_gone() const { return last_failure_ && last_failure_->code == errc::unreachable; }
     // For the next machine under the same id, once this one is done.
     const claim_attempts& attempts() const { return attempts_; }
 

@@ -200,6 +200,27 @@ TEST(Locks, AClaimWhoseAnswerWasLostIsRepeatedSafely) {
     EXPECT_EQ(seen->holder, lease->token());
 }
 
+// Goal: store_down::fail is heard at once also by the next caller, while the claim before it, whose
+// outcome is unknown, is still being withdrawn. Method: a server that takes one claim to its grave.
+TEST(Locks, ThatTheStoreIsGoneIsHeardWhileAClaimIsStillWithdrawn) {
+    world one;
+    auto a = one.open();
+    one.faults->is_gone = true;
+    one.faults->answers_to_lose = 1;
+    const auto heard = [&] {
+        try {
+            const auto none = a.try_acquire("k", {.ttl = 1min, .on_store_down = store_down::fail});
+        } catch (const store_error& error) {
+            return error.code();
+        }
+        return errc::closed;
+    };
+    EXPECT_EQ(heard(), errc::outcome_unknown);
+    EXPECT_EQ(heard(), errc::unreachable);
+    one.faults->is_gone = false;
+    EXPECT_TRUE(a.acquire("k", {.ttl = 1min}, 10s));
+}
+
 // Goal: a store that grants less than was asked is believed for no longer. Method: two clients; the
 // first is renewed for several of the short leases, then the store goes silent.
 TEST(Locks, AGrantShorterThanAskedIsRenewedAndTrustedAsGranted) {

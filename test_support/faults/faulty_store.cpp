@@ -2,6 +2,7 @@
 
 #include "test_support/faults/take_one.hpp"
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -21,6 +22,11 @@ public:
 
     async<acquire_result<grant>> acquire(claim wanted) override {
         if (auto bad = planned()) co_return *bad;
+        if (faults_->is_gone) {
+            const bool lost = take_one(faults_->answers_to_lose);
+            co_return failure{lost ? errc::outcome_unknown : errc::unreachable,
+                              "the server is gone, as planned"};
+        }
         if (const auto longest = faults_->silence.load(); longest.count() > 0) {
             boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, longest};
             co_await timer.async_wait(boost::asio::use_awaitable);
@@ -28,10 +34,7 @@ public:
         }
         wanted.ttl = std::min(wanted.ttl, faults_->ttl_granted.load());
         auto answer = co_await inner_->acquire(std::move(wanted));
-        while (faults_->answers_held) {
-            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, millis{1}};
-            co_await timer.async_wait(boost::asio::use_awaitable);
-        }
+        co_await wait_while(faults_->answers_held);
         if (take_one(faults_->answers_to_lose))
             co_return failure{errc::outcome_unknown, "the answer was lost, as planned"};
         if (answer.has_value()) spoil(*answer);
@@ -41,6 +44,7 @@ public:
         if (auto bad = planned()) co_return *bad;
         if (take_one(faults_->withdrawals_to_fail))
             co_return failure{errc::outcome_unknown, "no answer, as planned"};
+        co_await wait_while(faults_->is_gone);
         co_return co_await inner_->withdraw(std::move(given_up));
     }
     async<std::vector<renewal>> renew(std::span<const held> leases) override {
@@ -55,6 +59,7 @@ public:
             boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, delay};
             co_await timer.async_wait(boost::asio::use_awaitable);
         }
+        co_await wait_while(faults_->is_gone);
         co_return co_await inner_->release(std::move(key), token, how);
     }
     async<bool> force_release(std::string key, fence_token token, millis delay) override {
@@ -86,6 +91,14 @@ public:
     }
 
 private:
+    static boost::asio::awaitable<void> wait_while(const std::atomic<bool>& so) {
+        boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor};
+        while (so) {
+            timer.expires_after(millis{1});
+            co_await timer.async_wait(boost::asio::use_awaitable);
+        }
+    }
+
     void spoil(acquire_result<grant>& answer) const {
         auto* won = std::get_if<grant>(&answer);
         if (won == nullptr) return;

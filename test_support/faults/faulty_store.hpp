@@ -19,6 +19,9 @@ struct plan {
     std::atomic<int> renewals_to_fail{0};  // the next so many renewals have no answer and no effect
     std::atomic<int> answers_to_lose{
         0};  // the next so many claims take effect, but say outcome_unknown
+    // The server is gone: claims fail at once, and what ends a lease waits for it to come back. An
+    // answer that is to be lost is lost now.
+    std::atomic<bool> is_gone{false};
     std::atomic<bool> answers_held{false};     // claims take effect at once, and are answered when
                                                // this is no longer so
     std::atomic<int> withdrawals_to_fail{0};   // the next so many have no answer and no effect
