@@ -43,8 +43,9 @@ int main() {
     }
     std::cout << seven.balance << " and " << nine.balance << '\n';
 
-    // Without exceptions: the store's failure is one of the answers.
-    auto tried = here.try_acquire("account/7", {.ttl = 30s}, std::nothrow);
+    // Without exceptions: the store's failure is one of the answers. The other side's last release
+    // may still be under way, and is waited for.
+    auto tried = here.acquire("account/7", {.ttl = 30s}, 1min, std::nothrow);
     if (const auto* failed = std::get_if<pawl::failure>(&tried)) {
         std::cerr << failed->detail << '\n';
         return 1;
