@@ -30,9 +30,9 @@ public:
         if (sqlite3_open("accounts.db", &opened) != SQLITE_OK)
             throw std::runtime_error{"cannot open accounts.db"};
         database_.reset(opened);
-        run("create table account (id integer primary key, balance integer not null,"
+        run("create table if not exists account (id integer primary key, balance integer not null,"
             " fence_token integer not null default 0)");
-        run("insert into account (id, balance) values (7, 100)");
+        run("insert or replace into account (id, balance) values (7, 100)");
     }
 
     // False if the token is stale: a newer holder has written.
