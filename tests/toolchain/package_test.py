@@ -122,6 +122,8 @@ class OnMachine(unittest.TestCase):
     def setUp(self):
         self.machine = Machine(self.INIT)
         self.addCleanup(self.machine.stop)
+        # The index of all manual pages, which dpkg's trigger would make anew each time.
+        self.machine.path("/var/lib/man-db/auto-update").unlink(missing_ok=True)
         for made in packages.values():
             shutil.copy(made, self.machine.path(f"/opt/{made.name}"))
 

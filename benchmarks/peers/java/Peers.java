@@ -3,7 +3,6 @@ import com.zaxxer.hikari.HikariDataSource;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -11,6 +10,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import net.javacrumbs.shedlock.core.ClockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
@@ -49,7 +49,7 @@ public final class Peers {
     private record ShedLock(LockProvider provider) implements Locker {
         @Override
         public Release tryLock(String key) {
-            SimpleLock lock = provider.lock(new LockConfiguration(Instant.now(), key, TTL, Duration.ZERO)).orElseThrow();
+            SimpleLock lock = provider.lock(new LockConfiguration(ClockProvider.now(), key, TTL, Duration.ZERO)).orElseThrow();
             return lock::unlock;
         }
     }
@@ -100,7 +100,7 @@ public final class Peers {
         if (connections != AS_MANY_AS_BY_DEFAULT) config.setMaximumPoolSize(connections);
         HikariDataSource pool = new HikariDataSource(config);
         try (var connection = pool.getConnection(); var statement = connection.createStatement()) {
-            // As ShedLock documents them. PostgreSQL would round milliseconds up: the end of a lock would lie in the future.
+            // As ShedLock documents them.
             String time = url.startsWith("jdbc:postgresql:") ? "TIMESTAMP" : "TIMESTAMP(3)";
             statement.execute("CREATE TABLE IF NOT EXISTS shedlock(name VARCHAR(64) NOT NULL, lock_until " + time + " NOT NULL, "
                     + "locked_at " + time + " NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name))");
