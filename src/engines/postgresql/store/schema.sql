@@ -50,12 +50,15 @@ CREATE TABLE IF NOT EXISTS pawl.fence (
 ) WITH (fillfactor = 50);
 
 -- Changes with what may have forgotten grants: another time line (a promoted standby, a restore to a
--- point in time), another database, tables made anew.
+-- point in time), another database, tables made anew. Each grant under a quarantine asks for it: so it
+-- is in a language whose plans are kept, and has the search path of who calls it, which is a verb's.
 CREATE OR REPLACE FUNCTION pawl.life() RETURNS text
-LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) || '/' ||
-         (SELECT oid FROM pg_database WHERE datname = current_database()) || '/' ||
-         'pawl.lease'::regclass::oid
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) || '/' ||
+         (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = pg_catalog.current_database()) ||
+         '/' || 'pawl.lease'::regclass::oid;
+END
 $$;
 
 INSERT INTO pawl.marker
