@@ -6,11 +6,12 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/exec_run.hpp"
 #include "cli/footprint.hpp"
+#include "cli/journal_client.hpp"
 #include "cli/output.hpp"
 #include "cli/push_warning.hpp"
 #include "cli/silent_runs.hpp"
-#include "exec/child.hpp"
 #include "exec/launcher.hpp"
 #include "exec/signal_relay.hpp"
 #include "exec/terminal.hpp"
@@ -33,8 +34,6 @@
 namespace pawl::cli {
 namespace {
 
-// SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
-constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
 constexpr millis last_withdrawal{2'000};
 // What a bare --wait stands for.
 constexpr millis wait_unlimited = std::chrono::days{3'650};
@@ -47,7 +46,8 @@ struct exec_options {
     std::string grace = "10s";
     std::string occurrence;
     std::string on_store_down = "skip";
-    std::string wait;  // empty: do not wait
+    std::string wait;     // empty: do not wait
+    std::string timeout;  // empty: none
     std::optional<int> skip_status;
     std::optional<std::uint32_t> slots;  // nothing: the key itself
     bool hold = false;
@@ -69,6 +69,7 @@ std::string named_occurrence(std::string text) {
 struct plan {
     lease_options lease;
     wait_policy waiting;
+    std::optional<millis> timeout;
 };
 
 plan plan_of(const exec_options& what) {
@@ -95,6 +96,13 @@ plan plan_of(const exec_options& what) {
     if (what.slots && made.lease.occurrence)
         throw CLI::ValidationError{"--slots", "goes without --occurrence: each slot would run it"};
     if (!what.wait.empty()) made.waiting.wait = duration_option("--wait", what.wait);
+    if (!what.timeout.empty()) {
+        made.timeout = duration_option("--timeout", what.timeout);
+        if (made.timeout->count() == 0)
+            throw CLI::ValidationError{"--timeout", "'" + what.timeout +
+                                                        "' gives the command no time; leave it out "
+                                                        "for no limit"};
+    }
     return made;
 }
 
@@ -127,36 +135,6 @@ exec::command command_for(const exec_options& what, const held_key& mine, const 
     return wanted;
 }
 
-// Everything about one run; used on the loop only.
-struct running {
-    running(const boost::asio::any_io_executor& executor, const exec::launcher& from,
-            millis grace_of_lease)
-        : child{executor, from}, grace{grace_of_lease} {}
-
-    exec::child child;
-    millis grace;
-    bool spawned = false;
-    bool cancelled = false;
-    std::optional<int> early_signal;  // came before there was a command
-    exec::limits limits{};
-    std::stop_source give_up;  // ends a wait for the key
-
-    void on_signal(int signal) {
-        if (spawned) return child.signal(signal);
-        if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT) {
-            early_signal = signal;
-            give_up.request_stop();
-        }
-    }
-    void on_deadline(instant stop_at, instant trust_end, millis ttl) {
-        const auto lead = std::min(kill_lead_max, std::chrono::nanoseconds{ttl} / 50);
-        limits.stop_at = stop_at;
-        limits.kill_at = trust_end - lead;
-        limits.grace = grace;
-        if (spawned) child.extend(limits.stop_at, limits.kill_at);
-    }
-};
-
 // What people should know while the command runs.
 class worried_log : public observer {
 public:
@@ -164,28 +142,6 @@ public:
         log(log_level::warn, "renewal failed key=" + std::string{key} + " consecutive=" +
                                  std::to_string(failures) + ": the command is stopped in " +
                                  base::format_duration(left) + " unless a renewal succeeds");
-    }
-};
-
-struct ended {
-    int status = 0;  // as a shell would say it
-    exec::ending cause = exec::ending::by_itself;
-    std::string fault;    // why it never began
-    bool started = true;  // nothing of it has run if this is false
-
-    // Stopped because the lease was ending, whether or not it ended in the event.
-    bool by_lease() const {
-        return cause == exec::ending::deadline || cause == exec::ending::asked;
-    }
-    runs::work_result as_work() const {
-        runs::work_result what;
-        what.started = started;
-        what.succeeded = status == 0 && cause == exec::ending::by_itself;
-        what.exit_status = status;
-        what.reason = fault;
-        if (started && !what.succeeded && fault.empty())
-            what.reason = "exit " + std::to_string(status);
-        return what;
     }
 };
 
@@ -201,33 +157,6 @@ std::shared_ptr<journal> open_records(runtime::core& core, const exec_options& w
         log(log_level::warn, std::string{"run not recorded: "} + error.what());
     }
     return nullptr;
-}
-
-boost::asio::awaitable<ended> run_command(std::shared_ptr<running> run, exec::command wanted) {
-    ended how;
-    if (run->early_signal) {
-        how.status = 128 + *run->early_signal;
-        how.started = false;
-        co_return how;
-    }
-    const auto shown = exec::command{wanted.arguments};
-    const auto fault = co_await run->child.spawn(std::move(wanted), run->limits);
-    if (fault) {
-        how.status = fault->as_shell();
-        how.fault = fault->describe(shown);
-        how.started = !fault->came_too_late();
-        if (fault->came_too_late() || fault->was_cut_short()) how.cause = exec::ending::deadline;
-        co_return how;
-    }
-    run->spawned = true;
-    // What came while it was being started.
-    run->child.extend(run->limits.stop_at, run->limits.kill_at);
-    if (run->early_signal) run->child.signal(*run->early_signal);
-    const auto status = co_await run->child.wait();
-    run->spawned = false;
-    how.status = status.as_shell();
-    how.cause = status.cause;
-    co_return how;
 }
 
 // For whom a wait is.
@@ -268,7 +197,7 @@ public:
                     .release()},
           store_{std::unique_ptr<runtime::core>{core_}},
           journal_{open_records(*core_, what)},
-          run_{std::make_shared<running>(store_.get_executor(), guards, how.lease.grace)} {}
+          run_{std::make_shared<exec_run>(core_->loop(), guards, how.lease.grace, how.timeout)} {}
 
     status go() {
         boost::asio::co_spawn(store_.get_executor(), give_text_back_later(), boost::asio::detached);
@@ -316,9 +245,9 @@ private:
     status claim_and_run() {
         std::optional<acquire_result<lease>> tried;
         try {
-            tried = what_.slots ? acquire_slot(*what_.slots)
-                                : store_.claim_key(what_.key, plan_.lease, plan_.waiting,
-                                                   run_->give_up.get_token());
+            tried = what_.slots
+                        ? acquire_slot(*what_.slots)
+                        : store_.claim_key(what_.key, plan_.lease, plan_.waiting, run_->gives_up());
         } catch (const store_error& error) {
             if (!error.is_outage() || what_.on_store_down != "run") {
                 give_claim_up(error.what());
@@ -328,7 +257,7 @@ private:
                 "store unreachable, running without a lease (--on-store-down run) key=" +
                     what_.key + ": another node may run it too: " + error.what());
             // What the claim may have left is withdrawn meanwhile.
-            const auto ended = run_without_lease();
+            const auto ended = run_without_lease(error.what());
             give_claim_up();
             return ended;
         }
@@ -346,8 +275,8 @@ private:
         runtime::slot_request wanted{what_.key, slots, plan_.lease, plan_.waiting.wait};
         runtime::check_claim(*core_->running(), wanted.key_of(slots - 1), plan_.lease,
                              plan_.waiting);
-        auto answer = core_->loop().wait_for(runtime::slot_claimer::claim(
-            core_->slots(), std::move(wanted), run_->give_up.get_token()));
+        auto answer = core_->loop().wait_for(
+            runtime::slot_claimer::claim(core_->slots(), std::move(wanted), run_->gives_up()));
         if (auto* won = std::get_if<runtime::slot_grant>(&answer.value())) {
             lease held{std::move(won->held)};
             mine_ = {held.key(), won->index};
@@ -364,7 +293,7 @@ private:
         log(log_level::info, "withdrawing an unanswered claim key=" + what_.key +
                                  " for_at_most=" + base::format_duration(withdrawal_longest()) +
                                  (why.empty() ? "" : ": " + why));
-        if (store_.drain(withdrawal_longest(), run_->give_up.get_token())) return;
+        if (store_.drain(withdrawal_longest(), run_->gives_up())) return;
         // Told to stop: a store that answers still has the time for it.
         store_.drain(last_withdrawal);
     }
@@ -375,7 +304,7 @@ private:
 
     std::optional<int> caught() {
         std::optional<int> signal;
-        on_loop([&] { signal = run_->early_signal; });
+        on_loop([&] { signal = run_->early_signal(); });
         return signal;
     }
 
@@ -419,11 +348,8 @@ private:
                 log(log_level::info, "journal reachable again");
         };
         // Told again with the next heartbeat where there is no command yet.
-        how.who.on_told = [run = run_, grace = plan_.lease.grace](runs::stop_cause why) {
-            if (why != runs::stop_cause::cancelled || !run->spawned) return;
-            if (!std::exchange(run->cancelled, true))
-                log(log_level::warn, "run cancelled, stopping the command");
-            run->child.stop(grace);
+        how.who.on_told = [run = run_](runs::stop_cause why) {
+            if (why == runs::stop_cause::cancelled) run->cancel();
         };
         return how;
     }
@@ -438,6 +364,7 @@ private:
             under.loss = held->lost();
         }
         if (how.by_lease()) under.cause = runs::stop_cause::lost;
+        if (how.timed_out) under.cause = runs::stop_cause::timed_out;
         if (how.cause == exec::ending::asked && session_->was_cancelled())
             under.cause = runs::stop_cause::cancelled;
         if (!how.started && !how.by_lease()) {
@@ -468,19 +395,48 @@ private:
         auto wanted = command_for(what_, mine_, store_url_, journal_url_, store_.owner(), token,
                                   begun, socket_ ? socket_->path() : "");
         auto done = boost::asio::co_spawn(
-            store_.get_executor(), run_command(run_, std::move(wanted)), boost::asio::use_future);
+            store_.get_executor(), exec_run::run(run_, std::move(wanted)), boost::asio::use_future);
         auto how = done.get();
         if (!how.fault.empty() && !how.by_lease()) log(log_level::error, how.fault);
+        if (how.timed_out)
+            log(log_level::error, "timed out, stopped the command key=" + mine_.key +
+                                      " timeout=" + base::format_duration(*plan_.timeout));
         return how;
     }
 
-    status run_without_lease() {
+    std::future<void> audit_fail_open(const std::string& why) {
+        if (!journal_) return {};
+        audit_draft what;
+        what.actor = actor_name();
+        what.action = "exec.fail_open";
+        what.target = mine_.key;
+        what.detail = why;
+        auto writing = [](std::shared_ptr<journal> where,
+                          audit_draft entry) -> boost::asio::awaitable<void> {
+            auto appending = where->append_audit(entry);
+            const auto written = co_await std::move(appending);
+            if (written.has_error())
+                log(log_level::warn, "not audited action=" + entry.action +
+                                         " target=" + entry.target + ": " + written.error().detail);
+        };
+        return boost::asio::co_spawn(store_.get_executor(), writing(journal_, std::move(what)),
+                                     boost::asio::use_future);
+    }
+
+    status run_without_lease(const std::string& why) {
         const auto begun = begin_run(nullptr);
         // The journal may answer where the store does not.
         if (!runs::may_begin(begun)) return turned_back(begun);
+        // Beside the command, which a journal that is away does not delay.
+        const auto audited = audit_fail_open(why);
         const auto how = run_to_the_end(fence_token{}, begun);
+        if (audited.valid()) audited.wait();
         write_end(end_of(how, nullptr));
-        return as_status(how.status);
+        return status_of(how);
+    }
+
+    static status status_of(const ended& how) {
+        return how.timed_out ? status::timed_out : as_status(how.status);
     }
 
     // The journal knows of this occurrence what the store does not: its runner was lost before it
@@ -503,7 +459,7 @@ private:
     // After a force release the key is in cooldown; the store says for how long.
     void stop_taken(fence_token token) {
         const auto grace = std::min(plan_.lease.grace, agent::forced_release_grace_max);
-        run_->child.stop(grace);
+        run_->stop(grace);
         const auto read = [store = core_->running()->shared_store()](std::string key) {
             return store->inspect(std::move(key));
         };
@@ -512,10 +468,10 @@ private:
                               boost::asio::detached);
     }
 
-    static boost::asio::awaitable<void> hurry(std::shared_ptr<running> run,
+    static boost::asio::awaitable<void> hurry(std::shared_ptr<exec_run> run,
                                               boost::asio::awaitable<millis> asking) {
         const millis grace = co_await std::move(asking);
-        run->child.stop(grace);
+        run->stop(grace);
     }
 
     // The lease ended first, as when the journal was waited for. The row says so before the
@@ -523,7 +479,7 @@ private:
     status lost_before_the_start(lease held, const ended& how) {
         log(log_level::error, "lease expired before the command started key=" + mine_.key);
         const auto timeout = plan_.lease.occurrence ? withdrawal_longest() : runs::journal_timeout;
-        settle(held, end_of(how, &held), timeout, run_->give_up.get_token());
+        settle(held, end_of(how, &held), timeout, run_->gives_up());
         held.release();
         give_claim_up();
         return status::lost;
@@ -534,7 +490,7 @@ private:
         settle(held, end_of(how, &held));
         held.release();
         give_claim_up();
-        return as_status(how.status);
+        return status_of(how);
     }
 
     // False where the journal does not have it in time. Waits until `stop` at most.
@@ -603,7 +559,7 @@ private:
         else if (released == release_outcome::unknown)
             log(log_level::warn, "release not confirmed key=" + mine_.key +
                                      ": the key becomes free when its TTL expires");
-        return as_status(how.status);
+        return status_of(how);
     }
 
     const exec_options& what_;
@@ -616,7 +572,7 @@ private:
     locks store_;
     std::shared_ptr<journal> journal_;     // null: the run is not recorded
     runs::run_session::self_ptr session_;  // of the run, once it has been begun
-    std::shared_ptr<running> run_;
+    std::shared_ptr<exec_run> run_;
     std::unique_ptr<agent::run_socket> socket_;
 };
 
@@ -665,6 +621,9 @@ void add_exec(context& all) {
     one->add_option("--grace", what->grace, "time from SIGTERM to SIGKILL")
         ->type_name("DUR")
         ->capture_default_str();
+    one->add_option("--timeout", what->timeout,
+                    "how long the command may run, with a lease or without; exit status 124")
+        ->type_name("DUR");
     one->add_option("--skip-status", what->skip_status, "exit status when skipped (75 or 76)")
         ->check(CLI::Range(0, 255))
         ->type_name("N");
@@ -678,7 +637,7 @@ void add_exec(context& all) {
         "The command sees PAWL_KEY, PAWL_SLOT, PAWL_FENCE_TOKEN, PAWL_OWNER, PAWL_RUN_ID, "
         "PAWL_OCCURRENCE, PAWL_STORE\n"
         "and PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 busy, 76 "
-        "already run.");
+        "already run, 124 timed out.");
     one->callback([&all, what] {
         what->occurrence = named_occurrence(std::move(what->occurrence));
         all.chosen = [&all, what] { return execute(all.options, *what); };

@@ -10,14 +10,15 @@ namespace pawl::cli {
 
 enum class status : int {
     done = 0,
-    usage = 64,         // the command line is wrong
-    unavailable = 69,   // the store cannot be reached
-    lost = 70,          // the lease was lost and the command stopped
-    io_error = 74,      // the store, or a file, refused to write
-    busy = 75,          // somebody else holds the key
-    already_done = 76,  // this occurrence has already run
-    refused = 77,       // a stale token, or not authorised
-    configuration = 78  // the configuration or the server behind it is wrong
+    usage = 64,          // the command line is wrong
+    unavailable = 69,    // the store cannot be reached
+    lost = 70,           // the lease was lost and the command stopped
+    io_error = 74,       // the store, or a file, refused to write
+    busy = 75,           // somebody else holds the key
+    already_done = 76,   // this occurrence has already run
+    refused = 77,        // a stale token, or not authorised
+    configuration = 78,  // the configuration or the server behind it is wrong
+    timed_out = 124      // the command had its time; as timeout(1) says it
 };
 
 // What ends a command early: one line for stderr and a status.

@@ -188,6 +188,41 @@ class Exec(Case):
         self.assertEqual((opened.status, opened.out), (0, "ran[]\n"))
         self.assertIn("without a lease", opened.err)
 
+    def test_a_run_without_a_lease_is_recorded_and_audited_where_the_journal_answers(self):
+        journal = ("--journal", f"sqlite:{self.folder}/runs.db")
+        opened = pawl("--store", "redis://127.0.0.1:1?timeout=300ms", *journal, "exec", "k", "--on-store-down", "run", "--", "true")
+        self.assertEqual(opened.status, 0, opened.err)
+        run, = self.pawl(*journal, "runs", "ls", "--json").json()["runs"]
+        self.assertEqual((run["status"], run["fence_token"]), ("completed", 0))
+        entry, = self.pawl(*journal, "audit", "ls", "--json").json()["audit"]
+        self.assertEqual((entry["action"], entry["target"]), ("exec.fail_open", "k"))
+        self.assertIn("127.0.0.1:1", entry["detail"])
+
+    def test_a_command_that_takes_too_long_is_stopped_and_124(self):
+        begun = time.monotonic()
+        late = self.pawl("exec", "k", "--timeout", "500ms", "--grace", "200ms", "--", "sh", "-c", "trap '' TERM; while :; do sleep 0.05; done")
+        self.assertEqual(late.status, 124, late.err)
+        self.assertLess(time.monotonic() - begun, 20)
+        self.assertIn("timed out, stopped the command key=k timeout=500ms", late.err)
+        run, = self.pawl("runs", "ls", "--json").json()["runs"]
+        self.assertEqual((run["status"], run["reason"]), ("timed_out", "it took longer than its timeout"))
+        # The key is free at once, and who ends in time is not bothered.
+        self.assertEqual(self.pawl("exec", "k", "--timeout", "1m", "--", "sh", "-c", "exit 7").status, 7)
+
+    def test_a_command_without_a_lease_has_its_time_as_well(self):
+        late = pawl("--store", "redis://127.0.0.1:1?timeout=300ms", "exec", "k", "--on-store-down", "run", "--timeout", "300ms", "--", "sleep", "60")
+        self.assertEqual(late.status, 124, late.err)
+
+    def test_the_time_is_up_for_a_pawl_that_stands_still_as_well(self):
+        frozen = self.start("exec", "k", "--ttl", "10m", "--timeout", "2s", "--grace", "0s", "--", "sh", "-c", "echo $$; exec sleep 600")
+        command = int(frozen.stdout.readline())
+        frozen.send_signal(signal.SIGSTOP)
+        try:
+            until(lambda: not os.path.exists(f"/proc/{command}"), bound=60)
+        finally:
+            frozen.send_signal(signal.SIGCONT)
+        self.assertEqual(frozen.wait(timeout=60), 124)
+
 
 class ExecAtRest(Case):
     """A host may have hundreds of them."""

@@ -21,6 +21,8 @@ class Usage(Case):
         (["exec", "k", "--grace", "-1s", "--", "true"], "negative"),
         (["exec", "k", "--at-least", "1h", "--hold", "--", "true"], "drop hold"),
         (["exec", "k", "--wait=soon", "--", "true"], "expected a duration"),
+        (["exec", "k", "--timeout", "soon", "--", "true"], "expected a duration"),
+        (["exec", "k", "--timeout", "0s", "--", "true"], "gives the command no time"),
         (["exec", "k", "--occurrence", "tomorrow", "--", "true"], "at column 1"),
         (["exec", "k", "--occurrence", "2026-02-30T00:00:00Z", "--", "true"], "no such day"),
         (["exec", "k", "--at-least-once", "--", "true"], "goes with --occurrence"),
