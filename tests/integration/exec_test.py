@@ -4,7 +4,7 @@ import signal
 import subprocess
 import time
 
-from harness import Case, OnRedis, Redis, environment, pawl, until
+from harness import Case, OnRedis, Redis, environment, pawl, state_of, until
 
 
 class Exec(Case):
@@ -218,7 +218,8 @@ class Exec(Case):
         command = int(frozen.stdout.readline())
         frozen.send_signal(signal.SIGSTOP)
         try:
-            until(lambda: not os.path.exists(f"/proc/{command}"), bound=60)
+            # Its guard reaps it when pawl goes on.
+            until(lambda: state_of(f"/proc/{command}") == "Z", bound=60)
         finally:
             frozen.send_signal(signal.SIGCONT)
         self.assertEqual(frozen.wait(timeout=60), 124)
