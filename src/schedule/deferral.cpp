@@ -99,7 +99,7 @@ std::vector<deferral::finding> deferral::conclude(const queue_rules& rules,
         }
     }
     std::vector<finding> found;
-    std::deque<entry> left;
+    std::vector<entry> left;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         auto& one = entries_[i];
         if (conclusions[i] == conclusion::done) continue;

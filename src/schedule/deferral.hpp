@@ -14,7 +14,6 @@
 #include <pawl/types.hpp>
 
 #include <cstddef>
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -92,7 +91,7 @@ private:
     std::vector<finding> conclude(const queue_rules& rules, std::vector<conclusion> conclusions,
                                   instant now);
 
-    std::deque<entry> entries_;  // in the order of their occurrences
+    std::vector<entry> entries_;  // in the order of their occurrences
 };
 
 // Whether the row of an occurrence that is not done at the store says that there is nothing to ask

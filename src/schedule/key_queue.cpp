@@ -9,10 +9,10 @@ namespace {
 // An orphan is offered by the control state for as long as it is one.
 constexpr millis control_state_timeout{60'000};
 
-void skip(std::deque<skipped_occurrence>& all, const run_request& which, skip_reason why,
+void skip(std::vector<skipped_occurrence>& all, const run_request& which, skip_reason why,
           std::string holder = {}) {
     if (!which.occurrence) return;
-    if (all.size() == skips_kept_max) all.pop_front();
+    if (all.size() == skips_kept_max) all.erase(all.begin());
     all.push_back({*which.occurrence, why, std::move(holder)});
 }
 
@@ -164,11 +164,7 @@ void key_queue::skip_current(skip_reason why, std::string holder) {
     skip(skipped_, current_->what, why, std::move(holder));
 }
 
-std::vector<skipped_occurrence> key_queue::take_skipped() {
-    std::vector<skipped_occurrence> all{skipped_.begin(), skipped_.end()};
-    skipped_.clear();
-    return all;
-}
+std::vector<skipped_occurrence> key_queue::take_skipped() { return std::exchange(skipped_, {}); }
 
 // -- what is asked for
 
@@ -178,7 +174,7 @@ bool key_queue::take_next(instant now) {
     std::erase_if(queue_, [&](const run_request& one) { return one.give_up < now; });
     if (queue_.empty()) return false;
     current_.emplace(std::move(queue_.front()));
-    queue_.pop_front();
+    queue_.erase(queue_.begin());
     return true;
 }
 

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -138,12 +137,13 @@ private:
                std::any_of(queue_.begin(), queue_.end(), is_it);
     }
 
+    // Vectors: there is one of these for each key, most are empty, and an empty deque has a block.
     queue_rules rules_;
-    std::deque<run_request>
+    std::vector<run_request>
         queue_;  // orphans first, then occurrences in their order, then triggers
     std::optional<asked_for> current_;
     deferral deferred_;
-    std::deque<skipped_occurrence> skipped_;
+    std::vector<skipped_occurrence> skipped_;
 };
 
 }  // namespace pawl::schedule
