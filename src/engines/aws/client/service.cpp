@@ -19,27 +19,21 @@ std::shared_ptr<service> service::make(net::loop& where, service_settings settin
 }
 
 service::service(net::loop& where, service_settings settings)
-    : where_{where},
-      scope_{settings.where},
+    : scope_{settings.where},
       host_{net::host_field(settings.at)},
       pool_{net::https_pool::make(where, std::move(settings.at))},
-      keys_{credentials::make(where, std::move(settings.keys))} {}
+      keys_{credentials::make(where, std::move(settings.keys))},
+      clock_{where} {}
 
 service::remedy service::find_remedy(const net::https_response& answer) {
     if (answer.status != 400 && answer.status != 401 && answer.status != 403) return remedy::none;
     if (says(answer.body, {"ExpiredToken", "UnrecognizedClientException", "InvalidAccessKeyId"}))
         return remedy::other_keys;
-    if (ahead_ != corrected_ && says(answer.body, {"Signature expired", "Signature not yet current",
-                                                   "RequestTimeTooSkewed", "RequestExpired"}))
+    if (clock_.off().count() != 0 &&
+        says(answer.body, {"Signature expired", "Signature not yet current", "RequestTimeTooSkewed",
+                           "RequestExpired"}))
         return remedy::other_time;
     return remedy::none;
-}
-
-void service::hear_clock(const net::https_response& answer) {
-    if (!answer.date) return;
-    // As it stood when the answer came, which is later than when it was stamped.
-    const auto ours = std::chrono::floor<std::chrono::seconds>(where_.wall().time_since_epoch());
-    ahead_ = *answer.date - ours;
 }
 
 async<net::https_response> service::ask(net::https_request request, instant until) {
@@ -49,15 +43,15 @@ async<net::https_response> service::ask(net::https_request request, instant unti
         const auto keys = co_await std::move(getting);
         if (keys.has_error()) co_return keys.error();
         auto signed_request = request;
-        sign(signed_request, host_, *keys, scope_, where_.wall() + corrected_);
+        sign(signed_request, host_, *keys, scope_, clock_.now());
         auto asking = pool_->ask(std::move(signed_request), until);
         auto answer = co_await std::move(asking);
         if (answer.has_error()) co_return answer;
-        hear_clock(*answer);
+        clock_.hear(*answer);
         const auto what = find_remedy(*answer);
         if (what == remedy::none || again) co_return answer;
         if (what == remedy::other_keys) keys_->forget();
-        if (what == remedy::other_time) corrected_ = ahead_;
+        if (what == remedy::other_time) clock_.correct();
     }
 }
 

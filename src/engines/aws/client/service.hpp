@@ -4,6 +4,7 @@
 #include "engines/aws/client/credentials.hpp"
 #include "engines/aws/client/signature.hpp"
 #include "net/https/https_pool.hpp"
+#include "net/https/server_clock.hpp"
 
 #include <pawl/spi/async.hpp>
 #include <pawl/spi/examination.hpp>
@@ -41,17 +42,14 @@ public:
 private:
     enum class remedy { none, other_keys, other_time };
     remedy find_remedy(const net::https_response& answer);
-    void hear_clock(const net::https_response& answer);
 
     // Constant after construction
-    net::loop& where_;
     const scope scope_;
     const std::string host_;
     const std::shared_ptr<net::https_pool> pool_;
     const std::shared_ptr<credentials> keys_;
-    // On the loop only
-    std::chrono::seconds ahead_{0};      // the service's clock, of ours
-    std::chrono::seconds corrected_{0};  // so much of it is put right where requests are signed
+    // State
+    net::server_clock clock_;
 };
 
 }  // namespace pawl::aws

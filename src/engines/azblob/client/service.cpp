@@ -34,18 +34,18 @@ std::shared_ptr<service> service::make(net::loop& where, service_settings settin
 }
 
 service::service(net::loop& where, service_settings settings)
-    : where_{where},
-      account_{settings.account},
+    : account_{settings.account},
       path_{settings.path},
       may_send_tokens_{settings.at.secure || is_at_hand(settings.at.host)},
       pool_{net::https_pool::make(where, std::move(settings.at))},
-      keys_{credentials::make(where, std::move(settings.keys))} {}
+      keys_{credentials::make(where, std::move(settings.keys))},
+      clock_{where} {}
 
 result<net::https_request> service::authorized(net::https_request request, const access& by) const {
     request.target = path_ + request.target;
     request.fields.emplace_back("x-ms-version", protocol_version);
     if (by.is == access::kind::account_key) {
-        sign(request, account_, by.secret, where_.wall() + corrected_);
+        sign(request, account_, by.secret, clock_.now());
         return request;
     }
     // Anyone who sees one of these may use it.
@@ -64,16 +64,9 @@ service::remedy service::find_remedy(const net::https_response& answer, access::
     if (answer.status != 401 && answer.status != 403) return remedy::none;
     const auto code = error_code(answer);
     if (code != "AuthenticationFailed" && code != "InvalidAuthenticationInfo") return remedy::none;
-    if (used == access::kind::account_key && std::chrono::abs(ahead_ - corrected_) > clock_off_max)
+    if (used == access::kind::account_key && std::chrono::abs(clock_.off()) > clock_off_max)
         return remedy::other_time;
     return remedy::other_keys;
-}
-
-void service::hear_clock(const net::https_response& answer) {
-    if (!answer.date) return;
-    // As it stood when the answer came, which is later than when it was stamped.
-    const auto ours = std::chrono::floor<std::chrono::seconds>(where_.wall().time_since_epoch());
-    ahead_ = *answer.date - ours;
 }
 
 async<net::https_response> service::ask(net::https_request request, instant until) {
@@ -87,11 +80,11 @@ async<net::https_response> service::ask(net::https_request request, instant unti
         auto asking = pool_->ask(std::move(*ready), until);
         auto answer = co_await std::move(asking);
         if (answer.has_error()) co_return answer;
-        hear_clock(*answer);
+        clock_.hear(*answer);
         const auto what = find_remedy(*answer, by->is);
         if (what == remedy::none || again) co_return answer;
         if (what == remedy::other_keys) keys_->forget();
-        if (what == remedy::other_time) corrected_ = ahead_;
+        if (what == remedy::other_time) clock_.correct();
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include "engines/azblob/client/credentials.hpp"
 #include "net/https/https_pool.hpp"
+#include "net/https/server_clock.hpp"
 
 #include <pawl/spi/async.hpp>
 #include <pawl/spi/examination.hpp>
@@ -47,18 +48,15 @@ private:
     result<net::https_request> authorized(net::https_request request, const access& by) const;
     enum class remedy { none, other_keys, other_time };
     remedy find_remedy(const net::https_response& answer, access::kind used) const;
-    void hear_clock(const net::https_response& answer);
 
     // Constant after construction
-    net::loop& where_;
     const std::string account_;
     const std::string path_;
     const bool may_send_tokens_;
     const std::shared_ptr<net::https_pool> pool_;
     const std::shared_ptr<credentials> keys_;
-    // On the loop only
-    std::chrono::seconds ahead_{0};      // the service's clock, of ours
-    std::chrono::seconds corrected_{0};  // so much of it is put right where requests are signed
+    // State
+    net::server_clock clock_;
 };
 
 // Of an answer that is no success: such as BlobNotFound. Empty where it is not Azure's.

@@ -15,7 +15,7 @@ constexpr std::size_t markers_max = 8;
 
 bool none_is_expected(const refusal&) { return false; }
 
-net::https_request page_request(const place_of_blobs& where, const list_order& what,
+net::https_request page_request(const place_of_blobs& where, const cas::list_order& what,
                                 const std::string& marker, std::size_t size) {
     auto target =
         "?restype=container&comp=list&include=metadata&maxresults=" + std::to_string(size) +
@@ -26,7 +26,7 @@ net::https_request page_request(const place_of_blobs& where, const list_order& w
 
 // Adds what is asked for. The failure where a blob is none of pawl's.
 std::optional<failure> add_records(cas::listing& to, const container& on,
-                                   const place_of_blobs& where, const list_order& what,
+                                   const place_of_blobs& where, const cas::list_order& what,
                                    blob_page page, const std::optional<cas::stamp>& clock) {
     for (auto& one : page.blobs) {
         const auto key = key_of(where, what.kind, one.name);
@@ -62,7 +62,7 @@ std::optional<blob_page> read_page(std::string_view xml) {
     return page;
 }
 
-std::string markers::take(const list_order& what) {
+std::string markers::take(const cas::list_order& what) {
     const auto found = std::find_if(places_.begin(), places_.end(), [&](const place& one) {
         return one.kind == what.kind && one.prefix == what.prefix && one.last == what.after;
     });
@@ -72,13 +72,13 @@ std::string markers::take(const list_order& what) {
     return marker;
 }
 
-void markers::keep(const list_order& what, const std::string& last, std::string marker) {
+void markers::keep(const cas::list_order& what, const std::string& last, std::string marker) {
     if (places_.size() == markers_max) places_.pop_front();
     places_.push_back({what.kind, what.prefix, last, std::move(marker)});
 }
 
 async<cas::listing> list_records(std::shared_ptr<container> on, std::shared_ptr<markers> known,
-                                 place_of_blobs where, list_order what, instant until) {
+                                 place_of_blobs where, cas::list_order what, instant until) {
     cas::listing made;
     auto marker = what.after.empty() ? std::string{} : known->take(what);
     const bool skips = !what.after.empty() && marker.empty();

@@ -15,16 +15,6 @@
 
 namespace pawl::azblob {
 
-struct list_order {
-    list_order(cas::record_kind kind, std::string prefix, std::string after, std::size_t limit)
-        : kind{kind}, prefix{std::move(prefix)}, after{std::move(after)}, limit{limit} {}
-
-    cas::record_kind kind;
-    std::string prefix;
-    std::string after;
-    std::size_t limit;
-};
-
 // What one answer lists.
 struct blob_page {
     struct blob {
@@ -43,8 +33,8 @@ std::optional<blob_page> read_page(std::string_view xml);
 class markers {
 public:
     // Empty: there is none, and the list begins at its begin.
-    std::string take(const list_order& what);
-    void keep(const list_order& what, const std::string& last, std::string marker);
+    std::string take(const cas::list_order& what);
+    void keep(const cas::list_order& what, const std::string& last, std::string marker);
 
 private:
     struct place {
@@ -57,6 +47,6 @@ private:
 };
 
 async<cas::listing> list_records(std::shared_ptr<container> on, std::shared_ptr<markers> known,
-                                 place_of_blobs where, list_order what, instant until);
+                                 place_of_blobs where, cas::list_order what, instant until);
 
 }  // namespace pawl::azblob

@@ -32,7 +32,7 @@ TEST(Pages, AreReadAsAzureWritesThem) {
 }
 
 TEST(Pages, MarkersAreTakenOnceAndTheNewestAreKept) {
-    const list_order all{record_kind::lease, "", "b", 10};
+    const cas::list_order all{record_kind::lease, "", "b", 10};
     markers known;
     EXPECT_EQ(known.take(all), "");
     known.keep(all, "b", "behind b");

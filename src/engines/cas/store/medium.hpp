@@ -99,6 +99,18 @@ struct medium_traits {
     millis ttl_step{1};
 };
 
+// Which part of a list is asked for: at most `limit` records whose keys begin with `prefix`, behind
+// `after`. No aggregate (docs/style.md, 9).
+struct list_order {
+    list_order(record_kind its_kind, std::string its_prefix, std::string behind, std::size_t most)
+        : kind{its_kind}, prefix{std::move(its_prefix)}, after{std::move(behind)}, limit{most} {}
+
+    record_kind kind;
+    std::string prefix;
+    std::string after;
+    std::size_t limit;
+};
+
 // One namespace of one server. Used on its loop only; verbs may be awaited concurrently, end by
 // `until`, and never throw. Failures: `unreachable` only where nothing can have been written;
 // `outcome_unknown` where it may have been. Made by make_shared: a request that its caller has left

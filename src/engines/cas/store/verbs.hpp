@@ -6,7 +6,7 @@
 #include "engines/cas/store/lease_rules.hpp"
 #include "engines/cas/store/ledger.hpp"
 #include "engines/cas/store/name_space.hpp"
-#include "net/quietly.hpp"
+#include "net/quiet_store.hpp"
 
 #include <memory>
 #include <span>
@@ -15,52 +15,23 @@
 
 namespace pawl::cas {
 
-class cas_store : public lease_store, public std::enable_shared_from_this<cas_store> {
+class cas_store : public net::quiet_store, public std::enable_shared_from_this<cas_store> {
 public:
     cas_store(net::loop& where, cas_settings settings, std::shared_ptr<medium> on);
 
     store_traits traits() const noexcept override;
 
-    async<acquire_result<grant>> acquire(claim wanted) override {
-        return net::quietly(do_acquire(std::move(wanted)));
-    }
-    async<bool> withdraw(withdrawal given_up) override {
-        return net::quietly(do_withdraw(std::move(given_up)));
-    }
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
-        return net::quietly(do_renew(leases));
-    }
-    async<bool> release(std::string key, fence_token token, release_options how) override {
-        return net::quietly(do_release(std::move(key), token, how));
-    }
-    async<bool> force_release(std::string key, fence_token token, millis delay) override {
-        return net::quietly(do_force_release(std::move(key), token, delay));
-    }
-    async<std::optional<record>> inspect(std::string key) override {
-        return net::quietly(do_inspect(std::move(key)));
-    }
-    async<page> list(std::string prefix, std::string after, std::size_t limit) override {
-        return net::quietly(do_list(std::move(prefix), std::move(after), limit));
-    }
-    async<void> wait_change(std::string key, fence_token seen) override {
-        return net::quietly(do_wait(std::move(key), seen));
-    }
-    async<fence_result> fence(std::string resource, fence_token token, fence_rule rule) override {
-        return net::quietly(do_fence(std::move(resource), token, rule));
-    }
-    async<examination> examine() override { return net::quietly(do_examine()); }
-
 private:
-    async<acquire_result<grant>> do_acquire(claim wanted);
-    async<bool> do_withdraw(withdrawal given_up);
-    async<std::vector<renewal>> do_renew(std::span<const held> leases);
-    async<bool> do_release(std::string key, fence_token token, release_options how);
-    async<bool> do_force_release(std::string key, fence_token token, millis delay);
-    async<std::optional<record>> do_inspect(std::string key);
-    async<page> do_list(std::string prefix, std::string after, std::size_t limit);
-    async<void> do_wait(std::string key, fence_token seen);
-    async<fence_result> do_fence(std::string resource, fence_token token, fence_rule rule);
-    async<examination> do_examine();
+    async<acquire_result<grant>> do_acquire(claim wanted) override;
+    async<bool> do_withdraw(withdrawal given_up) override;
+    async<std::vector<renewal>> do_renew(std::span<const held> leases) override;
+    async<bool> do_release(std::string key, fence_token token, release_options how) override;
+    async<bool> do_force_release(std::string key, fence_token token, millis delay) override;
+    async<std::optional<record>> do_inspect(std::string key) override;
+    async<page> do_list(std::string prefix, std::string after, std::size_t limit) override;
+    async<void> do_wait(std::string key, fence_token seen) override;
+    async<fence_result> do_fence(std::string resource, fence_token token, fence_rule rule) override;
+    async<examination> do_examine() override;
 
     instant deadline() const { return records_->now() + settings_.common.timeout; }
     // What the medium can keep: not shorter than it takes, and a multiple of its step.

@@ -23,12 +23,12 @@ struct bucket_page {
 };
 
 struct merge {
-    merge(std::shared_ptr<table> on, place_of_items place, list_order what)
+    merge(std::shared_ptr<table> on, place_of_items place, cas::list_order what)
         : on{std::move(on)}, place{std::move(place)}, what{std::move(what)} {}
 
     std::shared_ptr<table> on;
     place_of_items place;
-    list_order what;
+    cas::list_order what;
     std::array<bucket_page, buckets> pages{};
     std::optional<cas::stamp> clock;
 };
@@ -80,8 +80,8 @@ std::optional<std::size_t> lowest(const merge& all) {
 
 }  // namespace
 
-async<cas::listing> list_records(std::shared_ptr<table> on, place_of_items place, list_order what,
-                                 instant until) {
+async<cas::listing> list_records(std::shared_ptr<table> on, place_of_items place,
+                                 cas::list_order what, instant until) {
     const auto all = std::make_shared<merge>(std::move(on), std::move(place), std::move(what));
     net::bounded_step step = [all, until](std::size_t bucket) {
         return read_page(all, bucket, until);

@@ -13,7 +13,7 @@
 #include "engines/etcd/store/lease_text.hpp"
 #include "engines/etcd/store/transactions.hpp"
 #include "engines/etcd/store/watch_registry.hpp"
-#include "net/quietly.hpp"
+#include "net/quiet_store.hpp"
 
 #include <boost/asio/this_coro.hpp>
 
@@ -74,7 +74,7 @@ inline std::optional<marker_text> marker_of(const wire::ResponseOp& response) {
     return found ? parse_marker(found->value(), found->mod_revision()) : std::nullopt;
 }
 
-class etcd_store : public lease_store, public std::enable_shared_from_this<etcd_store> {
+class etcd_store : public net::quiet_store, public std::enable_shared_from_this<etcd_store> {
 public:
     etcd_store(net::loop& where, std::shared_ptr<const etcd_settings> settings)
         : settings_{std::move(settings)},
@@ -99,51 +99,23 @@ public:
                 .ttl_step = std::chrono::seconds{1}};
     }
 
-    async<acquire_result<grant>> acquire(claim wanted) override {
-        return net::quietly(do_acquire(std::move(wanted)));
-    }
-    async<bool> withdraw(withdrawal given_up) override {
-        return net::quietly(do_withdraw(std::move(given_up)));
-    }
-    async<std::vector<renewal>> renew(std::span<const held> leases) override {
-        return net::quietly(do_renew(leases));
-    }
-    async<bool> release(std::string key, fence_token token, release_options how) override {
-        return net::quietly(do_release(std::move(key), token, how));
-    }
-    async<bool> force_release(std::string key, fence_token token, millis delay) override {
-        return net::quietly(do_force_release(std::move(key), token, delay));
-    }
-    async<std::optional<record>> inspect(std::string key) override {
-        return net::quietly(do_inspect(std::move(key)));
-    }
     async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
         return net::quietly(do_inspect_many(std::move(keys)));
     }
-    async<page> list(std::string prefix, std::string after, std::size_t limit) override {
-        return net::quietly(do_list(std::move(prefix), std::move(after), limit));
-    }
-    async<void> wait_change(std::string key, fence_token seen) override {
-        return net::quietly(do_wait(std::move(key), seen));
-    }
-    async<fence_result> fence(std::string resource, fence_token token, fence_rule rule) override {
-        return net::quietly(do_fence(std::move(resource), token, rule));
-    }
-    async<examination> examine() override { return net::quietly(do_examine()); }
 
 private:
-    async<acquire_result<grant>> do_acquire(claim wanted);
-    async<bool> do_withdraw(withdrawal given_up);
-    async<std::vector<renewal>> do_renew(std::span<const held> leases);
-    async<bool> do_release(std::string key, fence_token token, release_options how);
-    async<bool> do_force_release(std::string key, fence_token token, millis delay);
-    async<std::optional<record>> do_inspect(std::string key);
+    async<acquire_result<grant>> do_acquire(claim wanted) override;
+    async<bool> do_withdraw(withdrawal given_up) override;
+    async<std::vector<renewal>> do_renew(std::span<const held> leases) override;
+    async<bool> do_release(std::string key, fence_token token, release_options how) override;
+    async<bool> do_force_release(std::string key, fence_token token, millis delay) override;
+    async<std::optional<record>> do_inspect(std::string key) override;
     async<std::vector<std::optional<record>>> do_inspect_many(std::vector<std::string> keys);
     async<std::vector<snapshot>> look_at(std::span<const std::string> keys, instant deadline);
-    async<page> do_list(std::string prefix, std::string after, std::size_t limit);
-    async<void> do_wait(std::string key, fence_token seen);
-    async<fence_result> do_fence(std::string resource, fence_token token, fence_rule rule);
-    async<examination> do_examine();
+    async<page> do_list(std::string prefix, std::string after, std::size_t limit) override;
+    async<void> do_wait(std::string key, fence_token seen) override;
+    async<fence_result> do_fence(std::string resource, fence_token token, fence_rule rule) override;
+    async<examination> do_examine() override;
 
     // An answer, or nothing when all is to be looked at again.
     template <class T>
