@@ -5,10 +5,10 @@ namespace {
 
 int size_of(std::string_view text) { return static_cast<int>(text.size()); }
 
-std::optional<bson_iter_t> find(const bson_t* in, const char* path) {
-    bson_iter_t at, found;
-    if (bson_iter_init(&at, in) && bson_iter_find_descendant(&at, path, &found)) return found;
-    return std::nullopt;
+// Into a variable of the caller's: an iterator is aligned by its name, which a template forgets.
+bool find(const bson_t* in, const char* path, bson_iter_t& found) {
+    bson_iter_t at;
+    return bson_iter_init(&at, in) && bson_iter_find_descendant(&at, path, &found);
 }
 
 }  // namespace
@@ -59,43 +59,48 @@ document& document::texts(std::string_view name, const std::vector<std::string>&
 }
 
 std::optional<std::string> document::find_text(const char* path) const {
-    const auto found = find(bytes_, path);
-    if (!found || !BSON_ITER_HOLDS_UTF8(&*found)) return std::nullopt;
+    bson_iter_t found;
+    if (!find(bytes_, path, found) || !BSON_ITER_HOLDS_UTF8(&found)) return std::nullopt;
     std::uint32_t size = 0;
-    const auto* text = bson_iter_utf8(&*found, &size);
+    const auto* text = bson_iter_utf8(&found, &size);
     return std::string{text, size};
 }
 
 std::optional<std::int64_t> document::find_number(const char* path) const {
-    const auto found = find(bytes_, path);
-    if (!found) return std::nullopt;
-    if (BSON_ITER_HOLDS_DATE_TIME(&*found)) return bson_iter_date_time(&*found);
-    if (!BSON_ITER_HOLDS_NUMBER(&*found)) return std::nullopt;
-    return bson_iter_as_int64(&*found);
+    bson_iter_t found;
+    if (!find(bytes_, path, found)) return std::nullopt;
+    if (BSON_ITER_HOLDS_DATE_TIME(&found)) return bson_iter_date_time(&found);
+    if (!BSON_ITER_HOLDS_NUMBER(&found)) return std::nullopt;
+    return bson_iter_as_int64(&found);
 }
 
 bool document::is_true(const char* path) const {
-    const auto found = find(bytes_, path);
-    return found && bson_iter_as_bool(&*found);
+    bson_iter_t found;
+    return find(bytes_, path, found) && bson_iter_as_bool(&found);
 }
 
-bool document::has(const char* path) const { return find(bytes_, path).has_value(); }
+bool document::has(const char* path) const {
+    bson_iter_t found;
+    return find(bytes_, path, found);
+}
 
 std::optional<std::string> document::find_binary(const char* path) const {
-    const auto found = find(bytes_, path);
-    if (!found || !BSON_ITER_HOLDS_BINARY(&*found)) return std::nullopt;
+    bson_iter_t found;
+    if (!find(bytes_, path, found) || !BSON_ITER_HOLDS_BINARY(&found)) return std::nullopt;
     bson_subtype_t kind{};
     std::uint32_t size = 0;
     const std::uint8_t* data = nullptr;
-    bson_iter_binary(&*found, &kind, &size, &data);
+    bson_iter_binary(&found, &kind, &size, &data);
     return std::string{data, data + size};
 }
 
 std::vector<document> document::find_all(const char* path) const {
     std::vector<document> all;
-    const auto found = find(bytes_, path);
+    bson_iter_t found;
     bson_iter_t each;
-    if (!found || !BSON_ITER_HOLDS_ARRAY(&*found) || !bson_iter_recurse(&*found, &each)) return all;
+    if (!find(bytes_, path, found) || !BSON_ITER_HOLDS_ARRAY(&found) ||
+        !bson_iter_recurse(&found, &each))
+        return all;
     while (bson_iter_next(&each)) {
         if (!BSON_ITER_HOLDS_DOCUMENT(&each)) continue;
         std::uint32_t size = 0;
