@@ -14,7 +14,7 @@ enum class status : int {
     unavailable = 69,    // the store cannot be reached
     lost = 70,           // the lease was lost and the command stopped
     io_error = 74,       // the store, or a file, refused to write
-    busy = 75,           // somebody else holds the key
+    busy = 75,           // another client holds the key
     already_done = 76,   // this occurrence has already run
     refused = 77,        // a stale token, or not authorised
     configuration = 78,  // the configuration or the server behind it is wrong
