@@ -1,9 +1,19 @@
 #include "test_support/simulation/referee.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 namespace pawl::simulation {
+namespace {
+
+std::string seconds_text(nanos since) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%12.6f", static_cast<double>(since.count()) / 1e9);
+    return text;
+}
+
+}  // namespace
 
 std::string_view name_of(law which) {
     constexpr std::array<std::string_view, laws> names{
@@ -22,19 +32,13 @@ std::string_view name_of(fact which) {
     return names[static_cast<std::size_t>(which)];
 }
 
-void referee::broken(law which, const std::string& what) {
-    const auto text = std::string{name_of(which)} + ": " + what;
-    note("BROKEN ", text);
-    auto& first = first_[static_cast<std::size_t>(which)];
-    if (!first) first = text;
-    if (!first_breach_) first_breach_ = text;
-}
+referee::referee(const timeline& time) : verdict{time, seconds_text} {}
 
 void referee::on_grant(const std::string& key, fence_token token) {
     happened(fact::grants);
     mix(number(token));
     auto& seen = keys_[key];
-    seen.granted_at = clock_();
+    seen.granted_at = time_.now();
     if (seen.granted_at < seen.kept_until) broken(law::kept_at_least, key + " is granted too soon");
     if (number(token) <= seen.granted)
         broken(law::tokens_rise, key + " granted under " + std::to_string(number(token)) +
@@ -79,19 +83,6 @@ void referee::on_done(const std::string& key, occurrence last, delivery mode, mi
                key + " counts " + std::to_string(number(last)) + " as done");
     if (number(last) > latest.count())
         broken(law::not_before_due, key + " has used up " + std::to_string(number(last)));
-}
-
-void referee::write_line(const std::string& what) {
-    char when[32];
-    std::snprintf(when, sizeof when, "%12.6f ", static_cast<double>(clock_().count()) / 1e9);
-    trace_.push_back(when + what);
-    if (trace_.size() > lines_) trace_.pop_front();
-}
-
-std::string referee::trace() const {
-    std::string text;
-    for (const auto& line : trace_) text += line + "\n";
-    return text;
 }
 
 }  // namespace pawl::simulation

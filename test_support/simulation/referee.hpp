@@ -1,18 +1,13 @@
 // Watches a simulation from outside, sees everything at once, and knows the laws.
 #pragma once
 
-#include "test_support/simulation/rng.hpp"
+#include "test_support/simulation/verdict.hpp"
 
 #include <pawl/types.hpp>
 
-#include <array>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <map>
-#include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -63,17 +58,11 @@ enum class fact {
 };
 constexpr std::size_t facts = 21;
 std::string_view name_of(fact which);
-using fact_counts = std::array<std::uint64_t, facts>;
 
 // Used by one thread.
-class referee {
+class referee : public verdict<law, laws, fact, facts> {
 public:
-    explicit referee(std::function<nanos()> clock) : clock_{std::move(clock)} {}
-
-    void broken(law which, const std::string& what);
-    bool broke(law which) const { return first_[static_cast<std::size_t>(which)].has_value(); }
-    // The first breach of any law.
-    const std::optional<std::string>& first_breach() const { return first_breach_; }
+    explicit referee(const timeline& time);
 
     void on_grant(const std::string& key, fence_token token);
     void on_write(const std::string& key, fence_token token, write_answer answer);
@@ -86,23 +75,6 @@ public:
     void forget_lingering();
     nanos last_grant(const std::string& key) { return keys_[key].granted_at; }
 
-    // Kept for the replay of a seed that fails.
-    void trace_lines(std::size_t lines) { lines_ = lines; }
-    bool traces() const { return lines_ > 0 && !first_breach_; }
-    template <class... Parts>
-    void note(const Parts&... parts) {
-        if (traces()) write_line((std::ostringstream{} << ... << parts).str());
-    }
-    // Ends with the first breach.
-    std::string trace() const;
-
-    // Grows with everything noted: the same for two runs of a seed.
-    std::uint64_t fingerprint() const { return fingerprint_; }
-    void mix(std::uint64_t value) { fingerprint_ = (fingerprint_ ^ value) * 0x100000001b3U; }
-
-    void happened(fact which) { ++counts_[static_cast<std::size_t>(which)]; }
-    const fact_counts& counts() const { return counts_; }
-
 private:
     struct key_history {
         std::uint64_t granted = 0;  // the highest token
@@ -113,18 +85,7 @@ private:
         std::set<occurrence> completed;
     };
 
-    void write_line(const std::string& what);
-
-    // Constant after construction
-    std::function<nanos()> clock_;
-    // State
     std::map<std::string, key_history> keys_;
-    std::array<std::optional<std::string>, laws> first_;
-    std::optional<std::string> first_breach_;
-    std::deque<std::string> trace_;
-    std::size_t lines_ = 0;
-    fact_counts counts_{};
-    std::uint64_t fingerprint_ = 0xcbf29ce484222325U;
 };
 
 }  // namespace pawl::simulation

@@ -1,20 +1,15 @@
 // Partitions on virtual time: one to eight members that join, leave, crash and freeze.
 #include "lease/sharing.hpp"
 #include "test_support/simulation/sharing_world.hpp"
+#include "test_support/simulation/simulation_checks.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 
 namespace pawl::simulation {
 namespace {
-
-std::uint64_t seeds_or(std::uint64_t usual) {
-    const char* text = std::getenv("PAWL_SEEDS");
-    return text ? std::min<std::uint64_t>(usual, std::stoull(text)) : usual;
-}
 
 // Goal: no partition is held by two, whatever happens; and when nothing happens any more all are
 // held, fairly, soon, and stay where they are. Method: hundreds of worlds, each with the four laws.
@@ -23,7 +18,7 @@ TEST(SharingSimulation, TheLawsHoldInEveryWorld) {
     double slowest = 0;
     std::chrono::nanoseconds latest{0};
     constexpr std::uint64_t usual = 400;
-    const auto seeds = seeds_or(usual);
+    const auto seeds = std::min(usual, number_from("PAWL_SEEDS").value_or(usual));
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         const auto found = simulate_sharing(seed);
         ASSERT_FALSE(found.breach) << "seed " << seed << ", " << *found.breach << "\n"

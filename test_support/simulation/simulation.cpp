@@ -93,15 +93,7 @@ findings simulate(std::uint64_t seed, plant bug, tracing trace) {
     check_progress(all, jobs, healed);
 
     findings found;
-    found.breach = all.judge.first_breach();
-    for (std::size_t i = 0; i < laws; ++i) found.broken[i] = all.judge.broke(static_cast<law>(i));
-    found.counts = all.judge.counts();
-    found.events = all.time.happened();
-    all.judge.mix(all.time.happened());
-    found.fingerprint = all.judge.fingerprint();
-    const std::chrono::duration<double, std::ratio<3600>> lived = all.time.now();
-    found.node_hours = lived.count() * static_cast<double>(all.plan.nodes);
-    found.trace = all.judge.trace();
+    found.conclude(all.judge, all.time, all.plan.nodes);
     return found;
 }
 

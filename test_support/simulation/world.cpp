@@ -15,7 +15,7 @@ constexpr nanos usual = std::chrono::milliseconds{3};
 world::world(std::uint64_t seed, const std::function<world_plan(rng&)>& draw)
     : random{seed},
       plan{draw(random)},
-      judge{[this] { return time.now(); }},
+      judge{time},
       store{plan, time, judge},
       cut_until(plan.nodes) {}
 
@@ -25,20 +25,8 @@ void world::settle() {
     for (const auto& each : nodes) each->turn();
 }
 
-nanos world::next_event() const {
-    auto next = time.next();
-    for (const auto& each : nodes) next = std::min(next, each->next_event());
-    return next;
-}
-
 void world::run_until(nanos end) {
-    for (settle();; settle()) {
-        const auto next = next_event();
-        if (next > end) break;
-        time.run_until(next);
-        for (const auto& each : nodes) each->fire();
-    }
-    time.run_until(end);
+    run_world_until(end, time, nodes, [this] { settle(); });
 }
 
 void world::carry(std::size_t node, const std::function<void()>& deliver) {

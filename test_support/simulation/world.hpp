@@ -49,7 +49,6 @@ public:
 private:
     // Runs all that is ready at this instant.
     void settle();
-    nanos next_event() const;
     void lose_connections();
 };
 

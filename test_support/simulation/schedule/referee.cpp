@@ -4,6 +4,7 @@
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace pawl::simulation::schedules {
@@ -56,8 +57,11 @@ std::string key_of(const job_plan& job, std::uint32_t partitions, std::uint32_t 
 }
 
 referee::referee(const world_plan& plan, const timeline& time)
-    : plan_{plan},
-      time_{time},
+    : verdict{time,
+              [&plan](nanos since) {
+                  return time::format_rfc3339(plan.start + floor<std::chrono::microseconds>(since));
+              }},
+      plan_{plan},
       missed_(plan.jobs.size()),
       healthy_(plan.nodes),
       paused_(plan.jobs.size()),
@@ -66,14 +70,6 @@ referee::referee(const world_plan& plan, const timeline& time)
       published_(plan.jobs.size()),
       reloaded_(plan.jobs.size(), std::vector{nanos{0}}),
       taken_(plan.nodes, std::vector<std::vector<taken_edition>>(plan.jobs.size())) {}
-
-void referee::broken(law which, const std::string& what) {
-    const auto text = std::string{name_of(which)} + ": " + what;
-    note("BROKEN ", text);
-    auto& first = first_[static_cast<std::size_t>(which)];
-    if (!first) first = text;
-    if (!first_breach_) first_breach_ = text;
-}
 
 nanos referee::due(pawl::occurrence occurrence) const {
     return wall_instant{millis{number(occurrence)}} - plan_.start;
@@ -598,18 +594,6 @@ void referee::check_edition(std::size_t job, std::size_t which) {
         for (std::uint32_t i = 0; i < now.partitions; ++i)
             check_occurrence(job, which, i,
                              occurrence{floor<millis>(next->time_since_epoch()).count()}, tells);
-}
-
-void referee::write_line(const std::string& what) {
-    const auto when = plan_.start + floor<std::chrono::microseconds>(time_.now());
-    trace_.push_back(time::format_rfc3339(when) + " " + what);
-    if (trace_.size() > lines_) trace_.pop_front();
-}
-
-std::string referee::trace() const {
-    std::string text;
-    for (const auto& line : trace_) text += line + "\n";
-    return text;
 }
 
 }  // namespace pawl::simulation::schedules

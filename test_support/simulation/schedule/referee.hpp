@@ -3,15 +3,12 @@
 #pragma once
 
 #include "test_support/simulation/schedule/plan.hpp"
-#include "test_support/simulation/timeline.hpp"
+#include "test_support/simulation/verdict.hpp"
 
-#include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -69,7 +66,6 @@ enum class fact {
 };
 constexpr std::size_t facts = 24;
 std::string_view name_of(fact which);
-using fact_counts = std::array<std::uint64_t, facts>;
 
 struct begun_run {
     const std::string& key;
@@ -82,13 +78,9 @@ struct begun_run {
 };
 
 // Used by one thread.
-class referee {
+class referee : public verdict<law, laws, fact, facts> {
 public:
     referee(const world_plan& plan, const timeline& time);
-
-    void broken(law which, const std::string& what);
-    bool broke(law which) const { return first_[static_cast<std::size_t>(which)].has_value(); }
-    const std::optional<std::string>& first_breach() const { return first_breach_; }
 
     void on_grant(const std::string& key, const std::string& claim_id,
                   std::optional<pawl::occurrence> occurrence);
@@ -150,19 +142,6 @@ public:
     // At the end: everything that the calendar says has happened.
     void check();
 
-    void trace_lines(std::size_t lines) { lines_ = lines; }
-    template <class... Parts>
-    void note(const Parts&... parts) {
-        if (lines_ > 0 && !first_breach_) write_line((std::ostringstream{} << ... << parts).str());
-    }
-    std::string trace() const;
-
-    // Grows with everything of note: the same for two runs of a seed.
-    std::uint64_t fingerprint() const { return fingerprint_; }
-    void mix(std::uint64_t value) { fingerprint_ = (fingerprint_ ^ value) * 0x100000001b3U; }
-    void happened(fact which) { ++counts_[static_cast<std::size_t>(which)]; }
-    const fact_counts& counts() const { return counts_; }
-
 private:
     struct interval {
         nanos from;
@@ -219,7 +198,6 @@ private:
         std::size_t handlers = 0;
     };
 
-    void write_line(const std::string& what);
     nanos due(pawl::occurrence occurrence) const;
     void check_edition(std::size_t job, std::size_t which);
     void check_occurrence(std::size_t job, std::size_t edition, std::uint32_t partition,
@@ -246,7 +224,6 @@ private:
 
     // Constant after construction
     const world_plan& plan_;
-    const timeline& time_;
     // State
     std::map<std::string, key_history> keys_;
     std::vector<std::map<std::int64_t, bool>> missed_;  // for each job: occurrences that were told
@@ -262,12 +239,6 @@ private:
     row_teller rows_;
     run_teller runs_;
     std::optional<nanos> stepped_at_{};
-    std::array<std::optional<std::string>, laws> first_{};
-    std::optional<std::string> first_breach_;
-    std::deque<std::string> trace_;
-    std::size_t lines_ = 0;
-    std::uint64_t fingerprint_ = 0xcbf29ce484222325U;
-    fact_counts counts_{};
 };
 
 std::string key_of(const job_plan& job, std::uint32_t partitions, std::uint32_t partition);

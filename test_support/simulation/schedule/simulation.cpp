@@ -178,16 +178,8 @@ findings simulate(std::uint64_t seed, plant bug, tracing trace, std::size_t faul
     }
     all.judge.check();
 
-    found.breach = all.judge.first_breach();
-    for (std::size_t i = 0; i < laws; ++i) found.broken[i] = all.judge.broke(static_cast<law>(i));
-    found.counts = all.judge.counts();
-    found.events = all.time.happened();
-    all.judge.mix(all.time.happened());
-    found.fingerprint = all.judge.fingerprint();
-    found.lived = all.plan.end();
-    found.node_hours = std::chrono::duration<double, std::ratio<3600>>(found.lived).count() *
-                       static_cast<double>(all.plan.nodes);
-    found.trace = all.judge.trace();
+    found.conclude(all.judge, all.time, all.plan.nodes);
+    found.lived = all.time.now();
     return found;
 }
 

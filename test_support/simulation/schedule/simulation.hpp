@@ -7,28 +7,15 @@
 
 #include "test_support/simulation/schedule/referee.hpp"
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 
 namespace pawl::simulation::schedules {
 
-struct findings {
-    std::optional<std::string> breach;  // the first law that was broken, and how
-    std::array<bool, laws> broken{};    // every law that was
-    fact_counts counts{};
-    std::uint64_t events = 0;
-    std::uint64_t fingerprint = 0;  // differs as soon as anything of note differs
-    std::size_t faults = 0;         // how many things were done to the world
+struct findings : findings_of<referee> {
+    std::size_t faults = 0;  // how many things were done to the world
     nanos lived{};
-    double node_hours = 0;
-    std::string trace;  // of the end, up to the breach; empty unless asked for
-
-    bool broke(law which) const { return broken[static_cast<std::size_t>(which)]; }
 };
-
-enum class tracing { off, on };
 
 constexpr std::size_t all_faults = static_cast<std::size_t>(-1);
 // With no more than so many faults of those that the seed stands for: up to the last of them it is

@@ -1,10 +1,10 @@
 #include "test_support/simulation/schedule/simulation.hpp"
+#include "test_support/simulation/simulation_checks.hpp"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 // PAWL_SEED=N repeats one seed and prints all that happened, with PAWL_FAULTS=N the beginning of it
@@ -16,12 +16,6 @@ namespace {
 constexpr std::uint64_t seeds_usual = 300;
 // A planted bug that takes longer to find would hide among the seeds of a usual run.
 constexpr std::uint64_t seeds_to_find = 80;
-
-std::optional<std::uint64_t> number_from(const char* variable) {
-    const char* text = std::getenv(variable);
-    if (!text) return std::nullopt;
-    return std::stoull(text);
-}
 
 std::string explain(std::uint64_t seed, const findings& found) {
     const auto needed = std::to_string(faults_needed(seed, found));
@@ -41,7 +35,7 @@ TEST(ScheduleSimulation, TheLawsHoldInEveryWorld) {
         ASSERT_FALSE(found.breach) << *found.breach;
         return;
     }
-    fact_counts all{};
+    referee::fact_counts all{};
     nanos lived{};
     const auto seeds = number_from("PAWL_SEEDS").value_or(seeds_usual);
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -52,49 +46,37 @@ TEST(ScheduleSimulation, TheLawsHoldInEveryWorld) {
     }
     // Few worlds, as a sanitizer has them, meet what they meet.
     if (seeds < seeds_usual) return;
-    for (std::size_t i = 0; i < facts; ++i)
-        EXPECT_GE(all[i], seeds / 8) << name_of(static_cast<fact>(i)) << " hardly ever happened";
+    expect_each_happened<fact>(all, seeds / 8);
     // A calendar of seconds is over after minutes; the other kinds go on for hours.
     EXPECT_GT(lived, std::chrono::minutes{90} * seeds);
 }
 
 // A failure can be repeated: a seed says everything.
 TEST(ScheduleSimulation, ASeedSaysEverythingThatHappens) {
-    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-        const auto once = simulate(seed);
-        const auto again = simulate(seed, plant::none, tracing::on);
-        EXPECT_EQ(once.fingerprint, again.fingerprint) << seed;
-        EXPECT_EQ(once.counts, again.counts) << seed;
-        EXPECT_NE(once.fingerprint, simulate(seed + 1).fingerprint) << seed;
-        EXPECT_FALSE(again.trace.empty());
-    }
+    expect_repeatable(
+        5, [](std::uint64_t seed) { return simulate(seed); },
+        [](std::uint64_t seed) { return simulate(seed, plant::none, tracing::on); });
 }
 
-struct planting {
-    plant bug;
-    law broken;
-};
+using planted = planting<plant, law>;
 
-class PlantedScheduleBug : public testing::TestWithParam<planting> {};
+class PlantedScheduleBug : public testing::TestWithParam<planted> {};
 
 // The simulation tests the scheduler: with one of its rules broken, a law is soon seen to be.
 TEST_P(PlantedScheduleBug, IsFound) {
-    const auto [bug, broken] = GetParam();
-    for (std::uint64_t seed = 1; seed <= seeds_to_find; ++seed)
-        if (simulate(seed, bug).broke(broken)) return;
-    FAIL() << name_of(bug) << " broke no " << name_of(broken) << " in " << seeds_to_find
-           << " seeds";
+    expect_found(GetParam(), seeds_to_find,
+                 [](std::uint64_t seed, plant bug) { return simulate(seed, bug); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Simulation, PlantedScheduleBug,
-                         testing::Values(planting{plant::occurrence_unsent, law::runs_once},
-                                         planting{plant::used_up_by_grant, law::completed},
-                                         planting{plant::no_early_guard, law::not_early},
-                                         planting{plant::unguarded, law::one_at_a_time},
-                                         planting{plant::skips_untold, law::none_forgotten},
-                                         planting{plant::misses_untold, law::none_forgotten},
-                                         planting{plant::pause_unheard, law::paused_rests},
-                                         planting{plant::orphans_left, law::completed}),
+                         testing::Values(planted{plant::occurrence_unsent, law::runs_once},
+                                         planted{plant::used_up_by_grant, law::completed},
+                                         planted{plant::no_early_guard, law::not_early},
+                                         planted{plant::unguarded, law::one_at_a_time},
+                                         planted{plant::skips_untold, law::none_forgotten},
+                                         planted{plant::misses_untold, law::none_forgotten},
+                                         planted{plant::pause_unheard, law::paused_rests},
+                                         planted{plant::orphans_left, law::completed}),
                          [](const auto& one) { return std::string{name_of(one.param.bug)}; });
 
 }  // namespace

@@ -74,20 +74,8 @@ void world::settle() {
     }
 }
 
-nanos world::next_event() const {
-    auto next = time.next();
-    for (const auto& each : nodes) next = std::min(next, each->next_event());
-    return next;
-}
-
 void world::run_until(nanos end) {
-    for (settle();; settle()) {
-        const auto next = next_event();
-        if (next > end) break;
-        time.run_until(next);
-        for (const auto& each : nodes) each->fire();
-    }
-    time.run_until(end);
+    run_world_until(end, time, nodes, [this] { settle(); });
 }
 
 void world::report_health() {

@@ -138,7 +138,6 @@ public:
 private:
     // Runs all that is ready at this instant.
     void settle();
-    nanos next_event() const;
     void report_health();
     void make_store();
     std::string fresh_id();
