@@ -25,18 +25,20 @@ function(pawl_libraries_of result)
   set(${result} "${all}" PARENT_SCOPE)
 endfunction()
 
-# pawl_engine(NAME SOURCES plan_NAME.cpp … MODULES store_NAME …): the target pawl_engine_NAME is what tests and the static
-# library are made of, and pawl_module_NAME is pawl-NAME.so.
+# pawl_engine(NAME SOURCES plan_NAME.cpp … MODULES store_NAME … [CORE store_cas …]): the target pawl_engine_NAME is what
+# tests and the static library are made of, and pawl_module_NAME is pawl-NAME.so. CORE is what several engines stand on: a
+# static library brings it, and a module finds it in the program.
 function(pawl_engine name)
-  cmake_parse_arguments(ENGINE "" "" "SOURCES;MODULES" ${ARGN})
+  cmake_parse_arguments(ENGINE "" "" "SOURCES;MODULES;CORE" ${ARGN})
   add_library(pawl_engine_${name} STATIC engines_${name}.cpp ${ENGINE_SOURCES})
   pawl_compile_options(pawl_engine_${name})
   list(TRANSFORM ENGINE_MODULES PREPEND pawl_)
-  target_link_libraries(pawl_engine_${name} PUBLIC pawl_assembly ${ENGINE_MODULES})
+  list(TRANSFORM ENGINE_CORE PREPEND pawl_)
+  target_link_libraries(pawl_engine_${name} PUBLIC pawl_assembly ${ENGINE_MODULES} ${ENGINE_CORE})
   # It is referred to weakly, which takes nothing out of an archive by itself.
   target_link_options(pawl_engine_${name} INTERFACE LINKER:-u,pawl_engines_${name})
   set_property(GLOBAL APPEND PROPERTY PAWL_ENGINES ${name})
-  set_property(GLOBAL PROPERTY PAWL_ENGINE_MODULES_${name} pawl_engine_${name} ${ENGINE_MODULES})
+  set_property(GLOBAL PROPERTY PAWL_ENGINE_MODULES_${name} pawl_engine_${name} ${ENGINE_MODULES} ${ENGINE_CORE})
 
   # The core is the program's: a module brings its own objects, and finds everything else there.
   set(objects "")
