@@ -63,6 +63,7 @@ async<void> ask_proxy(std::shared_ptr<connection> on, std::string authorization)
     boost::system::error_code error;
     auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
     const auto stream = on->stream;
+    if (!stream) co_return failure{errc::unreachable, "closed"};
     co_await stream->send_all(boost::asio::buffer(asking->text), token);
     if (error) co_return failure{errc::unreachable, plan.place + ": the proxy: " + error.message()};
     while (!asking->reader.is_whole()) {
@@ -78,6 +79,7 @@ async<void> ask_proxy(std::shared_ptr<connection> on, std::string authorization)
 async<void> establish(std::shared_ptr<connection> on) {
     auto& plan = *on->plan;
     const auto stream = on->stream;
+    if (!stream) co_return failure{errc::unreachable, "closed"};
     if (plan.proxy && plan.proxy->has_error()) co_return at(plan, plan.proxy->error());
     auto host = plan.proxy ? (*plan.proxy)->host : plan.settings.host;
     const auto port = plan.proxy ? (*plan.proxy)->port : plan.settings.port;

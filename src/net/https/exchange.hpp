@@ -39,7 +39,7 @@ struct connection {
         : plan{std::move(of)}, stream{std::make_shared<byte_stream>(plan->where.get_executor())} {}
 
     std::shared_ptr<connection_plan> plan;
-    std::shared_ptr<byte_stream> stream;  // null once the loop has ended
+    std::shared_ptr<byte_stream> stream;  // null once the pool is gone, or the loop has ended
     bool established = false;
     instant idle_since{};
     std::array<char, piece_bytes> piece{};

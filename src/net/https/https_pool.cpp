@@ -99,6 +99,13 @@ class kept_connections final : public https_pool, public attached {
 public:
     kept_connections(loop& where, https_settings settings)
         : plan_{plan_connections(where, std::move(settings))} {}
+    // A watch may outlive its pool, and then its loop too.
+    ~kept_connections() override {
+        close();
+        loop_ends();
+    }
+    kept_connections(const kept_connections&) = delete;
+    kept_connections& operator=(const kept_connections&) = delete;
 
     async<https_response> ask(https_request request, instant until) override;
     async<std::shared_ptr<lines>> open_lines(https_request request, instant until) override;
