@@ -4,27 +4,19 @@
 #include "engines/aws/client/key_sources.hpp"
 #include "engines/aws/client/profile.hpp"
 #include "engines/aws/client/service.hpp"
-#include "net/https/https_fixture.hpp"
+#include "net/https/credentials_fixture.hpp"
 #include "time/rfc3339.hpp"
 
 #include <gmock/gmock.h>
-
-#include <fstream>
 
 namespace pawl::aws {
 namespace {
 
 using namespace std::chrono_literals;
-using net::ok;
-using net::said;
-using net::small_server;
+using namespace net;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-std::string url_of(const small_server& server) {
-    return "http://127.0.0.1:" + std::to_string(server.port());
-}
 
 std::string in(std::chrono::seconds duration) {
     return time::format_rfc3339(time::wall_now() + duration);
@@ -35,29 +27,7 @@ std::string document(const std::string& id, const std::string& end) {
            R"(","SecretAccessKey":"top secret","Token":"session","Expiration":")" + end + R"("})";
 }
 
-class CredentialsTest : public net::HttpsTest {
-protected:
-    result<key_pair> get(const std::shared_ptr<credentials>& from) {
-        return loop_.wait_for(from->get(later()));
-    }
-    result<key_pair> get(credential_settings from) {
-        return get(credentials::make(loop_, std::move(from)));
-    }
-    std::string write(const std::string& name, const std::string& text) const {
-        const auto file = folder_.path() / name;
-        std::ofstream{file} << text;
-        return file.string();
-    }
-
-    testing_servers::temporary_folder folder_;
-};
-
-void expect_failure(const result<key_pair>& got, errc code, const std::string& detail) {
-    ASSERT_TRUE(got.has_error()) << got->id;
-    EXPECT_EQ(name_of(got.error().code), name_of(code)) << got.error().detail;
-    EXPECT_THAT(got.error().detail, HasSubstr(detail));
-    EXPECT_THAT(got.error().detail, Not(HasSubstr("secret")));
-}
+using CredentialsTest = CredentialsTestOf<credentials, credential_settings, key_pair>;
 
 // ---- The environment and files
 
@@ -114,8 +84,7 @@ TEST_F(CredentialsTest, WithoutASourceThereAreNone) {
 TEST_F(CredentialsTest, AContainerIsAskedWithItsToken) {
     small_server agent{[](const std::string& request, int) {
         const bool knows = request.find("Authorization: a token\r\n") != std::string::npos;
-        return said{knows ? ok(document("one", in(1h)))
-                          : "HTTP/1.1 401 Unauthorized\r\nContent-Length: 6\r\n\r\nsecret"};
+        return said{knows ? ok(document("one", in(1h))) : refusal("401 Unauthorized", "secret")};
     }};
     credential_settings from;
     from.container_url = url_of(agent) + "/v1/credentials?id=1";
@@ -152,12 +121,12 @@ said instance(const std::string& request) {
         request.find("X-aws-ec2-metadata-token-ttl-seconds: 21600\r\n") != std::string::npos)
         return {ok("session token")};
     if (request.find("X-aws-ec2-metadata-token: session token\r\n") == std::string::npos)
-        return {"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"};
+        return {refusal("401 Unauthorized")};
     if (request.starts_with("GET /latest/meta-data/iam/security-credentials/ "))
         return {ok("my-role\n")};
     if (request.starts_with("GET /latest/meta-data/iam/security-credentials/my-role "))
         return {ok(document("one", in(6h)))};
-    return {"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"};
+    return {refusal("404 Not Found")};
 }
 
 TEST_F(CredentialsTest, AnInstanceIsAskedForItsRoleWithASession) {
@@ -175,9 +144,8 @@ TEST_F(CredentialsTest, AnInstanceIsAskedForItsRoleWithASession) {
 
 TEST_F(CredentialsTest, AnInstanceWithoutARoleHasNone) {
     small_server metadata{[](const std::string& request, int) {
-        return request.starts_with("PUT ")
-                   ? said{ok("session token")}
-                   : said{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"};
+        return request.starts_with("PUT ") ? said{ok("session token")}
+                                           : said{refusal("404 Not Found")};
     }};
     credential_settings from;
     from.metadata_url = url_of(metadata);

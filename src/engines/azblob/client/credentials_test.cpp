@@ -3,52 +3,26 @@
 #include "engines/azblob/client/credentials.hpp"
 
 #include "engines/azblob/client/service.hpp"
-#include "net/https/https_fixture.hpp"
+#include "net/https/credentials_fixture.hpp"
 #include "test_support/servers/process.hpp"
 
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 namespace pawl::azblob {
 namespace {
 
-using net::ok;
-using net::said;
-using net::small_server;
+using namespace net;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr auto* some_key = "c2VjcmV0IGtleQ==";  // "secret key"
-
-std::string url_of(const small_server& server) {
-    return "http://127.0.0.1:" + std::to_string(server.port());
-}
 
 std::string token_document(const std::string& token, const std::string& end) {
     return R"({"token_type":"Bearer",)" + end + R"(,"access_token":")" + token + R"("})";
 }
 
-std::string refusal(const std::string& status, const std::string& body = "",
-                    const std::string& fields = "") {
-    return "HTTP/1.1 " + status + "\r\n" + fields +
-           "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-}
-
-class CredentialsTest : public net::HttpsTest {
+class CredentialsTest : public CredentialsTestOf<credentials, credential_settings, access> {
 protected:
-    result<access> get(const std::shared_ptr<credentials>& from) {
-        return loop_.wait_for(from->get(later()));
-    }
-    result<access> get(credential_settings from) {
-        return get(credentials::make(loop_, std::move(from)));
-    }
-    std::string write(const std::string& name, const std::string& text) const {
-        const auto file = folder_.path() / name;
-        std::ofstream{file} << text;
-        return file.string();
-    }
     credential_settings workload_of(const small_server& entra) {
         credential_settings from;
         from.identity_file = write("identity", "an.identity\n");
@@ -57,16 +31,7 @@ protected:
         from.authority = url_of(entra) + "/";
         return from;
     }
-
-    testing_servers::temporary_folder folder_;
 };
-
-void expect_failure(const result<access>& got, errc code, const std::string& detail) {
-    ASSERT_TRUE(got.has_error());
-    EXPECT_EQ(name_of(got.error().code), name_of(code)) << got.error().detail;
-    EXPECT_THAT(got.error().detail, HasSubstr(detail));
-    EXPECT_THAT(got.error().detail, Not(HasSubstr("secret")));
-}
 
 void expect_access(const result<access>& got, access::kind is, const std::string& secret) {
     ASSERT_TRUE(got.has_value()) << got.error().detail;

@@ -34,18 +34,16 @@ std::shared_ptr<service> service::make(net::loop& where, service_settings settin
 }
 
 service::service(net::loop& where, service_settings settings)
-    : account_{settings.account},
-      path_{settings.path},
-      may_send_tokens_{settings.at.secure || is_at_hand(settings.at.host)},
-      pool_{net::https_pool::make(where, std::move(settings.at))},
-      keys_{credentials::make(where, std::move(settings.keys))},
-      clock_{where} {}
+    : authorized_service{where, settings.at, credentials::make(where, std::move(settings.keys))},
+      account_{std::move(settings.account)},
+      path_{std::move(settings.path)},
+      may_send_tokens_{settings.at.secure || is_at_hand(settings.at.host)} {}
 
-result<net::https_request> service::authorized(net::https_request request, const access& by) const {
+result<net::https_request> service::authorize(net::https_request request, const access& by) const {
     request.target = path_ + request.target;
     request.fields.emplace_back("x-ms-version", protocol_version);
     if (by.is == access::kind::account_key) {
-        sign(request, account_, by.secret, clock_.now());
+        sign(request, account_, by.secret, clock().now());
         return request;
     }
     // Anyone who sees one of these may use it.
@@ -60,39 +58,14 @@ result<net::https_request> service::authorized(net::https_request request, const
     return request;
 }
 
-service::remedy service::find_remedy(const net::https_response& answer, access::kind used) const {
-    if (answer.status != 401 && answer.status != 403) return remedy::none;
+net::remedy service::find_remedy(const net::https_response& answer, const access& used) const {
+    if (answer.status != 401 && answer.status != 403) return net::remedy::none;
     const auto code = error_code(answer);
-    if (code != "AuthenticationFailed" && code != "InvalidAuthenticationInfo") return remedy::none;
-    if (used == access::kind::account_key && std::chrono::abs(clock_.off()) > clock_off_max)
-        return remedy::other_time;
-    return remedy::other_keys;
-}
-
-async<net::https_response> service::ask(net::https_request request, instant until) {
-    const auto self = shared_from_this();
-    for (bool again = false;; again = true) {
-        auto getting = keys_->get(until);
-        const auto by = co_await std::move(getting);
-        if (by.has_error()) co_return by.error();
-        auto ready = authorized(request, *by);
-        if (ready.has_error()) co_return ready.error();
-        auto asking = pool_->ask(std::move(*ready), until);
-        auto answer = co_await std::move(asking);
-        if (answer.has_error()) co_return answer;
-        clock_.hear(*answer);
-        const auto what = find_remedy(*answer, by->is);
-        if (what == remedy::none || again) co_return answer;
-        if (what == remedy::other_keys) keys_->forget();
-        if (what == remedy::other_time) clock_.correct();
-    }
-}
-
-std::vector<finding> service::examine() const {
-    std::vector<finding> found;
-    found.push_back({severity::ok, "credentials", "from " + keys_->source()});
-    if (auto certificate = pool_->examine_tls()) found.push_back(std::move(*certificate));
-    return found;
+    if (code != "AuthenticationFailed" && code != "InvalidAuthenticationInfo")
+        return net::remedy::none;
+    if (used.is == access::kind::account_key && std::chrono::abs(clock().off()) > clock_off_max)
+        return net::remedy::other_time;
+    return net::remedy::other_keys;
 }
 
 }  // namespace pawl::azblob
