@@ -39,7 +39,7 @@ pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings,
       tables_{&tables},
       loop_{where},
       executor_{where.get_executor()},
-      deadline_{executor_},
+      deadlines_{executor_},
       random_{std::random_device{}()} {
     facts_.packet_max = packet_usual;
 }
@@ -319,23 +319,9 @@ boost::asio::awaitable<void> pool::pause(std::uint32_t attempts) {
 
 // ---- Deadlines
 
-// One timer for the oldest of all: it is set again only when it has fired.
-void pool::arm(instant due) {
-    if (due < deadline_->when()) deadline_->set(due);
-    if (watching_) return;
-    watching_ = true;
-    boost::asio::co_spawn(executor_, watch_deadlines(shared_from_this()), boost::asio::detached);
-}
-
-boost::asio::awaitable<void> pool::watch_deadlines(std::shared_ptr<pool> self) {
-    while (!self->closed_) {
-        co_await self->deadline_->wait();
-        self->check_deadlines();
-    }
-}
+void pool::arm(instant due) { deadlines_.arm(due, shared_from_this(), &pool::check_deadlines); }
 
 void pool::check_deadlines() {
-    if (closed_) return;
     const auto now = lease_clock::now();
     auto next = instant::max();
     for (const auto& line : lines_) {
@@ -395,7 +381,7 @@ void pool::close() {
     for (const auto& line : lines_)
         if (line->deadline != instant::max()) line->abort();
     while (!idle_.empty()) wake_one();
-    if (deadline_) deadline_->wake();
+    deadlines_.end();
 }
 
 void pool::close_from_anywhere() {
@@ -405,7 +391,7 @@ void pool::close_from_anywhere() {
 void pool::loop_ends() {
     // A store may outlive its loop; what does I/O must not.
     closed_ = true;
-    deadline_.reset();
+    deadlines_.drop();
     const auto gone = std::move(requests_);
     requests_.clear();
     const auto idle = std::move(idle_);

@@ -9,7 +9,7 @@
 #include "engines/mysql/client/session.hpp"
 #include "net/asker.hpp"
 #include "net/attachment.hpp"
-#include "net/boot_timer.hpp"
+#include "net/deadline_watch.hpp"
 #include "net/loop.hpp"
 
 #include <pawl/clock.hpp>
@@ -118,7 +118,6 @@ private:
     void retire(const std::shared_ptr<link>& line);
 
     void arm(instant due);
-    static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pool> self);
     void check_deadlines();
     void drop_unsent(const failure& why);
     void drop_impatient();
@@ -145,9 +144,8 @@ private:
     bool asking_ = false;      // a question is being put, whose asker does not wait yet
     bool delivering_ = false;  // an answer, which may lead to the next question
     session_facts facts_;
-    bool watching_ = false;
-    std::optional<net::boot_timer> deadline_;  // empty once the loop has ended
-    instant not_before_{};                     // no new attempt to connect until then
+    net::deadline_watch deadlines_;
+    instant not_before_{};  // no new attempt to connect until then
     std::uint32_t attempts_failed_ = 0;
     std::optional<failure> last_failure_;
     std::minstd_rand random_;

@@ -41,7 +41,7 @@ pool::pool(net::loop& where, std::shared_ptr<const postgresql_settings> settings
       bounds_{bounds},
       executor_{where.get_executor()},
       prepares_{settings_->prepare == preparation::automatic},
-      deadline_{executor_},
+      deadlines_{executor_},
       backoff_{executor_},
       random_{std::random_device{}()} {}
 
@@ -82,7 +82,7 @@ void pool::enqueue(statement what, store_down unconnected, std::shared_ptr<asker
     waiting_.push_back({std::move(who), std::move(what),
                         lease_clock::now() + settings_->common.timeout, unconnected});
     pump();
-    if (deadline_ && deadline_->when() == instant::max()) arm();
+    if (deadlines_.when() == instant::max()) arm();
 }
 
 // Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
@@ -424,7 +424,6 @@ void pool::close_if_retired(const line_pointer& which) {
 
 // ---- Deadlines
 
-// One timer for the oldest of all: it is set again only when it has fired.
 void pool::arm() {
     auto next = attempt_deadline_;
     if (!waiting_.empty()) next = std::min(next, waiting_.front().deadline);
@@ -434,21 +433,10 @@ void pool::arm() {
                 next = std::min(next, each.of->deadline);
                 break;
             }
-    if (next < deadline_->when()) deadline_->set(next);
-    if (watching_) return;
-    watching_ = true;
-    boost::asio::co_spawn(executor_, watch_deadlines(shared_from_this()), boost::asio::detached);
-}
-
-boost::asio::awaitable<void> pool::watch_deadlines(std::shared_ptr<pool> self) {
-    while (!self->closed_) {
-        co_await self->deadline_->wait();
-        self->check_deadlines();
-    }
+    deadlines_.arm(next, shared_from_this(), &pool::check_deadlines);
 }
 
 void pool::check_deadlines() {
-    if (closed_) return;
     const auto now = lease_clock::now();
     const auto waited = base::format_duration(settings_->common.timeout);
     if (attempt_ && attempt_deadline_ <= now) attempt_->close();
@@ -509,7 +497,7 @@ void pool::close() {
     if (attempt_) attempt_->close();
     for (const auto& one : lines_) one->through->close();
     lines_.clear();
-    deadline_->wake();
+    deadlines_.end();
     backoff_->wake();
 }
 
@@ -528,7 +516,7 @@ void pool::loop_ends() {
         one->through->close();
         one->in_flight.clear();
     }
-    deadline_.reset();
+    deadlines_.drop();
     backoff_.reset();
     const auto gone = std::move(waiting_);
     waiting_.clear();

@@ -14,6 +14,7 @@
 #include "net/asker.hpp"
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
+#include "net/deadline_watch.hpp"
 
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
@@ -138,7 +139,6 @@ private:
     void close_if_retired(const line_pointer& which);
 
     void arm();
-    static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pool> self);
     void check_deadlines();
     void expire_unsent(instant now);
     void drop_unsent();
@@ -164,9 +164,8 @@ private:
     std::deque<request> waiting_;  // asked, not yet sent
     bool prepares_;
     bool wraps_ = false;  // the default transaction is read-only, or not READ COMMITTED
-    bool watching_ = false;
-    std::optional<net::boot_timer> deadline_;  // empty once the loop has ended
-    std::optional<net::boot_timer> backoff_;
+    net::deadline_watch deadlines_;
+    std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     instant attempt_deadline_ = instant::max();
     instant not_before_{};  // no new attempt to connect until then
     std::uint32_t attempts_failed_ = 0;

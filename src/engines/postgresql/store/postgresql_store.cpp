@@ -1,6 +1,5 @@
 #include "engines/postgresql/store/postgresql_store.hpp"
 
-#include <pawl/spi/rules.hpp>
 #include "base/ensure.hpp"
 #include "base/prefix.hpp"
 #include "base/text.hpp"
@@ -9,6 +8,9 @@
 #include "engines/postgresql/store/doctor.hpp"
 #include "engines/postgresql/store/statements.hpp"
 #include "engines/postgresql/store/store_layout.hpp"
+#include "net/renew_in_batches.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -184,21 +186,12 @@ async<std::vector<renewal>> postgresql_store::renew(std::span<const held> leases
     for (const auto& lease : leases)
         if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
             co_return std::move(*refused);
-    std::vector<renewal> answers;
-    answers.reserve(leases.size());
-    while (answers.size() < leases.size()) {
-        const auto rest = leases.subspan(answers.size());
-        const auto batch = rest.first(std::min(rest.size(), renew_batch_max));
-        auto asking = renew_batch(batch, answers);
-        const auto renewed = co_await std::move(asking);
-        if (renewed.has_error()) co_return renewed.error();
-        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none) break;
-    }
-    if (answers.size() < leases.size())
-        co_return failure{errc::outcome_unknown,
-                          place_of(settings_->servers) + ": the caller gave up"};
-    co_return answers;
+    auto renewing =
+        net::renew_in_batches(leases, renew_batch_max, place_of(settings_->servers),
+                              [this](std::span<const held> batch, std::vector<renewal>& answers) {
+                                  return renew_batch(batch, answers);
+                              });
+    co_return co_await std::move(renewing);
 }
 
 async<bool> postgresql_store::renew_batch(std::span<const held> leases,

@@ -35,7 +35,7 @@ pipeline::pipeline(net::loop& where, std::shared_ptr<const redis_settings> setti
       whereabouts_{std::move(whereabouts)},
       executor_{where.get_executor()},
       place_{place_of(*settings_)},
-      deadline_{executor_},
+      deadlines_{executor_},
       backoff_{executor_},
       random_{std::random_device{}()} {}
 
@@ -88,12 +88,12 @@ void pipeline::enqueue(std::string_view commands, std::size_t count, instant dea
     if (deadline < added.deadline) {
         added.deadline = deadline;
         hasty_ = true;
-        if (deadline < deadline_->when()) deadline_->set(deadline);
+        deadlines_.bring_forward(deadline);
     }
     added.unconnected = unconnected;
     added.replies_left = count;
     if (count > 1) added.collected.emplace();
-    if (deadline_->when() == instant::max()) arm();
+    if (deadlines_.when() == instant::max()) arm();
     if (state_ == state::idle) start_connecting();
     if (state_ != state::connected || corked_) return;
     if (quiet)
@@ -343,25 +343,13 @@ void pipeline::fail_all(const requests& gone, const failure& why) {
 
 // ---- Deadlines
 
-// One timer for the oldest of all: it is set again only when it has fired.
 void pipeline::arm() {
     auto next = attempt_deadline_;
     if (!requests_.empty()) next = std::min(next, requests_.front().deadline);
-    if (next < deadline_->when()) deadline_->set(next);
-    if (watching_) return;
-    watching_ = true;
-    boost::asio::co_spawn(executor_, watch_deadlines(shared_from_this()), boost::asio::detached);
-}
-
-boost::asio::awaitable<void> pipeline::watch_deadlines(std::shared_ptr<pipeline> self) {
-    while (self->state_ != state::closed) {
-        co_await self->deadline_->wait();
-        self->check_deadlines();
-    }
+    deadlines_.arm(next, shared_from_this(), &pipeline::check_deadlines);
 }
 
 void pipeline::check_deadlines() {
-    if (state_ == state::closed) return;
     const auto now = lease_clock::now();
     const auto waited = base::format_duration(settings_->common.timeout);
     if (state_ == state::connecting && attempt_deadline_ <= now) {
@@ -394,7 +382,7 @@ void pipeline::expire_hasty(instant now) {
             next = std::min(next, requests_[i].deadline);
     }
     hasty_ = next != instant::max();
-    if (next < deadline_->when()) deadline_->set(next);
+    deadlines_.bring_forward(next);
     for (const auto& who : late)
         who->take(failure{errc::outcome_unknown, place_ + ": no answer in time"});
 }
@@ -475,7 +463,7 @@ std::optional<finding> pipeline::examine_tls() {
 void pipeline::close() {
     state_ = state::closed;
     if (stream_) stream_->close();
-    deadline_->wake();
+    deadlines_.end();
     backoff_->wake();
 }
 
@@ -487,7 +475,7 @@ void pipeline::loop_ends() {
     // A store may outlive its loop; what does I/O must not.
     state_ = state::closed;
     stream_.reset();
-    deadline_.reset();
+    deadlines_.drop();
     backoff_.reset();
     const requests gone = std::move(requests_);
     requests_.clear();

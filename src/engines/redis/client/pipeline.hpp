@@ -14,6 +14,7 @@
 #include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
 #include "net/byte_stream.hpp"
+#include "net/deadline_watch.hpp"
 
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
@@ -132,7 +133,6 @@ private:
     void break_off(const failure& why);
 
     void arm();
-    static boost::asio::awaitable<void> watch_deadlines(std::shared_ptr<pipeline> self);
     void check_deadlines();
     void expire_hasty(instant now);
     void drop_unsent();
@@ -164,10 +164,9 @@ private:
     bool sending_ = false;           // an asynchronous write is under way
     bool corked_ = false;            // replies are being dealt out: gather, do not send
     bool flush_posted_ = false;
-    bool watching_ = false;
     bool hasty_ = false;  // a request may have an earlier deadline than one before it
-    std::optional<net::boot_timer> deadline_;  // empty once the loop has ended
-    std::optional<net::boot_timer> backoff_;
+    net::deadline_watch deadlines_;
+    std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     instant attempt_deadline_ = instant::max();
     instant not_before_{};  // no new attempt to connect until then
     std::uint32_t attempts_failed_ = 0;

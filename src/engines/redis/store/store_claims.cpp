@@ -1,9 +1,10 @@
 #include "engines/redis/store/server_store.hpp"
 
-#include <pawl/spi/rules.hpp>
 #include "engines/redis/client/refusals.hpp"
 #include "engines/redis/store/lease_text.hpp"
 #include "engines/redis/store/scripts.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <boost/asio/this_coro.hpp>
 

@@ -1,8 +1,10 @@
 #include "engines/redis/store/server_store.hpp"
 
-#include <pawl/spi/rules.hpp>
 #include "engines/redis/client/refusals.hpp"
 #include "engines/redis/store/scripts.hpp"
+#include "net/renew_in_batches.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <boost/asio/this_coro.hpp>
 
@@ -24,19 +26,12 @@ async<std::vector<renewal>> redis_store::renew(std::span<const held> leases) {
         if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
             co_return std::move(*refused);
     if (servers_->is_cluster()) co_return co_await renew_sharded(leases);
-    std::vector<renewal> answers;
-    answers.reserve(leases.size());
-    while (answers.size() < leases.size()) {
-        const auto rest = leases.subspan(answers.size());
-        const auto batch = rest.first(std::min(rest.size(), renew_batch_max));
-        const auto done = co_await renew_batch(batch, answers);
-        if (done.has_error()) co_return done.error();
-        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none) break;
-    }
-    if (answers.size() < leases.size())
-        co_return failure{errc::outcome_unknown, servers_->place() + ": the caller gave up"};
-    co_return answers;
+    auto renewing =
+        net::renew_in_batches(leases, renew_batch_max, servers_->place(),
+                              [this](std::span<const held> batch, std::vector<renewal>& answers) {
+                                  return renew_batch(batch, answers);
+                              });
+    co_return co_await std::move(renewing);
 }
 
 script_call redis_store::renew_call(const names& in, const std::vector<const held*>& leases) const {

@@ -1,12 +1,13 @@
 #include "engines/redlock/store/guard.hpp"
 
-#include <pawl/spi/rules.hpp>
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "engines/redlock/store/lock_text.hpp"
 #include "engines/redlock/store/vote_scripts.hpp"
 #include "net/timer.hpp"
 #include "time/clocks.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <algorithm>
 #include <random>

@@ -1,6 +1,5 @@
 #include "engines/redlock/store/redlock_store.hpp"
 
-#include <pawl/spi/rules.hpp>
 #include "base/ensure.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
@@ -15,7 +14,10 @@
 #include "engines/redlock/store/renewing.hpp"
 #include "engines/redlock/store/vigil.hpp"
 #include "engines/redlock/store/vote_scripts.hpp"
+#include "net/renew_in_batches.hpp"
 #include "net/timer.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <boost/asio/this_coro.hpp>
 
@@ -162,20 +164,16 @@ async<std::vector<renewal>> redlock_store::renew(std::span<const held> leases) {
     for (const auto& lease : leases)
         if (auto refused = rules::refuse_long_ttl(settings().quarantine, lease.ttl))
             co_return std::move(*refused);
-    std::vector<renewal> answers;
-    answers.reserve(leases.size());
-    while (answers.size() < leases.size()) {
-        const auto rest = leases.subspan(answers.size());
-        const auto batch = rest.first(std::min(rest.size(), renew_batch_max));
-        auto renewing = renew_batch(among_, held_, batch);
-        const auto renewed = co_await std::move(renewing);
-        if (renewed.has_error()) co_return renewed.error();
-        answers.insert(answers.end(), renewed->begin(), renewed->end());
-        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none) break;
-    }
-    if (answers.size() < leases.size()) co_return gave_up();
-    co_return answers;
+    auto renewing = net::renew_in_batches(
+        leases, renew_batch_max, among_->at(0)->place(),
+        [this](std::span<const held> batch, std::vector<renewal>& answers) -> async<bool> {
+            auto asking = renew_batch(among_, held_, batch);
+            const auto renewed = co_await std::move(asking);
+            if (renewed.has_error()) co_return renewed.error();
+            answers.insert(answers.end(), renewed->begin(), renewed->end());
+            co_return true;
+        });
+    co_return co_await std::move(renewing);
 }
 
 async<bool> redlock_store::release(std::string key, fence_token token, release_options how) {
