@@ -14,55 +14,31 @@
 
 namespace pawl::testing_servers {
 
-azurite_server::azurite_server()
-    : user_{server_user({"nobody"})}, program_{set_up_server("azurite")}, port_{free_port()} {
-    hand_over(folder_.path(), user_);
-    start();
+azurite_server::azurite_server() : program_{set_up_server("azurite")} { start(); }
+
+process azurite_server::launch() {
+    return process{{"node", "--require", (program_ / "stamp.js").string(),
+                    (program_ / "node_modules/azurite/dist/src/blob/main.js").string(), "--silent",
+                    "--disableTelemetry", "--blobHost", "0.0.0.0", "--blobPort",
+                    std::to_string(port()), "--location", data().string()},
+                   user(),
+                   log()};
 }
 
-void azurite_server::start() {
-    const auto data = folder_.path() / "data";
-    std::filesystem::create_directory(data);
-    hand_over(data, user_);
-    const auto log = folder_.path() / "log";
-    server_ = process{{"node", "--require", (program_ / "stamp.js").string(),
-                       (program_ / "node_modules/azurite/dist/src/blob/main.js").string(),
-                       "--silent", "--disableTelemetry", "--blobHost", "0.0.0.0", "--blobPort",
-                       std::to_string(port_), "--location", data.string()},
-                      user_,
-                      log};
-    wait_until_ready(server_, log, [this] {
-        try {
-            return ask("GET", "?comp=list").find("EnumerationResults") != std::string::npos;
-        } catch (const boost::system::system_error&) {
-            return false;
-        }
-    });
+bool azurite_server::serves() const {
+    try {
+        return ask("GET", "?comp=list").find("EnumerationResults") != std::string::npos;
+    } catch (const boost::system::system_error&) {
+        return false;
+    }
 }
 
-void azurite_server::restart() {
-    wait_until_saved();
-    server_.stop();
-    start();
-}
-
-void azurite_server::crash() {
-    wait_until_saved();
-    server_.kill();
-}
-
-void azurite_server::lose_data() {
-    server_.kill();
-    std::filesystem::remove_all(folder_.path() / "data");
-    start();
-}
-
-void azurite_server::wait_until_saved() {
+void azurite_server::save() {
     // It saves all records at once, so that whatever was answered before this one is saved with it.
     const auto last = "saved-" + std::to_string(++saved_);
     ask("PUT", "/" + last + "?restype=container");
-    wait_until_ready(server_, folder_.path() / "log", [&] {
-        std::ifstream file{folder_.path() / "data" / "__azurite_db_blob__.json"};
+    wait_until_ready(server(), log(), [&] {
+        std::ifstream file{data() / "__azurite_db_blob__.json"};
         std::ostringstream records;
         records << file.rdbuf();
         return records.str().find('"' + last + '"') != std::string::npos;
@@ -74,7 +50,7 @@ std::string azurite_server::ask(const std::string& method, const std::string& ta
     using boost::asio::ip::tcp;
     boost::asio::io_context context;
     tcp::socket link{context};
-    link.connect({boost::asio::ip::address_v4::loopback(), port_});
+    link.connect({boost::asio::ip::address_v4::loopback(), port()});
     const auto* sign = target.find('?') == std::string::npos ? "?" : "&";
     const auto request = method + " /" + account + target + sign + signature +
                          " HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0"

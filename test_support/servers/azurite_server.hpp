@@ -2,7 +2,7 @@
 // published, and listens on all addresses.
 #pragma once
 
-#include "test_support/servers/process.hpp"
+#include "test_support/servers/data_server.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -10,8 +10,7 @@
 
 namespace pawl::testing_servers {
 
-// Port and data stay the same for the life of the object.
-class azurite_server {
+class azurite_server : public data_server {
 public:
     static constexpr auto* account = "devstoreaccount1";
     static constexpr auto* key =
@@ -23,33 +22,18 @@ public:
 
     azurite_server();
 
-    std::uint16_t port() const noexcept { return port_; }
-
-    // Stopped in good order, or killed, and started again with its data.
-    void restart();
-    void crash();
-    // Returns when it serves.
-    void start();
-    // Killed, and started again with nothing.
-    void lose_data();
-    // Returns when it stands still.
-    void freeze() const { server_.freeze(); }
-    void thaw() const { server_.thaw(); }
-
     // What a request without a body is answered, head and all. The target is behind the account:
     // /CONTAINER/BLOB. `fields` are lines, each with its end.
     std::string ask(const std::string& method, const std::string& target,
                     const std::string& fields = "") const;
 
 private:
-    // It answers before it has saved: returns when all that it has answered is on its disk.
-    void wait_until_saved();
+    process launch() override;
+    bool serves() const override;
+    // It answers before it has saved.
+    void save() override;
 
-    temporary_folder folder_;
-    std::string user_;
-    std::filesystem::path program_;
-    std::uint16_t port_;
-    process server_;
+    const std::filesystem::path program_;
     int saved_ = 0;
 };
 

@@ -12,53 +12,34 @@
 
 namespace pawl::testing_servers {
 
-dynamodb_server::dynamodb_server()
-    : user_{server_user({"nobody"})},
-      libraries_{set_up_server("dynamodb-local") / "lib"},
-      port_{free_port()} {
-    hand_over(folder_.path(), user_);
+dynamodb_server::dynamodb_server() : libraries_{set_up_server("dynamodb-local") / "lib"} {
     start();
 }
 
-void dynamodb_server::start() {
-    const auto data = folder_.path() / "data";
-    std::filesystem::create_directory(data);
-    hand_over(data, user_);
-    const auto log = folder_.path() / "log";
-    // Small and quick to start.
-    server_ =
-        process{{"java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                 "-Djava.library.path=" + libraries_.string(),
-                 "-Djava.io.tmpdir=" + folder_.path().string(), "-cp", (libraries_ / "*").string(),
-                 "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-dbPath",
-                 data.string(), "-port", std::to_string(port_), "-disableTelemetry"},
-                user_,
-                log};
-    wait_until_ready(server_, log, [this] {
-        try {
-            return ask("ListTables", "{}").find("TableNames") != std::string::npos;
-        } catch (const boost::system::system_error&) {
-            return false;
-        }
-    });
+// Small and quick to start.
+process dynamodb_server::launch() {
+    return process{{"java", "-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                    "-Djava.library.path=" + libraries_.string(),
+                    "-Djava.io.tmpdir=" + folder().string(), "-cp", (libraries_ / "*").string(),
+                    "com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-dbPath",
+                    data().string(), "-port", std::to_string(port()), "-disableTelemetry"},
+                   user(),
+                   log()};
 }
 
-void dynamodb_server::restart() {
-    server_.stop();
-    start();
-}
-
-void dynamodb_server::lose_data() {
-    crash();
-    std::filesystem::remove_all(folder_.path() / "data");
-    start();
+bool dynamodb_server::serves() const {
+    try {
+        return ask("ListTables", "{}").find("TableNames") != std::string::npos;
+    } catch (const boost::system::system_error&) {
+        return false;
+    }
 }
 
 std::string dynamodb_server::ask(const std::string& operation, const std::string& body) const {
     using boost::asio::ip::tcp;
     boost::asio::io_context context;
     tcp::socket link{context};
-    link.connect({boost::asio::ip::address_v4::loopback(), port_});
+    link.connect({boost::asio::ip::address_v4::loopback(), port()});
     const auto request =
         "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nX-Amz-Date: 20260101T000000Z"
         "\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810." +

@@ -259,14 +259,7 @@ std::string etcd_server::run(const std::vector<std::string>& words, int& status)
     }
     if (logins_) line += " --user=" + in_quotes("root:" + options_.root_password);
     for (const auto& word : words) line += " " + in_quotes(word);
-    std::FILE* pipe = popen((line + " 2>/dev/null").c_str(), "re");
-    if (pipe == nullptr) throw std::runtime_error{"cannot run etcdctl"};
-    std::string text;
-    std::array<char, 4096> some;
-    while (const auto got = std::fread(some.data(), 1, some.size(), pipe))
-        text.append(some.data(), got);
-    status = pclose(pipe);
-    return text;
+    return output_of(line + " 2>/dev/null", status);
 }
 
 std::string etcd_server::ask(const std::vector<std::string>& words) const {

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -207,14 +206,7 @@ std::string kube_server::run_curl(const std::string& method, const std::string& 
     if (!body.empty())
         line += " -H 'Content-Type: " + type + "' --data-binary @'" + said.string() + "'";
     line += " 'https://localhost:" + std::to_string(port_) + path + "' 2>/dev/null";
-    std::FILE* pipe = popen(line.c_str(), "re");
-    if (pipe == nullptr) throw std::runtime_error{"cannot run curl"};
-    std::string text;
-    std::array<char, 4096> some;
-    while (const auto got = std::fread(some.data(), 1, some.size(), pipe))
-        text.append(some.data(), got);
-    status = pclose(pipe);
-    return text;
+    return output_of(line, status);
 }
 
 std::string kube_server::ask(const std::string& method, const std::string& path,

@@ -21,42 +21,22 @@ void begin_library() {
 
 }  // namespace
 
-mongodb_server::mongodb_server()
-    : user_{server_user({"nobody"})},
-      program_{set_up_server("mongo-java-server")},
-      port_{free_port()} {
-    hand_over(folder_.path(), user_);
-    start();
+mongodb_server::mongodb_server() : program_{set_up_server("mongo-java-server")} { start(); }
+
+// Small and quick to start.
+process mongodb_server::launch() {
+    return process{{"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                    "-Djava.io.tmpdir=" + folder().string(), "-cp",
+                    program_.string() + ":" + (program_ / "lib" / "*").string(), "Serve",
+                    (data() / "records").string(), std::to_string(port())},
+                   user(),
+                   log()};
 }
 
-void mongodb_server::start() {
-    const auto data = folder_.path() / "data";
-    std::filesystem::create_directory(data);
-    hand_over(data, user_);
-    const auto log = folder_.path() / "log";
-    // Small and quick to start.
-    server_ = process{{"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                       "-Djava.io.tmpdir=" + folder_.path().string(), "-cp",
-                       program_.string() + ":" + (program_ / "lib" / "*").string(), "Serve",
-                       (data / "records").string(), std::to_string(port_)},
-                      user_,
-                      log};
-    wait_until_ready(server_, log, [this] { return !ask("admin", R"({"ping": 1})").empty(); });
-}
-
-void mongodb_server::restart() {
-    server_.stop();
-    start();
-}
-
-void mongodb_server::lose_data() {
-    crash();
-    std::filesystem::remove_all(folder_.path() / "data");
-    start();
-}
+bool mongodb_server::serves() const { return !ask("admin", R"({"ping": 1})").empty(); }
 
 std::string mongodb_server::ask(const std::string& database, const std::string& command) const {
-    return ask_at("mongodb://127.0.0.1:" + std::to_string(port_) +
+    return ask_at("mongodb://127.0.0.1:" + std::to_string(port()) +
                       "/?serverSelectionTimeoutMS=2000&socketTimeoutMS=5000",
                   database, command);
 }

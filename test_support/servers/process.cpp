@@ -14,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -150,6 +152,17 @@ void run_command(const std::vector<std::string>& words) {
     int status = 0;
     if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
         throw std::runtime_error{words.front() + " failed: " + text_of(log)};
+}
+
+std::string output_of(const std::string& line, int& status) {
+    std::FILE* pipe = popen(line.c_str(), "re");
+    if (pipe == nullptr) throw std::runtime_error{"cannot run " + line};
+    std::string text;
+    std::array<char, 4096> some;
+    while (const auto got = std::fread(some.data(), 1, some.size(), pipe))
+        text.append(some.data(), got);
+    status = pclose(pipe);
+    return text;
 }
 
 process::process(const std::vector<std::string>& words, const std::string& user,

@@ -44,6 +44,9 @@ void freeze(pid_t which);
 // Runs a command to its end and throws, with its output, unless it succeeds.
 void run_command(const std::vector<std::string>& words);
 
+// What a line of the shell writes to its standard output, and its status as wait() tells it.
+std::string output_of(const std::string& line, int& status);
+
 class process {
 public:
     process() = default;

@@ -34,50 +34,27 @@ bool speaks_http(std::uint16_t port) {
 }  // namespace
 
 s3_server::s3_server(s3_options options)
-    : options_{options},
-      program_{set_up_server("versitygw") / "versitygw"},
-      user_{server_user({"nobody"})},
-      port_{free_port()} {
-    hand_over(folder_.path(), user_);
-    make_bucket();
+    : data_server{temporary_folder::storage::disk},  // the ETag of an object is an attribute
+      options_{options},
+      program_{set_up_server("versitygw") / "versitygw"} {
     start();
 }
 
-void s3_server::make_bucket() const {
-    const auto data = folder_.path() / "data";
-    std::filesystem::create_directories(data / bucket);
-    hand_over(data, user_);
-    hand_over(data / bucket, user_);
+void s3_server::prepare() const {
+    std::filesystem::create_directory(data() / bucket);
+    hand_over(data() / bucket, user());
 }
 
-std::filesystem::path s3_server::file_of(const std::string& object) const {
-    return folder_.path() / "data" / bucket / object;
+process s3_server::launch() {
+    return process{
+        {program_.string(), "--port",
+         (options_.open_to_all ? "0.0.0.0:" : "127.0.0.1:") + std::to_string(port()), "--access",
+         key_id, "--secret", key_secret, "--keep-alive", "--quiet", "posix", data().string()},
+        user(),
+        log()};
 }
 
-void s3_server::start() {
-    const auto log = folder_.path() / "log";
-    server_ = process{{program_.string(), "--port",
-                       (options_.open_to_all ? "0.0.0.0:" : "127.0.0.1:") + std::to_string(port_),
-                       "--access", key_id, "--secret", key_secret, "--keep-alive", "--quiet",
-                       "posix", (folder_.path() / "data").string()},
-                      user_,
-                      log};
-    wait_until_ready(server_, log, [this] { return speaks_http(port_); });
-}
-
-void s3_server::restart() {
-    server_.stop();
-    start();
-}
-
-void s3_server::lose_data() {
-    crash();
-    // To remove thousands of files takes seconds; they go with the folder.
-    std::filesystem::rename(folder_.path() / "data",
-                            folder_.path() / ("lost-" + std::to_string(++losses_)));
-    make_bucket();
-    start();
-}
+bool s3_server::serves() const { return speaks_http(port()); }
 
 unconditional_s3_server::unconditional_s3_server() : port_{free_port()} {
     const auto user = server_user({"nobody"});
