@@ -1,23 +1,17 @@
 // The ways in which a service turns the store away, or is not what it should be: one clear line
 // each. The service is a small server that answers as Azure does.
 #include "engines/azblob/store/azblob_fixture.hpp"
-#include "net/https/https_fixture.hpp"
-#include "test_support/conformance/client.hpp"
-#include "test_support/conformance/expectations.hpp"
+#include "test_support/conformance/https_refusals.hpp"
 
 #include <gmock/gmock.h>
 
 namespace pawl::azblob {
 namespace {
 
-using conformance::client;
+using namespace net;
 using conformance::expect_failure;
-using conformance::fresh_claim;
-using net::ok;
-using net::said;
-using net::small_server;
+using conformance::store_opener;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr auto* date = "Date: Sun, 01 Nov 2026 00:00:00 GMT\r\nx-ms-request-id: 1\r\n";
 
@@ -46,18 +40,18 @@ small_server::script answering(std::vector<std::pair<std::string, std::string>> 
     };
 }
 
-azblob_settings on(const small_server& server) {
-    auto settings = on_port(server.port());
+azblob_settings on(std::uint16_t port) {
+    auto settings = on_port(port);
     settings.service.keys.key = "c2VjcmV0";  // "secret"
     return settings;
 }
 
+store_opener opener(const azblob_settings& to) {
+    return [to](loop& where) { return make_azblob_store(where, to); };
+}
+
 void expect_refusal(const small_server& server, errc code, const std::string& words) {
-    const auto settings = on(server);
-    client mine{[=](net::loop& where) { return make_azblob_store(where, settings); }};
-    const auto got = mine.acquire(fresh_claim("key"));
-    expect_failure(got, code, words);
-    EXPECT_THAT(conformance::failure_of(got).detail, Not(HasSubstr("secret")));
+    conformance::expect_refusal(opener(on(server.port())), code, words);
 }
 
 constexpr auto* probe = "HEAD /devstoreaccount1/pawl-test/pawl/m ";
@@ -80,23 +74,18 @@ TEST(AzblobRefusals, CredentialsThatAreWrongAreDenied) {
 }
 
 TEST(AzblobRefusals, WhereNoCredentialsAreFoundNothingIsAsked) {
-    small_server server{answering({})};
-    auto settings = on_port(server.port());
-    settings.service.keys = {};
-    client mine{[=](net::loop& where) { return make_azblob_store(where, settings); }};
-    expect_failure(mine.acquire(fresh_claim("key")), errc::denied, "no credentials of Azure");
-    EXPECT_EQ(server.connections(), 0);
+    conformance::expect_nothing_asked(
+        [](std::uint16_t port) {
+            auto settings = on_port(port);
+            settings.service.keys = {};
+            return opener(settings);
+        },
+        "no credentials of Azure");
 }
 
 TEST(AzblobRefusals, SomethingElseOnThePortIsNoBlobStorage) {
-    small_server page{[](const std::string&, int) { return said{ok("<html>hello</html>")}; }};
-    expect_refusal(page, errc::protocol, "this is no Azure Blob Storage: another server");
-    small_server missing{[](const std::string&, int) {
-        return said{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"};
-    }};
-    expect_refusal(missing, errc::protocol, "this is no Azure Blob Storage: status 404");
-    small_server other{[](const std::string&, int) { return said{"-ERR\r\n"}; }};
-    expect_refusal(other, errc::protocol, "the answer is no HTTP");
+    conformance::expect_strangers_refused([](std::uint16_t port) { return opener(on(port)); },
+                                          "Azure Blob Storage", ": another server");
 }
 
 // One that says yes to every write, whatever the condition.
@@ -113,7 +102,7 @@ TEST(AzblobRefusals, AServerThatIgnoresConditionsIsRefused) {
 class AzblobMedium : public net::HttpsTest {
 protected:
     std::shared_ptr<cas::medium> open(const small_server& server) {
-        return make_azblob_medium(loop_, on(server));
+        return make_azblob_medium(loop_, on(server.port()));
     }
     result<cas::write_answer> write(const std::shared_ptr<cas::medium>& to,
                                     const cas::version& expected = {}) {

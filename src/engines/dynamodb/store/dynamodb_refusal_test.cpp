@@ -1,23 +1,16 @@
 // The ways in which a service turns the store away, or is not what it should be: one clear line
 // each. The service is a small server that answers as DynamoDB does.
 #include "engines/dynamodb/store/dynamodb_fixture.hpp"
-#include "net/https/https_fixture.hpp"
-#include "test_support/conformance/client.hpp"
-#include "test_support/conformance/expectations.hpp"
+#include "test_support/conformance/https_refusals.hpp"
 
 #include <gmock/gmock.h>
 
 namespace pawl::dynamodb {
 namespace {
 
-using conformance::client;
+using namespace net;
 using conformance::expect_failure;
-using conformance::fresh_claim;
-using net::ok;
-using net::said;
-using net::small_server;
-using ::testing::HasSubstr;
-using ::testing::Not;
+using conformance::store_opener;
 
 std::string described(const std::string& more = "", const std::string& identity = "one",
                       const std::string& hash = "n") {
@@ -50,17 +43,14 @@ small_server::script answering(std::map<std::string, std::string> answers) {
     };
 }
 
-client open(const small_server& server) {
-    auto settings = on_port(server.port());
+store_opener opener(std::uint16_t port) {
+    auto settings = on_port(port);
     settings.service.keys.keys = {"AKID", "top secret", "session secret"};
-    return client{[=](net::loop& where) { return make_dynamodb_store(where, settings); }};
+    return [settings](loop& where) { return make_dynamodb_store(where, settings); };
 }
 
 void expect_refusal(const small_server& server, errc code, const std::string& words) {
-    auto mine = open(server);
-    const auto got = mine.acquire(fresh_claim("key"));
-    expect_failure(got, code, words);
-    EXPECT_THAT(conformance::failure_of(got).detail, Not(HasSubstr("secret")));
+    conformance::expect_refusal(opener(server.port()), code, words);
 }
 
 TEST(DynamodbRefusals, AGlobalTableIsRefused) {
@@ -94,23 +84,17 @@ TEST(DynamodbRefusals, KeysThatAreWrongAreDenied) {
 }
 
 TEST(DynamodbRefusals, WhereNoKeysAreFoundNothingIsAsked) {
-    small_server server{answering({})};
-    auto settings = on_port(server.port());
-    settings.service.keys = {};
-    client mine{[=](net::loop& where) { return make_dynamodb_store(where, settings); }};
-    expect_failure(mine.acquire(fresh_claim("key")), errc::denied, "no credentials of AWS");
-    EXPECT_EQ(server.connections(), 0);
+    conformance::expect_nothing_asked(
+        [](std::uint16_t port) -> store_opener {
+            auto settings = on_port(port);
+            settings.service.keys = {};
+            return [settings](loop& where) { return make_dynamodb_store(where, settings); };
+        },
+        "no credentials of AWS");
 }
 
 TEST(DynamodbRefusals, SomethingElseOnThePortIsNoDynamodb) {
-    small_server page{[](const std::string&, int) { return said{ok("<html>hello</html>")}; }};
-    expect_refusal(page, errc::protocol, "this is no DynamoDB");
-    small_server missing{[](const std::string&, int) {
-        return said{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"};
-    }};
-    expect_refusal(missing, errc::protocol, "this is no DynamoDB: status 404");
-    small_server other{[](const std::string&, int) { return said{"-ERR\r\n"}; }};
-    expect_refusal(other, errc::protocol, "the answer is no HTTP");
+    conformance::expect_strangers_refused(opener, "DynamoDB", "");
 }
 
 // The medium alone, which the core asks: what becomes of one write.

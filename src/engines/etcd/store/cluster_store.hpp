@@ -2,7 +2,6 @@
 // store_endings.cpp and store_views.cpp; the guard is in etcd_store.cpp.
 #pragma once
 
-#include <pawl/spi/rules.hpp>
 #include "base/text.hpp"
 #include "engines/etcd/client/client.hpp"
 #include "engines/etcd/client/refusals.hpp"
@@ -14,6 +13,8 @@
 #include "engines/etcd/store/transactions.hpp"
 #include "engines/etcd/store/watch_registry.hpp"
 #include "net/quiet_store.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <boost/asio/this_coro.hpp>
 

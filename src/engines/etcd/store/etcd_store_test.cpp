@@ -21,12 +21,7 @@ namespace pawl::etcd {
 namespace {
 
 using namespace std::chrono_literals;
-using conformance::client;
-using conformance::expect_failure;
-using conformance::fresh_claim;
-using conformance::lease_of;
-using conformance::until;
-using conformance::wait_end;
+using namespace conformance;
 using testing_faults::direction;
 using testing_faults::tcp_proxy;
 using testing_servers::etcd_options;

@@ -1,5 +1,6 @@
-#include <pawl/spi/rules.hpp>
 #include "engines/etcd/store/cluster_store.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <algorithm>
 #include <utility>

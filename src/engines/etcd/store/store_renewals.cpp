@@ -1,6 +1,7 @@
-#include <pawl/spi/rules.hpp>
 #include "engines/etcd/store/cluster_store.hpp"
 #include "net/for_each_bounded.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -25,11 +25,7 @@ namespace pawl::kubernetes {
 namespace {
 
 using namespace std::chrono_literals;
-using conformance::client;
-using conformance::expect_failure;
-using conformance::fresh_claim;
-using conformance::lease_of;
-using conformance::yes;
+using namespace conformance;
 using testing_servers::context_of;
 using testing_servers::kube_server;
 using testing_servers::kube_user;

@@ -2,8 +2,7 @@
 // each; and what becomes of writes that a majority has not confirmed.
 #include "engines/mongodb/store/mongodb_fixture.hpp"
 #include "engines/mongodb/store/small_mongo_fixture.hpp"
-#include "test_support/conformance/client.hpp"
-#include "test_support/conformance/expectations.hpp"
+#include "test_support/conformance/refusals.hpp"
 #include "test_support/faults/canned_server.hpp"
 
 #include <gmock/gmock.h>
@@ -12,17 +11,11 @@ namespace pawl::mongodb {
 namespace {
 
 using namespace std::chrono_literals;
-using conformance::client;
 using conformance::expect_failure;
-using conformance::fresh_claim;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 void expect_refusal(const mongodb_settings& to, errc code, const std::string& words) {
-    client mine{[=](net::loop& where) { return make_mongodb_store(where, to); }};
-    const auto got = mine.acquire(fresh_claim("key"));
-    expect_failure(got, code, words);
-    EXPECT_THAT(conformance::failure_of(got).detail, Not(HasSubstr("secret")));
+    conformance::expect_refusal([to](net::loop& where) { return make_mongodb_store(where, to); },
+                                code, words);
 }
 
 small_mongo::script always(const document& said) {

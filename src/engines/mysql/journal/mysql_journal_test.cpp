@@ -17,12 +17,7 @@ namespace pawl::mysql {
 namespace {
 
 using namespace std::chrono_literals;
-using conformance::ended;
-using conformance::fresh_occurrence_run;
-using conformance::fresh_run;
-using conformance::journal_client;
-using conformance::journal_opener;
-using conformance::mark_of;
+using namespace conformance;
 using testing_servers::mysql_server;
 using testing_servers::mysql_server_options;
 

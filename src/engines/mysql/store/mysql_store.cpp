@@ -1,6 +1,5 @@
 #include "engines/mysql/store/mysql_store.hpp"
 
-#include <pawl/spi/rules.hpp>
 #include "base/ensure.hpp"
 #include "base/hex.hpp"
 #include "base/prefix.hpp"
@@ -11,6 +10,8 @@
 #include "engines/mysql/store/statements.hpp"
 #include "net/event.hpp"
 #include "net/timer.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>

@@ -49,6 +49,19 @@ protected:
         return server().ask("SELECT " + columns + " FROM pawl.pawl_lease WHERE name_space = '" +
                             space_ + "' AND lock_key = '" + key + "'");
     }
+    // All rows of the namespace, by another session: they are when it returns.
+    std::future<std::string> keep_rows_locked(const std::string& seconds) const {
+        auto done =
+            std::async(std::launch::async, [text = "START TRANSACTION; SELECT 1 FROM "
+                                                   "pawl.pawl_lease WHERE name_space = '" +
+                                                   space_ + "' FOR UPDATE; DO GET_LOCK('" + space_ +
+                                                   "', 0); DO SLEEP(" + seconds +
+                                                   "); COMMIT"] { return server().ask(text); });
+        until([&] {
+            return server().ask("SELECT IS_USED_LOCK('" + space_ + "') IS NOT NULL") == "1";
+        });
+        return done;
+    }
 
     std::string space_;
 
@@ -266,12 +279,7 @@ TEST_F(MysqlStore, ADeadlockWithSomebodyElseIsSurvived) {
 TEST_F(MysqlStore, TheDelayOfAForcedReleaseCountsFromWhenItTakesEffect) {
     auto mine = open(here(10s));
     const auto token = mine.granted(fresh_claim("key", 60s));
-    auto foreign = std::async(std::launch::async, [&] {
-        return server().ask(
-            "START TRANSACTION; SELECT 1 FROM pawl.pawl_lease WHERE name_space = '" + space_ +
-            "' FOR UPDATE; DO GET_LOCK('force_release', 0); DO SLEEP(0.8); COMMIT");
-    });
-    until([&] { return server().ask("SELECT IS_USED_LOCK('force_release') IS NOT NULL") == "1"; });
+    auto foreign = keep_rows_locked("0.8");
     const auto asked = lease_clock::now();
     EXPECT_TRUE(*mine.force_release("key", token, 500ms));
     EXPECT_GT(lease_clock::now() - asked, 500ms);
@@ -285,12 +293,7 @@ TEST_F(MysqlStore, ALockThatSomebodyKeepsIsAnUnknownOutcomeInTime) {
     auto mine = open(here(300ms));
     const auto wanted = fresh_claim("key", 60s);
     const auto token = mine.granted(wanted);
-    auto foreign = std::async(std::launch::async, [&] {
-        return server().ask(
-            "START TRANSACTION; SELECT 1 FROM pawl.pawl_lease WHERE name_space = '" + space_ +
-            "' FOR UPDATE; DO GET_LOCK('keep', 0); DO SLEEP(1); COMMIT");
-    });
-    until([&] { return server().ask("SELECT IS_USED_LOCK('keep') IS NOT NULL") == "1"; });
+    auto foreign = keep_rows_locked("1");
     const auto asked = lease_clock::now();
     expect_failure(mine.acquire(wanted), errc::outcome_unknown, "no answer within 300ms");
     EXPECT_LT(lease_clock::now() - asked, 900ms);

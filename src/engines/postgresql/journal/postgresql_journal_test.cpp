@@ -19,12 +19,7 @@ namespace pawl::postgresql {
 namespace {
 
 using namespace std::chrono_literals;
-using conformance::ended;
-using conformance::fresh_occurrence_run;
-using conformance::fresh_run;
-using conformance::journal_client;
-using conformance::journal_opener;
-using conformance::mark_of;
+using namespace conformance;
 using testing_servers::pgbouncer;
 using testing_servers::postgresql_options;
 using testing_servers::postgresql_server;

@@ -9,7 +9,7 @@
 namespace pawl::redis {
 namespace {
 
-using conformance::ended;
+using namespace conformance;
 using testing_faults::direction;
 using testing_faults::tcp_proxy;
 

@@ -1,23 +1,17 @@
 // The ways in which a server turns the store away, or is not what it should be: one clear line
 // each. The server is a small one that answers as S3 does.
 #include "engines/s3/store/s3_fixture.hpp"
-#include "net/https/https_fixture.hpp"
-#include "test_support/conformance/client.hpp"
-#include "test_support/conformance/expectations.hpp"
+#include "test_support/conformance/https_refusals.hpp"
 
 #include <gmock/gmock.h>
 
 namespace pawl::s3 {
 namespace {
 
-using conformance::client;
+using namespace net;
 using conformance::expect_failure;
-using conformance::fresh_claim;
-using net::ok;
-using net::said;
-using net::small_server;
+using conformance::store_opener;
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr auto* date = "Date: Sun, 01 Nov 2026 00:00:00 GMT\r\n";
@@ -34,14 +28,15 @@ small_server::script always(const std::string& answer) {
     return [answer](const std::string&, int) { return said{answer}; };
 }
 
-void expect_refusal(const std::string& answer, errc code, const std::string& words) {
-    small_server server{always(answer)};
-    auto settings = on_port(server.port());
+store_opener opener(std::uint16_t port) {
+    auto settings = on_port(port);
     settings.service.keys.keys = {"AKID", "top secret", "session secret"};
-    client mine{[=](net::loop& where) { return make_s3_store(where, settings); }};
-    const auto got = mine.acquire(fresh_claim("key"));
-    expect_failure(got, code, words);
-    EXPECT_THAT(conformance::failure_of(got).detail, Not(HasSubstr("secret")));
+    return [settings](loop& where) { return make_s3_store(where, settings); };
+}
+
+void expect_refusal(const std::string& answer, errc code, const std::string& words) {
+    const small_server server{always(answer)};
+    conformance::expect_refusal(opener(server.port()), code, words);
 }
 
 TEST(S3Refusals, ABucketThatIsNotThereIsAskedForInOneLine) {
@@ -70,20 +65,17 @@ TEST(S3Refusals, KeysThatAreWrongAreDenied) {
 }
 
 TEST(S3Refusals, WhereNoKeysAreFoundNothingIsAsked) {
-    small_server server{always(ok(""))};
-    auto settings = on_port(server.port());
-    settings.service.keys = {};
-    client mine{[=](net::loop& where) { return make_s3_store(where, settings); }};
-    expect_failure(mine.acquire(fresh_claim("key")), errc::denied, "no credentials of AWS");
-    EXPECT_EQ(server.connections(), 0);
+    conformance::expect_nothing_asked(
+        [](std::uint16_t port) -> store_opener {
+            auto settings = on_port(port);
+            settings.service.keys = {};
+            return [settings](loop& where) { return make_s3_store(where, settings); };
+        },
+        "no credentials of AWS");
 }
 
 TEST(S3Refusals, SomethingElseOnThePortIsNoS3) {
-    expect_refusal(ok("<html>hello</html>"), errc::protocol,
-                   "this is no S3: an object without ETag");
-    expect_refusal("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", errc::protocol,
-                   "this is no S3: status 404");
-    expect_refusal("-ERR\r\n", errc::protocol, "the answer is no HTTP");
+    conformance::expect_strangers_refused(opener, "S3", ": an object without ETag");
 }
 
 // The medium alone, which the core asks: what becomes of one request.

@@ -81,7 +81,7 @@ TEST_F(S3, PagesAreInByteOrder) {
     keys.push_back(std::string(200, 'l'));
     keys.push_back(std::string(200, 'l') + "/x");
     keys.push_back(std::string(512, 'l'));
-    const auto listed = [this, on = medium()] {
+    const auto listed = [on = medium()] {
         const auto folder = server_->file_of("leases-of/tests/" + name_space() + "/leases");
         std::ofstream{folder / "README"} << "not a record";
         return on;

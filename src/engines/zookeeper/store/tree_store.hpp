@@ -5,9 +5,10 @@
 // why a withdrawn claim is dead though it may arrive late: a withdrawal writes the record.
 #pragma once
 
-#include <pawl/spi/rules.hpp>
 #include "engines/zookeeper/store/ensemble.hpp"
 #include "engines/zookeeper/store/lease_book.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include "base/identity.hpp"
 
