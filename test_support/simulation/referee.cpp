@@ -32,7 +32,7 @@ std::string_view name_of(fact which) {
     return names[static_cast<std::size_t>(which)];
 }
 
-referee::referee(const timeline& time) : verdict{time, seconds_text} {}
+referee::referee(const timeline& time) : referee_base{time, seconds_text} {}
 
 void referee::on_grant(const std::string& key, fence_token token) {
     happened(fact::grants);

@@ -1,7 +1,7 @@
 // Watches a simulation from outside, sees everything at once, and knows the laws.
 #pragma once
 
-#include "test_support/simulation/verdict.hpp"
+#include "test_support/simulation/referee_base.hpp"
 
 #include <pawl/types.hpp>
 
@@ -60,7 +60,7 @@ constexpr std::size_t facts = 21;
 std::string_view name_of(fact which);
 
 // Used by one thread.
-class referee : public verdict<law, laws, fact, facts> {
+class referee : public referee_base<law, laws, fact, facts> {
 public:
     explicit referee(const timeline& time);
 

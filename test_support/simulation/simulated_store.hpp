@@ -1,10 +1,11 @@
 // The store of a simulation: the real rules over a map, on virtual time, with bugs to be planted.
 #pragma once
 
-#include <pawl/spi/rules.hpp>
 #include "test_support/simulation/plan.hpp"
 #include "test_support/simulation/referee.hpp"
 #include "test_support/simulation/timeline.hpp"
+
+#include <pawl/spi/rules.hpp>
 
 #include <functional>
 #include <map>

@@ -57,10 +57,11 @@ std::string key_of(const job_plan& job, std::uint32_t partitions, std::uint32_t 
 }
 
 referee::referee(const world_plan& plan, const timeline& time)
-    : verdict{time,
-              [&plan](nanos since) {
-                  return time::format_rfc3339(plan.start + floor<std::chrono::microseconds>(since));
-              }},
+    : referee_base{time,
+                   [&plan](nanos since) {
+                       return time::format_rfc3339(plan.start +
+                                                   floor<std::chrono::microseconds>(since));
+                   }},
       plan_{plan},
       missed_(plan.jobs.size()),
       healthy_(plan.nodes),

@@ -2,8 +2,8 @@
 // what is told, who is healthy; and knows by the calendar alone what had to happen.
 #pragma once
 
+#include "test_support/simulation/referee_base.hpp"
 #include "test_support/simulation/schedule/plan.hpp"
-#include "test_support/simulation/verdict.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -78,7 +78,7 @@ struct begun_run {
 };
 
 // Used by one thread.
-class referee : public verdict<law, laws, fact, facts> {
+class referee : public referee_base<law, laws, fact, facts> {
 public:
     referee(const world_plan& plan, const timeline& time);
 

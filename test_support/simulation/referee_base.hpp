@@ -21,7 +21,7 @@ namespace pawl::simulation {
 
 // `Law` and `Fact` count from 0 to `Laws` and `Facts`; each has its name_of().
 template <class Law, std::size_t Laws, class Fact, std::size_t Facts>
-class verdict {
+class referee_base {
 public:
     using law_type = Law;
     using fact_counts = std::array<std::uint64_t, Facts>;
@@ -61,11 +61,11 @@ public:
 
 protected:
     // `moment` writes a time since the beginning as the trace is to show it.
-    verdict(const timeline& time, std::function<std::string(nanos)> moment)
+    referee_base(const timeline& time, std::function<std::string(nanos)> moment)
         : time_{time}, moment_{std::move(moment)} {}
-    ~verdict() = default;
-    verdict(const verdict&) = delete;
-    verdict& operator=(const verdict&) = delete;
+    ~referee_base() = default;
+    referee_base(const referee_base&) = delete;
+    referee_base& operator=(const referee_base&) = delete;
 
     const timeline& time_;
 
