@@ -17,24 +17,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" 
 import proof  # noqa: E402
 from fleet import Fleet  # noqa: E402
 from harness import Postgres, Redis, until  # noqa: E402
+from measuring import let_pass, percentile, processor_seconds  # noqa: E402
 
 SECONDS = 20
 TTLS = ("2s", "5s", "10s")
 REPEATS = 3
-
-
-def percentile(values, share):
-    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
-
-
-def let_pass(how_long):
-    end = time.monotonic() + how_long
-    until(lambda: time.monotonic() > end, how_long + 30)
-
-
-def processor_seconds(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def lateness(name, store, folder):

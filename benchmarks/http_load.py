@@ -20,20 +20,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests" 
 
 import proof  # noqa: E402
 from agents import Agent, job  # noqa: E402
-from harness import Redis, pawl, until  # noqa: E402
+from harness import Redis, pawl  # noqa: E402
+from measuring import let_pass, percentile  # noqa: E402
 
 LOAD = str(pathlib.Path(sys.argv[2]).resolve())
 SECONDS = 20
 JOBS = 20
-
-
-def percentile(values, share):
-    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
-
-
-def let_pass(how_long):
-    end = time.monotonic() + how_long
-    until(lambda: time.monotonic() > end, how_long + 30)
 
 
 def load(port, token, viewers, rate, idle):

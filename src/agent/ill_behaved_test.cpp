@@ -29,10 +29,7 @@ namespace pawl::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using crash::entries_of;
-using crash::eventually;
-using crash::scratch_folder;
-using crash::text_of;
+using namespace crash;
 using schedule::stop_cause;
 
 std::vector<pid_t> numbers_in(const std::string& text) {

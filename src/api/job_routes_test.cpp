@@ -16,10 +16,7 @@ namespace {
 
 namespace json = boost::json;
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using namespace testing;
 
 struct job_world : api_world {
     job_world() : api_world{job_routes}, others{open()} { beat(0); }

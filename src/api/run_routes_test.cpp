@@ -21,10 +21,7 @@ namespace {
 
 namespace json = boost::json;
 using namespace std::chrono_literals;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
+using namespace testing;
 
 const std::string replaced = "\xEF\xBF\xBD";
 const std::string euro = "\xE2\x82\xAC";

@@ -21,10 +21,7 @@ namespace pawl::exec {
 namespace {
 
 using namespace std::chrono_literals;
-using crash::entries_of;
-using crash::eventually;
-using crash::scratch_folder;
-using crash::text_of;
+using namespace crash;
 using testing::HasSubstr;
 
 // Generous: the machine that runs the tests may have one slow core. What must hold exactly, such as

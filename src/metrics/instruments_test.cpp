@@ -16,9 +16,7 @@ namespace pawl::metrics {
 namespace {
 
 using namespace std::chrono_literals;
-using testing_metrics::has;
-using testing_metrics::series_of;
-using testing_metrics::value_of;
+using namespace testing_metrics;
 
 // What `promtool check metrics` says of a page: nothing, when all is well.
 std::string judged(const std::string& page) {

@@ -14,9 +14,7 @@ namespace pawl::metrics {
 namespace {
 
 using namespace std::chrono_literals;
-using testing_metrics::has;
-using testing_metrics::series_of;
-using testing_metrics::value_of;
+using namespace testing_metrics;
 
 std::string page_of(metrics_registry& counted, instant now = instant{}) {
     return prometheus::TextSerializer{}.Serialize(counted.collect(now));

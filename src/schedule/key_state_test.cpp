@@ -27,6 +27,14 @@ void begin_run(key_state& one, pawl::occurrence occurrence, instant now) {
     one.on_granted();
 }
 
+// One occurrence has been given up, for this reason.
+void expect_skipped(key_state& one, pawl::occurrence occurrence, skip_reason why) {
+    const auto skipped = one.queue().take_skipped();
+    ASSERT_EQ(skipped.size(), 1u);
+    EXPECT_EQ(skipped[0].occurrence, occurrence);
+    EXPECT_EQ(skipped[0].why, why);
+}
+
 TEST(KeyState, AsksAgainForAnAtLeastOnceOccurrenceThatWasLeftUnfinished) {
     auto one = key_state_of(delivery::at_least_once);
     begin_run(one, first, start);
@@ -62,9 +70,7 @@ TEST(KeyState, AsksAgainForAnOccurrenceThatWasNotStartedWithinItsWindow) {
         one.on_granted();
         one.on_ended(ending::not_started, start + 2h);
         EXPECT_EQ(one.next(start + 2h).what, act::nothing);
-        const auto skipped = one.queue().take_skipped();
-        ASSERT_EQ(skipped.size(), 1u);
-        EXPECT_EQ(skipped[0].why, skip_reason::too_late);
+        expect_skipped(one, first, skip_reason::too_late);
     }
 }
 
@@ -87,10 +93,7 @@ TEST(KeyState, AnOccurrenceThatALaterOneHasPassedIsToldAsSuperseded) {
     one.queue().offer_occurrence(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_passed();
-    const auto skipped = one.queue().take_skipped();
-    ASSERT_EQ(skipped.size(), 1u);
-    EXPECT_EQ(skipped[0].occurrence, first);
-    EXPECT_EQ(skipped[0].why, skip_reason::superseded);
+    expect_skipped(one, first, skip_reason::superseded);
     EXPECT_EQ(one.next(start).what, act::nothing);
     // Of an orphan there is a row already.
     one.queue().offer_orphan("run", first, start);
@@ -128,10 +131,7 @@ TEST(KeyState, WhatWasClaimedWithoutAnAnswerIsToldWhenItIsFoundDone) {
         return one;
     };
     const auto expect_told = [](key_state& one) {
-        const auto skipped = one.queue().take_skipped();
-        ASSERT_EQ(skipped.size(), 1u);
-        EXPECT_EQ(skipped.front().occurrence, first);
-        EXPECT_EQ(skipped.front().why, skip_reason::answer_lost);
+        expect_skipped(one, first, skip_reason::answer_lost);
         EXPECT_TRUE(one.queue().is_idle());
     };
     const auto later = start + 10s;
@@ -232,10 +232,7 @@ TEST(KeyState, SkipsWhatComesDueWhileItsPredecessorRuns) {
     auto one = key_state_of(delivery::at_most_once);
     begin_run(one, first, start);
     one.queue().offer_occurrence(second, start, 0ms, 0ms);
-    const auto skipped = one.queue().take_skipped();
-    ASSERT_EQ(skipped.size(), 1u);
-    EXPECT_EQ(skipped[0].occurrence, second);
-    EXPECT_EQ(skipped[0].why, skip_reason::overlap);
+    expect_skipped(one, second, skip_reason::overlap);
     one.on_ended(ending::settled, start);
     EXPECT_TRUE(one.queue().is_idle());
 }
@@ -291,10 +288,7 @@ TEST(KeyState, AnAtMostOnceOccurrenceThatTheStoreFailedMakesWayForItsSuccessor) 
     ASSERT_EQ(one.next(start).what, act::claim);
     one.on_failure(start, even);
     one.queue().offer_occurrence(second, start, 0ms, 0ms);
-    const auto skipped = one.queue().take_skipped();
-    ASSERT_EQ(skipped.size(), 1u);
-    EXPECT_EQ(skipped[0].occurrence, first);
-    EXPECT_EQ(skipped[0].why, skip_reason::superseded);
+    expect_skipped(one, first, skip_reason::superseded);
     ASSERT_EQ(one.next(start).what, act::claim);
     EXPECT_EQ(one.wanted().occurrence, second);
 }
@@ -400,9 +394,7 @@ TEST(KeyState, WaitsInLineNoLongerThanItsWindowAndLooksNowAndThen) {
     now = start + 91s;
     one.on_busy({{}, {}, 5min, busy_reason::held}, false, now, even);
     EXPECT_EQ(one.next(now + 1s).what, act::nothing);
-    const auto skipped = one.queue().take_skipped();
-    ASSERT_EQ(skipped.size(), 1u);
-    EXPECT_EQ(skipped[0].why, skip_reason::too_late);
+    expect_skipped(one, first, skip_reason::too_late);
 }
 
 TEST(KeyState, AsksAgainWhenALingeringKeyIsFree) {
@@ -484,10 +476,7 @@ TEST(KeyState, WhatWasBegunBeforeGoesFirstAndStandsInLine) {
     EXPECT_EQ(step.timeout, 30s);
     one.on_granted();
     // As for each that comes due while another runs.
-    const auto told = one.queue().take_skipped();
-    ASSERT_EQ(told.size(), 1u);
-    EXPECT_EQ(told.front().occurrence, second);
-    EXPECT_EQ(told.front().why, skip_reason::overlap);
+    expect_skipped(one, second, skip_reason::overlap);
 }
 
 // Later ones have run since, and one of them still does.
