@@ -41,7 +41,13 @@ concept store_engine =
         { engine.lose_data() };
     };
 
-// A hook more, of an engine where one record can be out of reach while the others are not: a row
+// A hook more, of an engine that may be on a server which is not the suite's to empty.
+template <class Engine>
+concept may_keep_data = requires(const Engine engine) {
+    { engine.can_lose_data() } -> std::same_as<bool>;
+};
+
+// And one of an engine where one record can be out of reach while the others are not: a row
 // that another session keeps locked, a value that cannot be read. It is so until the object goes.
 template <class Engine>
 concept blocks_records = requires(Engine engine, const std::string& words) {

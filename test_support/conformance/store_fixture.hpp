@@ -1,13 +1,12 @@
 // The ground that all laws stand on: one engine for all tests, one namespace for each.
 #pragma once
 
+#include "base/identity.hpp"
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/contender.hpp"
 #include "test_support/conformance/store_engine.hpp"
 
 #include <gtest/gtest.h>
-
-#include <unistd.h>
 
 #include <atomic>
 #include <memory>
@@ -21,7 +20,8 @@ class StoreLaws : public testing::Test {
 protected:
     StoreLaws() {
         static std::atomic<int> tests{0};
-        settings_.name_space = "law-" + std::to_string(getpid()) + "-" + std::to_string(++tests);
+        static const auto run = base::fresh_id().substr(0, 8);
+        settings_.name_space = "law-" + run + "-" + std::to_string(++tests);
         static_cast<void>(known_to_children_);
     }
 
@@ -31,6 +31,14 @@ protected:
     static Engine& engine() { return *engine_; }
     // The settings of this test: a namespace that no other test has.
     const store_settings& settings() const { return settings_; }
+
+    // False: this engine cannot lose what it has, and the test is left out.
+    static bool lose_data() {
+        if constexpr (may_keep_data<Engine>)
+            if (!engine_->can_lose_data()) return false;
+        engine_->lose_data();
+        return true;
+    }
 
     client open() const { return open(settings_); }
     client open(const store_settings& settings) const {

@@ -36,13 +36,8 @@ process mongodb_server::launch() {
 bool mongodb_server::serves() const { return !ask("admin", R"({"ping": 1})").empty(); }
 
 std::string mongodb_server::ask(const std::string& database, const std::string& command) const {
-    return ask_at("mongodb://127.0.0.1:" + std::to_string(port()) +
-                      "/?serverSelectionTimeoutMS=2000&socketTimeoutMS=5000",
-                  database, command);
-}
-
-std::string mongodb_server::ask_at(const std::string& uri, const std::string& database,
-                                   const std::string& command) {
+    const auto uri = "mongodb://127.0.0.1:" + std::to_string(port()) +
+                     "/?serverSelectionTimeoutMS=2000&socketTimeoutMS=5000";
     begin_library();
     const std::unique_ptr<mongoc_client_t, freed> on{mongoc_client_new(uri.c_str())};
     bson_error_t error{};

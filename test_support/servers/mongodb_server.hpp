@@ -16,9 +16,6 @@ public:
 
     // What a command is answered on a database, both as JSON; empty where it is not answered.
     std::string ask(const std::string& database, const std::string& command) const;
-    // The same of any server.
-    static std::string ask_at(const std::string& uri, const std::string& database,
-                              const std::string& command);
 
 private:
     process launch() override;
