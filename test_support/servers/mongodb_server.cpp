@@ -19,24 +19,9 @@ void begin_library() {
     mongoc_init();
 }
 
-}  // namespace
-
-mongodb_server::mongodb_server() : program_{set_up_server("mongo-java-server")} { start(); }
-
-// Small and quick to start.
-process mongodb_server::launch() {
-    return process{{"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                    "-Djava.io.tmpdir=" + folder().string(), "-cp",
-                    program_.string() + ":" + (program_ / "lib" / "*").string(), "Serve",
-                    (data() / "records").string(), std::to_string(port())},
-                   user(),
-                   log()};
-}
-
-bool mongodb_server::serves() const { return !ask("admin", R"({"ping": 1})").empty(); }
-
-std::string mongodb_server::ask(const std::string& database, const std::string& command) const {
-    const auto uri = "mongodb://127.0.0.1:" + std::to_string(port()) +
+// What a command is answered; empty where it is not.
+std::string ask_on(std::uint16_t port, const std::string& database, const std::string& command) {
+    const auto uri = "mongodb://127.0.0.1:" + std::to_string(port) +
                      "/?serverSelectionTimeoutMS=2000&socketTimeoutMS=5000";
     begin_library();
     const std::unique_ptr<mongoc_client_t, freed> on{mongoc_client_new(uri.c_str())};
@@ -56,6 +41,40 @@ std::string mongodb_server::ask(const std::string& database, const std::string& 
     }
     bson_destroy(&reply);
     return text;
+}
+
+}  // namespace
+
+mongodb_server::mongodb_server() : program_{set_up_server("mongo-java-server")} { start(); }
+
+// Small and quick to start.
+process mongodb_server::launch() {
+    return process{{"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                    "-Djava.io.tmpdir=" + folder().string(), "-cp",
+                    program_.string() + ":" + (program_ / "lib" / "*").string(), "Serve",
+                    (data() / "records").string(), std::to_string(port())},
+                   user(),
+                   log()};
+}
+
+bool mongodb_server::serves() const { return !ask("admin", R"({"ping": 1})").empty(); }
+
+std::string mongodb_server::ask(const std::string& database, const std::string& command) const {
+    return ask_on(port(), database, command);
+}
+
+unconditional_mongodb_server::unconditional_mongodb_server() : port_{free_port()} {
+    const auto user = server_user({"nobody"});
+    hand_over(folder_.path(), user);
+    const auto data = folder_.path() / "data";
+    std::filesystem::create_directory(data);
+    hand_over(data, user);
+    const auto program = set_up_server("ferretdb") / "ferretdb";
+    const auto log = folder_.path() / "log";
+    server_ =
+        process{{program.string(), "127.0.0.1:" + std::to_string(port_), data.string()}, user, log};
+    wait_until_ready(server_, log,
+                     [this] { return !ask_on(port_, "admin", R"({"ping": 1})").empty(); });
 }
 
 }  // namespace pawl::testing_servers

@@ -124,7 +124,7 @@ async<void> name_space::begin(const seen& stands, const std::optional<marker_rec
     made.born = bounds->high;
     made.floor = before ? before->floor : fence_token{};
     made.identity = identity_;
-    made.rounds = race_rounds;
+    made.rounds = *raced;
     made.nonce = records_->fresh_nonce();
     change wanted{marker_name(), encode(made), stands.at};
     auto writing = records_->write(std::move(wanted), until);

@@ -2,11 +2,15 @@
 
 #include "net/for_each_bounded.hpp"
 
+#include <algorithm>
 #include <array>
 #include <set>
 
 namespace pawl::cas {
 namespace {
+
+// Of what the verb has that waits for the race.
+constexpr int shares_of_the_time = 4;
 
 struct one_race {
     one_race(std::shared_ptr<ledger> on, instant until)
@@ -67,12 +71,17 @@ async<void> run_round(std::shared_ptr<one_race> all) {
     co_return result<void>{};
 }
 
-async<void> run_rounds(std::shared_ptr<one_race> all) {
-    for (int round = 0; round < race_rounds; ++round) {
+async<int> run_rounds(std::shared_ptr<one_race> all) {
+    const auto begun = all->on->now();
+    const auto enough = begun + std::min<std::chrono::nanoseconds>(
+                                    race_time, (all->until - begun) / shares_of_the_time);
+    int rounds = 0;
+    do {
         auto running = run_round(all);
         const auto run = co_await std::move(running);
         if (run.has_error()) co_return run.error();
-    }
+        ++rounds;
+    } while (rounds < race_rounds_min || (rounds < race_rounds_max && all->on->now() < enough));
     // A record is erased under the same condition: here a version that it had before.
     auto old =
         *all->versions.begin() == all->expected ? *all->versions.rbegin() : *all->versions.begin();
@@ -81,12 +90,12 @@ async<void> run_rounds(std::shared_ptr<one_race> all) {
     if (erased.has_error()) co_return erased.error();
     if (std::holds_alternative<written>(*erased))
         co_return lie(*all, "a record was erased by a version that it no longer had");
-    co_return result<void>{};
+    co_return rounds;
 }
 
 }  // namespace
 
-async<void> race(std::shared_ptr<ledger> on, instant until) {
+async<int> race(std::shared_ptr<ledger> on, instant until) {
     const auto all = std::make_shared<one_race>(std::move(on), until);
     auto running = run_rounds(all);
     auto run = co_await std::move(running);

@@ -6,15 +6,22 @@
 
 #include "engines/cas/store/ledger.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <memory>
 
 namespace pawl::cas {
 
 constexpr std::size_t racers = 8;
-constexpr int race_rounds = 3;
+// A server that lets two through now and then is caught the sooner the more often they race: so
+// many rounds at least, and more where the server is near.
+constexpr int race_rounds_min = 3;
+constexpr int race_rounds_max = 64;
+constexpr std::chrono::nanoseconds race_time = std::chrono::milliseconds{100};
 
-// Races on a scratch record, which is erased afterwards. `unsupported` when the medium let two win,
-// or kept another state than the winner's. Any other failure: the race has come to no end.
-async<void> race(std::shared_ptr<ledger> on, instant until);
+// Races on a scratch record, which is erased afterwards. How many rounds it took; `unsupported`
+// when the medium let two win, or kept another state than the winner's. Any other failure: the race
+// has come to no end.
+async<int> race(std::shared_ptr<ledger> on, instant until);
 
 }  // namespace pawl::cas

@@ -161,7 +161,7 @@ async<examination> cas_store::do_examine() {
         found->findings.push_back({severity::ok, "atomicity",
                                    "of " + std::to_string(racers) +
                                        " writers that raced for one record, one won, in " +
-                                       std::to_string(race_rounds) + " rounds"});
+                                       std::to_string(*raced) + " rounds"});
     if (const auto bounds = records_->clock(); bounds.has_value()) {
         found->findings.push_back(judge_clock(*bounds));
         if (!found->clock) found->clock = bounds->low.count();
