@@ -72,6 +72,7 @@ json::object describe(const config::job_settings& job) {
     if (!job.working_directory.empty()) what["working_directory"] = job.working_directory;
     if (!job.user.empty()) what["user"] = job.user;
     if (!job.group.empty()) what["group"] = job.group;
+    if (!job.lease_is_shared) what["lease"] = false;
     what["ttl"] = text(job.ttl);
     what["at_least"] = text(job.min_hold);
     what["hold"] = job.hold_until_expiry;
@@ -148,6 +149,7 @@ std::shared_ptr<const schedule::job_plan> plan_of(
     plan->output_limit = static_cast<std::uint64_t>(job->output_limit);
     plan->keep_runs = static_cast<std::size_t>(job->keep_runs);
     plan->enabled = job->enabled;
+    plan->is_shared = job->lease_is_shared;
     plan->entry.name = job->name;
     plan->entry.schedule = job->schedule.text;
     plan->entry.zone = std::string{job->zone.name()};

@@ -252,6 +252,7 @@ const field_list<job_settings>& job_fields() {
         size_field("output_limit", &j::output_limit, "\"1MiB\"", output_bytes_max),
         integer_field("keep_runs", &j::keep_runs, "1000", 1, runs_kept_max),
         table_field("retries", &j::retries, retry_fields()),
+        boolean_field("lease", &j::lease_is_shared, "true"),
         duration_field("ttl", &j::ttl, "\"30s\"", job_ttl_min, ttl_max),
         spelled_before("at_least",
                        duration_field("min_hold", &j::min_hold, "\"0s\"", millis{0}, ttl_max)),

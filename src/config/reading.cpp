@@ -187,6 +187,7 @@ private:
                 found_.add_fault(where.table,
                                  (job.name.empty() ? "a [[job]]" : "the job " + quoted(job.name)) +
                                      " has no command; add one, such as command = [\"/bin/true\"]");
+            name_for_node(job, values_.agent.name, where, found_);
             check_is_new(seen, job.name, job.at, "job");
             check_job(job, where, found_);
             check_outage(job, where, store_, found_);

@@ -262,6 +262,8 @@ TEST(Configuration, SaysWhatIsWrongWithAJob) {
         {"hold = true\npartitions = 2", "f:4:1: hold_until_expiry keeps a lease after its run"},
         {"hold = true\nat_least = \"31s\"",
          "f:5:1: min_hold is 31s, but with hold_until_expiry the lease ends after its ttl of 30s"},
+        {"lease = false\npartitions = 2", "f:4:1: lease = false runs all of the job on each node"},
+        {"lease = \"no\"", "f:4:9: lease is a text; write true or false"},
         {"timeout = \"1m\"\nsoft_timeout = \"1m\"", "f:5:1: soft_timeout is 1m, but timeout is 1m"},
         {"partitions = 1025", "f:4:14: partitions is 1025; give 1 to 1,024"},
         {"renew_fraction = 0.71", "f:4:18: renew_fraction is 0.71; give 0.01 to 0.7"},
@@ -517,6 +519,37 @@ TEST(Configuration, AHundredThousandJobsAreRead) {
     EXPECT_EQ(read_whole(text).jobs.size(), 100'000u);
     const auto more = read_configuration(text + "[[job]]\nname='x'\ncommand=['x']\n", "f");
     EXPECT_THAT(describe(more), ElementsAre(HasSubstr(":400001:1: more than 100,000 [[job]]")));
+}
+
+// ---- Jobs that run on each node
+
+constexpr auto* each_node =
+    "store='memory:'\n[agent]\nname='NODE'\n[[job]]\nname='clean'\ncommand=['x']\nlease=false\n";
+
+std::string on_node(std::string text, const std::string& node) {
+    return text.replace(text.find("NODE"), 4, node);
+}
+
+TEST(Reading, AJobOfEachNodeHasTheNodeInItsName) {
+    const auto parsed = read_configuration(on_node(each_node, "web-1"), "f");
+    ASSERT_TRUE(parsed.faults.empty());
+    EXPECT_EQ(parsed.values.jobs[0].name, "clean@web-1");
+    EXPECT_EQ(parsed.values.jobs[0].key(), "job/clean@web-1");
+    EXPECT_FALSE(parsed.values.jobs[0].lease_is_shared);
+    // One beside it that all nodes share.
+    const auto both = read_configuration(
+        on_node(each_node, "web-1") + "[[job]]\nname='clean'\ncommand=['x']\n", "f");
+    ASSERT_TRUE(both.faults.empty());
+    EXPECT_EQ(both.values.jobs[1].name, "clean");
+}
+
+TEST(Reading, ANodeWhoseNameFitsNoJobIsAFaultOfTheKey) {
+    EXPECT_THAT(only_fault(on_node(each_node, "rack/7")),
+                HasSubstr("lease = false makes the job 'clean@rack/7' on this node, which has a "
+                          "'/'"));
+    EXPECT_THAT(
+        only_fault(on_node(each_node, "web-1") + "[[job]]\nname='clean@web-1'\ncommand=['x']\n"),
+        HasSubstr("a second job is named 'clean@web-1'"));
 }
 
 }  // namespace

@@ -97,6 +97,20 @@ void check_job(const job_settings& job, const job_origins& where, findings& foun
     warn_of_job(job, where, found);
 }
 
+void name_for_node(job_settings& job, const std::string& node, const job_origins& where,
+                   findings& found) {
+    if (job.lease_is_shared || job.name.empty()) return;
+    if (job.partitions > 1)
+        found.add_fault(where.of("lease"),
+                        "lease = false runs all of the job on each node, and partitions divide it "
+                        "among them; drop one of the two");
+    auto named = job.name + "@" + node;
+    if (const auto bad = job_name_fault(named))
+        found.add_fault(where.of("lease"), "lease = false makes the job " + quoted(named) +
+                                               " on this node, which " + bad->what);
+    job.name = std::move(named);
+}
+
 void check_outage(const job_settings& job, const job_origins& where, std::string_view store,
                   findings& found) {
     if (job.on_store_down != outage::run_without_lease) return;

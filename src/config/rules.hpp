@@ -18,6 +18,9 @@ struct job_origins {
 };
 
 void check_job(const job_settings& job, const job_origins& where, findings& found);
+// Gives a job that runs on each node the name that it has on this one.
+void name_for_node(job_settings& job, const std::string& node, const job_origins& where,
+                   findings& found);
 
 // `store` is the URL in effect, which may come from elsewhere than the file.
 void check_outage(const job_settings& job, const job_origins& where, std::string_view store,

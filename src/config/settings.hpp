@@ -124,7 +124,9 @@ struct job_settings {
     std::int64_t keep_runs = 1000;        // of this job in the journal; 1 to 1,000,000
     retry_settings retries;
 
-    // Its lease.
+    // Its lease. Not shared: each node has one of its own, and runs each occurrence; the name is
+    // NAME@NODE then.
+    bool lease_is_shared = true;
     millis ttl{30'000};              // 100 ms to 7 d
     millis min_hold{0};              // 0 to 7 d; with hold_until_expiry at most ttl
     bool hold_until_expiry = false;  // not with partitions

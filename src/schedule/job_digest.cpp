@@ -22,7 +22,7 @@ std::string digest_of(const job_table& jobs) {
     std::uint64_t all = 1;
     for (const auto& [name, which] : jobs.all()) {
         const auto& plan = which->plan;
-        if (!plan || !plan->when || !plan->enabled) continue;
+        if (!plan || !plan->when || !plan->enabled || !plan->is_shared) continue;
         all = mix(all, plan->key_prefix);
         all = mix(all, name);
         all = mix(all, plan->when->when.text());

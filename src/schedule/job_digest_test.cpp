@@ -40,6 +40,14 @@ TEST(JobDigest, SaysWhetherTheSameComesDueUnderTheSameKeys) {
               digest_with({plan_of("a", "* * * * *")}));
 }
 
+// A job that each node has of its own makes no strangers of them.
+TEST(JobDigest, LeavesOutWhatNoOtherNodeHas) {
+    auto mine = plan_of("clean@a", "@every 5m");
+    mine->is_shared = false;
+    EXPECT_EQ(digest_with({plan_of("a", "* * * * *"), mine}),
+              digest_with({plan_of("a", "* * * * *")}));
+}
+
 TEST(JobDigest, TravelsBehindTheVersion) {
     const auto told = time::with_zones(with_jobs("1.2.3", "0123456789abcdef"), "2026a");
     EXPECT_EQ(told, "1.2.3+jobs.0123456789abcdef+tzdata.2026a");

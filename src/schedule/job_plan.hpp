@@ -34,6 +34,7 @@ struct job_plan {
     std::uint64_t output_limit = 1 << 20;
     std::size_t keep_runs = 1000;
     bool enabled = true;
+    bool is_shared = true;  // other nodes have the same job
     body_maker make{};
     job_entry entry{};  // as it is published
 

@@ -131,6 +131,7 @@ bool timekeeper::asks_first(const track& one, occurrence what, std::size_t place
 }
 
 std::size_t timekeeper::place_of(known_job& which, const track& one, occurrence what) {
+    if (!which.plan->is_shared) return 0;
     if (which.plan->partitions <= 1) return registrar_.ranking().place(one.key, what);
     const auto& nodes = registrar_.live_nodes();
     if (!which.shares || which.shared_among != nodes) {

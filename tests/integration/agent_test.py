@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 
+import proof
 from agents import AgentCase, job
 from harness import Case, Redis, pawl, until
 
@@ -264,6 +265,33 @@ class End(AgentCase):
         for name in ("at-least-once", "at-most-once"):
             occurrences = [one["occurrence"] for one in self.runs(name)]
             self.assertEqual(len(occurrences), len(set(occurrences)), name)
+
+
+class EachNode(AgentCase):
+    """lease = false: a job runs on each node, once for each occurrence, and one beside it is shared as ever."""
+
+    def test_a_job_without_a_shared_lease_runs_on_every_node(self):
+        jobs = [job("clean", f"echo $PAWL_NODE $PAWL_OCCURRENCE $PAWL_KEY >> {self.folder}/clean", schedule="@every 1s", lease=False),
+                job("shared", f"echo $PAWL_OCCURRENCE >> {self.folder}/shared", schedule="@every 1s")]
+        agents = [self.agent(name, *jobs).start() for name in ("node-a", "node-b")]
+        until(lambda: all(sum(line.startswith(name) for line in self.lines("clean")) > 4 for name in ("node-a", "node-b")))
+        # Long enough for occurrences that one node would leave to the other.
+        until(lambda: len(self.lines("shared")) > 4)
+        for one in agents:
+            one.stop()
+        lines = self.lines("clean")
+        self.assertEqual(len(lines), len(set(lines)))
+        self.assertEqual({tuple(line.split()[::2]) for line in lines},
+                         {("node-a", "job/clean@node-a"), ("node-b", "job/clean@node-b")})
+        shared = self.lines("shared")
+        self.assertEqual(len(shared), len(set(shared)))
+        for name in ("node-a", "node-b"):
+            rows = self.runs(f"clean@{name}")
+            self.assertEqual({row["node"] for row in rows}, {name})
+            self.assertEqual({row["status"] for row in rows}, {"completed"})
+            # Nobody is before it in line, so it does not wait for anybody: a second for a busy machine.
+            late = sorted(proof.seconds(row["started_at"]) - proof.seconds(row["occurrence"]) for row in rows)
+            self.assertLess(late[len(late) // 2], 1)
 
 
 class Misfire(AgentCase):
