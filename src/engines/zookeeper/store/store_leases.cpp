@@ -1,6 +1,7 @@
 // What becomes of leases: renewed, let go, taken away.
 #include "base/duration.hpp"
 #include "engines/zookeeper/store/tree_store.hpp"
+#include "net/for_each_bounded.hpp"
 
 #include <algorithm>
 
@@ -9,6 +10,10 @@ namespace {
 
 // Renewed by one transaction: a server takes requests of up to 1 MiB (jute.maxbuffer).
 constexpr std::size_t renew_batch_max = 256;
+
+// Looked for in the tree at a time, where each is read behind a sync: all leases of a process whose
+// session has ended are, within one beat.
+constexpr std::size_t searches_at_once = 16;
 
 // What the rules left of a record, with what they do not know about.
 lease_record record_of(const rules::lease_state& state, const lease_record& before,
@@ -47,6 +52,14 @@ struct tree_store::renewing {
     lease_book::renewing guard;
 };
 
+// Leases that are not renewed where this process knows them to be, but looked for.
+struct tree_store::searched {
+    std::vector<held> leases;
+    std::vector<renewal> answers;
+    bool is_batch = false;
+    instant until{};
+};
+
 async<std::vector<renewal>> tree_store::renew(std::span<const held> leases) {
     const auto self = shared_from_this();
     std::vector<renewal> answers(leases.size(), renewal::lost);
@@ -74,15 +87,27 @@ async<std::vector<renewal>> tree_store::renew(std::span<const held> leases) {
         if (done.has_error()) co_return done.error();
         others.insert(others.end(), done->begin(), done->end());
     }
-    for (const auto i : others) {
-        const auto found = co_await renew_found(leases[i], until);
-        // One that cannot be read says nothing of the others, where there are any.
-        const bool of_its_own =
-            leases.size() > 1 && found.has_error() && is_of_a_record(found.error());
-        if (found.has_error() && !of_its_own) co_return found.error();
-        answers[i] = of_its_own ? renewal::unknown : *found;
-    }
+    const auto all = std::make_shared<searched>();
+    for (const auto i : others) all->leases.push_back(leases[i]);
+    all->answers.resize(others.size(), renewal::unknown);
+    all->is_batch = leases.size() > 1;
+    all->until = until;
+    net::bounded_step step = [self, all](std::size_t i) { return renew_searched(self, all, i); };
+    auto searching = net::for_each_bounded(others.size(), searches_at_once, std::move(step), until);
+    const auto done = co_await std::move(searching);
+    if (done.has_error()) co_return done.error();
+    for (std::size_t i = 0; i < others.size(); ++i) answers[others[i]] = all->answers[i];
     co_return answers;
+}
+
+async<void> tree_store::renew_searched(std::shared_ptr<tree_store> self,
+                                       std::shared_ptr<searched> all, std::size_t index) {
+    const auto found = co_await self->renew_found(all->leases[index], all->until);
+    if (found.has_value()) all->answers[index] = *found;
+    // One that cannot be read says nothing of the others, where there are any.
+    else if (!all->is_batch || !is_of_a_record(found.error()))
+        co_return found.error();
+    co_return result<void>{};
 }
 
 // One that this process knows to hold, and to be renewed where it is.

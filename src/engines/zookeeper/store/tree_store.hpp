@@ -77,6 +77,9 @@ private:
     async<std::vector<std::size_t>> drop_missing(session_ptr where, std::vector<renewing>& batch,
                                                  instant until);
     async<renewal> renew_found(held lease, instant until);
+    struct searched;
+    static async<void> renew_searched(std::shared_ptr<tree_store> self,
+                                      std::shared_ptr<searched> all, std::size_t index);
     attempt<bool> keep(const std::string& key, const view& seen, millis ttl, instant until);
     attempt<bool> keep_in_place(const session_ptr& where, const std::string& key, const view& seen,
                                 millis ttl, instant until);
