@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pawl/clock.hpp>
+#include <pawl/completion.hpp>
 #include <pawl/errors.hpp>
 #include <pawl/observer.hpp>
 #include <pawl/types.hpp>
@@ -13,6 +14,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 namespace pawl {
 
@@ -85,6 +87,11 @@ public:
     [[nodiscard]] bool renew();
     // The same for Asio programs. Await it on any executor.
     [[nodiscard]] boost::asio::awaitable<bool> async_renew();
+    // With a completion token: see <pawl/completion.hpp>.
+    template <completion_token<bool> Token>
+    [[nodiscard]] auto async_renew(Token&& token) {
+        return detail::complete(async_renew(), std::forward<Token>(token));
+    }
 
     // The work of an at-least-once occurrence is done: the release tells the store so.
     void mark_done();
@@ -107,6 +114,11 @@ public:
     // The same for Asio programs. Await it on any executor. The handle is empty at once; where the
     // result is not awaited, the lease is released in the background.
     [[nodiscard]] boost::asio::awaitable<release_outcome> async_release();
+    // With a completion token: see <pawl/completion.hpp>.
+    template <completion_token<release_outcome> Token>
+    auto async_release(Token&& token) {
+        return detail::complete(async_release(), std::forward<Token>(token));
+    }
 
     // Whether the handle is not empty. It says nothing about the lease; see trusted().
     explicit operator bool() const noexcept { return held_ != nullptr; }

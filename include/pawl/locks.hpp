@@ -6,6 +6,7 @@
 #pragma once
 
 #include <pawl/acquired.hpp>
+#include <pawl/completion.hpp>
 #include <pawl/errors.hpp>
 #include <pawl/examination.hpp>
 #include <pawl/fence.hpp>
@@ -33,6 +34,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace pawl {
@@ -315,6 +317,61 @@ public:
     [[nodiscard]] result<fence_result> check_fence(std::string_view resource, fence_token token,
                                                    std::nothrow_t,
                                                    fence_rule rule = fence_rule::reject_older);
+
+    // -- Completion tokens
+
+    // The `async_` calls of above with a completion token of Asio as the last argument; see
+    // <pawl/completion.hpp>. They return what the token makes of the answer. async_lead() and
+    // async_run_partitions() are awaited only. A job outlives its run.
+    template <completion_token<acquired<lease>> Token>
+    [[nodiscard]] auto async_try_acquire(std::string_view key, lease_options options,
+                                         Token&& token) {
+        return detail::complete(async_try_acquire(key, options), std::forward<Token>(token));
+    }
+    template <completion_token<acquired<lease>> Token>
+    [[nodiscard]] auto async_acquire(std::string_view key, lease_options options, millis wait,
+                                     Token&& token) {
+        return detail::complete(async_acquire(key, options, wait), std::forward<Token>(token));
+    }
+    template <completion_token<acquire_result<lease>> Token>
+    [[nodiscard]] auto async_claim_key(std::string_view key, lease_options options,
+                                       wait_policy how_long, Token&& token) {
+        return detail::complete(async_claim_key(key, options, how_long),
+                                std::forward<Token>(token));
+    }
+    template <completion_token<run_outcome> Token>
+    [[nodiscard]] auto async_run(const job& what, std::stop_token stop, Token&& token) {
+        return detail::complete(async_run(what, std::move(stop)), std::forward<Token>(token));
+    }
+    template <completion_token<run_outcome> Token>
+    auto async_run(const job&& what, std::stop_token stop, Token&& token) = delete;
+    template <completion_token<std::optional<record>> Token>
+    [[nodiscard]] auto async_inspect(std::string_view key, Token&& token) {
+        return detail::complete(async_inspect(key), std::forward<Token>(token));
+    }
+    template <completion_token<fence_result> Token>
+    [[nodiscard]] auto async_check_fence(std::string_view resource, fence_token token,
+                                         fence_rule rule, Token&& when_done) {
+        return detail::complete(async_check_fence(resource, token, rule),
+                                std::forward<Token>(when_done));
+    }
+    template <completion_token<acquired<slot>> Token>
+    [[nodiscard]] auto async_try_acquire_slot(std::string_view name, std::uint32_t slots,
+                                              lease_options options, Token&& token) {
+        return detail::complete(async_try_acquire_slot(name, slots, options),
+                                std::forward<Token>(token));
+    }
+    template <completion_token<acquired<slot>> Token>
+    [[nodiscard]] auto async_acquire_slot(std::string_view name, std::uint32_t slots,
+                                          lease_options options, millis wait, Token&& token) {
+        return detail::complete(async_acquire_slot(name, slots, options, wait),
+                                std::forward<Token>(token));
+    }
+    template <completion_token<acquired<lease_set>> Token>
+    [[nodiscard]] auto async_acquire_all(const std::vector<std::string>& keys,
+                                         lease_options options, millis wait, Token&& token) {
+        return detail::complete(async_acquire_all(keys, options, wait), std::forward<Token>(token));
+    }
 
 private:
     friend class mutex;

@@ -3,6 +3,7 @@
 
 #include <pawl/acquired.hpp>
 #include <pawl/clock.hpp>
+#include <pawl/completion.hpp>
 #include <pawl/errors.hpp>
 #include <pawl/examination.hpp>
 #include <pawl/fence.hpp>

@@ -3,11 +3,16 @@
 #include <pawl/pawl.hpp>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
 
 #include <chrono>
 #include <exception>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <stop_token>
@@ -73,6 +78,35 @@ awaitable<bool> work(pawl::locks& locks) {
     co_return *shared == 3;
 }
 
+// The same calls with completion tokens.
+awaitable<int> complete(pawl::locks& locks, std::string tenant) {
+    using boost::asio::use_awaitable;
+    int held = 0;
+    if (auto lease = co_await locks.async_acquire("completed/" + tenant + "/of/everything",
+                                                  {.ttl = 30s}, 1min, use_awaitable))
+        ++held;
+    auto later = locks.async_try_acquire("later/" + tenant, {.ttl = 30s}, boost::asio::deferred);
+    if (auto lease = co_await std::move(later)(use_awaitable)) ++held;
+    co_return held;
+}
+
+bool call_back(pawl::locks& locks, boost::asio::io_context& context) {
+    const auto shared = std::make_shared<std::string>("a text that is too long for the string");
+    bool called = false;
+    const auto handler = [shared, &called](const std::exception_ptr& error,
+                                           const pawl::acquired<pawl::lease>& lease) {
+        called = !error && lease && !shared->empty();
+    };
+    locks.async_acquire("called/back/with/a/key/of/some/length", {.ttl = 30s}, 1min,
+                        boost::asio::bind_executor(context, handler));
+    context.restart();
+    context.run();
+    auto lease =
+        locks.async_acquire("kept/for/the/future", {.ttl = 30s}, 1min, boost::asio::use_future);
+    const auto held = lease.get();
+    return called && held;
+}
+
 awaitable<void> all(pawl::locks& locks, int& failed) {
     if (const auto held = co_await acquire(locks, "a tenant with a name of some length");
         held != 9) {
@@ -81,6 +115,10 @@ awaitable<void> all(pawl::locks& locks, int& failed) {
     }
     if (!co_await work(locks)) {
         std::cerr << "bodies did not run as they should\n";
+        ++failed;
+    }
+    if (co_await complete(locks, "a tenant with a name of some length") != 2) {
+        std::cerr << "a completion token was not obeyed\n";
         ++failed;
     }
 }
@@ -95,5 +133,9 @@ int main() {
         if (thrown) std::rethrow_exception(thrown);
     });
     context.run();
+    if (!call_back(locks, context)) {
+        std::cerr << "a callback or a future was not served\n";
+        ++failed;
+    }
     return failed;
 }
