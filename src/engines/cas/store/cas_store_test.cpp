@@ -385,6 +385,30 @@ TEST(CasStore, AFarServerIsRacedThreeTimes) {
               race_rounds_min);
 }
 
+// Goal: an answer that is lost during the race neither ends it nor accuses the server. Method: each
+// of its first requests is lost in each way, and a write that is late arrives with the next
+// request.
+TEST(CasStore, ARaceGoesOnAfterALostAnswer) {
+    constexpr int requests_of_two_rounds = 22;
+    for (const auto how : {fate::request_lost, fate::answer_lost, fate::late, fate::unanswered})
+        for (int lost = 0; lost < requests_of_two_rounds; ++lost) {
+            stage on;
+            on.settings.common.timeout = 10s;
+            on.table->delay = [] { return 20ms; };
+            int raced = 0;
+            on.table->fates = [&](bool, const record_name& name) {
+                on.table->deliver();
+                const bool is_of_race = name.kind == record_kind::fence;
+                return is_of_race && raced++ == lost ? how : fate::answered;
+            };
+            actor mine{on};
+            mine.granted(claim_of("a"));
+            EXPECT_GT(raced, lost);
+            EXPECT_GE(parse_marker(on.table->read({record_kind::marker, ""}).text).value().rounds,
+                      race_rounds_min);
+        }
+}
+
 // Goal: a server that does not keep the conditions of writes is refused, by every verb, in one
 // line. Method: two kinds of lie; then the server is replaced by an honest one.
 TEST(CasStore, AServerThatLetsTwoWinIsRefused) {

@@ -1,6 +1,7 @@
 #include "engines/cas/store/self_race.hpp"
 
 #include "net/for_each_bounded.hpp"
+#include "net/timer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,11 @@ namespace {
 // Of what the verb has that waits for the race.
 constexpr int shares_of_the_time = 4;
 
+// A round of which an answer was lost says nothing of the server, and its writes may still arrive:
+// so the race goes on over another record, after a pause that grows.
+constexpr int race_records_max = 12;
+constexpr std::chrono::milliseconds race_pause{20};
+
 struct one_race {
     one_race(std::shared_ptr<ledger> on, instant until)
         : on{std::move(on)},
@@ -22,6 +28,7 @@ struct one_race {
     instant until;
     record_name name;
     version expected;              // by all who race
+    int rounds = 0;                // that have come to an end, those over other records included
     std::set<version> versions{};  // that the record has had
     std::array<std::string, racers> texts{};
     std::array<std::optional<version>, racers> won{};
@@ -71,18 +78,16 @@ async<void> run_round(std::shared_ptr<one_race> all) {
     co_return result<void>{};
 }
 
-async<int> run_rounds(std::shared_ptr<one_race> all) {
-    const auto begun = all->on->now();
-    const auto enough = begun + std::min<std::chrono::nanoseconds>(
-                                    race_time, (all->until - begun) / shares_of_the_time);
-    int rounds = 0;
+// Until there have been enough of them, of which at least two over this record: it is erased under
+// the same condition, which is shown by a version that it had before.
+async<void> run_rounds(std::shared_ptr<one_race> all, instant enough) {
     do {
         auto running = run_round(all);
         const auto run = co_await std::move(running);
         if (run.has_error()) co_return run.error();
-        ++rounds;
-    } while (rounds < race_rounds_min || (rounds < race_rounds_max && all->on->now() < enough));
-    // A record is erased under the same condition: here a version that it had before.
+        ++all->rounds;
+    } while (all->versions.size() < 2 || all->rounds < race_rounds_min ||
+             (all->rounds < race_rounds_max && all->on->now() < enough));
     auto old =
         *all->versions.begin() == all->expected ? *all->versions.rbegin() : *all->versions.begin();
     auto erasing = all->on->erase(all->name, std::move(old), all->until);
@@ -90,23 +95,45 @@ async<int> run_rounds(std::shared_ptr<one_race> all) {
     if (erased.has_error()) co_return erased.error();
     if (std::holds_alternative<written>(*erased))
         co_return lie(*all, "a record was erased by a version that it no longer had");
-    co_return rounds;
+    co_return result<void>{};
+}
+
+// What is left of it is a few bytes that no verb looks at.
+async<void> clear_away(std::shared_ptr<one_race> all) {
+    auto reading = all->on->read(all->name, all->until);
+    const auto left = co_await std::move(reading);
+    if (left.has_error() || left->at.empty()) co_return result<void>{};
+    auto erasing = all->on->erase(all->name, left->at, all->until);
+    static_cast<void>(co_await std::move(erasing));
+    co_return result<void>{};
+}
+
+bool was_lost(const failure& why) {
+    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
 }
 
 }  // namespace
 
 async<int> race(std::shared_ptr<ledger> on, instant until) {
-    const auto all = std::make_shared<one_race>(std::move(on), until);
-    auto running = run_rounds(all);
-    auto run = co_await std::move(running);
-    // What is left of it is a few bytes that no verb looks at.
-    auto reading = all->on->read(all->name, until);
-    const auto left = co_await std::move(reading);
-    if (left.has_value() && !left->at.empty()) {
-        auto erasing = all->on->erase(all->name, left->at, until);
-        static_cast<void>(co_await std::move(erasing));
+    const auto begun = on->now();
+    const auto enough =
+        begun + std::min<std::chrono::nanoseconds>(race_time, (until - begun) / shares_of_the_time);
+    int rounds = 0;
+    for (int records = 1;; ++records) {
+        const auto all = std::make_shared<one_race>(on, until);
+        all->rounds = rounds;
+        auto running = run_rounds(all, enough);
+        const auto run = co_await std::move(running);
+        auto clearing = clear_away(all);
+        static_cast<void>(co_await std::move(clearing));
+        if (run.has_value()) co_return all->rounds;
+        const auto pause = race_pause * records;
+        if (!was_lost(run.error()) || records == race_records_max || on->now() + pause >= until)
+            co_return run.error();
+        rounds = all->rounds;
+        auto pausing = net::sleep_for(pause);
+        co_await std::move(pausing);
     }
-    co_return run;
 }
 
 }  // namespace pawl::cas

@@ -20,7 +20,9 @@ constexpr std::size_t connections_max = 16;
 constexpr std::int32_t heartbeat_ms = 5000;
 
 // How long a primary is looked for: those who would wait for one longer ask again, and those who
-// would not are told that it is gone.
+// would not are told that it is gone. A server that was lost is looked at again half a second later
+// at the earliest, so less than twice that would find none.
+constexpr std::int32_t selection_min_ms = 1000;
 constexpr std::int32_t selection_max_ms = 3000;
 
 struct freed {
@@ -95,7 +97,7 @@ std::shared_ptr<mongoc_client_pool_t> client::connections::pool(server_error& wh
     set_unless_told(uri.get(), MONGOC_URI_CONNECTTIMEOUTMS, longest);
     set_unless_told(uri.get(), MONGOC_URI_SOCKETTIMEOUTMS, longest);
     set_unless_told(uri.get(), MONGOC_URI_SERVERSELECTIONTIMEOUTMS,
-                    std::min(longest, selection_max_ms));
+                    std::clamp(longest, selection_min_ms, selection_max_ms));
     set_unless_told(uri.get(), MONGOC_URI_HEARTBEATFREQUENCYMS, heartbeat_ms);
     mongoc_uri_set_option_as_int32(uri.get(), MONGOC_URI_MAXPOOLSIZE, connections_max);
     // What was not answered is looked for before it is written again.
