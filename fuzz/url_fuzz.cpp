@@ -12,8 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
         if (parsed.error().column > size || parsed.error().what.empty()) std::abort();
         return 0;
     }
-    // libpq knows hosts of its own.
-    const bool may_lack_host = parsed->scheme == "postgresql" || parsed->scheme == "postgres";
+    // libpq knows hosts of its own, and Kubernetes has its address elsewhere.
+    const bool may_lack_host = parsed->scheme == "postgresql" || parsed->scheme == "postgres" ||
+                               parsed->scheme == "kubernetes";
     for (const auto& where : parsed->endpoints)
         if (where.host.empty() && !may_lack_host) std::abort();
     for (const auto& one : parsed->parameters)
