@@ -37,6 +37,7 @@ public:
     }
     std::string place() const override { return on_->place(); }
     async<std::string> prepare(instant until) override { return on_->prepare(until); }
+    bool has_answered() const noexcept override { return on_->has_answered(); }
 
     async<cas::seen> read(cas::record_name name, instant until) override;
     async<write_answer> write(cas::change what, instant until) override;

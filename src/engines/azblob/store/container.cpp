@@ -28,6 +28,7 @@ async<reply> container::send(net::https_request request, instant until) {
     auto asking = service_->ask(std::move(request), until);
     auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
+    has_answered_ = true;
     reply made;
     if (got->date) made.clock = cas::stamp{*got->date, got->asked, got->answered};
     made.succeeded = got->status >= 200 && got->status < 300;

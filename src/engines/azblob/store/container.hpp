@@ -40,6 +40,7 @@ public:
     async<std::string> prepare(instant until);
     // It was found, or made, before.
     bool is_known() const noexcept { return known_; }
+    bool has_answered() const noexcept { return has_answered_; }
 
 private:
     async<reply> send(net::https_request request, instant until);
@@ -55,6 +56,7 @@ private:
     const std::string probe_;
     // On the loop only
     bool known_ = false;
+    bool has_answered_ = false;
     bool gone_ = false;  // it was known, and then it was not there
 };
 

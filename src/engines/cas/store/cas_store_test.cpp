@@ -373,11 +373,35 @@ TEST(CasStore, ANamespaceIsMadeAfterARaceThatOneHasWonInEachRound) {
     EXPECT_EQ(on.table->count().writes, before.writes);
 }
 
+// Goal: who comes first waits until there is a namespace, for it is made once; and not for ever.
+// Method: a race that takes longer than a verb may, and one in which the server falls silent.
+TEST(CasStore, TheFirstClaimWaitsForTheNamespaceThatItMakes) {
+    stage on;
+    on.settings.common.timeout = 500ms;
+    on.table->delay = [] { return 100ms; };
+    actor mine{on};
+    const auto begun = on.now();
+    mine.granted(claim_of("a"));
+    EXPECT_GT(on.now() - begun, 500ms);
+
+    stage silent;
+    silent.settings.common.timeout = 500ms;
+    bool races = false;
+    silent.table->delay = [&] { return races ? std::chrono::nanoseconds{1h} : 1ms; };
+    silent.table->fates = [&](bool, const record_name& name) {
+        races = races || name.kind == record_kind::fence;
+        return fate::answered;
+    };
+    actor late{silent};
+    const auto asked = silent.now();
+    expect_one_line(late.failed(claim_of("a")), errc::unreachable, "is being made ready");
+    EXPECT_LE(silent.now() - asked, 500ms + 20s);
+}
+
 // Goal: a server that is far costs three rounds of the first claim, and no more. Method: each
 // request takes a tenth of a second.
 TEST(CasStore, AFarServerIsRacedThreeTimes) {
     stage on;
-    on.settings.common.timeout = 10s;
     on.table->delay = [] { return 100ms; };
     actor mine{on};
     mine.granted(claim_of("a"));

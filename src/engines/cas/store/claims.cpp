@@ -31,12 +31,12 @@ result<decision<acquire_result<grant>>> cas_store::decide(const claim& wanted, c
 
 async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
     const auto self = shared_from_this();
-    const auto until = deadline();
     if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, wanted.ttl))
         co_return std::move(*refused);
-    auto opening = space_->ready(until);
+    auto opening = space_->ready();
     const auto open = co_await std::move(opening);
     if (open.has_error()) co_return open.error();
+    const auto until = *open;
     const record_name name{record_kind::lease, wanted.key};
     auto deciding = records_->amend<acquire_result<grant>>(
         name, known(wanted.key), until,
@@ -56,10 +56,10 @@ async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
 // its record is written anew, with nothing changed, and made where there was none.
 async<bool> cas_store::do_withdraw(withdrawal given_up) {
     const auto self = shared_from_this();
-    const auto until = deadline();
-    auto opening = space_->ready(until);
+    auto opening = space_->ready();
     const auto open = co_await std::move(opening);
     if (open.has_error()) co_return open.error();
+    const auto until = *open;
     const record_name name{record_kind::lease, given_up.key};
     auto deciding =
         records_->amend<bool>(name, std::nullopt, until,

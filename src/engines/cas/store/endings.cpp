@@ -25,10 +25,10 @@ constexpr millis retention_min{1'000};
 
 async<bool> cas_store::do_release(std::string key, fence_token token, release_options how) {
     const auto self = shared_from_this();
-    const auto until = deadline();
-    auto opening = space_->ready(until);
+    auto opening = space_->ready();
     const auto open = co_await std::move(opening);
     if (open.has_error()) co_return open.error();
+    const auto until = *open;
     const auto age = age_of(key, token);
     const record_name name{record_kind::lease, key};
     auto deciding = records_->amend<bool>(name, known(key), until,
@@ -48,10 +48,10 @@ async<bool> cas_store::do_release(std::string key, fence_token token, release_op
 
 async<bool> cas_store::do_force_release(std::string key, fence_token token, millis delay) {
     const auto self = shared_from_this();
-    const auto until = deadline();
-    auto opening = space_->ready(until);
+    auto opening = space_->ready();
     const auto open = co_await std::move(opening);
     if (open.has_error()) co_return open.error();
+    const auto until = *open;
     const record_name name{record_kind::lease, key};
     auto deciding =
         records_->amend<bool>(name, std::nullopt, until,
@@ -68,10 +68,10 @@ async<bool> cas_store::do_force_release(std::string key, fence_token token, mill
 
 async<fence_result> cas_store::do_fence(std::string resource, fence_token token, fence_rule rule) {
     const auto self = shared_from_this();
-    const auto until = deadline();
-    auto opening = space_->ready(until);
+    auto opening = space_->ready();
     const auto open = co_await std::move(opening);
     if (open.has_error()) co_return open.error();
+    const auto until = *open;
     const record_name name{record_kind::fence, resource};
     auto deciding = records_->amend<fence_result>(
         name, std::nullopt, until,

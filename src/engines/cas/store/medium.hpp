@@ -132,6 +132,10 @@ public:
     // table. Empty: nothing does. Called before the first verb, and again after it has failed.
     virtual async<std::string> prepare(instant until) = 0;
 
+    // Whether prepare() has had an answer from the server: if so, what it still waits for takes
+    // its time, and is not gone.
+    virtual bool has_answered() const noexcept { return false; }
+
     // Linearizable: the newest state whose write was acknowledged.
     virtual async<seen> read(record_name name, instant until) = 0;
 

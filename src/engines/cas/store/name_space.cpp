@@ -14,6 +14,10 @@ namespace {
 // To make a table may take longer than any one verb.
 constexpr std::chrono::seconds opening_max{60};
 
+// How much longer than its timeout a verb waits for it: who asks once, as a command does, would
+// else fail because it is the first. The medium has answered then, so it is not one that is gone.
+constexpr std::chrono::seconds making_wait_max{20};
+
 // A medium that was refused is asked again after this: it may have been replaced.
 constexpr std::chrono::minutes refused_for{1};
 
@@ -26,8 +30,9 @@ bool is_same_data(const std::string& one, const std::string& other) {
 
 }  // namespace
 
-async<void> name_space::ready(instant until) {
-    if (is_open_) co_return result<void>{};
+async<instant> name_space::ready() {
+    const auto until = records_->now() + timeout_;
+    if (is_open_) co_return until;
     const auto self = shared_from_this();
     if (refused_ && records_->now() < refused_until_) co_return *refused_;
     auto mine = opening_;
@@ -39,7 +44,13 @@ async<void> name_space::ready(instant until) {
     }
     auto waiting = mine->done.wait_until(until);
     co_await std::move(waiting);
-    if (mine->end) co_return *mine->end;
+    if (!mine->end && (mine->is_racing || records_->on().has_answered())) {
+        auto staying = mine->done.wait_until(until + making_wait_max);
+        co_await std::move(staying);
+    }
+    if (mine->end && mine->end->has_error()) co_return mine->end->error();
+    // What it took is not taken from the verb's own time.
+    if (mine->end) co_return records_->now() + timeout_;
     co_return failure{errc::unreachable,
                       records_->place() + ": the namespace is being made ready; ask again"};
 }
@@ -115,6 +126,7 @@ async<void> name_space::look(instant until) {
 // counts from now. Whether this, or another process, has written the marker shows at the next look.
 async<void> name_space::begin(const seen& stands, const std::optional<marker_record>& before,
                               instant until) {
+    if (opening_) opening_->is_racing = true;
     auto racing = race(records_, until);
     const auto raced = co_await std::move(racing);
     if (raced.has_error()) co_return raced.error();

@@ -17,8 +17,10 @@ public:
         : records_{std::move(records)}, timeout_{timeout} {}
 
     // The medium is there, and was found to keep its word when the namespace was made. Opens it at
-    // the first call, once for all who wait.
-    async<void> ready(instant until);
+    // the first call, once for all who wait. Answers with the deadline of the verb that asks: its
+    // timeout from when the namespace was open. One is made once, and so a verb waits longer for
+    // that than for anything else.
+    async<instant> ready();
 
     // The marker as it stands now; another if the data was lost meanwhile.
     async<void> look(instant until);
@@ -33,6 +35,7 @@ private:
     struct opening {
         net::event done;
         std::optional<result<void>> end;
+        bool is_racing = false;  // the medium has answered, and there is no namespace
     };
     static boost::asio::awaitable<void> open(std::shared_ptr<name_space> self,
                                              std::shared_ptr<opening> mine);

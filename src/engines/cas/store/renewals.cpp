@@ -16,14 +16,13 @@ constexpr std::size_t looks_at_once = 8;
 
 // Steps may outlive the verb, so they share what they work on.
 struct cas_store::beat {
-    beat(std::span<const held> leases, instant until)
+    explicit beat(std::span<const held> leases)
         : leases{leases.begin(), leases.end()},
-          until{until},
           answers(leases.size(), renewal::unknown),
           failures(leases.size()) {}
 
     std::vector<held> leases;
-    instant until;
+    instant until{};
     std::vector<renewal> answers;
     std::vector<std::optional<failure>> failures;
     std::vector<change> changes{};
@@ -108,14 +107,15 @@ async<void> cas_store::renew_alone(std::shared_ptr<cas_store> self, std::shared_
 
 async<std::vector<renewal>> cas_store::do_renew(std::span<const held> leases) {
     const auto self = shared_from_this();
-    const auto all = std::make_shared<beat>(leases, deadline());
+    const auto all = std::make_shared<beat>(leases);
     for (const auto& lease : all->leases)
         if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, lease.ttl))
             co_return std::move(*refused);
     if (all->leases.empty()) co_return std::vector<renewal>{};
-    auto opening = space_->ready(all->until);
+    auto opening = space_->ready();
     const auto open = co_await std::move(opening);
     if (open.has_error()) co_return open.error();
+    all->until = *open;
     for (std::size_t i = 0; i < all->leases.size(); ++i) plan(all->leases[i], i, *all);
     const auto able = records_->traits().batch_max;
     all->batch_size = able > 1 ? able : std::max<std::size_t>(all->changes.size(), 1);

@@ -56,10 +56,10 @@ record cas_store::describe(const std::string& key, const seen& stands,
 
 async<std::optional<record>> cas_store::do_inspect(std::string key) {
     const auto self = shared_from_this();
-    const auto until = deadline();
-    auto opening = space_->ready(until);
+    auto opening = space_->ready();
     const auto open = co_await std::move(opening);
     if (open.has_error()) co_return open.error();
+    const auto until = *open;
     record_name name{record_kind::lease, key};
     auto reading = records_->read(std::move(name), until);
     const auto stands = co_await std::move(reading);
@@ -74,10 +74,10 @@ async<std::optional<record>> cas_store::do_inspect(std::string key) {
 
 async<page> cas_store::do_list(std::string prefix, std::string after, std::size_t limit) {
     const auto self = shared_from_this();
-    const auto until = deadline();
-    auto opening = space_->ready(until);
+    auto opening = space_->ready();
     const auto open = co_await std::move(opening);
     if (open.has_error()) co_return open.error();
+    const auto until = *open;
     page shown;
     // Traces are passed over, so a page may take several looks.
     for (;;) {
@@ -114,10 +114,10 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
             last.clear();
         }
         if (co_await is_called_off()) co_return result<void>{};
-        const auto until = deadline();
-        auto opening = space_->ready(until);
+        auto opening = space_->ready();
         const auto open = co_await std::move(opening);
         if (open.has_error()) co_return open.error();
+        const auto until = *open;
         const record_name name{record_kind::lease, key};
         auto reading = records_->read(name, until);
         const auto stands = co_await std::move(reading);
@@ -145,13 +145,13 @@ async<examination> cas_store::do_examine() {
     auto asking = records_->on().examine(until);
     auto found = co_await std::move(asking);
     if (found.has_error()) co_return found.error();
-    auto opening = space_->ready(until);
+    auto opening = space_->ready();
     const auto open = co_await std::move(opening);
     if (open.has_error() && open.error().code != errc::unsupported) {
         found->findings.push_back({severity::fail, "schema", open.error().detail});
         co_return std::move(*found);
     }
-    auto racing = race(records_, until);
+    auto racing = race(records_, deadline());
     const auto raced = co_await std::move(racing);
     if (raced.has_error())
         found->findings.push_back(

@@ -87,6 +87,7 @@ async<reply> table::send(const char* operation, json::object body, effect what, 
     auto asking = service_->ask(std::move(request), until);
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return failure{got.error().code, got.error().detail};
+    has_answered_ = true;
     reply made;
     if (got->date) made.clock = cas::stamp{*got->date, got->asked, got->answered};
     if (got->status != 200) {

@@ -54,6 +54,7 @@ public:
     async<table_facts> describe(instant until);
     // It was found, or made, before.
     bool is_known() const noexcept { return !identity_.empty(); }
+    bool has_answered() const noexcept { return has_answered_; }
 
 private:
     async<reply> send(const char* operation, boost::json::object body, effect what, instant until);
@@ -75,6 +76,7 @@ private:
     // On the loop only
     std::string identity_;
     bool doubtful_ = false;  // it was not found
+    bool has_answered_ = false;
 };
 
 }  // namespace pawl::dynamodb

@@ -73,6 +73,7 @@ public:
 
     // Blocks. Commands until one fails.
     result<answers> run(const request& what);
+    bool has_answered() const noexcept { return has_answered_; }
 
 private:
     std::shared_ptr<mongoc_client_pool_t> pool(server_error& why);
@@ -210,6 +211,8 @@ client::~client() {
     net::keep_for_ever(threads_);
     net::keep_for_ever(connections_);
 }
+
+bool client::has_answered() const noexcept { return connections_->has_answered(); }
 
 async<answers> client::run(request what, instant until) {
     const auto mine = std::make_shared<job>(std::move(what));

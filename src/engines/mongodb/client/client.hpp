@@ -69,6 +69,9 @@ public:
     // The server's refusal of a command is a failure; what a write did is in its reply.
     async<answers> run(request what, instant until);
 
+    // Whether a command was ever answered.
+    bool has_answered() const noexcept;
+
 private:
     class connections;
     struct job;

@@ -41,6 +41,7 @@ public:
     }
     std::string place() const override { return place_; }
     async<std::string> prepare(instant until) override;
+    bool has_answered() const noexcept override { return client_.has_answered(); }
     async<cas::seen> read(cas::record_name name, instant until) override;
     async<write_answer> write(cas::change what, instant until) override;
     async<std::vector<result<write_answer>>> write_many(std::span<const cas::change> changes,
