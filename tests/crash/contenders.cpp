@@ -8,7 +8,6 @@
 namespace pawl::crash {
 namespace {
 
-constexpr int how_many = 4;
 // To connect over a slow way takes several round trips, and a log-in some more.
 constexpr millis long_timeout{2000};
 // After a fault: the TTL of whoever died holding, a client's back-off, a server's start, and a busy
@@ -64,9 +63,13 @@ std::uint64_t witness::tokens_fallen() const {
 }
 
 struct contenders::contender {
-    contender(const std::vector<std::uint16_t>& servers, url_maker url, millis timeout)
-        : there{servers}, store{locks::open(url("127.0.0.1", there.ports(), timeout))} {}
+    contender(const std::vector<std::uint16_t>& servers, url_maker url, bool slow)
+        : is_slow{slow},
+          there{servers},
+          store{locks::open(url("127.0.0.1", there.ports(), slow ? long_timeout : short_timeout))} {
+    }
 
+    const bool is_slow;
     way there;
     locks store;
     std::mutex mutex;
@@ -74,11 +77,13 @@ struct contenders::contender {
     std::thread thread;
 };
 
-contenders::contenders(const std::vector<std::uint16_t>& servers, url_maker url, pace how)
+contenders::contenders(const std::vector<std::uint16_t>& servers, url_maker url, pace how,
+                       int how_many)
     : pace_{how}, key_{"contest/" + base::fresh_id()} {
-    for (int i = 0; i < how_many; ++i)
-        all_.push_back(std::make_unique<contender>(
-            servers, url, how == pace::slow ? long_timeout : short_timeout));
+    for (int i = 0; i < how_many; ++i) {
+        const bool is_slow = how == pace::slow || (how == pace::mixed && i % 3 == 2);
+        all_.push_back(std::make_unique<contender>(servers, url, is_slow));
+    }
     for (auto& one : all_) one->thread = std::thread{[this, &one] { compete(*one); }};
 }
 
@@ -98,21 +103,21 @@ std::vector<way*> contenders::ways() const {
 
 void contenders::compete(contender& me) {
     lease_options options{.ttl = contest_ttl, .on_store_down = store_down::retry};
-    if (pace_ == pace::slow) options.ttl = contest_ttl * 3;
+    if (me.is_slow) options.ttl = contest_ttl * 3;
     while (!stopping_) {
         try {
             auto held = me.store.acquire(key_, options, millis{500});
             if (!held) continue;
             seen_.enter(*held);
             seen_.write(*held);
-            if (pace_ == pace::slow) {
+            if (me.is_slow) {
                 // Long enough for some renewals, unless the lease is lost.
                 const auto until = lease_clock::now() + options.ttl / 2;
                 eventually([&] { return !held->trusted() || lease_clock::now() > until; });
                 seen_.write(*held);
             }
             // Long enough that a fault usually finds somebody inside.
-            if (pace_ == pace::fast) time::pause_until(lease_clock::now() + millis{5});
+            if (!me.is_slow) time::pause_until(lease_clock::now() + millis{5});
             // Inside until the moment of the release: what another sees then is an overlap.
             seen_.leave(*held);
             held->release();

@@ -51,10 +51,12 @@ class contenders {
 public:
     enum class pace {
         fast,  // a lease of contest_ttl; every holder is done in a moment
-        slow   // a lease of three times that, held across renewals
+        slow,  // a lease of three times that, held across renewals
+        mixed  // every third is slow
     };
 
-    contenders(const std::vector<std::uint16_t>& servers, url_maker url, pace how = pace::fast);
+    contenders(const std::vector<std::uint16_t>& servers, url_maker url, pace how = pace::fast,
+               int how_many = 4);
     ~contenders();
     contenders(const contenders&) = delete;
     contenders& operator=(const contenders&) = delete;
@@ -68,6 +70,8 @@ public:
     // As gtest expectations.
     void expect_progress(const std::string& when) const;
     void expect_nothing_overlapped() const;
+
+    std::uint64_t grants() const { return seen_.grants(); }
 
     void stop();
 

@@ -8,6 +8,7 @@
 #include "tests/crash/cable.hpp"
 #include "tests/crash/contenders.hpp"
 #include "tests/crash/contest.hpp"
+#include "time/pause.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,9 +16,13 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <cstdlib>
+#include <iostream>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -76,6 +81,43 @@ protected:
         auto where = addresses::given;
         if constexpr (has_several_servers<Engine>) where = Engine::where;
         return crash::lay_cable(number, ports(), &url_at, where);
+    }
+
+    // One of ten faults, by its number: of a way for so long, or of the server. What it was.
+    std::string hurt(way& hit, unsigned kind, millis how_long) {
+        using testing_faults::direction;
+        const auto wait = [&] { time::pause_until(lease_clock::now() + how_long); };
+        switch (kind) {
+            case 0:
+                server_.crash();
+                server_.start();
+                return "kill -9";
+            case 1:
+                server_.freeze();
+                wait();
+                server_.thaw();
+                return "a freeze";
+            case 2:
+                hit.cut();
+                return "a cut";
+            case 3:
+                hit.refuse();
+                wait();
+                hit.accept_again();
+                return "an outage of one way";
+            case 4:
+            case 5:
+                hit.stall(direction::to_client);
+                wait();
+                hit.cut();
+                hit.resume(direction::to_client);
+                return "lost answers";
+            default:
+                hit.stall(direction::to_server);
+                wait();
+                hit.resume(direction::to_server);
+                return "late requests";
+        }
     }
 
     Engine server_;
@@ -171,6 +213,33 @@ TYPED_TEST_P(ServerLaws, UnderLoadEveryFaultPassesWithoutAnOverlap) {
     load.expect_nothing_overlapped();
 }
 
+// Goal: the same for as long as it is told, in any order. Method: six contenders, every third
+// across renewals; faults in a random order, of which requests that arrive when their caller has
+// given them up are the most. For two seconds, or PAWL_SOAK_SECONDS.
+TYPED_TEST_P(ServerLaws, FaultsInAnyOrderPassWithoutAnOverlap) {
+    const char* told = std::getenv("PAWL_SOAK_SECONDS");
+    const std::chrono::seconds longest{told == nullptr ? 2 : std::atoi(told)};
+    const auto seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random{seed};
+    const auto until = lease_clock::now() + longest;
+    contenders load{this->ports(), &this->url_at, contenders::pace::mixed, 6};
+    load.expect_progress("at first");
+    int faults = 0;
+    for (; lease_clock::now() < until && !this->HasFailure(); ++faults) {
+        auto& hit = *load.ways()[random() % 6];
+        const auto kind = static_cast<unsigned>(random() % 10);
+        const std::string name = this->hurt(hit, kind, millis{200 + random() % 1'000});
+        load.expect_progress("after " + name);
+    }
+    load.stop();
+    load.expect_nothing_overlapped();
+    this->RecordProperty("faults", faults);
+    this->RecordProperty("grants", std::to_string(load.grants()));
+    if (told != nullptr)
+        std::cout << faults << " faults, " << load.grants() << " grants" << std::endl;
+}
+
 // 200 ms one way and the same back: slower than a renewal interval is long, and still within it.
 TYPED_TEST_P(ServerLaws, WithALongLatencyLeasesHoldAndPassOn) {
     contenders load{this->ports(), &this->url_at, contenders::pace::slow};
@@ -240,6 +309,7 @@ REGISTER_TYPED_TEST_SUITE_P(ServerLaws, AKilledOrFrozenHoldersCommandIsDeadBefor
                             WithTheServerKilledTheCommandEndsWithItsLease,
                             WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBegins,
                             UnderLoadEveryFaultPassesWithoutAnOverlap,
+                            FaultsInAnyOrderPassWithoutAnOverlap,
                             WithALongLatencyLeasesHoldAndPassOn,
                             ToFailAtOnceIsNotToWaitForAServerThatIsGone, TheDrillPasses,
                             TheDoctorTellsAServerThatWorksFromOneThatIsGone);
