@@ -179,6 +179,8 @@ if(TARGET pawl_store_postgresql)
   # For administrators of databases in which pawl may not make its tables itself.
   install(FILES ${PROJECT_SOURCE_DIR}/src/engines/postgresql/store/schema.sql
           DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql.sql COMPONENT pawl)
+  install(FILES ${PROJECT_SOURCE_DIR}/src/engines/postgresql/store/exclusive_job.sql
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql-exclusive-job.sql COMPONENT pawl)
   install(FILES ${PROJECT_SOURCE_DIR}/src/engines/postgresql/journal/schema.sql
           DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql-journal.sql COMPONENT pawl)
 endif()
