@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <random>
@@ -93,16 +94,21 @@ TEST(SqliteCrash, AKilledProcessLeavesAWholeStoreThatForgetsNothing) {
     const test_folder folder;
     const auto path = folder / "pawl.db";
     std::minstd_rand rng{std::random_device{}()};
+    // On a busy machine a child may need longer than that for its first grant.
+    int longer = 1;
     for (int round = 0; round < 30; ++round) {
         const auto child = start_child(churning, path);
-        std::this_thread::sleep_for(std::chrono::microseconds{20'000 + rng() % 30'000});
+        std::this_thread::sleep_for(longer * std::chrono::microseconds{20'000 + rng() % 30'000});
         kill(child, SIGKILL);
         waitpid(child, nullptr, 0);
         const auto told = told_by_child(path);
         net::loop loop;
         const auto store = make_sqlite_store(loop, path, quick_settings()).value();
         const auto seen = loop.wait_for(store->inspect("key")).value();
-        if (!seen) continue;  // killed before its first grant
+        if (!seen) {  // killed before its first grant
+            longer = std::min(longer * 2, 64);
+            continue;
+        }
         EXPECT_GE(number(seen->last_token), told);
         const bool held_by_dead = number(seen->holder) != 0;
         EXPECT_EQ(loop.wait_for(store->force_release("key", seen->holder, 0ms)).value(),
