@@ -288,7 +288,9 @@ class EachNode(AgentCase):
         for name in ("node-a", "node-b"):
             rows = self.runs(f"clean@{name}")
             self.assertEqual({row["node"] for row in rows}, {name})
-            self.assertEqual({row["status"] for row in rows}, {"completed"})
+            # On a busy machine one may last until the next is due, which is skipped.
+            self.assertIn("completed", {row["status"] for row in rows})
+            self.assertLessEqual({row["status"] for row in rows}, {"completed", "skipped"})
             # Nobody is before it in line, so it does not wait for anybody: a second for a busy machine.
             late = sorted(proof.seconds(row["started_at"]) - proof.seconds(row["occurrence"]) for row in rows)
             self.assertLess(late[len(late) // 2], 1)

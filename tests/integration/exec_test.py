@@ -170,7 +170,7 @@ class Exec(Case):
         self.assertEqual(waiter.wait(timeout=30), 128 + signal.SIGTERM)
 
     def test_the_lease_is_renewed_for_as_long_as_the_command_runs(self):
-        process = self.start("exec", "k", "--ttl", "500ms", "--", "sh", "-c", "echo held; sleep 2; echo done")
+        process = self.start("exec", "k", "--ttl", "1500ms", "--", "sh", "-c", "echo held; sleep 4; echo done")
         process.stdout.readline()
         before = self.pawl("locks", "show", "k", "--json").json()["fence_token"]
         self.assertEqual(process.stdout.readline(), "done\n")

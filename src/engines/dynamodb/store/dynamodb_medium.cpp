@@ -154,6 +154,7 @@ async<std::vector<result<write_answer>>> medium::write_many(std::span<const cas:
     if (answers == nullptr || !answers->is_array() || answers->get_array().size() != next.size())
         co_return failure{errc::outcome_unknown, place() + ": a batch without its answers"};
     std::vector<result<write_answer>> made;
+    made.reserve(next.size());
     for (std::size_t i = 0; i < next.size(); ++i)
         made.push_back(answer_of(answers->get_array()[i], next[i], got->clock));
     co_return made;
