@@ -274,7 +274,8 @@ async<bool> cas_journal::skip(run_start start, std::string reason) {
         auto unclaiming = unclaim(what->mine, what->added, until);
         co_await std::move(unclaiming);
     }
-    co_return skipped;
+    if (skipped.has_error()) co_return skipped.error();
+    co_return *skipped;
 }
 
 }  // namespace pawl::cas

@@ -184,7 +184,8 @@ async<bool> cas_journal::add_trigger(run_trigger what) {
         auto tidying = records_->tidy(keys::oldest_first(keys::triggers, waiting->number), until);
         co_await std::move(tidying);
     }
-    co_return added;
+    if (added.has_error()) co_return added.error();
+    co_return *added;
 }
 
 async<bool> cas_journal::remove_trigger(std::string id) {
@@ -205,7 +206,8 @@ async<bool> cas_journal::remove_trigger(std::string id) {
         },
         until);
     const auto removed = co_await std::move(removing);
-    if (removed.has_error() || !*removed) co_return removed;
+    if (removed.has_error()) co_return removed.error();
+    if (!*removed) co_return false;
     auto tidying = records_->tidy(keys::oldest_first(keys::triggers, number), until);
     co_await std::move(tidying);
     co_return true;

@@ -57,7 +57,7 @@ std::size_t escaped_size(std::string_view text) {
 json::value bytes(std::string_view text) {
     const auto as_base64 = (text.size() + 2) / 3 * 4;
     if (base::is_utf8(text) && escaped_size(text) <= std::max(as_base64, text.size() + 64))
-        return json::value{json::string_view{text.data(), text.size()}};
+        return json::value(json::string_view{text.data(), text.size()});
     return json::object{{"base64", base::to_base64(text)}};
 }
 
