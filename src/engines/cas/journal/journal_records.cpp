@@ -181,30 +181,29 @@ async<bool> journal_records::remove(std::string key,
     co_return unsettled(so_far, too_slow());
 }
 
-boost::asio::awaitable<void> journal_records::tidy(std::vector<place_and_version> gone,
+boost::asio::awaitable<bool> journal_records::tidy(std::vector<place_and_version> gone,
                                                    instant until) {
     const auto self = shared_from_this();
+    bool all = true;
     for (auto& [key, at] : gone) {
-        if (now() >= until) co_return;
+        if (now() >= until) co_return false;
         if (at.empty()) continue;
         if (const auto known = recall(key); known && known->at == at) forget(key);
         auto erasing = ledger_->erase({record_kind::journal, key}, at, until);
-        co_await std::move(erasing);
+        const auto erased = co_await std::move(erasing);
+        all = all && erased.has_value();
     }
+    co_return all;
 }
 
-boost::asio::awaitable<void> journal_records::tidy(std::string key, instant until) {
+boost::asio::awaitable<bool> journal_records::tidy(std::string key, instant until) {
     const auto self = shared_from_this();
-    auto known = recall(key);
-    if (!known) {
-        auto reading = read(key, until);
-        const auto stands = co_await std::move(reading);
-        if (stands.has_error()) co_return;
-        known = *stands;
-    }
-    std::vector<place_and_version> gone{{key, known->at}};
+    auto reading = read(key, until);
+    const auto stands = co_await std::move(reading);
+    if (stands.has_error()) co_return false;
+    std::vector<place_and_version> gone{{key, stands->at}};
     auto tidying = tidy(std::move(gone), until);
-    co_await std::move(tidying);
+    co_return co_await std::move(tidying);
 }
 
 async<std::vector<result<write_answer>>> journal_records::write_many(std::vector<change> changes,

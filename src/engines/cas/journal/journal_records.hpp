@@ -66,9 +66,10 @@ public:
     // Deletes what stands there if it is wanted. False: there is nothing that is.
     async<bool> remove(std::string key, std::function<result<bool>(const seen&)> unwanted,
                        instant until);
-    // The same for one version of it, and as well as can be: nothing rests on it.
-    boost::asio::awaitable<void> tidy(std::vector<place_and_version> gone, instant until);
-    boost::asio::awaitable<void> tidy(std::string key, instant until);
+    // The same for one version of it, and as well as can be: nothing rests on it. Whether none of
+    // these stands there any more.
+    boost::asio::awaitable<bool> tidy(std::vector<place_and_version> gone, instant until);
+    boost::asio::awaitable<bool> tidy(std::string key, instant until);
 
     // Decides, and writes what was decided if what stands there is the same still, as often as it
     // takes until the deadline. On `known` only a decision to write is taken without another look.

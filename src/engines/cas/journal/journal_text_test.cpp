@@ -88,8 +88,9 @@ TEST(JournalText, ARecordIsOneLineThatPeopleCanRead) {
     run_state state;
     state.row.record.id = "5d1c";
     state.row.record.job = "report";
-    EXPECT_TRUE(encode(state, "9f3a.0").starts_with(
-        R"(1 run nonce=9f3a.0 {"id":"5d1c","job":"report","partition":0,)"))
+    EXPECT_TRUE(
+        encode(state, "9f3a.0")
+            .starts_with(R"(1 run nonce=9f3a.0 {"id":"5d1c","job":"report","partition":0,)"))
         << encode(state, "9f3a.0");
 }
 
@@ -132,10 +133,9 @@ TEST(JournalText, AnyBytesComeBackAndTheLargestChunkFits) {
 
 TEST(JournalText, WhatOthersHaveWrittenIsRefused) {
     const auto good = encode(whole_state(), "n");
-    for (const auto& bad :
-         {std::string{}, std::string{"1 run"}, std::string{"1 run nonce=n {}"},
-          std::string{"1 run nonce=n []"}, good.substr(0, good.size() - 1), "1 lease" + good.substr(5),
-          std::string{"{}"}}) {
+    for (const auto& bad : {std::string{}, std::string{"1 run"}, std::string{"1 run nonce=n {}"},
+                            std::string{"1 run nonce=n []"}, good.substr(0, good.size() - 1),
+                            "1 lease" + good.substr(5), std::string{"{}"}}) {
         const auto read = parse_run_place(standing(bad));
         ASSERT_TRUE(read.has_error()) << bad;
         EXPECT_EQ(read.error().code, errc::rejected);

@@ -32,8 +32,8 @@ boost::asio::awaitable<void> cas_journal::sweep(index_entry entry, instant until
         std::vector<place_and_version> gone;
         for (const auto& [key, stands] : parts->records) gone.emplace_back(key, stands.at);
         auto tidying = records_->tidy(std::move(gone), until);
-        co_await std::move(tidying);
-        if (records_->now() >= until) co_return;
+        const bool went = co_await std::move(tidying);
+        if (!went) co_return;
     }
     const auto id_key = keys::run(entry.id);
     if (entry.key != id_key) {
@@ -47,12 +47,14 @@ boost::asio::awaitable<void> cas_journal::sweep(index_entry entry, instant until
         if (has_another && by_id->elsewhere == entry.key) {
             std::vector<place_and_version> gone{{id_key, stands->front().at}};
             auto tidying = records_->tidy(std::move(gone), until);
-            co_await std::move(tidying);
+            const bool went = co_await std::move(tidying);
+            if (!went) co_return;
         }
     }
     for (const auto& index : {std::string{keys::all_runs}, keys::runs_of(entry.job)}) {
         auto tidying = records_->tidy(keys::newest_first(index, entry.number), until);
-        co_await std::move(tidying);
+        const bool went = co_await std::move(tidying);
+        if (!went) co_return;
     }
 }
 
