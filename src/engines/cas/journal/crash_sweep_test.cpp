@@ -21,7 +21,7 @@ std::string saved_in(journal_stage& stage) {
     return stage.ask(stage.open(), begin_of(inheriting("z", 99, 99)));
 }
 
-void prepare(journal_stage& stage, const situation& what) {
+void prepare(journal_stage& stage, const watched_verb& what) {
     const auto first = stage.open();
     for (const auto& verb : what.before) {
         const auto answer = stage.ask(first, verb);
@@ -30,7 +30,7 @@ void prepare(journal_stage& stage, const situation& what) {
     stage.on.pass(1s);
 }
 
-calm_course calm_course_of(const situation& what) {
+calm_course calm_course_of(const watched_verb& what) {
     journal_stage stage;
     prepare(stage, what);
     calm_course calm;
@@ -84,7 +84,7 @@ struct disturbance {
 };
 
 // False: the verb was over before that request.
-bool disturb(const situation& what, const calm_course& calm, int request,
+bool disturb(const watched_verb& what, const calm_course& calm, int request,
              const disturbance& trouble) {
     journal_stage stage;
     prepare(stage, what);
@@ -125,7 +125,7 @@ bool disturb(const situation& what, const calm_course& calm, int request,
     return !testing::Test::HasFailure();
 }
 
-void sweep(const std::vector<situation>& all) {
+void sweep(const std::vector<watched_verb>& all) {
     for (const auto& what : all) {
         const auto calm = calm_course_of(what);
         ASSERT_NE(calm.answer.substr(0, 5), "error") << what.name;
@@ -146,8 +146,8 @@ void sweep(const std::vector<situation>& all) {
 // seen is all of the verb or nothing of it, and nothing if it says so; another process that repeats
 // it gets the answer that was lost, and the same is seen as without any trouble. In the end, what
 // lost processes have left can be removed.
-TEST(CrashSweep, AVerbOfARunnerIsOneStepAndRepeatable) { sweep(run_situations()); }
-TEST(CrashSweep, AVerbOfOthersIsOneStepAndRepeatable) { sweep(other_situations()); }
+TEST(CrashSweep, AVerbOfARunnerIsOneStepAndRepeatable) { sweep(verbs_of_runners()); }
+TEST(CrashSweep, AVerbOfOthersIsOneStepAndRepeatable) { sweep(verbs_of_others()); }
 
 }  // namespace
 }  // namespace pawl::cas

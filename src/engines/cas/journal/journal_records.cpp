@@ -41,19 +41,19 @@ result<std::int64_t> journal_records::latest_time() const {
     return std::chrono::ceil<millis>(bounds->high).count();
 }
 
-// 42 bits of milliseconds, 10 of microseconds, and chance, so that two processes seldom meet.
+// 42 bits of milliseconds, 10 of microseconds, and random ones, so that two processes seldom meet.
 result<std::uint64_t> journal_records::fresh_number() {
     const auto bounds = ledger_->clock();
     if (bounds.has_error()) return bounds.error();
     const auto micros_now = std::max<std::int64_t>(bounds->low.count(), 0);
-    std::uint64_t chance = 0;
+    std::uint64_t random_bits = 0;
     for (const char digit : ledger_->fresh_nonce().substr(0, 3))
-        chance = chance << 4 | static_cast<std::uint64_t>(base::hex_value(digit));
+        random_bits = random_bits << 4 | static_cast<std::uint64_t>(base::hex_value(digit));
     const auto millis_now = static_cast<std::uint64_t>(micros_now / micros_a_milli);
     const auto rest = static_cast<std::uint64_t>(micros_now % micros_a_milli);
     const auto number = millis_now << number_bits_below_a_milli |
                         rest << number_bits_below_a_micro |
-                        (chance & ((1U << number_bits_below_a_micro) - 1));
+                        (random_bits & ((1U << number_bits_below_a_micro) - 1));
     last_number_ = std::max(number, last_number_ + 1);
     return last_number_;
 }

@@ -184,6 +184,7 @@ private:
     static async<void> publish_one(std::shared_ptr<cas_journal> self,
                                    std::shared_ptr<publishing> all, std::size_t which);
     boost::asio::awaitable<void> forget_old_nodes(instant until);
+    async<audit_entry> newest_audit(instant until);
 
     // Constant after construction
     const std::shared_ptr<journal_records> records_;

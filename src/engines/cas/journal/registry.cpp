@@ -234,37 +234,46 @@ async<std::vector<node_entry>> cas_journal::list_nodes() {
     co_return nodes;
 }
 
-// The next sequence is free for one who writes it; the others look anew. The newest is listed
-// first, so that no other record says where the end is.
+// The newest is listed first, so that no other record says where the end is.
+async<audit_entry> cas_journal::newest_audit(instant until) {
+    auto listing_them = records_->list(std::string{keys::audit}, {}, 1, until);
+    const auto newest = co_await std::move(listing_them);
+    if (newest.has_error()) co_return newest.error();
+    if (newest->records.empty()) co_return audit_entry{};
+    const auto& [key, stands] = newest->records.front();
+    auto entry = parse_audit(stands.text);
+    if (entry.has_error()) co_return records_->unreadable(key, entry.error());
+    co_return std::move(*entry);
+}
+
+// The next sequence is free for one who writes it; the others go on behind that entry.
 async<audit_entry> cas_journal::append_audit(audit_draft what) {
     const auto self = shared_from_this();
     const auto until = records_->deadline();
     auto preparing = records_->ready(until);
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    auto looking = newest_audit(until);
+    auto before = co_await std::move(looking);
+    if (before.has_error()) co_return before.error();
     int conflicts = 0;
     do {
-        auto listing_them = records_->list(std::string{keys::audit}, {}, 1, until);
-        const auto newest = co_await std::move(listing_them);
-        if (newest.has_error()) co_return newest.error();
         const auto now = records_->time();
         if (now.has_error()) co_return now.error();
-        audit_entry before;
-        if (!newest->records.empty()) {
-            const auto& [key, stands] = newest->records.front();
-            auto parsed = parse_audit(stands.text);
-            if (parsed.has_error()) co_return records_->unreadable(key, parsed.error());
-            before = std::move(*parsed);
-        }
-        auto entry =
-            journals::next_entry(before.sequence, before.hash, what, std::max(*now, before.at));
-        auto creating = records_->create(keys::newest_first(keys::audit, entry.sequence),
-                                         encode(entry, records_->fresh_nonce()), until);
+        const auto entry =
+            journals::next_entry(before->sequence, before->hash, what, std::max(*now, before->at));
+        const auto key = keys::newest_first(keys::audit, entry.sequence);
+        auto creating = records_->create(key, encode(entry, records_->fresh_nonce()), until);
         const auto created = co_await std::move(creating);
         if (created.has_error()) co_return created.error();
         if (*created) co_return entry;
         auto pausing = records_->back_off(++conflicts);
         co_await std::move(pausing);
+        auto reading = records_->read(key, until);
+        const auto stands = co_await std::move(reading);
+        if (stands.has_error()) co_return stands.error();
+        before = parse_audit(stands->text);
+        if (before.has_error()) co_return records_->unreadable(key, before.error());
     } while (records_->now() < until);
     co_return records_->too_slow();
 }

@@ -1,4 +1,4 @@
-// Verbs of a journal in situations where each of them has most to do.
+// Verbs of a journal where each of them has most to do.
 #pragma once
 
 #include "engines/cas/journal/journal_stage_fixture.hpp"
@@ -10,7 +10,7 @@
 namespace pawl::cas {
 
 // What comes before, and the verb that is watched.
-struct situation {
+struct watched_verb {
     std::string name;
     std::vector<told_verb> before;
     told_verb verb;
@@ -126,7 +126,7 @@ inline std::vector<told_verb> begun_with_notes(int count) {
     return before;
 }
 
-inline std::vector<situation> run_situations() {
+inline std::vector<watched_verb> verbs_of_runners() {
     const auto begun = begin_of(start_of("a", 7, 1));
     const auto a = mark("a", 7);
     return {
@@ -174,7 +174,7 @@ inline std::vector<situation> run_situations() {
     };
 }
 
-inline std::vector<situation> other_situations() {
+inline std::vector<watched_verb> verbs_of_others() {
     const auto begun = begin_of(start_of("a", 7, 1));
     const auto a = mark("a", 7);
     return {
