@@ -139,7 +139,8 @@ public:
     // Linearizable: the newest state whose write was acknowledged.
     virtual async<seen> read(record_name name, instant until) = 0;
 
-    // Several at once, in order; by default bounded parallel requests. No more than 100.
+    // Several at once, in order; by default bounded parallel requests. No more than 100, of which
+    // some may be the same.
     virtual async<std::vector<seen>> read_many(std::vector<record_name> names, instant until);
 
     virtual async<write_answer> write(change what, instant until) = 0;

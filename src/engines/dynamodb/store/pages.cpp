@@ -145,9 +145,14 @@ async<cas::listing> list_records(std::shared_ptr<table> on, place_of_items place
 async<std::vector<cas::seen>> read_records(std::shared_ptr<table> on, place_of_items place,
                                            std::vector<cas::record_name> names, instant until) {
     std::vector<cas::seen> all(names.size());
-    auto left = keys_of(place, names);
+    boost::json::array left;
     std::vector<std::string> wanted;
-    for (const auto& key : left) wanted.push_back(identity_of(key));
+    for (auto& key : keys_of(place, names)) {
+        wanted.push_back(identity_of(key));
+        // A request that names an item twice is refused.
+        if (std::find(wanted.begin(), wanted.end() - 1, wanted.back()) == wanted.end() - 1)
+            left.push_back(std::move(key));
+    }
     std::optional<cas::stamp> clock;
     while (!left.empty()) {
         auto asking =
