@@ -58,6 +58,12 @@ public:
             return fate_for(writes, name);
         };
         on.table->delay = [this] { return std::exchange(held_, std::chrono::nanoseconds{0}); };
+        // A namespace that is there, whose medium has passed its race.
+        marker_record made;
+        made.identity = on.table->identity;
+        made.rounds = 1;
+        made.nonce = "n";
+        on.table->put({record_kind::marker, {}}, encode(made));
     }
 
     // A process of its own.
