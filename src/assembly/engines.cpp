@@ -215,7 +215,8 @@ runtime::journal_maker plan_journal(std::string_view store, std::string_view jou
     auto plan = plan_store(journal);
     if (plan.make_journal) return plan.make_journal;
     throw option_error{"the engine " + plan.engine +
-                       " keeps no journal of runs: sqlite, postgresql, mysql and redis do"};
+                       " keeps no journal of runs: sqlite, postgresql, mysql, redis, mongodb and "
+                       "dynamodb do"};
 }
 
 std::unique_ptr<runtime::core> open_core(

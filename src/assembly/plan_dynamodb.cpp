@@ -2,6 +2,7 @@
 #include "assembly/plan_aws.hpp"
 #include "assembly/planners.hpp"
 #include "base/text.hpp"
+#include "engines/dynamodb/journal/dynamodb_journal.hpp"
 #include "engines/dynamodb/store/dynamodb_store.hpp"
 
 namespace pawl::assembly {
@@ -29,6 +30,9 @@ store_plan plan_dynamodb(const base::store_url& url) {
     query.finish();
     plan.make = [settings](net::loop& where) {
         return dynamodb::make_dynamodb_store(where, settings);
+    };
+    plan.make_journal = [settings](net::loop& where) {
+        return dynamodb::make_dynamodb_journal(where, settings);
     };
     return plan;
 }

@@ -3,6 +3,7 @@
 #include "base/ascii.hpp"
 #include "base/percent.hpp"
 #include "base/text.hpp"
+#include "engines/mongodb/journal/mongodb_journal.hpp"
 #include "engines/mongodb/store/mongodb_store.hpp"
 
 #include <algorithm>
@@ -127,6 +128,9 @@ store_plan plan_mongodb(const base::store_url& url) {
         throw option_error{"mongodb: " + base::printable(*fault)};
     plan.make = [settings](net::loop& where) {
         return mongodb::make_mongodb_store(where, settings);
+    };
+    plan.make_journal = [settings](net::loop& where) {
+        return mongodb::make_mongodb_journal(where, settings);
     };
     return plan;
 }

@@ -129,6 +129,39 @@ protected:
         EXPECT_TRUE(std::holds_alternative<cas::conflict>(try_write(on, "key", "two", second)));
     }
 
+    // Goal: many records are read as one is. Method: some that are there, one twice, and one that
+    // is not, of a journal, whose scopes may have the same keys.
+    void expect_many_read_in_their_order() {
+        const auto on = medium();
+        const auto name = [](const std::string& key) {
+            return cas::record_name{cas::record_kind::journal, key};
+        };
+        const std::vector<std::string> keys{"due/a/0:1", "due/b/0:1", "none:1", "due/a/0:1"};
+        for (const std::size_t which : {0U, 1U}) {
+            cas::change wanted{name(keys[which]), "text of " + keys[which], {}};
+            const auto got = loop_.wait_for(on->write(std::move(wanted), later())).value();
+            EXPECT_TRUE(std::holds_alternative<cas::written>(got));
+        }
+        std::vector<cas::record_name> names;
+        for (const auto& key : keys) names.push_back(name(key));
+        const auto found = loop_.wait_for(on->read_many(std::move(names), later())).value();
+        ASSERT_EQ(found.size(), keys.size());
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            const auto alone = loop_.wait_for(on->read(name(keys[i]), later())).value();
+            EXPECT_EQ(found[i].text, alone.text) << i;
+            EXPECT_EQ(found[i].at, alone.at) << i;
+            EXPECT_EQ(found[i].at.empty(), keys[i] == "none:1") << i;
+        }
+        EXPECT_TRUE(found[0].clock.has_value());
+        EXPECT_TRUE(loop_.wait_for(on->read_many({}, later())).value().empty());
+        const auto page =
+            loop_.wait_for(on->list(cas::record_kind::journal, "due/b/0:", "", 10, later()))
+                .value();
+        ASSERT_EQ(page.records.size(), 1U);
+        EXPECT_EQ(page.records[0].first, "due/b/0:1");
+        EXPECT_EQ(page.records[0].second.at, found[1].at);
+    }
+
     // How the pages of one list are asked for.
     struct paging {
         std::vector<std::string> prefixes;

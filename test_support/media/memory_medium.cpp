@@ -223,9 +223,15 @@ public:
     }
 
     async<listing> list(record_kind kind, std::string prefix, std::string after, std::size_t limit,
-                        instant) override {
+                        instant until) override {
         on_->counted(&record_table::requests::lists);
         const auto asked = where_.now();
+        if (kind == record_kind::journal) {
+            const auto what = fate_of(false, {kind, prefix});
+            auto passing = pass(until);
+            co_await std::move(passing);
+            if (what != fate::answered) co_return failure{errc::unreachable, "memory: no answer"};
+        }
         auto found = on_->list(kind, prefix, after, limit);
         for (auto& [key, stands] : found.records) stands.clock = stamped(asked);
         co_return found;

@@ -48,8 +48,9 @@ public:
     cas::medium_traits traits;      // its clock_step is kept by the stamps
     honesty how = honesty::keeps_conditions;
     std::string identity = "table";
-    std::function<fate(bool writes, const cas::record_name&)> fates;  // all answered, unless set
-    std::function<std::chrono::nanoseconds()> delay;                  // none, unless set
+    // All answered, unless set. Of lists those of journals, under their prefix.
+    std::function<fate(bool writes, const cas::record_name&)> fates;
+    std::function<std::chrono::nanoseconds()> delay;  // none, unless set
     bool carries_stamps = true;
 
     struct row {

@@ -27,7 +27,9 @@ TEST(JournalCompleteness, EveryJournalIsReachedByAUrl) {
                                                   {"sqlite", "sqlite:/tmp/pawl.db"},
                                                   {"redis", "redis://127.0.0.1"},
                                                   {"postgresql", "postgresql://127.0.0.1/pawl"},
-                                                  {"mysql", "mysql://127.0.0.1/pawl"}};
+                                                  {"mysql", "mysql://127.0.0.1/pawl"},
+                                                  {"mongodb", "mongodb://127.0.0.1/pawl"},
+                                                  {"dynamodb", "dynamodb://eu-central-1/pawl"}};
     for (const auto& engine : words_of(PAWL_JOURNALS_REGISTERED)) {
         ASSERT_EQ(urls.count(engine), 1u) << engine;
         EXPECT_TRUE(assembly::plan_store(urls.at(engine)).make_journal) << engine;

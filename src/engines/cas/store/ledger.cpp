@@ -38,6 +38,15 @@ async<seen> ledger::read(record_name name, instant until) {
     co_return got;
 }
 
+async<std::vector<seen>> ledger::read_many(std::vector<record_name> names, instant until) {
+    const auto self = shared_from_this();
+    auto reading = on_->read_many(std::move(names), until);
+    auto got = co_await std::move(reading);
+    if (got.has_value())
+        for (const auto& each : *got) clock_.hear(each.clock);
+    co_return got;
+}
+
 async<write_answer> ledger::write(change what, instant until) {
     const auto self = shared_from_this();
     if (what.name.kind == record_kind::lease) forget(what.name.key);
@@ -57,7 +66,8 @@ async<write_answer> ledger::erase(record_name name, version expected, instant un
 async<std::vector<result<write_answer>>> ledger::write_many(std::span<const change> changes,
                                                             instant until) {
     const auto self = shared_from_this();
-    for (const auto& each : changes) forget(each.name.key);
+    for (const auto& each : changes)
+        if (each.name.kind == record_kind::lease) forget(each.name.key);
     auto writing = on_->write_many(changes, until);
     auto got = co_await std::move(writing);
     if (got.has_value())

@@ -48,6 +48,7 @@ public:
 
     // Those of the medium, which also tell the store's clock.
     async<seen> read(record_name name, instant until);
+    async<std::vector<seen>> read_many(std::vector<record_name> names, instant until);
     async<write_answer> write(change what, instant until);
     async<write_answer> erase(record_name name, version expected, instant until);
     async<std::vector<result<write_answer>>> write_many(std::span<const change> changes,
@@ -81,11 +82,12 @@ public:
     async<T> amend(record_name name, std::optional<seen> known, instant until, Decide decide,
                    std::function<async<void>(const seen&)> look = {});
 
-private:
-    // How one call of amend() has fared.
+    // How one call of amend() has fared; also for loops that write more than one record.
     struct progress;
-    failure unsettled(const progress& so_far, failure why) const;
     boost::asio::awaitable<void> back_off(int conflicts);
+
+private:
+    failure unsettled(const progress& so_far, failure why) const;
 
     // Constant after construction
     net::loop& where_;

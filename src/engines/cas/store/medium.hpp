@@ -26,9 +26,10 @@ namespace pawl::cas {
 using micros = std::chrono::microseconds;
 
 enum class record_kind {
-    lease,  // one for each key
-    fence,  // one for each fenced resource
-    marker  // one for each namespace; its key is empty
+    lease,   // one for each key
+    fence,   // one for each fenced resource
+    marker,  // one for each namespace; its key is empty
+    journal  // what ../journal keeps; only where the engine has a journal
 };
 
 // A class with a constructor: g++ 12 destroys aggregate temporaries with strings twice inside
@@ -37,7 +38,9 @@ struct record_name {
     record_name(record_kind kind, std::string key) : kind{kind}, key{std::move(key)} {}
 
     record_kind kind;
-    std::string key;  // bytes: 1 to 512, and empty for the marker
+    // Bytes: 1 to 512, and empty for the marker. Of the journal SCOPE:REST with a scope of up to
+    // 1536 bytes without a ':', and 1 to 1024 bytes behind it.
+    std::string key;
 };
 
 // Of one state of one record: opaque, and never the same for two states of one name, also where the
@@ -78,11 +81,12 @@ struct change {
         : name{std::move(name)}, text{std::move(text)}, expected{std::move(expected)} {}
 
     record_name name;
-    std::string text;  // one line of UTF-8, at most text_max bytes
+    std::string text;  // one line of UTF-8, at most text_max bytes; of the journal journal_text_max
     version expected;
 };
 
 constexpr std::size_t text_max = 4096;
+constexpr std::size_t journal_text_max = std::size_t{380} * 1000;
 
 // Some records in byte order of their keys.
 struct listing {
@@ -139,6 +143,10 @@ public:
     // Linearizable: the newest state whose write was acknowledged.
     virtual async<seen> read(record_name name, instant until) = 0;
 
+    // Several at once, in order; by default bounded parallel requests. No more than 100, of which
+    // some may be the same.
+    virtual async<std::vector<seen>> read_many(std::vector<record_name> names, instant until);
+
     virtual async<write_answer> write(change what, instant until) = 0;
 
     // Several at once, one answer each, in order; each happens or not by itself. `changes` outlives
@@ -151,7 +159,7 @@ public:
     virtual async<write_answer> erase(record_name name, version expected, instant until) = 0;
 
     // Records of this kind in byte order of their keys, those after `after` that start with
-    // `prefix`; at most `limit`, 1 to 1000.
+    // `prefix`; at most `limit`, 1 to 1000. Of the journal, `prefix` begins with a whole scope.
     virtual async<listing> list(record_kind kind, std::string prefix, std::string after,
                                 std::size_t limit, instant until) = 0;
 

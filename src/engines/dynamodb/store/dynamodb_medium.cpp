@@ -41,6 +41,10 @@ public:
     bool has_answered() const noexcept override { return on_->has_answered(); }
 
     async<cas::seen> read(cas::record_name name, instant until) override;
+    async<std::vector<cas::seen>> read_many(std::vector<cas::record_name> names,
+                                            instant until) override {
+        return read_records(on_, place_, std::move(names), until);
+    }
     async<write_answer> write(cas::change what, instant until) override;
     async<std::vector<result<write_answer>>> write_many(std::span<const cas::change> changes,
                                                         instant until) override;

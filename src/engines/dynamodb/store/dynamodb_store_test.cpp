@@ -91,6 +91,8 @@ TEST_F(Dynamodb, EachWriteOfABatchHappensOrNotByItself) {
 }
 
 // Sixteen partitions are read as one list.
+TEST_F(Dynamodb, ManyAreReadInTheirOrder) { expect_many_read_in_their_order(); }
+
 TEST_F(Dynamodb, PagesOverAllPartitionsAreInByteOrder) {
     std::vector<std::string> keys{"a", "a0", "b", "b\xc3\xa9", "b\xff", "b\xff\xff", "c"};
     for (int i = 0; i < 60; ++i) keys.push_back("a/" + std::to_string(i));

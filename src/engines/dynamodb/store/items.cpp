@@ -21,6 +21,8 @@ json::object text(std::string_view value) { return {{"S", value}}; }
 json::object bytes(std::string_view value) { return {{"B", base::to_base64(value)}}; }
 
 std::string_view sort_key(const cas::record_name& name) {
+    const std::string_view key{name.key};
+    if (name.kind == cas::record_kind::journal) return key.substr(scope_of(key).size());
     return name.kind == cas::record_kind::marker ? marker_key : std::string_view{name.key};
 }
 
@@ -64,7 +66,13 @@ std::string partition_of(const place_of_items& where, cas::record_kind kind, std
     return where.name_space + "#" + letter + digits[bucket];
 }
 
+std::string_view scope_of(std::string_view key) { return key.substr(0, key.find(':') + 1); }
+
 std::string partition_of(const place_of_items& where, const cas::record_name& name) {
+    if (name.kind == cas::record_kind::journal) {
+        const auto scope = scope_of(name.key);
+        return where.name_space + "#j/" + std::string{scope.substr(0, scope.size() - 1)};
+    }
     if (name.kind == cas::record_kind::marker) return where.name_space + "#m";
     const auto digit = base::hex_value(base::sha256_hex(name.key).front());
     return partition_of(where, name.kind, static_cast<std::size_t>(digit));
@@ -102,13 +110,15 @@ json::object update_statement(const place_of_items& where, const cas::change& wh
             {"ReturnValuesOnConditionCheckFailure", "ALL_OLD"}};
 }
 
-std::optional<json::object> list_request(const place_of_items& where, cas::record_kind kind,
-                                         std::size_t bucket, const std::string& prefix,
-                                         const std::string& after, std::size_t limit) {
+namespace {
+
+std::optional<json::object> query(const place_of_items& where, const std::string& partition,
+                                  const std::string& prefix, const std::string& after,
+                                  std::size_t limit) {
     const auto from = std::max(prefix, after.empty() ? std::string{} : after + '\0');
     const auto end = end_of(prefix);
     if (!end.empty() && from >= end) return std::nullopt;
-    json::object values{{":n", text(partition_of(where, kind, bucket))}};
+    json::object values{{":n", text(partition)}};
     std::string condition = "#n = :n";
     if (!from.empty()) values[":from"] = bytes(from);
     // What is equal to the end is left out where the page is read.
@@ -126,6 +136,42 @@ std::optional<json::object> list_request(const place_of_items& where, cas::recor
                         {"KeyConditionExpression", condition},
                         {"ExpressionAttributeNames", std::move(names)},
                         {"ExpressionAttributeValues", std::move(values)}};
+}
+
+}  // namespace
+
+std::optional<json::object> list_request(const place_of_items& where, cas::record_kind kind,
+                                         std::size_t bucket, const std::string& prefix,
+                                         const std::string& after, std::size_t limit) {
+    return query(where, partition_of(where, kind, bucket), prefix, after, limit);
+}
+
+std::optional<json::object> list_scope_request(const place_of_items& where,
+                                               const std::string& prefix, const std::string& after,
+                                               std::size_t limit) {
+    const auto size = scope_of(prefix).size();
+    return query(where, partition_of(where, {cas::record_kind::journal, prefix}),
+                 prefix.substr(size), after.empty() ? after : after.substr(size), limit);
+}
+
+json::array keys_of(const place_of_items& where, const std::vector<cas::record_name>& names) {
+    json::array keys;
+    for (const auto& name : names) keys.push_back(key_of(where, name));
+    return keys;
+}
+
+json::object read_many_request(const place_of_items& where, json::array keys) {
+    json::object of_table{{"Keys", std::move(keys)}, {"ConsistentRead", true}};
+    return {{"RequestItems", json::object{{where.table, std::move(of_table)}}}};
+}
+
+std::string identity_of(const json::value& item) {
+    const auto* object = item.if_object();
+    if (object == nullptr) return {};
+    const auto* partition = string_in(*object, "n", "S");
+    const auto* key = string_in(*object, "k", "B");
+    if (partition == nullptr || key == nullptr) return {};
+    return std::string{*partition} + " " + std::string{*key};
 }
 
 std::optional<keyed_record> read_item(const json::value& item) {

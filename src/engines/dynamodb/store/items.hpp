@@ -1,19 +1,23 @@
 // Records as items, and requests about them, in the JSON of DynamoDB. Pure functions.
 //
-//     n       S  NAMESPACE#l7: the partition; l, f or m, and one of sixteen buckets by the key
-//     k       B  the key's bytes, which sort as bytes; of the marker "-"
+//     n       S  NAMESPACE#l7: the partition; l, f or m, and one of sixteen buckets by the key.
+//                NAMESPACE#j/SCOPE of a journal's
+//     k       B  the key's bytes, which sort as bytes; of the marker "-". What is behind the scope
+//                of a journal's key
 //     rev     S  fresh and random with every write
 //     record  S  what the core wrote
 #pragma once
 
 #include "engines/cas/store/medium.hpp"
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pawl::dynamodb {
 
@@ -41,6 +45,19 @@ boost::json::object update_statement(const place_of_items& where, const cas::cha
 std::optional<boost::json::object> list_request(const place_of_items& where, cas::record_kind kind,
                                                 std::size_t bucket, const std::string& prefix,
                                                 const std::string& after, std::size_t limit);
+
+// The same of a scope of a journal; `prefix` and `after` are whole keys.
+std::optional<boost::json::object> list_scope_request(const place_of_items& where,
+                                                      const std::string& prefix,
+                                                      const std::string& after, std::size_t limit);
+// Up to the ':' of a journal's key, with it.
+std::string_view scope_of(std::string_view key);
+
+// Many at once, 100 at most, and the keys of those that it did not get to, for the next request.
+boost::json::object read_many_request(const place_of_items& where, boost::json::array keys);
+boost::json::array keys_of(const place_of_items& where, const std::vector<cas::record_name>& names);
+// Which item it is, to compare.
+std::string identity_of(const boost::json::value& item);
 
 struct keyed_record {
     std::string key;

@@ -30,6 +30,28 @@ TEST(Items, EveryKindHasPartitionsOfItsOwn) {
         EXPECT_TRUE(all.contains(partition_of(here, record_kind::lease, i)));
 }
 
+TEST(Items, AScopeOfAJournalIsAPartition) {
+    const record_name run{record_kind::journal, "due/report/0:17:5"};
+    EXPECT_EQ(partition_of(here, run), "pawl#j/due/report/0");
+    const auto item = put_request(here, {run, "text", ""}, "v1").at("Item");
+    EXPECT_EQ(read_item(item)->key, "17:5");
+    const auto page = list_scope_request(here, "control:pause/", "control:pause/a", 10);
+    ASSERT_TRUE(page.has_value());
+    EXPECT_EQ(json::serialize(page->at("ExpressionAttributeValues")),
+              R"({":n":{"S":"pawl#j/control"},":from":{"B":"cGF1c2UvYQA="},)"
+              R"(":end":{"B":"cGF1c2Uw"}})");
+    const auto whole = list_scope_request(here, "runs/a:", "", 10);
+    ASSERT_TRUE(whole.has_value());
+    EXPECT_EQ(json::serialize(whole->at("ExpressionAttributeValues")),
+              R"({":n":{"S":"pawl#j/runs/a"}})");
+    // What an answer has is told apart by what was asked for.
+    const auto keys = keys_of(here, {run, {record_kind::journal, "due/backup/0:17:5"}});
+    EXPECT_NE(identity_of(keys[0]), identity_of(keys[1]));
+    EXPECT_EQ(identity_of(keys[0]), identity_of(item));
+    EXPECT_EQ(json::serialize(read_many_request(here, {}).at("RequestItems")),
+              R"({"locks":{"Keys":[],"ConsistentRead":true}})");
+}
+
 TEST(Items, AWriteHasItsVersionAsCondition) {
     const auto first = put_request(here, {{record_kind::lease, "key"}, "text", ""}, "v1");
     EXPECT_EQ(first.at("ConditionExpression"), "attribute_not_exists(#rev)");

@@ -67,6 +67,8 @@ std::string_view label_of(cas::record_kind kind) {
             return "fence";
         case cas::record_kind::marker:
             return "marker";
+        case cas::record_kind::journal:  // it keeps none
+            break;
     }
     return "lease";
 }

@@ -43,6 +43,8 @@ public:
     async<std::string> prepare(instant until) override;
     bool has_answered() const noexcept override { return client_.has_answered(); }
     async<cas::seen> read(cas::record_name name, instant until) override;
+    async<std::vector<cas::seen>> read_many(std::vector<cas::record_name> names,
+                                            instant until) override;
     async<write_answer> write(cas::change what, instant until) override;
     async<std::vector<result<write_answer>>> write_many(std::span<const cas::change> changes,
                                                         instant until) override;
@@ -235,6 +237,32 @@ async<cas::seen> medium::read(cas::record_name name, instant until) {
     }
     stands.clock = clock;
     co_return stands;
+}
+
+async<std::vector<cas::seen>> medium::read_many(std::vector<cas::record_name> names,
+                                                instant until) {
+    const auto self = shared_from_this();
+    std::vector<cas::seen> all(names.size());
+    if (names.empty()) co_return all;
+    std::vector<std::string> ids;
+    for (const auto& name : names) ids.push_back(id_of(name_space_, name));
+    document filter;
+    filter.nested("_id", document{}.texts("$in", ids));
+    std::optional<cas::stamp> clock;
+    auto finding_them = find(finding_of(filter, ids.size()), &clock, until);
+    const auto found = co_await std::move(finding_them);
+    if (found.has_error()) co_return found.error();
+    for (const auto& one : *found) {
+        auto record = read_record(one);
+        if (!record)
+            co_return failure{errc::rejected,
+                              place_ + ": a document of the namespace is no record of pawl"};
+        const auto id = one.find_text("_id");
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            if (id == ids[i]) all[i] = *record;
+    }
+    for (auto& each : all) each.clock = clock;
+    co_return all;
 }
 
 async<write_answer> medium::write(cas::change what, instant until) {

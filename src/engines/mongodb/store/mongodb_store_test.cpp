@@ -74,6 +74,8 @@ TEST_F(Mongodb, OfABatchEachHasItsOwnAnswer) {
     }
 }
 
+TEST_F(Mongodb, ManyAreReadInTheirOrder) { expect_many_read_in_their_order(); }
+
 TEST_F(Mongodb, PagesAreInByteOrder) {
     std::vector<std::string> keys{"a", "a0", "b", "b\xc3\xa9", "b\xff", "b\xff\xff", "c"};
     for (int i = 0; i < 20; ++i) keys.push_back("a/" + std::to_string(i));

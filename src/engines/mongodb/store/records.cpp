@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint64_t revision_mask = (std::uint64_t{1} << 62) - 1;
 
 std::string begin_of(const std::string& name_space, cas::record_kind kind) {
+    if (kind == cas::record_kind::journal) return name_space + "/j/";
     return name_space + (kind == cas::record_kind::lease ? "/l/" : "/f/");
 }
 

@@ -1,8 +1,8 @@
 // How records are documents:
 //
-//     _id     text    NAMESPACE/l/KEY of a lease, NAMESPACE/f/KEY of a fence, NAMESPACE/m; KEY in
-//                     hexadecimal digits, so that ids are in byte order of the keys (binary fields
-//                     are not: MongoDB puts the shorter one first)
+//     _id     text    NAMESPACE/l/KEY of a lease, NAMESPACE/f/KEY of a fence, NAMESPACE/j/KEY of a
+//                     journal's, NAMESPACE/m; KEY in hexadecimal digits, so that ids are in byte
+//                     order of the keys (binary fields are not: MongoDB puts the shorter one first)
 //     rev     int64   begins at random, so that a record that was deleted and made again has no
 //                     version twice; one more with every write
 //     record  text    what the core wrote

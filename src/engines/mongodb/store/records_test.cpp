@@ -28,6 +28,15 @@ TEST(MongodbRecords, IdsAreInByteOrderOfKeysAndComeBack) {
         EXPECT_FALSE(key_of("pawl", record_kind::lease, none).has_value()) << none;
 }
 
+TEST(MongodbRecords, AJournalHasIdsOfItsOwn) {
+    const auto id = id_of("pawl", {record_kind::journal, "runs:0f"});
+    EXPECT_EQ(id, "pawl/j/72756e733a3066");
+    EXPECT_EQ(key_of("pawl", record_kind::journal, id), "runs:0f");
+    EXPECT_FALSE(key_of("pawl", record_kind::fence, id).has_value());
+    EXPECT_EQ(ids_between("pawl", record_kind::journal, "runs:", "").find_text("_id.$gte"),
+              "pawl/j/72756e733a");
+}
+
 TEST(MongodbRecords, AListIsAllThatBeginsWithThePrefixAndComesLater) {
     const auto bounds = [](std::string_view prefix, std::string_view after) {
         return ids_between("pawl", record_kind::lease, prefix, after);

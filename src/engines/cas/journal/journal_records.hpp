@@ -1,0 +1,165 @@
+// Records as a journal uses them: one of them is what a verb's answer rests on, and is written by
+// compare-and-swap; those that it names are written before.
+//
+// So a verb that ends in between has written what nothing refers to, which changes no answer: such
+// a failure is `unreachable`. Only a write of the one record without an answer is in doubt.
+#pragma once
+
+#include "engines/cas/store/ledger.hpp"
+#include "engines/cas/store/name_space.hpp"
+
+#include <pawl/spi/store_settings.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace pawl::cas {
+
+// What stood where, for a write that is made only if it stands there still.
+using place_and_version = std::pair<std::string, version>;
+
+// Decides on what stands under a key, and writes what the decision will refer to. `nonce` is for
+// the text of the decision.
+template <class T>
+using decide_step = std::function<async<decision<T>>(const seen& stands, std::string nonce)>;
+
+// On the loop only.
+class journal_records : public std::enable_shared_from_this<journal_records> {
+public:
+    journal_records(net::loop& where, const store_settings& settings, std::shared_ptr<medium> on);
+
+    instant now() const { return ledger_->now(); }
+    instant deadline() const { return ledger_->now() + timeout_; }
+    std::size_t batch_max() const { return ledger_->traits().batch_max; }
+    // How far apart two readings of the store's clock may be that were taken at one time.
+    millis blur() const;
+
+    // The medium is there, and keeps its conditions.
+    async<void> ready(instant until) { return space_->ready(until); }
+
+    // The journal's clock, in Unix milliseconds, as far as it has certainly come; and where it may
+    // be. It is the store's.
+    result<std::int64_t> time() const;
+    result<std::int64_t> latest_time() const;
+    // Rises with time, and with every call.
+    result<std::uint64_t> fresh_number();
+    std::string fresh_nonce() { return ledger_->fresh_nonce(); }
+
+    async<seen> read(std::string key, instant until);
+    // Any number of them, each in its place.
+    async<std::vector<seen>> read_many(std::vector<std::string> keys, instant until);
+    async<listing> list(std::string prefix, std::string after, std::size_t limit, instant until);
+    // All that begin with the prefix.
+    async<std::vector<std::pair<std::string, seen>>> list_all(std::string prefix, instant until);
+
+    // Writes it where there is no record. False: there is one. `text` has a nonce of its own.
+    async<bool> create(std::string key, std::string text, instant until);
+    // Writes it whatever stands there.
+    async<void> put(std::string key, std::function<std::string(std::string nonce)> text,
+                    instant until);
+    // Deletes what stands there if it is wanted. False: there is nothing that is.
+    async<bool> remove(std::string key, std::function<result<bool>(const seen&)> unwanted,
+                       instant until);
+    // The same for one version of it, and as well as can be: nothing rests on it. Whether none of
+    // these stands there any more.
+    boost::asio::awaitable<bool> tidy(std::vector<place_and_version> gone, instant until);
+    boost::asio::awaitable<bool> tidy(std::string key, instant until);
+
+    // Decides, and writes what was decided if what stands there is the same still, as often as it
+    // takes until the deadline. On `known` only a decision to write is taken without another look.
+    template <class T>
+    async<T> amend(std::string key, std::optional<seen> known, instant until,
+                   decide_step<T> decide);
+    async<std::vector<result<write_answer>>> write_many(std::vector<change> changes, instant until);
+
+    boost::asio::awaitable<void> back_off(int conflicts) { return ledger_->back_off(conflicts); }
+
+    // What was written or seen here last under this key; without a text where only its version was
+    // of use.
+    std::optional<seen> recall(const std::string& key) const;
+    void remember(const std::string& key, seen what);
+    void forget(const std::string& key) { known_.erase(key); }
+
+    // Of a record that cannot be read.
+    failure unreadable(const std::string& key, const failure& why) const;
+    failure too_slow() const;
+
+private:
+    static failure unsettled(const ledger::progress& so_far, failure why);
+
+    // Constant after construction
+    const millis timeout_;
+    const std::shared_ptr<ledger> ledger_;
+    const std::shared_ptr<name_space> space_;
+
+    // On the loop only
+    std::unordered_map<std::string, seen> known_;
+    std::uint64_t last_number_ = 0;
+};
+
+template <class T>
+async<T> journal_records::amend(std::string key, std::optional<seen> known, instant until,
+                                decide_step<T> decide) {
+    const auto self = shared_from_this();
+    const record_name name{record_kind::journal, key};
+    ledger::progress so_far{fresh_nonce()};
+    std::vector<T> answers;  // of the attempts, by their numbers
+    bool from_memory = known.has_value();
+    do {
+        if (!known) {
+            auto reading = read(key, until);
+            auto got = co_await std::move(reading);
+            if (got.has_error()) co_return unsettled(so_far, got.error());
+            known = std::move(*got);
+            from_memory = false;
+        }
+        if (const auto mine = so_far.attempt_of(known->text)) co_return std::move(answers[*mine]);
+        if (so_far.doubted && known->at != *so_far.doubted) so_far.doubted.reset();
+        auto deciding = decide(*known, so_far.next_nonce());
+        auto decided = co_await std::move(deciding);
+        const bool writes = decided.has_value() && decided->text.has_value();
+        if (!writes && from_memory) {
+            known.reset();
+            continue;
+        }
+        if (decided.has_error()) co_return unsettled(so_far, decided.error());
+        if (!writes && so_far.doubted)
+            co_return unsettled(so_far, {errc::outcome_unknown, "an earlier attempt is open"});
+        if (!writes) co_return std::move(decided->answer);
+        if (decided->text->size() > journal_text_max)
+            co_return failure{errc::rejected, "journal: the record would be larger than " +
+                                                  std::to_string(journal_text_max) + " bytes"};
+        ++so_far.attempts;
+        answers.push_back(std::move(decided->answer));
+        change wanted{name, std::move(*decided->text), known->at};
+        auto writing = ledger_->write(wanted, until);
+        const auto got = co_await std::move(writing);
+        if (got.has_value() && std::holds_alternative<written>(*got)) {
+            seen mine;
+            mine.text = std::move(wanted.text);
+            mine.at = std::get<written>(*got).at;
+            remember(key, std::move(mine));
+            co_return std::move(answers.back());
+        }
+        forget(key);
+        if (got.has_error() && got.error().code != errc::outcome_unknown)
+            co_return unsettled(so_far, got.error());
+        if (got.has_error()) so_far.doubted = known->at;
+        known.reset();
+        from_memory = false;
+        if (got.has_value()) {
+            known = std::get<conflict>(*got).now;
+            auto pausing = ledger_->back_off(++so_far.conflicts);
+            co_await std::move(pausing);
+        }
+    } while (now() < until);
+    co_return unsettled(so_far, too_slow());
+}
+
+}  // namespace pawl::cas
