@@ -189,13 +189,13 @@ async<decision<beginning>> cas_journal::decide_begin(std::shared_ptr<starting> w
 
 async<beginning> cas_journal::begin(run_start start) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
     if (start.answers_trigger && start.occurrence)
         co_return failure{errc::rejected,
                           "journal: a run that answers a trigger has no occurrence: leave it out"};
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     const auto what = std::make_shared<starting>(std::move(start));
     const auto& mine = what->mine;
     decide_step<beginning> decide = [&](const seen& stands, std::string nonce) {
@@ -258,10 +258,10 @@ async<decision<bool>> cas_journal::decide_skip(std::shared_ptr<starting> what, s
 
 async<bool> cas_journal::skip(run_start start, std::string reason) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     const auto what = std::make_shared<starting>(std::move(start));
     what->mine->is_active = false;
     decide_step<bool> decide = [&](const seen& stands, std::string nonce) {

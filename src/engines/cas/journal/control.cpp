@@ -109,10 +109,10 @@ async<void> cas_journal::take_page(std::shared_ptr<control_reading> into, listin
 
 async<control_state> cas_journal::read_control_state() {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     const auto into = std::make_shared<control_reading>();
     std::string after;
     for (bool more = true; more;) {
@@ -159,10 +159,10 @@ async<std::uint64_t> cas_journal::announce(std::shared_ptr<waiting_trigger> wait
 
 async<bool> cas_journal::add_trigger(run_trigger what) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     const auto waiting = std::make_shared<waiting_trigger>();
     waiting->what = std::move(what);
     const auto key = keys::run(waiting->what.id);
@@ -190,10 +190,10 @@ async<bool> cas_journal::add_trigger(run_trigger what) {
 
 async<bool> cas_journal::remove_trigger(std::string id) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     const auto key = keys::run(id);
     std::uint64_t number = 0;
     auto removing = records_->remove(
@@ -215,10 +215,10 @@ async<bool> cas_journal::remove_trigger(std::string id) {
 
 async<bool> cas_journal::pause(std::string job, std::string reason, std::string by) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     const auto now = records_->time();
     if (now.has_error()) co_return now.error();
     const job_pause pause{job, std::move(reason), std::move(by), *now};
@@ -229,10 +229,10 @@ async<bool> cas_journal::pause(std::string job, std::string reason, std::string 
 
 async<bool> cas_journal::unpause(std::string job) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     auto removing = records_->remove(
         std::string{keys::pauses} + job, [](const seen&) -> result<bool> { return true; }, until);
     co_return co_await std::move(removing);

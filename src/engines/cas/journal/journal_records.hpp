@@ -40,8 +40,8 @@ public:
     // How far apart two readings of the store's clock may be that were taken at one time.
     millis blur() const;
 
-    // The medium is there, and keeps its conditions.
-    async<void> ready(instant until) { return space_->ready(until); }
+    // The medium is there, and keeps its conditions. The deadline of the verb that asks.
+    async<instant> ready() { return space_->ready(); }
 
     // The journal's clock, in Unix milliseconds, as far as it has certainly come; and where it may
     // be. It is the store's.

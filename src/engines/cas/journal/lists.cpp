@@ -105,10 +105,10 @@ async<std::vector<run_record>> cas_journal::complete(std::vector<run_state> runs
 
 async<std::optional<run_record>> cas_journal::find_run(std::string id) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     auto showing = show(std::move(id), until);
     co_return co_await std::move(showing);
 }
@@ -117,10 +117,10 @@ async<std::optional<run_record>> cas_journal::find_occurrence(std::string job,
                                                               std::uint32_t partition,
                                                               occurrence when) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     const auto key = keys::due(job, partition, when);
     auto reading = records_->read(key, until);
     const auto stands = co_await std::move(reading);
@@ -149,11 +149,11 @@ result<std::vector<index_entry>> cas_journal::entries_of(
 
 async<run_page> cas_journal::list_runs(run_filter which, std::string after, std::size_t limit) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    const auto enough = until - (until - records_->now()) / share_of_the_time_kept;
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
+    const auto enough = until - (until - records_->now()) / share_of_the_time_kept;
     const auto index = index_for(which);
     std::string behind;
     if (!after.empty()) {
@@ -202,10 +202,10 @@ async<run_page> cas_journal::list_runs(run_filter which, std::string after, std:
 
 async<std::vector<run_event>> cas_journal::history(std::string id) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     auto finding = find(std::move(id), until);
     auto found = co_await std::move(finding);
     if (found.has_error()) co_return found.error();
@@ -232,10 +232,10 @@ async<std::vector<run_event>> cas_journal::history(std::string id) {
 
 async<std::vector<run_record>> cas_journal::stale_runs(std::size_t limit, std::size_t skip) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     std::vector<run_state> silent;
     std::string after;
     for (bool more = true; more && silent.size() < limit;) {

@@ -116,10 +116,10 @@ boost::asio::awaitable<void> cas_journal::trim_output(std::uint64_t number, std:
 async<std::optional<output_part>> cas_journal::read_output(std::string id, std::uint64_t offset,
                                                            std::size_t bytes_max) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     auto finding = find(std::move(id), until);
     const auto found = co_await std::move(finding);
     if (found.has_error()) co_return found.error();

@@ -116,10 +116,10 @@ async<std::size_t> cas_journal::prune(std::string job, std::size_t keep, millis 
                                       std::size_t limit) {
     const auto self = shared_from_this();
     const auto all = std::make_shared<removal>();
-    all->until = records_->deadline();
-    auto preparing = records_->ready(all->until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    all->until = *ready;
     auto listing_them = records_->list_all(keys::runs_of(job), all->until);
     auto records = co_await std::move(listing_them);
     if (records.has_error()) co_return records.error();

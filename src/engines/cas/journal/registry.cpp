@@ -61,10 +61,10 @@ async<std::vector<job_entry>> cas_journal::publish(std::vector<job_entry> jobs) 
     const auto self = shared_from_this();
     const auto all = std::make_shared<publishing>();
     all->jobs = std::move(jobs);
-    all->until = records_->deadline();
-    auto preparing = records_->ready(all->until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    all->until = *ready;
     net::bounded_step step = [self, all](std::size_t which) {
         return publish_one(self, all, which);
     };
@@ -79,10 +79,10 @@ async<std::vector<job_entry>> cas_journal::publish(std::vector<job_entry> jobs) 
 
 async<std::size_t> cas_journal::retire(std::vector<std::string> names, std::string node) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     std::size_t gone = 0;
     for (const auto& name : names) {
         const auto key = key_of_job(name);
@@ -105,10 +105,10 @@ async<std::size_t> cas_journal::retire(std::vector<std::string> names, std::stri
 
 async<std::vector<job_entry>> cas_journal::list_jobs(std::string after, std::size_t limit) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     std::vector<job_entry> jobs;
     std::string behind = after.empty() ? std::string{} : key_of_job(after);
     for (bool more = true; more && jobs.size() < limit;) {
@@ -129,10 +129,10 @@ async<std::vector<job_entry>> cas_journal::list_jobs(std::string after, std::siz
 
 async<std::optional<job_entry>> cas_journal::find_job(std::string name) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     const auto key = key_of_job(name);
     auto reading = records_->read(key, until);
     const auto stands = co_await std::move(reading);
@@ -161,10 +161,10 @@ boost::asio::awaitable<void> cas_journal::forget_old_nodes(instant until) {
 
 async<void> cas_journal::node_beat(node_entry me) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     const auto key = key_of_node(me.id);
     bool is_new = false;
     decide_step<bool> decide = [&](const seen& stands, std::string nonce) -> async<decision<bool>> {
@@ -197,10 +197,10 @@ async<void> cas_journal::node_beat(node_entry me) {
 
 async<void> cas_journal::node_leave(std::string id) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     auto removing =
         records_->remove(key_of_node(id), [](const seen&) -> result<bool> { return true; }, until);
     const auto removed = co_await std::move(removing);
@@ -210,10 +210,10 @@ async<void> cas_journal::node_leave(std::string id) {
 
 async<std::vector<node_entry>> cas_journal::list_nodes() {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     auto listing_them = records_->list_all(std::string{keys::nodes}, until);
     const auto all = co_await std::move(listing_them);
     if (all.has_error()) co_return all.error();
@@ -249,10 +249,10 @@ async<audit_entry> cas_journal::newest_audit(instant until) {
 // The next sequence is free for one who writes it; the others go on behind that entry.
 async<audit_entry> cas_journal::append_audit(audit_draft what) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     auto looking = newest_audit(until);
     auto before = co_await std::move(looking);
     if (before.has_error()) co_return before.error();
@@ -280,10 +280,10 @@ async<audit_entry> cas_journal::append_audit(audit_draft what) {
 
 async<std::vector<audit_entry>> cas_journal::list_audit(std::uint64_t before, std::size_t limit) {
     const auto self = shared_from_this();
-    const auto until = records_->deadline();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    const auto until = *ready;
     std::vector<audit_entry> entries;
     if (before == 1) co_return entries;
     std::string behind;

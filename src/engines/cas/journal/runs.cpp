@@ -206,9 +206,10 @@ async<decision<bool>> cas_journal::decide_change(change_ptr what, std::string ke
 
 async<bool> cas_journal::change_run(change_ptr what, instant until) {
     const auto self = shared_from_this();
-    auto preparing = records_->ready(until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    until = std::max(until, *ready);
     auto key = place_of(what->id);
     auto known = records_->recall(key);
     if (!known || known->text.empty()) {
@@ -415,10 +416,10 @@ async<void> cas_journal::beat_alone(std::shared_ptr<cas_journal> self, std::shar
 async<std::vector<beat>> cas_journal::heartbeat(std::span<const run_mark> runs) {
     const auto self = shared_from_this();
     const auto all = std::make_shared<beats>(runs);
-    all->until = records_->deadline();
-    auto preparing = records_->ready(all->until);
+    auto preparing = records_->ready();
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
+    all->until = *ready;
     auto finding = find_runs(all);
     const auto found = co_await std::move(finding);
     if (found.has_error()) co_return found.error();
