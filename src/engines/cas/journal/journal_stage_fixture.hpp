@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engines/cas/journal/cas_journal.hpp"
+#include "engines/cas/store/record_text.hpp"
 #include "engines/cas/store/stage_fixture.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
 
