@@ -12,6 +12,8 @@ constexpr std::size_t reads_a_request = 100;
 constexpr std::size_t list_page = 1000;
 // Beyond so many nothing is remembered of those before: a look is due then.
 constexpr std::size_t remembered_max = 8192;
+// Of what is longer the version is remembered.
+constexpr std::size_t remembered_text_max = std::size_t{16} * 1024;
 constexpr std::int64_t micros_a_milli = 1000;
 constexpr int number_bits_below_a_milli = 21;
 constexpr int number_bits_below_a_micro = 11;
@@ -234,6 +236,7 @@ std::optional<seen> journal_records::recall(const std::string& key) const {
 void journal_records::remember(const std::string& key, seen what) {
     if (known_.size() >= remembered_max) known_.clear();
     what.clock.reset();
+    if (what.text.size() > remembered_text_max) what.text = {};
     known_.insert_or_assign(key, std::move(what));
 }
 

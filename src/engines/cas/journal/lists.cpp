@@ -38,6 +38,7 @@ bool cas_journal::is_old(std::int64_t at) const {
 async<std::vector<cas_journal::found_run>> cas_journal::truths_of(std::vector<index_entry> entries,
                                                                   instant until) {
     std::vector<std::string> wanted;
+    wanted.reserve(entries.size());
     for (const auto& each : entries) wanted.push_back(each.key);
     auto reading = records_->read_many(std::move(wanted), until);
     auto stands = co_await std::move(reading);

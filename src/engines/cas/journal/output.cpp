@@ -10,6 +10,8 @@ namespace {
 // After so many gaps the oldest bytes go.
 constexpr std::size_t ranges_max = 200;
 constexpr std::size_t trimmed_at_once = 4;
+// Runs whose chunks are known here; those of runs that ended elsewhere are forgotten with them.
+constexpr std::size_t writers_max = 4096;
 // No answer of a server is too large with so many of the largest.
 constexpr std::size_t chunks_a_page = 16;
 
@@ -64,6 +66,7 @@ async<journals::change> cas_journal::add_output(std::shared_ptr<appending> what,
         const auto created = co_await std::move(creating);
         if (created.has_error()) co_return created.error();
         if (const auto mine = records_->recall(key); *created && mine) {
+            if (output_.size() >= writers_max) output_.clear();
             output_[state.number].push_back({{key, mine->at}, plan.size});
             records_->forget(key);
         }
