@@ -1,5 +1,8 @@
 #include "api/lease_service.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
 #include <utility>
 
 namespace pawl::api {
@@ -17,6 +20,12 @@ public:
 private:
     std::size_t& what_;
 };
+
+// A client that has gone before the key came free may be heard of only now. In one turn of the loop
+// its end is seen, and in the next it is told.
+awaitable<void> hear_of_who_has_gone() {
+    for (int turn = 0; turn < 2; ++turn) co_await boost::asio::post(boost::asio::use_awaitable);
+}
 
 }  // namespace
 
@@ -60,6 +69,10 @@ awaitable<client_outcome> lease_service::ask(std::shared_ptr<lease_service> self
     if (const auto* why = std::get_if<failure>(&outcome)) co_return *why;
     const auto* won = std::get_if<leasing::granted>(&outcome);
     if (won == nullptr) co_return leasing::cancelled{};
+    if (wanted->wait.count() > 0) {
+        auto hearing = hear_of_who_has_gone();
+        co_await std::move(hearing);
+    }
     if (wanted->gone.stop_requested() && !is_clients_own) {
         // Before the next in line asks.
         withdrawal given_up{todo.key, todo.under->id, todo.options.occurrence};

@@ -222,6 +222,8 @@ TEST(ZookeeperEnsemble, LeadersGoAndQuorumsBreakAndNobodyIsTwo) {
     zookeeper_ensemble servers;
     auto settings = on(servers, 500ms);
     auto a = open(settings), b = open(settings);
+    // The first session with servers that have just begun may take longer than that.
+    until([&] { return a.inspect("kept").has_value() && b.inspect("kept").has_value(); }, 60s);
     const auto kept = a.granted_in_the_end(fresh_claim("kept", 60s));
     inside count;
     std::atomic<bool> enough{false};
