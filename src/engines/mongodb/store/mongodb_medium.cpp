@@ -245,6 +245,7 @@ async<std::vector<cas::seen>> medium::read_many(std::vector<cas::record_name> na
     std::vector<cas::seen> all(names.size());
     if (names.empty()) co_return all;
     std::vector<std::string> ids;
+    ids.reserve(names.size());
     for (const auto& name : names) ids.push_back(id_of(name_space_, name));
     document filter;
     filter.nested("_id", document{}.texts("$in", ids));
@@ -317,6 +318,7 @@ async<std::vector<result<write_answer>>> medium::write_many(std::span<const cas:
         co_return co_await std::move(telling);
     }
     std::vector<result<write_answer>> answers;
+    answers.reserve(all.size());
     for (const auto& one : all)
         answers.emplace_back(
             write_answer{cas::written{version_of(*revision_of(one.expected) + 1), got->clock}});
@@ -328,6 +330,7 @@ async<std::vector<result<write_answer>>> medium::tell_apart(std::vector<cas::cha
                                                             std::optional<cas::stamp> clock,
                                                             instant until) {
     std::vector<std::string> ids;
+    ids.reserve(changes.size());
     for (const auto& one : changes) ids.push_back(id_of(name_space_, one.name));
     document filter;
     filter.nested("_id", document{}.texts("$in", ids));
