@@ -4,6 +4,8 @@ find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(fmt REQUIRED)
 find_package(PkgConfig REQUIRED)
+# Digests and base64, without what a library of TLS costs a program that starts.
+pkg_check_modules(nettle REQUIRED IMPORTED_TARGET nettle)
 # Time zones, and the calendar that g++ 12 lacks.
 find_package(date REQUIRED)
 find_package(tomlplusplus REQUIRED)

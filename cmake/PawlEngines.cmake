@@ -5,10 +5,13 @@
 if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
   set(PAWL_ENGINE_DIR ${CMAKE_INSTALL_LIBDIR}/pawl/engines)
   set(PAWL_ENGINE_DIR_FROM_BIN ${PAWL_ENGINE_DIR})
+  set(PAWL_WHOLE_PROGRAM_FROM_BIN ${CMAKE_INSTALL_LIBDIR}/pawl)
 else()
   set(PAWL_ENGINE_DIR ${CMAKE_INSTALL_LIBDIR}/pawl/engines)
   set(PAWL_ENGINE_DIR_FROM_BIN ../${CMAKE_INSTALL_LIBDIR}/pawl/engines)
+  set(PAWL_WHOLE_PROGRAM_FROM_BIN ../${CMAKE_INSTALL_LIBDIR}/pawl)
 endif()
+set(PAWL_WHOLE_PROGRAM_DIR ${CMAKE_INSTALL_LIBDIR}/pawl)
 
 # What is part of another library is linked there.
 set(PAWL_OF_OTHERS "pawl_|^Boost::headers$|^Threads::Threads$")

@@ -79,7 +79,7 @@ if(PAWL_APPS AND NOT PAWL_SANITIZE)
     add_custom_command(OUTPUT ${PROJECT_BINARY_DIR}/share/pawl.${shell}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/share
       COMMAND pawl_app completion ${shell} > ${PROJECT_BINARY_DIR}/share/pawl.${shell}
-      DEPENDS pawl_app VERBATIM)
+      DEPENDS pawl_app pawl_whole VERBATIM)
   endforeach()
   add_custom_target(pawl_share ALL
     DEPENDS ${manual} ${PROJECT_BINARY_DIR}/share/pawl.bash ${PROJECT_BINARY_DIR}/share/pawl.zsh)
@@ -102,7 +102,7 @@ endif()
 set(requires "")
 set(PAWL_PC_LIBS "")
 if(PAWL_NEEDS_STATIC)
-  set(requires openssl)
+  set(requires openssl nettle)
   if(PAWL_NEEDS_SQLITE)
     list(APPEND requires sqlite3)
   endif()

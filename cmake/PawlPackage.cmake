@@ -134,7 +134,7 @@ endforeach()
 
 set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_NAME libpawl-dev)
 set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_DEPENDS "libboost1.81-dev, libboost-json1.81-dev, libssl-dev, \
+set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_DEPENDS "libboost1.81-dev, libboost-json1.81-dev, libssl-dev, nettle-dev, \
 libhowardhinnant-date-dev, libtomlplusplus-dev, pkg-config")
 foreach(engine "sqlite;libsqlite3-dev" "redis;libhiredis-dev" "postgresql;libpq-dev" "mysql;libmariadb-dev"
         "etcd;libgrpc++-dev, libprotobuf-dev, protobuf-compiler" "zookeeper;libzookeeper-mt-dev"

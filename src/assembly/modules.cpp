@@ -88,9 +88,10 @@ std::vector<std::filesystem::path> module_folders() {
     }
     // To ask for it is to look through all symbols of the program.
     static const auto own = own_folder();
-    // bin/pawl or lib/libpawl.so, and lib/pawl/engines/*.so.
+    // bin/pawl, lib/libpawl.so or lib/pawl/pawl, and lib/pawl/engines/*.so.
     all.push_back((own / PAWL_ENGINE_DIR_FROM_BIN).lexically_normal());
     all.push_back(own / "pawl" / "engines");
+    all.push_back(own / "engines");
     return all;
 }
 

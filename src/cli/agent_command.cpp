@@ -8,6 +8,7 @@
 #include "api/static_routes.hpp"
 #include "assembly/engines.hpp"
 #include "base/counted.hpp"
+#include "cli/build_facts.hpp"
 #include "cli/commands.hpp"
 #include "cli/login_file.hpp"
 #include "cli/output.hpp"

@@ -23,7 +23,7 @@
 namespace pawl::cli {
 namespace {
 
-void add_globals(CLI::App& app, globals& options) {
+void add_globals(CLI::App& app, globals& options, std::string (*verbose_version)()) {
     app.add_option("--store", options.store,
                    "the store of leases, such as redis://127.0.0.1:6379 (PAWL_STORE)")
         ->type_name("URL");
@@ -50,7 +50,10 @@ void add_globals(CLI::App& app, globals& options) {
                  "log at debug level; with --version: libraries and build options");
     // Options are processed in the order in which they were added, so --verbose is known by then.
     app.set_version_flag(
-        "--version", [&] { return options.verbose ? verbose_version_text() : version_text(); },
+        "--version",
+        [&options, verbose_version] {
+            return options.verbose ? verbose_version() : version_text();
+        },
         "print the version and the stores built in");
     app.set_help_flag("-h,--help", "print this help");
 }
@@ -182,39 +185,18 @@ int run_chosen(const CLI::App& app, const globals& options, const action& chosen
     }
 }
 
-struct command {
-    std::string_view name;
-    void (*add)(context& where);
-};
-constexpr std::array<command, 16> commands{{{"exec", add_exec},
-                                            {"agent", add_agent},
-                                            {"jobs", add_jobs},
-                                            {"runs", add_runs},
-                                            {"checkpoint", add_checkpoint},
-                                            {"nodes", add_nodes},
-                                            {"audit", add_audit},
-                                            {"locks", add_locks},
-                                            {"fence", add_fence},
-                                            {"demo", add_demo},
-                                            {"doctor", add_doctor},
-                                            {"drill", add_drill},
-                                            {"bench", add_bench},
-                                            {"cron", add_cron},
-                                            {"token", add_token},
-                                            {"completion", add_completion}}};
-
 // To describe all of them takes a good part of the time that a short command has: of one that is
 // named first, only this one is described, but by `completion`, which describes the others.
-void add_commands(context& where, const std::vector<std::string>& reversed) {
+void add_commands(const program& me, context& where, const std::vector<std::string>& reversed) {
     const std::string_view first = reversed.empty() ? std::string_view{} : reversed.back();
-    for (const auto& one : commands)
+    for (const auto& one : me.commands)
         if (one.name == first && one.name != "completion") return one.add(where);
-    for (const auto& one : commands) one.add(where);
+    for (const auto& one : me.commands) one.add(where);
 }
 
 }  // namespace
 
-int run(int count, char** words) {
+int run_program(const program& me, int count, char** words) {
     auto given = words_of(count, words);
     hide_secrets(count, words);
     // Asked by every installer and health check, and answered before the rest is set up.
@@ -225,11 +207,11 @@ int run(int count, char** words) {
     CLI::App app{"Distributed locks and scheduling: each job runs on one node at a time", "pawl"};
     globals options;
     action chosen;
-    add_globals(app, options);
+    add_globals(app, options, me.verbose_version);
     app.require_subcommand(1);
     app.fallthrough();
     context everything{app, options, chosen};
-    add_commands(everything, given);
+    add_commands(me, everything, given);
     app.footer(
         "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"
         "'pawl COMMAND --help' shows an example of each command; the manual page is pawl(1).");

@@ -8,4 +8,7 @@ namespace pawl::cli {
 // takes secrets out of `words`, which other users of the machine can read.
 int run(int count, char** words);
 
+// The same with the command `exec` alone, for words of which takes_quick_path() holds.
+int run_quick(int count, char** words);
+
 }  // namespace pawl::cli

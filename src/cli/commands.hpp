@@ -7,6 +7,9 @@
 #include <CLI/CLI.hpp>
 
 #include <functional>
+#include <span>
+#include <string>
+#include <string_view>
 
 namespace pawl::cli {
 
@@ -19,6 +22,18 @@ struct context {
     globals& options;
     action& chosen;
 };
+
+// A program's commands, and what it says to `--version --verbose`.
+struct command {
+    std::string_view name;
+    void (*add)(context& where);
+};
+struct program {
+    std::span<const command> commands;
+    std::string (*verbose_version)();
+};
+// From the words that main() is given to its status.
+int run_program(const program& me, int count, char** words);
 
 void add_exec(context&);
 void add_locks(context&);

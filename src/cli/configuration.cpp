@@ -1,13 +1,12 @@
 #include "cli/configuration.hpp"
 
 #include "assembly/engines.hpp"
+#include "cli/configuration_file.hpp"
 #include "cli/status.hpp"
 
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-
-#include <toml++/toml.h>
 
 #include <unistd.h>
 
@@ -40,26 +39,6 @@ std::optional<std::string> environment(const char* name) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') return std::nullopt;
     return value;
-}
-
-std::optional<std::string> url_in_file(const std::string& path, std::string_view key) {
-    try {
-        const auto table = toml::parse_file(path);
-        const auto* value = table.get(key);
-        if (value == nullptr) return std::nullopt;
-        if (const auto url = value->value<std::string>()) return url;
-        const auto where = value->source().begin;
-        throw exit_error{status::configuration, path + ":" + std::to_string(where.line) + ":" +
-                                                    std::to_string(where.column) + ": " +
-                                                    std::string{key} +
-                                                    " must be a string, such as "
-                                                    "\"redis://127.0.0.1:6379\""};
-    } catch (const toml::parse_error& error) {
-        const auto where = error.source().begin;
-        throw exit_error{status::configuration, path + ":" + std::to_string(where.line) + ":" +
-                                                    std::to_string(where.column) + ": " +
-                                                    std::string{error.description()}};
-    }
 }
 
 }  // namespace

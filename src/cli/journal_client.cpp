@@ -43,14 +43,6 @@ journal_client::journal_client(const globals& options) {
     journal_ = loop_.wait_for(open(loop_, make));
 }
 
-std::string actor_name() {
-    std::array<char, 256> host{};
-    if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    const auto* who = getpwuid(geteuid());
-    const auto user = who != nullptr ? std::string{who->pw_name} : std::to_string(geteuid());
-    return user + "@" + host.data();
-}
-
 void audit(journal_client& where, std::string action, std::string target, std::string detail) {
     audit_draft what;
     what.actor = actor_name();

@@ -1,6 +1,7 @@
 // The journal, for commands that ask it one thing after the other.
 #pragma once
 
+#include "cli/actor.hpp"
 #include "cli/configuration.hpp"
 #include "cli/status.hpp"
 #include "net/loop.hpp"
@@ -37,9 +38,6 @@ private:
     net::loop loop_;
     std::shared_ptr<journal> journal_;
 };
-
-// Who gives a command, for the audit: user@host.
-std::string actor_name();
 
 // Writes down what somebody did. A journal that fails is told on stderr, as what was done is done.
 void audit(journal_client& where, std::string action, std::string target, std::string detail);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/duration.hpp"
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 
 #include <cstdint>
 #include <string>

@@ -8,6 +8,8 @@
 
 #include <pawl/errors.hpp>
 
+#include <boost/asio/ssl/context.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <optional>

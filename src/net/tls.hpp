@@ -1,6 +1,8 @@
 // TLS as a client: the peer's certificate and name are always verified.
 #pragma once
 
+#include "net/tls_settings.hpp"
+
 #include <pawl/errors.hpp>
 #include <pawl/spi/examination.hpp>
 
@@ -11,14 +13,6 @@
 #include <string>
 
 namespace pawl::net {
-
-// Each PEM file may also be given as its text, from its first "-----BEGIN ".
-struct tls_settings {
-    std::string ca;           // PEM file of the trusted authorities; empty: the system's
-    std::string certificate;  // PEM file of our own certificate; empty: none
-    std::string key;          // PEM file of its key; empty: it is in the certificate's file
-    std::string server_name;  // what the peer's certificate must name; empty: the host dialled
-};
 
 // TLS 1.2 or newer. A file that cannot be read or parsed, or a key that does not fit, is `denied`.
 result<std::shared_ptr<boost::asio::ssl::context>> make_tls_context(const tls_settings& settings);

@@ -82,10 +82,11 @@ class Package(unittest.TestCase):
 
     def test_what_the_command_links_is_what_it_depends_on(self):
         depends = call("dpkg-deb", "-f", packages["pawl"], "Depends")
-        for line in call("ldd", BUILD / "bin/pawl").splitlines():
-            for library, package in (("libssl.so", "libssl3"), ("libsqlite3.so", "libsqlite3-0")):
-                if library in line:
-                    self.assertIn(package, depends)
+        for program in ("bin/pawl", "lib/pawl/pawl"):
+            for line in call("ldd", BUILD / program).splitlines():
+                for library, package in (("libssl.so", "libssl3"), ("libsqlite3.so", "libsqlite3-0"), ("libnettle.so", "libnettle8")):
+                    if library in line:
+                        self.assertIn(package, depends)
         self.assertIn("tzdata", depends)
         for engine, library in (("redis", "libhiredis0.14"), ("postgresql", "libpq5"), ("mysql", "libmariadb3"),
                                 ("etcd", "libgrpc++1.51"), ("zookeeper", "libzookeeper-mt2"), ("kubernetes", "libyaml-cpp0.7")):
@@ -241,8 +242,10 @@ command = ["/bin/sh", "-c", "until test -e /var/lib/pawl/let-go; do sleep 0.05; 
         self.run_in("cp", CONFFILE, "/opt/other.toml")
         self.run_in("sed", "-i", 's/name = "packaged"/name = "other"\\nlisten = "127.0.0.1:0"/', "/opt/other.toml")
         self.run_in("sed", "-i", 's/name = "long"/name = "elsewhere"/', "/opt/other.toml")
-        self.run_in("cp", "/usr/bin/pawl", "/opt/pawl")
-        self.machine.start("/opt/pawl", "agent", "--config", "/opt/other.toml")
+        self.run_in("mkdir", "/opt/bin", "/opt/lib")
+        self.run_in("cp", "/usr/bin/pawl", "/opt/bin")
+        self.run_in("cp", "-r", "/usr/lib/pawl", "/opt/lib")
+        self.machine.start("/opt/bin/pawl", "agent", "--config", "/opt/other.toml")
         until(lambda: [one["state"] for one in json.loads(self.run_in("pawl", "nodes", "ls", "--json"))["nodes"]].count("live") >= 2)
         until(lambda: len(self.runs("every-second")) >= 2)
         (waiting,) = json.loads(self.run_in("pawl", "jobs", "run", "long", "--json"))["ids"]

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "net/loop.hpp"
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 
 #include <pawl/clock.hpp>
 #include <pawl/spi/async.hpp>

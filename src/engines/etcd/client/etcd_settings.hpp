@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/url.hpp"
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 
 #include <pawl/spi/store_settings.hpp>
 

@@ -2,7 +2,7 @@
 // pod finds in its own files.
 #pragma once
 
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 
 #include <pawl/errors.hpp>
 

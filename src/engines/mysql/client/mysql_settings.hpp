@@ -1,7 +1,7 @@
 // Where a MySQL or MariaDB is, and how to log in to it.
 #pragma once
 
-#include "net/tls.hpp"
+#include "net/tls_settings.hpp"
 
 #include <pawl/spi/store_settings.hpp>
 

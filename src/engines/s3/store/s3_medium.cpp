@@ -37,8 +37,7 @@ bool belong_together(const net::https_response& got) {
         got.field("x-amz-server-side-encryption").find("kms") == std::string_view::npos &&
         got.field("x-amz-server-side-encryption-customer-algorithm").empty();
     if (!is_digest) return true;
-    const auto digest = base::md5_hex(got.body);
-    return !digest || *digest == tag;
+    return base::md5_hex(got.body) == tag;
 }
 
 }  // namespace
