@@ -43,9 +43,8 @@ TEST(Digest, IsTheStandardsOwn) {
               "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     EXPECT_EQ(sha1_hex("abc"), "a9993e364706816aba3e25717850c26c9cd0d89d");
-    // Of RFC 1321, where the library has it.
-    EXPECT_EQ(md5_hex("abc").value_or("900150983cd24fb0d6963f7d28e17f72"),
-              "900150983cd24fb0d6963f7d28e17f72");
+    // Of RFC 1321.
+    EXPECT_EQ(md5_hex("abc"), "900150983cd24fb0d6963f7d28e17f72");
 }
 
 }  // namespace
