@@ -1,4 +1,5 @@
 // From the end of one leader to the term of the next: after SIGKILL, and after a clean release.
+#include "benchmarks/channel.hpp"
 #include "benchmarks/folder.hpp"
 #include "benchmarks/measure.hpp"
 #include "test_support/servers/redis_server.hpp"
@@ -14,7 +15,6 @@
 #include <csignal>
 #include <cstdio>
 #include <mutex>
-#include <stdexcept>
 
 namespace pawl::benchmarks {
 namespace {
@@ -26,34 +26,6 @@ struct report {
     pid_t who;
     news what;
     instant when;
-};
-
-class channel {
-public:
-    channel() {
-        if (pipe(ends_) != 0) throw std::runtime_error{"cannot make a pipe"};
-    }
-    ~channel() {
-        close(ends_[0]);
-        close(ends_[1]);
-    }
-    channel(const channel&) = delete;
-    channel& operator=(const channel&) = delete;
-
-    template <class T>
-    void send(const T& what) const {
-        if (write(ends_[1], &what, sizeof what) != sizeof what) _exit(1);
-    }
-    template <class T>
-    T receive() const {
-        T what{};
-        if (read(ends_[0], &what, sizeof what) != sizeof what)
-            throw std::runtime_error{"a candidate is gone"};
-        return what;
-    }
-
-private:
-    int ends_[2]{};
 };
 
 // Processes that are there from the start, as nothing forks once there are threads, and that
