@@ -15,7 +15,10 @@ constexpr nanos store_backoff_max = milliseconds{5000};
 // After the holder's time is up, waiters of many processes do not all ask in the same instant.
 constexpr nanos expiry_jitter_max = milliseconds{100};
 constexpr nanos wake_spacing_first = std::chrono::microseconds{50};
+// Of hints that turned out to be none, and of those that were true: whoever has waited for long
+// must not be slower than who has just come.
 constexpr nanos wake_spacing_max = milliseconds{50};
+constexpr nanos wake_spacing_of_true = milliseconds{5};
 
 // Whoever says how long to wait waits no longer for a store that is away.
 nanos settling(const claim_plan& plan) {
@@ -92,6 +95,8 @@ void claiming::on_grant(grant what, instant now) {
 }
 
 void claiming::on_busy(busy why, instant now, double uniform) {
+    wake_spacing_ =
+        number(seen_) != 0 && why.holder != seen_ ? wake_spacing_of_true : wake_spacing_max;
     seen_ = why.holder;
     if (may_wait(now)) {
         nanos rest = why.remaining;
@@ -159,7 +164,7 @@ void claiming::woken(instant now) {
     if (state_ != state::listening) return;
     // Wake-ups that come hard upon one another are slowed down: a hint is never worth a tight poll.
     const auto spacing =
-        std::min<nanos>(wake_spacing_first * (1 << std::min(early_wakes_, 10)), wake_spacing_max);
+        std::min<nanos>(wake_spacing_first * (1 << std::min(early_wakes_, 10)), wake_spacing_);
     const auto sent = attempts_.last_sent;
     if (now >= sent + wake_spacing_max)
         early_wakes_ = 0;

@@ -108,6 +108,7 @@ private:
     int failures_ = 0;
     std::optional<failure> last_failure_;  // of the last request that was answered, or was not
     int early_wakes_ = 0;
+    nanos wake_spacing_{};         // at most, after what the last answer said
     bool asked_for_more_ = false;  // of a grant that left little time
     std::optional<claim_outcome> outcome_;
 };

@@ -301,6 +301,19 @@ TEST(Claiming, ABurstOfWakeUpsIsSlowedDown) {
     EXPECT_LT(asked, 60);
 }
 
+// A key that is handed over every 6 ms: whoever has lost a hundred times is there the next time.
+TEST(Claiming, HintsThatWereTrueDoNotSlowAWaiterDownForLong) {
+    claiming machine{plan_with(1min), start};
+    auto now = start;
+    for (std::uint64_t holder = 1; holder <= 100; ++holder) {
+        exchange(machine, now,
+                 acquire_result<grant>{busy{fence_token{holder}, "other", 30s, busy_reason::held}});
+        now += 6ms;
+        machine.woken(now);
+    }
+    EXPECT_EQ(machine.next(now).what, act::send);
+}
+
 TEST(Claiming, AQuarantineIsWaitedForWithoutAPush) {
     claiming machine{plan_with(1min), start};
     exchange(machine, start, held_for(5s, busy_reason::quarantined));

@@ -9,6 +9,7 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -73,11 +74,50 @@ leasing::claim_plan claimer::plan_of(const claim_request& todo) const {
     return plan;
 }
 
+leasing::yielding& claimer::turns_of(const std::string& key) {
+    const auto hash = std::hash<std::string>{}(key);
+    auto& place = place_of(hash);
+    if (place.hash != hash) place = {hash};
+    return place.turns;
+}
+
+void claimer::released(const std::string& key) {
+    const auto hash = std::hash<std::string>{}(key);
+    if (auto& place = place_of(hash); place.hash == hash) place.turns.released(loop_.now());
+}
+
+awaitable<void> claimer::let_others_go_first(std::shared_ptr<claimer> self,
+                                             const claim_request& todo) {
+    const auto now = self->loop_.now();
+    const auto rest = self->turns_of(todo.key).before_claim(now, self->round_trip_);
+    if (rest.count() <= 0) co_return;
+    auto resting = todo.place->called_off.wait_until(
+        std::min(now + rest, todo.began + std::min(todo.waiting.wait, wait_longest)));
+    co_await std::move(resting);
+}
+
+// What the answer says of others that want the key.
+void claimer::note(const claim_request& todo, instant sent,
+                   const result<acquire_result<grant>>& answer) {
+    if (todo.waiting.wait.count() <= 0 || answer.has_error()) return;
+    const auto took = loop_.now() - sent;
+    round_trip_ = took < round_trip_ || round_trip_.count() == 0
+                      ? took
+                      : round_trip_ + (took - round_trip_) / 16;
+    if (std::holds_alternative<grant>(*answer)) turns_of(todo.key).granted(loop_.now());
+    const auto* other = std::get_if<busy>(&*answer);
+    if (other != nullptr && other->reason == busy_reason::held) turns_of(todo.key).refused();
+}
+
 awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, claim_request& todo) {
     auto& me = *self;
     // A push may come at any moment, and the loop may not be standing still then.
     std::optional<net::loop::attention> prompt;
-    if (todo.waiting.wait.count() > 0) prompt.emplace(me.loop_);
+    if (todo.waiting.wait.count() > 0) {
+        prompt.emplace(me.loop_);
+        auto yielding = let_others_go_first(self, todo);
+        co_await std::move(yielding);
+    }
     auto& attempts = todo.under->attempts;
     claiming machine{me.plan_of(todo), me.loop_.now(), attempts};
     for (;;) {
@@ -92,9 +132,11 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
                 // take.
                 wanted.on_store_down =
                     todo.waiting.wait.count() > 0 ? store_down::retry : todo.options.on_store_down;
-                machine.sent(me.loop_.now());
+                const auto sent = me.loop_.now();
+                machine.sent(sent);
                 auto sending = send(self, std::move(wanted), machine.next(me.loop_.now()).until);
                 auto answer = co_await std::move(sending);
+                if (answer) me.note(todo, sent, *answer);
                 if (!answer)
                     machine.unanswered();
                 else if (auto bad = grant_fault(*answer, todo))

@@ -6,6 +6,7 @@
 
 #include "base/identity.hpp"
 #include "lease/claiming.hpp"
+#include "lease/yielding.hpp"
 #include "net/attachment.hpp"
 #include "net/loop.hpp"
 #include "runtime/local_queue.hpp"
@@ -18,6 +19,7 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -97,6 +99,10 @@ public:
         return attempts.last_sent + std::max(options.ttl, least) + timeout_;
     }
 
+    // A lease on the key that this process had has ended: of what it claims next, other processes
+    // may come first.
+    void released(const std::string& key);
+
     // What is being given back: withdrawals, and the releases of whoever has leases.
     void begin_ending() { ++endings_; }
     void end_ending();
@@ -105,6 +111,17 @@ public:
                                               std::stop_token stop = {});
 
 private:
+    // Of keys that are waited for. One that has the place of another begins anew.
+    struct waited_key {
+        std::size_t hash = 0;
+        leasing::yielding turns{};
+    };
+    waited_key& place_of(std::size_t hash) { return waited_keys_[hash % waited_keys_.size()]; }
+    leasing::yielding& turns_of(const std::string& key);
+    static boost::asio::awaitable<void> let_others_go_first(std::shared_ptr<claimer> self,
+                                                            const claim_request& todo);
+    void note(const claim_request& todo, instant sent, const result<acquire_result<grant>>& answer);
+
     leasing::claim_plan plan_of(const claim_request& todo) const;
     // Nothing: the store had not answered by then.
     static boost::asio::awaitable<std::optional<result<acquire_result<grant>>>> send(
@@ -128,6 +145,8 @@ private:
     // State
     base::id_source ids_;
     std::minstd_rand random_;
+    std::array<waited_key, 64> waited_keys_{};
+    leasing::nanos round_trip_{0};  // what a claim takes, about
     std::size_t endings_ = 0;
     bool push_failed_ = false;
     std::shared_ptr<place_in_line> drained_;  // who waits for the endings

@@ -238,6 +238,7 @@ awaitable<release_outcome> engine::release(std::shared_ptr<engine> self,
     const bool gives_back = who->not_started.load(std::memory_order_acquire);
     auto ending = gives_back ? give_back(self, who) : end_lease(self, who);
     const auto outcome = co_await std::move(ending);
+    self->claims_->released(who->key);
     who->turn.give_up();
     if (self->watcher_)
         self->watcher_->on_release(who->key, who->token,
