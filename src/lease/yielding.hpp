@@ -1,4 +1,4 @@
-// Lets other processes have a key that this process has just had (docs/architecture.md, "Waiting").
+// Lets other processes have a key that this process has just had (docs/library.md, "Waiting").
 //
 // Whoever releases a key hears first that it is free: of a process that claims it again at once,
 // because it has more to do or others of its threads wait, the processes that wait for the store's
