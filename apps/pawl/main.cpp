@@ -14,10 +14,12 @@
 
 namespace {
 
-// Where it is installed, and in the build's folder.
+// Where it is installed, and in the build's folder. Empty where nobody can tell: a path that is
+// not absolute would lead to whatever lies in the caller's folder.
 std::filesystem::path whole_program() {
     std::error_code fault;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", fault);
+    if (fault || !self.is_absolute()) return {};
     return (self.parent_path() / PAWL_WHOLE_PROGRAM_FROM_BIN).lexically_normal();
 }
 
@@ -30,6 +32,11 @@ int main(int count, char** words) {
                                              static_cast<std::size_t>(count > 0 ? count - 1 : 0));
     if (pawl::cli::takes_quick_path(given, variable)) return pawl::cli::run_quick(count, words);
     const auto file = whole_program();
+    if (file.empty()) {
+        std::fputs("pawl: cannot read /proc/self/exe, which says where the rest of pawl is\n",
+                   stderr);
+        return static_cast<int>(pawl::cli::status::io_error);
+    }
     execv(file.c_str(), words);
     std::fprintf(stderr, "pawl: cannot start %s: %s; install pawl anew\n", file.c_str(),
                  std::strerror(errno));
