@@ -30,6 +30,12 @@ std::optional<std::string_view> value_of(std::string_view option,
     return from.size() > 1 ? std::string_view{from[1]} : std::string_view{};
 }
 
+// The store or the journal, where a word names one.
+std::optional<std::string_view> store_in(std::span<const char* const> from) {
+    const auto store = value_of("--store", from);
+    return store ? store : value_of("--journal", from);
+}
+
 bool is_unset_or_built_in(const char* value) {
     return value == nullptr || *value == '\0' || is_built_in(value);
 }
@@ -39,24 +45,29 @@ bool is_unset(const char* value) { return value == nullptr || *value == '\0'; }
 }  // namespace
 
 bool takes_quick_path(std::span<const char* const> words, const char* (*variable)(const char*)) {
-    if (words.empty()) return false;
-    const std::string_view first{words.front()};
-    if (first == "--version") return words.size() == 1;
-    if (first != "exec") return false;
+    if (words.size() == 1 && words.front() == std::string_view{"--version"}) return true;
     // By a file, or by variables that an option does not outdo for certain.
     if (!is_unset(variable("PAWL_CONFIG"))) return false;
     if (!is_unset_or_built_in(variable("PAWL_STORE"))) return false;
     if (!is_unset_or_built_in(variable("PAWL_JOURNAL"))) return false;
-    for (auto left = words.subspan(1); !left.empty(); left = left.subspan(1)) {
+    bool is_exec = false;
+    for (auto left = words; !left.empty(); left = left.subspan(1)) {
         const std::string_view word{left.front()};
         if (word == "--") break;
         if (std::any_of(leading_elsewhere.begin(), leading_elsewhere.end(),
                         [&](std::string_view one) { return word.starts_with(one); }))
             return false;
-        for (const auto* option : {"--store", "--journal"})
-            if (const auto url = value_of(option, left); url && !is_built_in(*url)) return false;
+        if (const auto url = store_in(left)) {
+            if (!is_built_in(*url)) return false;
+            // In front of the command nothing else is known here.
+            if (!is_exec && word.find('=') == std::string_view::npos) left = left.subspan(1);
+        } else if (!is_exec && word != "exec") {
+            return false;
+        } else {
+            is_exec = true;
+        }
     }
-    return true;
+    return is_exec;
 }
 
 int run_quick(int count, char** words) {

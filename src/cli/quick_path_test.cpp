@@ -31,6 +31,7 @@ TEST_F(QuickPath, IsTakenForExecOnABuiltInStore) {
     EXPECT_TRUE(takes({"exec", "--store", "sqlite:/tmp/x", "key", "--", "true"}));
     EXPECT_TRUE(takes({"exec", "--store=memory:", "key", "--", "true"}));
     EXPECT_TRUE(takes({"exec", "--journal", "none", "key", "--", "true"}));
+    EXPECT_TRUE(takes({"--store", "memory:", "--journal=none", "exec", "key", "--", "true"}));
     variables = {{"PAWL_STORE", "sqlite:/tmp/x"}, {"PAWL_JOURNAL", ""}, {"PAWL_CONFIG", ""}};
     EXPECT_TRUE(takes({"exec", "key", "--", "true"}));
 }
@@ -45,6 +46,9 @@ TEST_F(QuickPath, IsNotTakenForOtherCommands) {
     EXPECT_FALSE(takes({}));
     EXPECT_FALSE(takes({"locks", "ls"}));
     EXPECT_FALSE(takes({"--json", "exec", "key", "--", "true"}));
+    EXPECT_FALSE(takes({"--store", "exec", "locks", "ls"}));
+    EXPECT_FALSE(takes({"--store", "memory:"}));
+    EXPECT_FALSE(takes({"--", "exec", "key"}));
     EXPECT_FALSE(takes({"exe"}));
 }
 
@@ -54,6 +58,7 @@ TEST_F(QuickPath, IsNotTakenForOtherStores) {
     EXPECT_FALSE(takes({"exec", "key", "--journal", "mysql://h/d", "--", "true"}));
     EXPECT_FALSE(takes({"exec", "key", "--store", "SQLITE:/tmp/x", "--", "true"}));
     EXPECT_FALSE(takes({"exec", "key", "--store"}));
+    EXPECT_FALSE(takes({"--store", "redis://127.0.0.1", "exec", "key", "--", "true"}));
     for (const auto* name : {"PAWL_STORE", "PAWL_JOURNAL", "PAWL_CONFIG"}) {
         variables = {{name, "redis://127.0.0.1"}};
         EXPECT_FALSE(takes({"exec", "key", "--", "true"})) << name;

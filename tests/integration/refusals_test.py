@@ -1,11 +1,12 @@
 """Bad input of every kind: one clear line, the right status, and no lease left behind."""
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import threading
 
-from harness import Case, Redis, environment, nobody, pawl
+from harness import PAWL, Case, Outcome, Redis, environment, nobody, pawl
 
 
 class Usage(Case):
@@ -48,6 +49,24 @@ class Usage(Case):
     def test_fail_open_and_correctness_do_not_go_together(self):
         self.assert_one_line(pawl("--store", self.store + "?safety=correctness", "exec", "k", "--on-store-down", "run", "--", "true"), 64,
                              "safety=correctness")
+
+
+class Apart(Case):
+    """bin/pawl without lib/pawl/pawl, as where somebody copied one file of two."""
+
+    def test_what_it_cannot_do_alone_is_one_line_and_the_rest_works(self):
+        alone = self.folder / "bin/pawl"
+        alone.parent.mkdir()
+        shutil.copy(PAWL, alone)
+
+        def run(*words, **variables):
+            return Outcome(subprocess.run([alone, *words], env=environment(**variables), capture_output=True, text=True, timeout=60))
+        self.assertEqual(run("--store", self.store, "exec", "k", "--", "true").status, 0)
+        self.assertEqual(run("exec", "k", "--", "true", PAWL_STORE=self.store).status, 0)
+        self.assertEqual(run("--version").status, 0)
+        for words in (["locks", "ls"], ["exec", "k", "--help"], ["exec", "k", "--store", "redis://127.0.0.1:1", "--", "true"]):
+            with self.subTest(words):
+                self.assert_one_line(run(*words, PAWL_STORE=self.store), 74, f"cannot start {self.folder}/lib/pawl/pawl")
 
 
 class BadFiles(Case):
