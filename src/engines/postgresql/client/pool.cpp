@@ -153,6 +153,7 @@ async<void> pool::open(std::shared_ptr<pool> self, std::shared_ptr<wire> on, ins
     auto looking = ensure_layout(on, self->settings_->schema, self->plan_);
     const auto laid_out = co_await std::move(looking);
     if (laid_out.has_error()) co_return laid_out.error();
+    self->writes_ = *laid_out;
     if (!on->is_open() || !on->start_pipeline())
         co_return failure{errc::unreachable, on->place() + ": the connection was closed"};
     co_return result<void>{};

@@ -6,6 +6,7 @@
 #include "engines/postgresql/client/listener.hpp"
 #include "engines/postgresql/client/pool.hpp"
 #include "engines/postgresql/store/doctor.hpp"
+#include "engines/postgresql/store/known_keys.hpp"
 #include "engines/postgresql/store/statements.hpp"
 #include "engines/postgresql/store/store_layout.hpp"
 #include "net/renew_in_batches.hpp"
@@ -97,6 +98,14 @@ private:
         made.add_text(space_);
         return made;
     }
+    // Whether the ordinary case may do without a function. Without prepared statements it must not: to
+    // plan the statement each time costs more than the call.
+    bool writes_itself() const { return pool_->writes() && pool_->prepares(); }
+    bool is_ordinary(const claim& wanted) const {
+        return writes_itself() && !wanted.occurrence && !settings_->common.quarantine &&
+               known_.has(wanted.key);
+    }
+    async<std::optional<rows>> write(statement what, store_down unconnected);
     async<bool> ask_for_flag(statement what);
     async<bool> renew_batch(std::span<const held> leases, std::vector<renewal>& answers);
     async<bool> still_held(const std::string& key, fence_token seen);
@@ -122,10 +131,25 @@ private:
     const std::shared_ptr<const statements> text_;
 
     // On the loop only
+    known_keys known_;
     instant purge_next_{};
     bool purging_ = false;
     std::string purged_to_;  // where the next look begins
 };
+
+// Asks without a function. Empty when no row was written, or none may be: then the function decides.
+async<std::optional<rows>> postgresql_store::write(statement what, store_down unconnected) {
+    auto asking = pool_->ask(std::move(what), unconnected);
+    auto got = co_await std::move(asking);
+    if (got.has_error() && got.error().code != errc::denied) co_return got.error();
+    if (got.has_value() && got->count() == 1) co_return std::optional{std::move(*got)};
+    if (got.has_error()) pool_->may_not_write();
+    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none)
+        co_return failure{errc::outcome_unknown,
+                          place_of(settings_->servers) + ": the caller gave up"};
+    co_return std::nullopt;
+}
 
 async<bool> postgresql_store::ask_for_flag(statement what) {
     auto asking = pool_->ask(std::move(what));
@@ -140,6 +164,20 @@ async<acquire_result<grant>> postgresql_store::acquire(claim wanted) {
     const auto& common = settings_->common;
     if (auto refused = rules::refuse_long_ttl(common.quarantine, wanted.ttl))
         co_return std::move(*refused);
+    if (is_ordinary(wanted)) {
+        auto asked = call(text_->acquire_known);
+        asked.add_bytes(wanted.key).add_bytes(wanted.id).add_bytes(wanted.owner);
+        asked.add(std::int64_t{wanted.ttl.count()});
+        auto writing = write(std::move(asked), wanted.on_store_down);
+        const auto got = co_await std::move(writing);
+        if (got.has_error()) co_return got.error();
+        if (*got) {
+            purge_now_and_then();
+            const auto token = token_of((*got)->integer(0, 0));
+            co_return acquire_result<grant>{grant{wanted.key, token, wanted.ttl}};
+        }
+        known_.remove(wanted.key);
+    }
     auto asked = call(text_->acquire);
     asked.add_bytes(wanted.key).add_bytes(wanted.id).add_bytes(wanted.owner);
     asked.add(std::int64_t{wanted.ttl.count()});
@@ -152,6 +190,7 @@ async<acquire_result<grant>> postgresql_store::acquire(claim wanted) {
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     auto told = read_result(wanted, *got);
+    if (told.has_value() && std::holds_alternative<grant>(*told)) known_.add(wanted.key);
     purge_now_and_then();
     co_return told;
 }
@@ -227,6 +266,14 @@ async<bool> postgresql_store::renew_batch(std::span<const held> leases,
 
 async<bool> postgresql_store::release(std::string key, fence_token token, release_options how) {
     const auto self = shared_from_this();
+    if (how.at_least == millis{0} && !how.done && writes_itself()) {
+        auto asked = call(text_->release_held);
+        asked.add_bytes(key).add(signed_number(token)).add_text(listener_->channel());
+        auto writing = write(std::move(asked), store_down::retry);
+        const auto got = co_await std::move(writing);
+        if (got.has_error()) co_return got.error();
+        if (*got) co_return true;
+    }
     auto asked = call(text_->release);
     asked.add_bytes(key).add(signed_number(token));
     asked.add_or_null(how.at_least == release_options::until_expiry
