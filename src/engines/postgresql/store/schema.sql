@@ -148,8 +148,12 @@ DECLARE
   is_new  boolean;
   is_dead boolean;
 BEGIN
-  PERFORM pawl.expect_read_committed();
-  PERFORM pawl.sync_commit();
+  -- Asked here first, as most sessions need neither and each call costs as much as the grant's clock.
+  IF current_setting('transaction_isolation') <> 'read committed'
+     OR current_setting('synchronous_commit') = 'off' THEN
+    PERFORM pawl.expect_read_committed();
+    PERFORM pawl.sync_commit();
+  END IF;
   kind := 0;
   remaining := ttl;
   holder_name := '';
@@ -404,7 +408,9 @@ DECLARE
   was_held boolean;
   raises   boolean;
 BEGIN
-  PERFORM pawl.expect_read_committed();
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    PERFORM pawl.expect_read_committed();
+  END IF;
   IF at_least = 0 AND done IS NULL THEN
     -- Most releases: nobody waits, nothing lingers.
     UPDATE pawl.lease AS l SET holder = 0, until = here, claim_id = ''
