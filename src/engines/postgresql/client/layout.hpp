@@ -16,7 +16,7 @@ struct layout_plan {
     std::string_view function;   // tells the version of what lies there
     std::string_view newest;     // the one that came last, with the types of its arguments
     std::string_view noun;
-    std::int64_t known = 0;  // a higher version was made by a newer pawl
+    std::int64_t known = 0;       // a higher version was made by a newer pawl
     std::string_view table = {};  // one that statements write themselves where the user may
 };
 

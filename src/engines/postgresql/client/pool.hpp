@@ -168,7 +168,7 @@ private:
     std::deque<request> waiting_;  // asked, not yet sent
     bool prepares_;
     bool writes_ = false;  // as the newest connection says
-    bool wraps_ = false;  // the default transaction is read-only, or not READ COMMITTED
+    bool wraps_ = false;   // the default transaction is read-only, or not READ COMMITTED
     net::deadline_watch deadlines_;
     std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     instant attempt_deadline_ = instant::max();

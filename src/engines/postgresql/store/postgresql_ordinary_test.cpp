@@ -1,5 +1,6 @@
-// The ordinary grant and release, which a user who may write the table sends without a function: that
-// they are sent, and that they are right where the session, the rights or the row are not ordinary.
+// The ordinary grant and release, which a user who may write the table sends without a function:
+// that they are sent, and that they are right where the session, the rights or the row are not
+// ordinary.
 #include "engines/postgresql/store/known_keys.hpp"
 #include "engines/postgresql/store/postgresql_fixture.hpp"
 #include "engines/postgresql/store/store_layout.hpp"
@@ -23,8 +24,9 @@ void pair(client& through, const std::string& key) {
 
 // How often a function was called by sessions that have ended.
 std::string calls(const postgresql_server& server, const std::string& function) {
-    return server.ask("SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = '" +
-                      function + "'");
+    return server.ask(
+        "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE funcname = '" + function +
+        "'");
 }
 
 postgresql_settings as_locker(const postgresql_server& server) {
@@ -86,8 +88,8 @@ TEST(PostgresqlOrdinary, RightsMayGoAtAnyTime) {
     expect_failure(mine.acquire(fresh_claim("key")), errc::denied, "permission denied");
 }
 
-// Goal: what was known may have changed since. Method: another client holds, releases, withdraws and
-// purges a key that this one knows as free.
+// Goal: what was known may have changed since. Method: another client holds, releases, withdraws
+// and purges a key that this one knows as free.
 TEST(PostgresqlOrdinary, AKeyThatIsKnownAsFreeMayBeAnything) {
     postgresql_server server;
     auto mine = open(on_port(server.port(), 5s));
@@ -123,14 +125,15 @@ TEST(PostgresqlOrdinary, TokensRiseWhereTheClockHasFallen) {
     EXPECT_EQ(number(mine.show("key").last_token), ahead + 1);
 }
 
-// Goal: a search path on which others have put operators of their own does not reach the statements.
-// Method: operators that mean the opposite, in front of the server's.
+// Goal: a search path on which others have put operators of their own does not reach the
+// statements. Method: operators that mean the opposite, in front of the server's.
 TEST(PostgresqlOrdinary, ASearchPathChangesNothing) {
     postgresql_server server;
     server.ask(layout_script("pawl"));
     server.ask(
         "CREATE SCHEMA evil;"
-        "CREATE OPERATOR evil.+ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = pg_catalog.int8mi);"
+        "CREATE OPERATOR evil.+ (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = "
+        "pg_catalog.int8mi);"
         "CREATE OPERATOR evil.= (LEFTARG = bytea, RIGHTARG = bytea, FUNCTION = pg_catalog.byteane);"
         "CREATE OPERATOR evil.<= (LEFTARG = timestamptz, RIGHTARG = timestamptz, FUNCTION = "
         "pg_catalog.timestamptz_gt);"
@@ -151,8 +154,8 @@ TEST(PostgresqlOrdinary, ASearchPathChangesNothing) {
     }
 }
 
-// Goal: a claim of a known key that was withdrawn and arrives late grants nothing. Method: it is held
-// back on its way until its claimer has withdrawn it over another connection.
+// Goal: a claim of a known key that was withdrawn and arrives late grants nothing. Method: it is
+// held back on its way until its claimer has withdrawn it over another connection.
 TEST(PostgresqlOrdinary, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     postgresql_server server;
     tcp_proxy proxy{server.port()};

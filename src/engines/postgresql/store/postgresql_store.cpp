@@ -98,8 +98,8 @@ private:
         made.add_text(space_);
         return made;
     }
-    // Whether the ordinary case may do without a function. Without prepared statements it must not: to
-    // plan the statement each time costs more than the call.
+    // Whether the ordinary case may do without a function. Without prepared statements it must not:
+    // to plan the statement each time costs more than the call.
     bool writes_itself() const { return pool_->writes() && pool_->prepares(); }
     bool is_ordinary(const claim& wanted) const {
         return writes_itself() && !wanted.occurrence && !settings_->common.quarantine &&
@@ -137,7 +137,8 @@ private:
     std::string purged_to_;  // where the next look begins
 };
 
-// Asks without a function. Empty when no row was written, or none may be: then the function decides.
+// Asks without a function. Empty when no row was written, or none may be: then the function
+// decides.
 async<std::optional<rows>> postgresql_store::write(statement what, store_down unconnected) {
     auto asking = pool_->ask(std::move(what), unconnected);
     auto got = co_await std::move(asking);

@@ -1,5 +1,5 @@
-// The statements of the verbs: each calls the function of its name in the store's schema, but for two
-// that do without where the user may write the table.
+// The statements of the verbs: each calls the function of its name in the store's schema, but for
+// two that do without where the user may write the table.
 #pragma once
 
 #include "engines/postgresql/client/statement.hpp"
