@@ -137,8 +137,6 @@ statement& statement::add_flags(const std::vector<bool>& values) {
 
 // What libpq wants to see: parallel arrays of pointers.
 struct statement::layout {
-    static constexpr std::size_t arguments_max = 16;
-
     explicit layout(const statement& of) : count{static_cast<int>(of.arguments_.size())} {
         for (std::size_t i = 0; i < of.arguments_.size(); ++i) {
             const auto& one = of.arguments_[i];

@@ -25,7 +25,10 @@ struct statement_text {
 
 class statement {
 public:
-    explicit statement(std::shared_ptr<const statement_text> text) : text_{std::move(text)} {}
+    explicit statement(std::shared_ptr<const statement_text> text) : text_{std::move(text)} {
+        bytes_.reserve(bytes_usual);
+        arguments_.reserve(arguments_max);
+    }
 
     statement& add(std::int64_t value);
     statement& add_count(std::int32_t value);
@@ -53,6 +56,10 @@ private:
         int length;  // -1: null
     };
     struct layout;
+
+    static constexpr std::size_t arguments_max = 16;
+    // Of a claim with a key of usual length.
+    static constexpr std::size_t bytes_usual = 256;
 
     void begin(Oid type);
     void end();

@@ -105,7 +105,8 @@ private:
         return writes_itself() && !wanted.occurrence && !settings_->common.quarantine &&
                known_.has(wanted.key);
     }
-    async<std::optional<rows>> write(statement what, store_down unconnected);
+    enum class written { row, nothing, failed };  // nothing: the function is to decide
+    written read_written(const answer& got);
     async<bool> ask_for_flag(statement what);
     async<bool> renew_batch(std::span<const held> leases, std::vector<renewal>& answers);
     async<bool> still_held(const std::string& key, fence_token seen);
@@ -114,6 +115,9 @@ private:
     void purge_now_and_then();
     static boost::asio::awaitable<void> purge(std::shared_ptr<postgresql_store> self);
 
+    failure given_up() const {
+        return {errc::outcome_unknown, place_of(settings_->servers) + ": the caller gave up"};
+    }
     failure unexpected(std::string_view what) const {
         return {errc::protocol,
                 place_of(settings_->servers) + ": an unexpected answer to " + std::string{what}};
@@ -137,19 +141,12 @@ private:
     std::string purged_to_;  // where the next look begins
 };
 
-// Asks without a function. Empty when no row was written, or none may be: then the function
-// decides.
-async<std::optional<rows>> postgresql_store::write(statement what, store_down unconnected) {
-    auto asking = pool_->ask(std::move(what), unconnected);
-    auto got = co_await std::move(asking);
-    if (got.has_error() && got.error().code != errc::denied) co_return got.error();
-    if (got.has_value() && got->count() == 1) co_return std::optional{std::move(*got)};
-    if (got.has_error()) pool_->may_not_write();
-    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-    if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-        co_return failure{errc::outcome_unknown,
-                          place_of(settings_->servers) + ": the caller gave up"};
-    co_return std::nullopt;
+// What a statement did that goes without a function.
+postgresql_store::written postgresql_store::read_written(const answer& got) {
+    if (got.has_value()) return got->count() == 1 ? written::row : written::nothing;
+    if (got.error().code != errc::denied) return written::failed;
+    pool_->may_not_write();
+    return written::nothing;
 }
 
 async<bool> postgresql_store::ask_for_flag(statement what) {
@@ -169,15 +166,18 @@ async<acquire_result<grant>> postgresql_store::acquire(claim wanted) {
         auto asked = call(text_->acquire_known);
         asked.add_bytes(wanted.key).add_bytes(wanted.id).add_bytes(wanted.owner);
         asked.add(std::int64_t{wanted.ttl.count()});
-        auto writing = write(std::move(asked), wanted.on_store_down);
-        const auto got = co_await std::move(writing);
-        if (got.has_error()) co_return got.error();
-        if (*got) {
+        auto asking = pool_->ask(std::move(asked), wanted.on_store_down);
+        const auto got = co_await std::move(asking);
+        const auto done = read_written(got);
+        if (done == written::failed) co_return got.error();
+        if (done == written::row) {
             purge_now_and_then();
-            const auto token = token_of((*got)->integer(0, 0));
+            const auto token = token_of(got->integer(0, 0));
             co_return acquire_result<grant>{grant{wanted.key, token, wanted.ttl}};
         }
         known_.remove(wanted.key);
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return given_up();
     }
     auto asked = call(text_->acquire);
     asked.add_bytes(wanted.key).add_bytes(wanted.id).add_bytes(wanted.owner);
@@ -270,10 +270,13 @@ async<bool> postgresql_store::release(std::string key, fence_token token, releas
     if (how.at_least == millis{0} && !how.done && writes_itself()) {
         auto asked = call(text_->release_held);
         asked.add_bytes(key).add(signed_number(token)).add_text(listener_->channel());
-        auto writing = write(std::move(asked), store_down::retry);
-        const auto got = co_await std::move(writing);
-        if (got.has_error()) co_return got.error();
-        if (*got) co_return true;
+        auto asking = pool_->ask(std::move(asked));
+        const auto got = co_await std::move(asking);
+        const auto done = read_written(got);
+        if (done == written::failed) co_return got.error();
+        if (done == written::row) co_return true;
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return given_up();
     }
     auto asked = call(text_->release);
     asked.add_bytes(key).add(signed_number(token));
