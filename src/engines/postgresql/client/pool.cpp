@@ -320,12 +320,12 @@ bool pool::deal_out(const line_pointer& on) {
             continue;
         }
         pauses = 0;
-        rows owned{got};
         if (PQresultStatus(got) != PGRES_PIPELINE_SYNC) {
-            note(on->in_flight.front(), std::move(owned));
+            note(on->in_flight.front(), rows{got});
             if (PQstatus(handle) == CONNECTION_BAD) return true;
             continue;
         }
+        PQclear(got);
         auto done = std::move(on->in_flight.front());
         on->in_flight.pop_front();
         deal(on, std::move(done));

@@ -3,6 +3,9 @@
 -- It may be run again, and is what an administrator runs before a newer pawl starts: functions that
 -- agents of an older pawl call stay.
 -- The word pawl is the name of the schema: replace it for another (schema=NAME in the URL).
+-- Who may write the table lease does so without a function in the ordinary case (acquire_known.sql,
+-- release_held.sql): a layout in which that would be wrong must rename the table, so that older
+-- processes fail, and then see the layout.
 -- Keys, owners and claim ids are bytes, so that the encoding of the database does not matter.
 DO $$
 BEGIN
