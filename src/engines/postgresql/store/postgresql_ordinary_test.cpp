@@ -9,8 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <future>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace pawl::postgresql {
 namespace {
@@ -113,6 +117,41 @@ TEST(PostgresqlOrdinary, AKeyThatIsKnownAsFreeMayBeAnything) {
     pair(mine, "key");
     server.ask("DELETE FROM pawl.lease");
     pair(mine, "key");
+}
+
+// Goal: statements and functions, which older processes call as well, exclude each other, wake each
+// other's waiters and mint rising tokens. Method: the owner and a user who may only call, on one
+// key.
+TEST(PostgresqlOrdinary, FunctionsAndStatementsExcludeEachOther) {
+    postgresql_server server;
+    const auto locker = as_locker(server);
+    std::atomic<int> inside{0}, overlaps{0}, rounds{0};
+    std::atomic<std::uint64_t> newest{0};
+    std::vector<std::jthread> callers;
+    for (int i = 0; i < 4; ++i)
+        callers.emplace_back([&, i] {
+            auto mine = open(i % 2 == 0 ? on_port(server.port(), 5s) : locker);
+            pair(mine, "own/" + std::to_string(i));
+            for (int j = 0; j < 25; ++j) {
+                const auto token = mine.granted_in_the_end(fresh_claim("same", 60s));
+                if (inside.fetch_add(1) != 0) ++overlaps;
+                if (newest.exchange(number(token)) >= number(token)) ++overlaps;
+                inside.fetch_sub(1);
+                rounds += yes(mine.release("same", token)) ? 1 : 0;
+            }
+        });
+    callers.clear();
+    EXPECT_EQ(overlaps, 0);
+    EXPECT_EQ(rounds, 100);
+    auto one = open(on_port(server.port(), 5s)), other = open(locker);
+    for (auto [holder, waiter] : {std::pair{&one, &other}, {&other, &one}, {&one, &other}}) {
+        const auto token = holder->granted_in_the_end(fresh_claim("same", 60s));
+        auto woke = waiter->start_waiting("same", token, 10s);
+        until(
+            [&] { return server.ask("SELECT waited FROM pawl.lease WHERE key = 'same'") == "t"; });
+        EXPECT_TRUE(yes(holder->release("same", token)));
+        EXPECT_EQ(woke.get(), wait_end::changed);
+    }
 }
 
 TEST(PostgresqlOrdinary, TokensRiseWhereTheClockHasFallen) {
