@@ -69,6 +69,9 @@ private:
     std::vector<argument> arguments_;
 };
 
+// In network order, of 4 or 8 bytes.
+std::int64_t integer_in(std::string_view bytes);
+
 struct clear_result {
     void operator()(PGresult* result) const { PQclear(result); }
 };
@@ -88,6 +91,8 @@ public:
     bool flag(int row, int column) const { return integer(row, column) != 0; }
     std::string_view bytes(int row, int column) const;
     std::vector<std::int64_t> integers(int row, int column) const;  // a bigint[] without nulls
+    // Of a composite value; a null is empty.
+    std::vector<std::string_view> fields(int row, int column) const;
 
 private:
     std::shared_ptr<PGresult> got_;  // shared: answers are copied on their way through handlers

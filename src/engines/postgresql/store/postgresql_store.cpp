@@ -198,16 +198,18 @@ async<acquire_result<grant>> postgresql_store::acquire(claim wanted) {
 
 result<acquire_result<grant>> postgresql_store::read_result(const claim& wanted,
                                                             const rows& got) const {
-    if (got.count() != 1 || got.columns() != 4) return unexpected("acquire_v1");
-    const auto kind = got.integer(0, 0);
+    if (got.count() != 1 || got.columns() != 1) return unexpected("acquire_v1");
+    const auto fields = got.fields(0, 0);
+    if (fields.size() != 4) return unexpected("acquire_v1");
+    const auto kind = integer_in(fields[0]), token = integer_in(fields[1]);
     if (kind == granted)
-        return acquire_result<grant>{grant{wanted.key, token_of(got.integer(0, 1)), wanted.ttl}};
-    if (kind == done) return acquire_result<grant>{already_done{occurrence{got.integer(0, 1)}}};
+        return acquire_result<grant>{grant{wanted.key, token_of(token), wanted.ttl}};
+    if (kind == done) return acquire_result<grant>{already_done{occurrence{token}}};
     if (kind < held_by_other || kind > early) return unexpected("acquire_v1");
     constexpr busy_reason reasons[] = {busy_reason::held, busy_reason::held, busy_reason::lingering,
                                        busy_reason::quarantined, busy_reason::early};
-    return acquire_result<grant>{busy{token_of(got.integer(0, 1)), std::string{got.bytes(0, 3)},
-                                      millis{got.integer(0, 2)},
+    return acquire_result<grant>{busy{token_of(token), std::string{fields[3]},
+                                      millis{integer_in(fields[2])},
                                       reasons[static_cast<std::size_t>(kind)]}};
 }
 
