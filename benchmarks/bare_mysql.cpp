@@ -34,4 +34,30 @@ std::vector<bare_mysql::told> bare_mysql::ask(const std::string& sql) {
     }
 }
 
+bare_mysql::told bare_mysql::call(const mysql::prepared_call& what) {
+    auto& by = prepared_[what.of];
+    if (!by) {
+        by.reset(mysql_stmt_init(handle_.get()));
+        const auto text = what.of->prepared();
+        if (mysql_stmt_prepare(by.get(), text.data(), text.size()) != 0)
+            throw std::runtime_error{mysql_stmt_error(by.get())};
+    }
+    std::vector<MYSQL_BIND> values;
+    for (const auto name : what.of->names()) {
+        auto& one = values.emplace_back();
+        const auto& value = what.find(name);
+        if (const auto* bytes = std::get_if<std::string>(&value)) {
+            one.buffer_type = MYSQL_TYPE_BLOB;
+            one.buffer = const_cast<char*>(bytes->data());
+            one.buffer_length = bytes->size();
+        } else {
+            one.buffer_type = MYSQL_TYPE_LONGLONG;
+            one.buffer = const_cast<std::int64_t*>(&std::get<std::int64_t>(value));
+        }
+    }
+    if (mysql_stmt_bind_param(by.get(), values.data()) != 0 || mysql_stmt_execute(by.get()) != 0)
+        throw std::runtime_error{mysql_stmt_error(by.get())};
+    return {mysql_stmt_insert_id(by.get()), mysql_stmt_affected_rows(by.get())};
+}
+
 }  // namespace pawl::benchmarks

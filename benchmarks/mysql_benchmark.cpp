@@ -29,15 +29,14 @@ public:
     std::uint64_t acquire(const std::string& key) {
         const auto mark = "'," + base::to_hex(claim_id) + ",'";
         // As the store does: first for a key that has a record.
-        const auto known = ask(statements::all().acquire_record.with({{"space", space},
-                                                                      {"key", literal(key)},
-                                                                      {"id", literal(claim_id)},
-                                                                      {"owner", literal(owner)},
-                                                                      {"ttl_us", "30000000"},
-                                                                      {"mark", mark},
-                                                                      {"done", ""},
-                                                                      {"due", ""}}));
-        if (known.front().rows != 0) return known.front().insert_id;
+        const auto known = call({&statements::all().acquire_free,
+                                 {{"space", "pawl"},
+                                  {"key", key},
+                                  {"id", claim_id},
+                                  {"owner", owner},
+                                  {"ttl_us", std::int64_t{30'000'000}},
+                                  {"mark", "," + base::to_hex(claim_id) + ","}}});
+        if (known.rows != 0) return known.insert_id;
         const auto told = ask(statements::all().acquire.with({{"space", space},
                                                               {"key", literal(key)},
                                                               {"id", literal(claim_id)},
@@ -50,11 +49,10 @@ public:
     }
     void pair(const std::string& key) {
         const auto token = acquire(key);
-        const auto released = ask(statements::all().release.with({{"space", space},
-                                                                  {"key", literal(key)},
-                                                                  {"token", std::to_string(token)},
-                                                                  {"until", mysql::server_clock}}));
-        if (released.front().rows != 1) throw std::runtime_error{"the bare release was refused"};
+        const auto released =
+            call({&statements::all().release_now,
+                  {{"space", "pawl"}, {"key", key}, {"token", static_cast<std::int64_t>(token)}}});
+        if (released.rows != 1) throw std::runtime_error{"the bare release was refused"};
     }
 };
 

@@ -15,9 +15,12 @@ void add_hex(std::string& text, unsigned char byte, hex_case letters) {
 }
 
 std::string to_hex(std::span<const unsigned char> bytes) {
-    std::string text;
-    text.reserve(2 * bytes.size());
-    for (const auto byte : bytes) add_hex(text, byte);
+    std::string text(2 * bytes.size(), '\0');
+    auto at = text.begin();
+    for (const auto byte : bytes) {
+        *at++ = lower_digits[byte >> 4];
+        *at++ = lower_digits[byte & 15];
+    }
     return text;
 }
 

@@ -93,11 +93,9 @@ void loop::run_operations(loop_driver& me, std::unique_lock<std::mutex>& lock) {
     ++away_;
     step_aside();
     lock.unlock();
-    while (!me.operations.empty()) {
-        auto job = std::move(me.operations.front());
-        me.operations.pop_front();
-        job();
-    }
+    // One job may lead to the next.
+    while (!me.operations.empty())
+        for (auto& job : std::exchange(me.operations, {})) job();
     lock.lock();
     --away_;
 }

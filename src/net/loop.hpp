@@ -23,7 +23,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -132,7 +131,8 @@ private:
     struct loop_driver {
         bool done = false;  // under mutex_
         std::exception_ptr error;
-        std::deque<blocking_job> operations;  // touched by the driver's own thread only
+        // Touched by the driver's own thread only. No deque, which would allocate for each call.
+        std::vector<blocking_job> operations;
         std::condition_variable changed;
     };
 

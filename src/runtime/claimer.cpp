@@ -34,14 +34,15 @@ std::optional<failure> grant_fault(const result<acquire_result<grant>>& answer,
     if (answer.has_error()) return std::nullopt;
     const auto* won = std::get_if<grant>(&*answer);
     if (won == nullptr) return std::nullopt;
-    const auto said = "the store answered the claim of '" + base::printable(asked.key) + "' with ";
-    if (won->key != asked.key)
-        return failure{errc::protocol, said + "a grant of '" + base::printable(won->key) + "'"};
-    if (number(won->token) == 0) return failure{errc::protocol, said + "token 0"};
+    const auto told = [&](const std::string& what) {
+        return failure{errc::protocol, "the store answered the claim of '" +
+                                           base::printable(asked.key) + "' with " + what};
+    };
+    if (won->key != asked.key) return told("a grant of '" + base::printable(won->key) + "'");
+    if (number(won->token) == 0) return told("token 0");
     if (won->ttl > asked.options.ttl || won->ttl.count() <= 0)
-        return failure{errc::protocol, said + "a ttl of " + base::format_duration(won->ttl) +
-                                           "; it asked for " +
-                                           base::format_duration(asked.options.ttl)};
+        return told("a ttl of " + base::format_duration(won->ttl) + "; it asked for " +
+                    base::format_duration(asked.options.ttl));
     return std::nullopt;
 }
 

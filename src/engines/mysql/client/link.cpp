@@ -42,6 +42,8 @@ namespace {
 constexpr std::size_t stack_bytes = std::size_t{256} * 1024;
 // How often a step that was aborted is told so before it must have ended.
 constexpr int resumes_max = 64;
+// Of one prepared statement.
+constexpr std::size_t values_max = 16;
 
 // Plugins that do not send the password as it is: without TLS a server may ask for no other.
 constexpr const char* plugins_without_tls =
@@ -194,6 +196,10 @@ int link::begin(step what) {
             return mysql_next_result_start(&status_, handle_);
         case step::store:
             return mysql_store_result_start(&result_, handle_);
+        case step::prepare:
+            return mysql_stmt_prepare_start(&status_, statement_, sql_.data(), sql_.size());
+        case step::execute:
+            return mysql_stmt_execute_start(&status_, statement_);
         case step::none:
             break;
     }
@@ -213,6 +219,10 @@ int link::resume(int events) {
             return mysql_next_result_cont(&status_, handle_, events);
         case step::store:
             return mysql_store_result_cont(&result_, handle_, events);
+        case step::prepare:
+            return mysql_stmt_prepare_cont(&status_, statement_, events);
+        case step::execute:
+            return mysql_stmt_execute_cont(&status_, statement_, events);
         case step::none:
             break;
     }
@@ -407,6 +417,77 @@ boost::asio::awaitable<reply> link::ask(std::string_view sql) {
     co_return got;
 }
 
+// ---- Prepared statements
+
+// False when the connection is over. Where only the statement is refused, texts are sent from then
+// on.
+boost::asio::awaitable<bool> link::prepare_statement(const statement& what) {
+    statement_ = mysql_stmt_init(handle_);
+    if (statement_ == nullptr) {
+        prepares_ = false;
+        co_return true;
+    }
+    prepared_[&what] = statement_;
+    const auto text = what.prepared();
+    sql_ = text;
+    co_await perform(step::prepare);
+    sql_ = {};
+    if (status_ == 0) co_return true;
+    prepares_ = false;
+    co_return !is_of_client({mysql_stmt_errno(statement_), {}});
+}
+
+// The library copies what points to the values, not the values.
+bool link::bind(const prepared_call& what) {
+    std::array<MYSQL_BIND, values_max> all{};
+    std::size_t count = 0;
+    for (const auto name : what.of->names()) {
+        base::ensure(count < values_max);
+        auto& one = all[count++];
+        const auto& value = what.find(name);
+        if (const auto* bytes = std::get_if<std::string>(&value)) {
+            one.buffer_type = MYSQL_TYPE_BLOB;
+            one.buffer = const_cast<char*>(bytes->data());
+            one.buffer_length = bytes->size();
+        } else {
+            one.buffer_type = MYSQL_TYPE_LONGLONG;
+            one.buffer = const_cast<std::int64_t*>(&std::get<std::int64_t>(value));
+        }
+    }
+    return mysql_stmt_bind_param(statement_, all.data()) == 0;
+}
+
+boost::asio::awaitable<reply> link::call_as_text(const prepared_call& what) {
+    const auto text = what.text();
+    co_return co_await ask(text);
+}
+
+boost::asio::awaitable<reply> link::call(const prepared_call& what) {
+    reply got;
+    const auto found = prepared_.find(what.of);
+    if (prepares_ && found == prepared_.end()) {
+        const bool stands = co_await prepare_statement(*what.of);
+        if (!stands) {
+            got.error = server_error{mysql_stmt_errno(statement_), mysql_stmt_error(statement_)};
+            co_return got;
+        }
+    } else if (prepares_) {
+        statement_ = found->second;
+    }
+    if (!prepares_ || !bind(what)) co_return co_await call_as_text(what);
+    co_await perform(step::execute);
+    if (status_ == 0) {
+        auto& added = got.answers.emplace_back();
+        added.affected = mysql_stmt_affected_rows(statement_);
+        added.insert_id = mysql_stmt_insert_id(statement_);
+        co_return got;
+    }
+    got.error = server_error{mysql_stmt_errno(statement_), mysql_stmt_error(statement_)};
+    if (!lost_prepared_statement(*got.error)) co_return got;
+    prepares_ = false;
+    co_return co_await call_as_text(what);
+}
+
 // ---- The end
 
 bool link::is_alive() const {
@@ -438,6 +519,10 @@ void link::close() noexcept {
     if (result_ != nullptr) mysql_free_result(std::exchange(result_, nullptr));
     const pipe_guard guard{secure_};
     mysql_close(std::exchange(handle_, nullptr));
+    // Only now, as they would tell the server of it.
+    for (const auto& [unused, each] : prepared_) mysql_stmt_close(each);
+    prepared_.clear();
+    prepares_ = true;
     descriptor_ = -1;
     suspended_ = step::none;
 }

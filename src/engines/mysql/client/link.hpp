@@ -9,6 +9,7 @@
 
 #include "engines/mysql/client/mysql_settings.hpp"
 #include "engines/mysql/client/refusals.hpp"
+#include "engines/mysql/client/statement.hpp"
 #include "net/loop.hpp"
 
 #include <pawl/clock.hpp>
@@ -19,6 +20,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +29,7 @@
 
 struct st_mysql;
 struct st_mysql_res;
+struct st_mysql_stmt;
 
 namespace pawl::mysql {
 
@@ -77,6 +80,8 @@ public:
                                                                 std::string host);
     // `sql` must stay until it ends. REQUIRES: connected.
     boost::asio::awaitable<reply> ask(std::string_view sql);
+    // The same. As a text where the server does not prepare it.
+    boost::asio::awaitable<reply> call(const prepared_call& what);
 
     // The server has not ended the connection, and has not said anything unasked.
     bool is_alive() const;
@@ -101,7 +106,7 @@ public:
     instant used{};  // when it last had an answer
 
 private:
-    enum class step { none, connect, send, read, next, store };
+    enum class step { none, connect, send, read, next, store, prepare, execute };
 
     int begin(step what);
     int resume(int events);
@@ -114,6 +119,9 @@ private:
     int ready_here(int waits, instant until);
     std::optional<server_error> verify_name(const std::string& name) const;
     void take_answer(reply& into);
+    boost::asio::awaitable<bool> prepare_statement(const statement& what);
+    bool bind(const prepared_call& what);
+    boost::asio::awaitable<reply> call_as_text(const prepared_call& what);
     server_error fault() const;
 
     net::loop& loop_;
@@ -126,6 +134,8 @@ private:
     bool foreign_ = false;
     bool secure_ = false;
     int socket_error_ = 0;  // of the attempt to connect
+    std::map<const statement*, st_mysql_stmt*> prepared_;
+    bool prepares_ = true;  // false once the server did not, or has forgotten one
 
     // Of the step that is under way
     const mysql_settings* settings_ = nullptr;
@@ -133,6 +143,7 @@ private:
     std::string_view sql_;
     st_mysql* connected_ = nullptr;
     st_mysql_res* result_ = nullptr;
+    st_mysql_stmt* statement_ = nullptr;
     int status_ = 0;
     char failed_ = 0;
 };

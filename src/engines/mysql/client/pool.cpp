@@ -46,13 +46,28 @@ pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings,
 
 // ---- Asking
 
-boost::asio::awaitable<outcome> pool::ask(std::string sql, when_locked locked,
-                                          store_down unconnected) {
-    auto begin = [this, locked, unconnected](auto&& handler, std::string&& text) {
-        submit(std::move(text), locked, unconnected, std::forward<decltype(handler)>(handler));
+boost::asio::awaitable<outcome> pool::ask(request what) {
+    auto begin = [this](auto&& handler, request&& asked) {
+        submit(std::move(asked), std::forward<decltype(handler)>(handler));
     };
     return boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void(outcome)>(
-        begin, boost::asio::use_awaitable, std::move(sql));
+        begin, boost::asio::use_awaitable, std::move(what));
+}
+
+boost::asio::awaitable<outcome> pool::ask(std::string sql, when_locked locked,
+                                          store_down unconnected) {
+    request made;
+    made.sql = std::move(sql);
+    made.locked = locked;
+    made.unconnected = unconnected;
+    return ask(std::move(made));
+}
+
+boost::asio::awaitable<outcome> pool::ask(prepared_call what, store_down unconnected) {
+    request made;
+    made.call = std::move(what);
+    made.unconnected = unconnected;
+    return ask(std::move(made));
 }
 
 std::optional<failure> pool::refuse(store_down unconnected) const {
@@ -70,20 +85,15 @@ std::optional<failure> pool::refuse(store_down unconnected) const {
     return std::nullopt;
 }
 
-void pool::enqueue(std::string sql, when_locked locked, store_down unconnected,
-                   std::shared_ptr<asker> who) {
-    if (auto refused = refuse(unconnected)) {
+void pool::enqueue(request what) {
+    if (auto refused = refuse(what.unconnected)) {
         // Posted: an answer must not come before the question has been asked.
-        boost::asio::post(executor_, [who = std::move(who), refused = std::move(*refused)] {
+        boost::asio::post(executor_, [who = std::move(what.who), refused = std::move(*refused)] {
             who->take(refused);
         });
         return;
     }
-    auto& added = requests_.emplace_back();
-    added.sql = std::move(sql);
-    added.who = std::move(who);
-    added.locked = locked;
-    added.unconnected = unconnected;
+    auto& added = requests_.emplace_back(std::move(what));
     added.deadline = lease_clock::now() + settings_->common.timeout;
     arm(added.deadline);
     // The connection whose answer led to this question is free for it.
@@ -239,7 +249,11 @@ boost::asio::awaitable<bool> pool::execute(std::shared_ptr<link> line) {
     // Whoever gave up before it was sent need not have it done.
     if (!one.who->waits()) co_return true;
     line->deadline = one.deadline;
-    auto got = co_await line->ask(one.sql);
+    reply got;
+    if (one.call.of != nullptr)
+        got = co_await line->call(one.call);
+    else
+        got = co_await line->ask(one.sql);
     line->used = lease_clock::now();
     if (!got.error && !line->was_aborted()) {
         line->deadline = instant::max();

@@ -63,6 +63,8 @@ public:
     boost::asio::awaitable<outcome> ask(std::string sql,
                                         when_locked locked = when_locked::ask_again,
                                         store_down unconnected = store_down::retry);
+    boost::asio::awaitable<outcome> ask(prepared_call what,
+                                        store_down unconnected = store_down::retry);
 
     // What the server said last; until then how many bytes a text may have usually.
     const session_facts& facts() const noexcept { return facts_; }
@@ -85,7 +87,8 @@ private:
     class handler_idler;
 
     struct request {
-        std::string sql;
+        std::string sql;             // empty: the call
+        prepared_call call;          // empty: the text
         std::shared_ptr<asker> who;  // shared with the cancellation slot
         instant deadline;
         when_locked locked = when_locked::ask_again;
@@ -95,9 +98,9 @@ private:
     enum class connection_state { connection_stands, connection_is_over };
 
     template <class Handler>
-    void submit(std::string sql, when_locked locked, store_down unconnected, Handler&& handler);
-    void enqueue(std::string sql, when_locked locked, store_down unconnected,
-                 std::shared_ptr<asker> who);
+    void submit(request what, Handler&& handler);
+    void enqueue(request what);
+    boost::asio::awaitable<outcome> ask(request what);
     std::optional<failure> refuse(store_down unconnected) const;
     void deliver(const std::shared_ptr<asker>& who, outcome got);
     void give_up(std::weak_ptr<asker> who);
@@ -163,11 +166,11 @@ private:
 };
 
 template <class Handler>
-void pool::submit(std::string sql, when_locked locked, store_down unconnected, Handler&& handler) {
-    enqueue(
-        std::move(sql), locked, unconnected,
+void pool::submit(request what, Handler&& handler) {
+    what.who =
         net::make_asker<outcome>(std::forward<Handler>(handler),
-                                 [this](std::weak_ptr<asker> who) { give_up(std::move(who)); }));
+                                 [this](std::weak_ptr<asker> who) { give_up(std::move(who)); });
+    enqueue(std::move(what));
 }
 
 }  // namespace pawl::mysql

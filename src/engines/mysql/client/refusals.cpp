@@ -106,6 +106,10 @@ bool is_locked(const server_error& error) noexcept {
     return error.number == 1205 || error.number == 3572;
 }
 
+bool lost_prepared_statement(const server_error& error) noexcept {
+    return error.number == 1210 || error.number == 1243 || error.number == 1615;
+}
+
 bool is_missing_table(const server_error& error) noexcept { return error.number == 1146; }
 
 bool is_read_only(const server_error& error) noexcept {

@@ -20,6 +20,8 @@ bool is_conflict(const server_error& error) noexcept;
 // Another session keeps a row locked: for too long (both), or at all, for a text that said NOWAIT
 // (MySQL has a number of its own for it).
 bool is_locked(const server_error& error) noexcept;
+// The server does not know the prepared statement, or not any more: it was not executed.
+bool lost_prepared_statement(const server_error& error) noexcept;
 bool is_missing_table(const server_error& error) noexcept;
 // The server became one that cannot be written, as after a failover: another connection may do
 // better.

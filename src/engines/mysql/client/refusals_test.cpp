@@ -22,6 +22,9 @@ TEST(MysqlRefusals, EachErrorSaysWhatTheCallerMayDo) {
         EXPECT_EQ(code_of(refused), errc::rejected) << refused;
     EXPECT_EQ(code_of(1049), errc::unsupported);
     EXPECT_EQ(code_of(1665), errc::unsupported);
+    for (const unsigned lost : {1210u, 1243u, 1615u})
+        EXPECT_TRUE(lost_prepared_statement({lost, {}})) << lost;
+    EXPECT_FALSE(lost_prepared_statement({1213, {}}));
 }
 
 // Nothing but the log-in was asked, so nothing can have had effect.

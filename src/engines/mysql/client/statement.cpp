@@ -54,19 +54,52 @@ statement::statement(std::string_view file) {
     for (const auto& each : parts_) size_ += each.text.size() + bytes_per_value;
 }
 
-std::string statement::with(std::initializer_list<binding> values) const {
+std::string statement::fill(std::span<const binding> values) const {
     std::string text;
     text.reserve(size_);
     for (const auto& each : parts_) {
         text += each.text;
         if (each.name.empty()) break;
-        const auto* found = std::find_if(values.begin(), values.end(), [&](const binding& value) {
+        const auto found = std::find_if(values.begin(), values.end(), [&](const binding& value) {
             return value.first == each.name;
         });
         base::ensure(found != values.end());
         text += found->second;
     }
     return text;
+}
+
+std::string statement::prepared() const {
+    std::string text;
+    for (const auto& each : parts_) text.append(each.text).append(each.name.empty() ? "" : "?");
+    return text;
+}
+
+std::vector<std::string_view> statement::names() const {
+    std::vector<std::string_view> all;
+    for (const auto& each : parts_)
+        if (!each.name.empty()) all.push_back(each.name);
+    return all;
+}
+
+const prepared_call::value& prepared_call::find(std::string_view name) const {
+    const auto found = std::find_if(values.begin(), values.end(),
+                                    [&](const auto& each) { return each.first == name; });
+    base::ensure(found != values.end());
+    return found->second;
+}
+
+std::string prepared_call::text() const {
+    std::vector<std::string> literals;
+    literals.reserve(values.size());
+    std::vector<statement::binding> bindings;
+    for (const auto& [name, what] : values) {
+        const auto* bytes = std::get_if<std::string>(&what);
+        literals.push_back(bytes != nullptr ? literal(*bytes)
+                                            : std::to_string(std::get<std::int64_t>(what)));
+        bindings.emplace_back(name, literals.back());
+    }
+    return of->fill(bindings);
 }
 
 }  // namespace pawl::mysql

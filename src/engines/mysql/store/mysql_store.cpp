@@ -43,12 +43,20 @@ constexpr std::size_t records_per_sweep = 128;
 std::string text_of(fence_token token) { return std::to_string(number(token)); }
 
 // Of what a caller may give, farther than any clock: the sum with one must not overflow.
-std::string micros_text(millis duration) {
+std::int64_t micros_of(millis duration) {
     constexpr millis farthest{4'000'000'000'000};
-    return std::to_string(micros{std::clamp(duration, -farthest, farthest)}.count());
+    return micros{std::clamp(duration, -farthest, farthest)}.count();
 }
 
+std::string micros_text(millis duration) { return std::to_string(micros_of(duration)); }
+
 std::string micros_text(occurrence due) { return micros_text(millis{number(due)}); }
+
+// What is beyond the server's numbers was never issued, and is no row's then either.
+std::int64_t signed_number(fence_token token) {
+    constexpr auto most = std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(std::min(number(token), static_cast<std::uint64_t>(most)));
+}
 
 fence_token token_of(std::int64_t value) { return fence_token{static_cast<std::uint64_t>(value)}; }
 
@@ -106,7 +114,7 @@ public:
     async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override;
 
 private:
-    std::string record_text(const claim& wanted, const std::string& mark) const;
+    prepared_call record_call(const claim& wanted, const std::string& id_mark) const;
     std::string claim_text(const claim& wanted, const std::string& mark) const;
     std::string acquire_occurrence_text(const claim& wanted, const std::string& mark) const;
     async<acquire_result<grant>> explain_refused(const claim& wanted, const std::string& mark);
@@ -150,23 +158,23 @@ private:
 // ---- Claims
 
 // Without a quarantine: with one, a key that has a record may have lost newer ones.
-std::string mysql_store::record_text(const claim& wanted, const std::string& mark) const {
-    std::string due, done;
-    if (wanted.occurrence) {
-        const auto number_of_it = std::to_string(number(*wanted.occurrence));
-        due = " AND (last_done IS NULL OR last_done < " + number_of_it + ") AND " +
-              micros_text(*wanted.occurrence) + " - " + std::string{server_clock} +
-              " <= " + micros_text(settings_->common.max_skew);
-        if (wanted.mode == delivery::at_most_once) done = ", last_done = " + number_of_it;
-    }
-    return statements::all().acquire_record.with({{"space", space_},
-                                                  {"key", literal(wanted.key)},
-                                                  {"id", literal(wanted.id)},
-                                                  {"owner", literal(wanted.owner)},
-                                                  {"ttl_us", micros_text(wanted.ttl)},
-                                                  {"mark", mark},
-                                                  {"done", done},
-                                                  {"due", due}});
+prepared_call mysql_store::record_call(const claim& wanted, const std::string& id_mark) const {
+    const auto& all = statements::all();
+    prepared_call made{&all.acquire_free,
+                       {{"space", settings_->common.name_space},
+                        {"key", wanted.key},
+                        {"id", wanted.id},
+                        {"owner", wanted.owner},
+                        {"ttl_us", micros_of(wanted.ttl)},
+                        {"mark", id_mark}}};
+    if (!wanted.occurrence) return made;
+    const bool marks = wanted.mode == delivery::at_most_once;
+    made.of = marks ? &all.acquire_due_once : &all.acquire_due;
+    const auto due = number(*wanted.occurrence);
+    made.values.emplace_back("due_ms", due);
+    made.values.emplace_back("due_us", micros_of(millis{due}));
+    made.values.emplace_back("skew_us", micros_of(settings_->common.max_skew));
+    return made;
 }
 
 std::string mysql_store::claim_text(const claim& wanted, const std::string& mark) const {
@@ -204,13 +212,14 @@ async<acquire_result<grant>> mysql_store::acquire(claim wanted) {
     const auto self = shared_from_this();
     if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, wanted.ttl))
         co_return std::move(*refused);
-    const auto mark = "'," + base::to_hex(wanted.id) + ",'";
+    const auto id_mark = "," + base::to_hex(wanted.id) + ",", mark = "'" + id_mark + "'";
     bool whole = settings_->common.quarantine.has_value();
     for (int times = 0;; ++times) {
         // What has no record, or is this claim's already, takes the whole statement.
-        auto text = whole ? claim_text(wanted, mark) : record_text(wanted, mark);
-        const auto got =
-            co_await pool_->ask(std::move(text), when_locked::ask_again, wanted.on_store_down);
+        auto asking = whole ? pool_->ask(claim_text(wanted, mark), when_locked::ask_again,
+                                         wanted.on_store_down)
+                            : pool_->ask(record_call(wanted, id_mark), wanted.on_store_down);
+        const auto got = co_await std::move(asking);
         if (got.has_error()) co_return got.error();
         if (got->answers.size() != 1) co_return unexpected("a claim");
         if (got->answers[0].affected > 0) {
@@ -410,6 +419,16 @@ async<bool> mysql_store::renew_batch(std::span<const held> leases,
 async<bool> mysql_store::release(std::string key, fence_token token, release_options how) {
     const auto self = shared_from_this();
     if (number(token) == 0) co_return false;
+    if (how.at_least == millis{0} && !how.done) {
+        auto asking = pool_->ask({&statements::all().release_now,
+                                  {{"space", settings_->common.name_space},
+                                   {"key", key},
+                                   {"token", signed_number(token)}}});
+        const auto got = co_await std::move(asking);
+        if (got.has_error()) co_return got.error();
+        if (got->answers.size() != 1) co_return unexpected("a release");
+        co_return got->answers[0].insert_id == 1;
+    }
     std::string until{server_clock};
     if (how.at_least == release_options::until_expiry)
         until = "until_at";

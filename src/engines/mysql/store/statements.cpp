@@ -22,6 +22,32 @@
 
 namespace pawl::mysql {
 
+namespace {
+
+// A statement whose other names stay open.
+statement record_claim(std::string_view done, std::string_view due) {
+    const statement whole{embedded::acquire_record_sql};
+    return statement{whole.with({{"space", "{space}"},
+                                 {"key", "{key}"},
+                                 {"id", "{id}"},
+                                 {"owner", "{owner}"},
+                                 {"ttl_us", "{ttl_us}"},
+                                 {"mark", "{mark}"},
+                                 {"done", done},
+                                 {"due", due}})};
+}
+
+statement release_at_once() {
+    const statement whole{embedded::release_sql};
+    return statement{whole.with(
+        {{"space", "{space}"}, {"key", "{key}"}, {"token", "{token}"}, {"until", "{now}"}})};
+}
+
+constexpr std::string_view due =
+    " AND (last_done IS NULL OR last_done < {due_ms}) AND {due_us} - {now} <= {skew_us}";
+
+}  // namespace
+
 const statements& statements::all() {
     static const statements them{statement{embedded::acquire_record_sql},
                                  statement{embedded::acquire_sql},
@@ -41,7 +67,11 @@ const statements& statements::all() {
                                  statement{embedded::schema_sql},
                                  statement{embedded::layout_sql},
                                  statement{embedded::whole_sql},
-                                 statement{embedded::report_sql}};
+                                 statement{embedded::report_sql},
+                                 record_claim("", ""),
+                                 record_claim("", due),
+                                 record_claim(", last_done = {due_ms}", due),
+                                 release_at_once()};
     return them;
 }
 

@@ -12,6 +12,10 @@ struct statements {
         release_done, force_release, list, held, fence, fence_refusal, sweep, purge, schema, layout,
         whole, report;
 
+    // The ordinary ones, which are prepared: acquire_record for a claim without an occurrence, and
+    // for one at least and at most once; release at once.
+    statement acquire_free, acquire_due, acquire_due_once, release_now;
+
     static const statements& all();
 };
 

@@ -21,6 +21,26 @@ TEST(MysqlStatement, TheClockIsInUtc) {
     EXPECT_EQ(asks.with({}), "SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))");
 }
 
+// A prepared statement and its text mean the same: a question mark stands for each name, in order.
+TEST(MysqlStatement, APreparedStatementHasAQuestionMarkForEachName) {
+    const statement one{"UPDATE t SET a = {a}, b = {b} WHERE a < {a} AND c = {now}"};
+    EXPECT_EQ(one.prepared(),
+              "UPDATE t SET a = ?, b = ? WHERE a < ? AND c = " + std::string{server_clock});
+    EXPECT_EQ(one.names(), (std::vector<std::string_view>{"a", "b", "a"}));
+    const prepared_call call{&one, {{"b", std::string{"'x"}}, {"a", std::int64_t{-7}}}};
+    EXPECT_EQ(call.text(),
+              "UPDATE t SET a = -7, b = x'2778' WHERE a < -7 AND c = " + std::string{server_clock});
+}
+
+TEST(MysqlStatement, TheOrdinaryStatementsLeaveNothingOpen) {
+    const auto& all = statements::all();
+    for (const auto* one :
+         {&all.acquire_free, &all.acquire_due, &all.acquire_due_once, &all.release_now}) {
+        EXPECT_EQ(one->prepared().find_first_of("{}"), std::string::npos) << one->prepared();
+        EXPECT_FALSE(one->names().empty());
+    }
+}
+
 TEST(MysqlStatement, ANameThatIsNotBoundIsAMistakeOfOurs) {
     const statement one{"SELECT {a}"};
     EXPECT_DEATH(one.with({{"b", "1"}}), "");

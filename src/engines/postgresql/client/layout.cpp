@@ -40,6 +40,13 @@ std::string has_newest(const std::string& schema, const layout_plan& plan) {
            "') IS NOT NULL)::integer";
 }
 
+std::string may_write(const std::string& schema, const layout_plan& plan) {
+    if (plan.table.empty()) return "0";
+    const auto table = "to_regclass('" + schema + "." + std::string{plan.table} + "')";
+    return "coalesce(has_table_privilege(" + table + ", 'SELECT') AND has_table_privilege(" +
+           table + ", 'UPDATE'), false)::integer";
+}
+
 async<void> install(std::shared_ptr<wire> on, std::string schema, layout_plan plan) {
     // Explicit, because the default of the database may be another.
     auto begin = wire::query(on,
@@ -98,9 +105,9 @@ std::string with_schema(std::string_view rest, const std::string& schema) {
     return script.append(rest);
 }
 
-async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema, layout_plan plan) {
-    const auto question =
-        "SELECT " + schema + "." + std::string{plan.function} + "(), " + has_newest(schema, plan);
+async<bool> ensure_layout(std::shared_ptr<wire> on, std::string schema, layout_plan plan) {
+    const auto question = "SELECT " + schema + "." + std::string{plan.function} + "(), " +
+                          has_newest(schema, plan) + ", " + may_write(schema, plan);
     auto looking = wire::query(on, question);
     auto asked = co_await std::move(looking);
     if (asked.has_error()) co_return asked.error();
@@ -115,7 +122,9 @@ async<void> ensure_layout(std::shared_ptr<wire> on, std::string schema, layout_p
         if (asked.has_error()) co_return asked.error();
     }
     if (!asked->sqlstate.empty()) co_return explain(*on, *asked);
-    co_return judge(*on, schema, plan, number_in(*asked, 0));
+    const auto fits = judge(*on, schema, plan, number_in(*asked, 0));
+    if (fits.has_error()) co_return fits.error();
+    co_return number_in(*asked, 2) == 1;
 }
 
 }  // namespace pawl::postgresql

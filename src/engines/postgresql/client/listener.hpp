@@ -37,6 +37,7 @@ public:
 
     // Notifications do not arrive, or are not wanted: whoever waits must poll. Thread-safe.
     bool is_deaf() const noexcept;
+    const std::string& channel() const noexcept { return channel_; }
 
 private:
     async<void> open() override;

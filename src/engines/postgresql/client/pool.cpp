@@ -153,6 +153,7 @@ async<void> pool::open(std::shared_ptr<pool> self, std::shared_ptr<wire> on, ins
     auto looking = ensure_layout(on, self->settings_->schema, self->plan_);
     const auto laid_out = co_await std::move(looking);
     if (laid_out.has_error()) co_return laid_out.error();
+    self->writes_ = *laid_out;
     if (!on->is_open() || !on->start_pipeline())
         co_return failure{errc::unreachable, on->place() + ": the connection was closed"};
     co_return result<void>{};
@@ -319,12 +320,12 @@ bool pool::deal_out(const line_pointer& on) {
             continue;
         }
         pauses = 0;
-        rows owned{got};
         if (PQresultStatus(got) != PGRES_PIPELINE_SYNC) {
-            note(on->in_flight.front(), std::move(owned));
+            note(on->in_flight.front(), rows{got});
             if (PQstatus(handle) == CONNECTION_BAD) return true;
             continue;
         }
+        PQclear(got);
         auto done = std::move(on->in_flight.front());
         on->in_flight.pop_front();
         deal(on, std::move(done));

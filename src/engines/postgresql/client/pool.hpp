@@ -68,6 +68,10 @@ public:
     bool is_own_backend(std::int64_t process) const;
     // False when they are not wanted, or a pooler has lost one.
     bool prepares() const noexcept { return prepares_; }
+    // True when the user may write the plan's table, without the functions.
+    bool writes() const noexcept { return writes_; }
+    // Found out in another way than that.
+    void may_not_write() noexcept { writes_ = false; }
     // True when the default transaction would not do.
     bool wraps() const noexcept { return wraps_; }
 
@@ -163,7 +167,8 @@ private:
     std::vector<line_pointer> lines_;
     std::deque<request> waiting_;  // asked, not yet sent
     bool prepares_;
-    bool wraps_ = false;  // the default transaction is read-only, or not READ COMMITTED
+    bool writes_ = false;  // as the newest connection says
+    bool wraps_ = false;   // the default transaction is read-only, or not READ COMMITTED
     net::deadline_watch deadlines_;
     std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     instant attempt_deadline_ = instant::max();

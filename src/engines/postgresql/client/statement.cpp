@@ -1,5 +1,6 @@
 #include "engines/postgresql/client/statement.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -137,8 +138,6 @@ statement& statement::add_flags(const std::vector<bool>& values) {
 
 // What libpq wants to see: parallel arrays of pointers.
 struct statement::layout {
-    static constexpr std::size_t arguments_max = 16;
-
     explicit layout(const statement& of) : count{static_cast<int>(of.arguments_.size())} {
         for (std::size_t i = 0; i < of.arguments_.size(); ++i) {
             const auto& one = of.arguments_[i];
@@ -180,12 +179,13 @@ std::string_view rows::bytes(int row, int column) const {
     return {PQgetvalue(got_.get(), row, column), static_cast<std::size_t>(length)};
 }
 
-std::int64_t rows::integer(int row, int column) const {
-    const auto raw = bytes(row, column);
-    const auto value = number_at(raw);
-    if (raw.size() == 4) return static_cast<std::int32_t>(value);
+std::int64_t integer_in(std::string_view bytes) {
+    const auto value = number_at(bytes);
+    if (bytes.size() == 4) return static_cast<std::int32_t>(value);
     return static_cast<std::int64_t>(value);
 }
+
+std::int64_t rows::integer(int row, int column) const { return integer_in(bytes(row, column)); }
 
 std::vector<std::int64_t> rows::integers(int row, int column) const {
     constexpr std::size_t head = 20, element = 12;
@@ -194,6 +194,23 @@ std::vector<std::int64_t> rows::integers(int row, int column) const {
     for (auto at = head; at + element <= raw.size(); at += element)
         values.push_back(static_cast<std::int64_t>(number_at(raw.substr(at + 4, 8))));
     return values;
+}
+
+std::vector<std::string_view> rows::fields(int row, int column) const {
+    // How many, and before each its type and its length.
+    constexpr std::size_t count_size = 4, head = 8;
+    std::vector<std::string_view> all;
+    auto raw = bytes(row, column);
+    raw.remove_prefix(std::min(count_size, raw.size()));
+    while (raw.size() >= head) {
+        const auto length = integer_in(raw.substr(head - 4, 4));
+        raw.remove_prefix(head);
+        const auto size =
+            std::min<std::size_t>(length < 0 ? 0 : static_cast<std::size_t>(length), raw.size());
+        all.push_back(raw.substr(0, size));
+        raw.remove_prefix(size);
+    }
+    return all;
 }
 
 }  // namespace pawl::postgresql

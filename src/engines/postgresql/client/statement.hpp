@@ -25,7 +25,10 @@ struct statement_text {
 
 class statement {
 public:
-    explicit statement(std::shared_ptr<const statement_text> text) : text_{std::move(text)} {}
+    explicit statement(std::shared_ptr<const statement_text> text) : text_{std::move(text)} {
+        bytes_.reserve(bytes_usual);
+        arguments_.reserve(arguments_max);
+    }
 
     statement& add(std::int64_t value);
     statement& add_count(std::int32_t value);
@@ -54,6 +57,10 @@ private:
     };
     struct layout;
 
+    static constexpr std::size_t arguments_max = 16;
+    // Of a claim with a key of usual length.
+    static constexpr std::size_t bytes_usual = 256;
+
     void begin(Oid type);
     void end();
 
@@ -61,6 +68,9 @@ private:
     std::string bytes_;
     std::vector<argument> arguments_;
 };
+
+// In network order, of 4 or 8 bytes.
+std::int64_t integer_in(std::string_view bytes);
 
 struct clear_result {
     void operator()(PGresult* result) const { PQclear(result); }
@@ -81,6 +91,8 @@ public:
     bool flag(int row, int column) const { return integer(row, column) != 0; }
     std::string_view bytes(int row, int column) const;
     std::vector<std::int64_t> integers(int row, int column) const;  // a bigint[] without nulls
+    // Of a composite value; a null is empty.
+    std::vector<std::string_view> fields(int row, int column) const;
 
 private:
     std::shared_ptr<PGresult> got_;  // shared: answers are copied on their way through handlers

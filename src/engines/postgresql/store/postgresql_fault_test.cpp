@@ -150,6 +150,8 @@ TEST(PostgresqlFault, ACrashedSessionTakesNoGrantWithItWhereCommitsNeedNotWait) 
     lazily.more = {"synchronous_commit=off", "wal_writer_delay=10s"};
     postgresql_server server{lazily};
     auto mine = open(on_port(server.port(), 10s));
+    // So that it is granted without a function.
+    yes(mine.release("known", mine.granted(fresh_claim("known"))));
     const auto force_released = mine.granted(fresh_claim("force-released", 60s));
     const auto renewed = mine.granted(fresh_claim("renewed", 30s));
     const auto job = mine.granted(fresh_claim("job", 60s));
@@ -161,6 +163,7 @@ TEST(PostgresqlFault, ACrashedSessionTakesNoGrantWithItWhereCommitsNeedNotWait) 
     EXPECT_TRUE(yes(mine.release("job", job, release_options{0ms, due})));
     EXPECT_TRUE(mine.fence("resource", renewed, fence_rule::reject_older)->accepted);
     const auto token = mine.granted(fresh_claim("key", 60s));
+    const auto known = mine.granted(fresh_claim("known", 60s));
     const auto session =
         server.ask("SELECT min(pid) FROM pg_stat_activity WHERE application_name = 'pawl'");
     const std::string checkpointer =
@@ -178,6 +181,7 @@ TEST(PostgresqlFault, ACrashedSessionTakesNoGrantWithItWhereCommitsNeedNotWait) 
     });
     until([&] { return mine.inspect("key").has_value(); });
     EXPECT_EQ(mine.show("key").holder, token);
+    EXPECT_EQ(mine.show("known").holder, known);
     EXPECT_GT(mine.show("renewed").remaining, 40s);
     EXPECT_EQ(number(mine.show("force-released").holder), 0u);
     EXPECT_GT(mine.show("force-released").last_token, force_released);

@@ -6,6 +6,7 @@
 #include "engines/postgresql/client/listener.hpp"
 #include "engines/postgresql/client/pool.hpp"
 #include "engines/postgresql/store/doctor.hpp"
+#include "engines/postgresql/store/known_keys.hpp"
 #include "engines/postgresql/store/statements.hpp"
 #include "engines/postgresql/store/store_layout.hpp"
 #include "net/renew_in_batches.hpp"
@@ -97,6 +98,15 @@ private:
         made.add_text(space_);
         return made;
     }
+    // Whether the ordinary case may do without a function. Without prepared statements it must not:
+    // to plan the statement each time costs more than the call.
+    bool writes_itself() const { return pool_->writes() && pool_->prepares(); }
+    bool is_ordinary(const claim& wanted) const {
+        return writes_itself() && !wanted.occurrence && !settings_->common.quarantine &&
+               known_.has(wanted.key);
+    }
+    enum class written { row, nothing, failed };  // nothing: the function is to decide
+    written read_written(const answer& got);
     async<bool> ask_for_flag(statement what);
     async<bool> renew_batch(std::span<const held> leases, std::vector<renewal>& answers);
     async<bool> still_held(const std::string& key, fence_token seen);
@@ -105,6 +115,9 @@ private:
     void purge_now_and_then();
     static boost::asio::awaitable<void> purge(std::shared_ptr<postgresql_store> self);
 
+    failure given_up() const {
+        return {errc::outcome_unknown, place_of(settings_->servers) + ": the caller gave up"};
+    }
     failure unexpected(std::string_view what) const {
         return {errc::protocol,
                 place_of(settings_->servers) + ": an unexpected answer to " + std::string{what}};
@@ -122,10 +135,19 @@ private:
     const std::shared_ptr<const statements> text_;
 
     // On the loop only
+    known_keys known_;
     instant purge_next_{};
     bool purging_ = false;
     std::string purged_to_;  // where the next look begins
 };
+
+// What a statement did that goes without a function.
+postgresql_store::written postgresql_store::read_written(const answer& got) {
+    if (got.has_value()) return got->count() == 1 ? written::row : written::nothing;
+    if (got.error().code != errc::denied) return written::failed;
+    pool_->may_not_write();
+    return written::nothing;
+}
 
 async<bool> postgresql_store::ask_for_flag(statement what) {
     auto asking = pool_->ask(std::move(what));
@@ -140,6 +162,23 @@ async<acquire_result<grant>> postgresql_store::acquire(claim wanted) {
     const auto& common = settings_->common;
     if (auto refused = rules::refuse_long_ttl(common.quarantine, wanted.ttl))
         co_return std::move(*refused);
+    if (is_ordinary(wanted)) {
+        auto asked = call(text_->acquire_known);
+        asked.add_bytes(wanted.key).add_bytes(wanted.id).add_bytes(wanted.owner);
+        asked.add(std::int64_t{wanted.ttl.count()});
+        auto asking = pool_->ask(std::move(asked), wanted.on_store_down);
+        const auto got = co_await std::move(asking);
+        const auto done = read_written(got);
+        if (done == written::failed) co_return got.error();
+        if (done == written::row) {
+            purge_now_and_then();
+            const auto token = token_of(got->integer(0, 0));
+            co_return acquire_result<grant>{grant{wanted.key, token, wanted.ttl}};
+        }
+        known_.remove(wanted.key);
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return given_up();
+    }
     auto asked = call(text_->acquire);
     asked.add_bytes(wanted.key).add_bytes(wanted.id).add_bytes(wanted.owner);
     asked.add(std::int64_t{wanted.ttl.count()});
@@ -152,22 +191,25 @@ async<acquire_result<grant>> postgresql_store::acquire(claim wanted) {
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     auto told = read_result(wanted, *got);
+    if (told.has_value() && std::holds_alternative<grant>(*told)) known_.add(wanted.key);
     purge_now_and_then();
     co_return told;
 }
 
 result<acquire_result<grant>> postgresql_store::read_result(const claim& wanted,
                                                             const rows& got) const {
-    if (got.count() != 1 || got.columns() != 4) return unexpected("acquire_v1");
-    const auto kind = got.integer(0, 0);
+    if (got.count() != 1 || got.columns() != 1) return unexpected("acquire_v1");
+    const auto fields = got.fields(0, 0);
+    if (fields.size() != 4) return unexpected("acquire_v1");
+    const auto kind = integer_in(fields[0]), token = integer_in(fields[1]);
     if (kind == granted)
-        return acquire_result<grant>{grant{wanted.key, token_of(got.integer(0, 1)), wanted.ttl}};
-    if (kind == done) return acquire_result<grant>{already_done{occurrence{got.integer(0, 1)}}};
+        return acquire_result<grant>{grant{wanted.key, token_of(token), wanted.ttl}};
+    if (kind == done) return acquire_result<grant>{already_done{occurrence{token}}};
     if (kind < held_by_other || kind > early) return unexpected("acquire_v1");
     constexpr busy_reason reasons[] = {busy_reason::held, busy_reason::held, busy_reason::lingering,
                                        busy_reason::quarantined, busy_reason::early};
-    return acquire_result<grant>{busy{token_of(got.integer(0, 1)), std::string{got.bytes(0, 3)},
-                                      millis{got.integer(0, 2)},
+    return acquire_result<grant>{busy{token_of(token), std::string{fields[3]},
+                                      millis{integer_in(fields[2])},
                                       reasons[static_cast<std::size_t>(kind)]}};
 }
 
@@ -227,6 +269,17 @@ async<bool> postgresql_store::renew_batch(std::span<const held> leases,
 
 async<bool> postgresql_store::release(std::string key, fence_token token, release_options how) {
     const auto self = shared_from_this();
+    if (how.at_least == millis{0} && !how.done && writes_itself()) {
+        auto asked = call(text_->release_held);
+        asked.add_bytes(key).add(signed_number(token)).add_text(listener_->channel());
+        auto asking = pool_->ask(std::move(asked));
+        const auto got = co_await std::move(asking);
+        const auto done = read_written(got);
+        if (done == written::failed) co_return got.error();
+        if (done == written::row) co_return true;
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return given_up();
+    }
     auto asked = call(text_->release);
     asked.add_bytes(key).add(signed_number(token));
     asked.add_or_null(how.at_least == release_options::until_expiry

@@ -3,6 +3,9 @@
 -- It may be run again, and is what an administrator runs before a newer pawl starts: functions that
 -- agents of an older pawl call stay.
 -- The word pawl is the name of the schema: replace it for another (schema=NAME in the URL).
+-- Who may write the table lease does so without a function in the ordinary case (acquire_known.sql,
+-- release_held.sql): a layout in which that would be wrong must rename the table, so that older
+-- processes fail, and then see the layout.
 -- Keys, owners and claim ids are bytes, so that the encoding of the database does not matter.
 DO $$
 BEGIN
@@ -148,8 +151,12 @@ DECLARE
   is_new  boolean;
   is_dead boolean;
 BEGIN
-  PERFORM pawl.expect_read_committed();
-  PERFORM pawl.sync_commit();
+  -- Asked here first, as most sessions need neither and each call costs as much as the grant's clock.
+  IF current_setting('transaction_isolation') <> 'read committed'
+     OR current_setting('synchronous_commit') = 'off' THEN
+    PERFORM pawl.expect_read_committed();
+    PERFORM pawl.sync_commit();
+  END IF;
   kind := 0;
   remaining := ttl;
   holder_name := '';
@@ -404,7 +411,9 @@ DECLARE
   was_held boolean;
   raises   boolean;
 BEGIN
-  PERFORM pawl.expect_read_committed();
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    PERFORM pawl.expect_read_committed();
+  END IF;
   IF at_least = 0 AND done IS NULL THEN
     -- Most releases: nobody waits, nothing lingers.
     UPDATE pawl.lease AS l SET holder = 0, until = here, claim_id = ''

@@ -10,7 +10,8 @@ const layout_plan& store_layout() {
                                   "layout",
                                   "fence_v2(text,bytea,bigint,boolean,boolean,bigint)",
                                   "layout",
-                                  1};
+                                  1,
+                                  "lease"};
     return plan;
 }
 
