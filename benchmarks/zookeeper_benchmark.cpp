@@ -1,4 +1,5 @@
 // Acquire, release and renew on ZooKeeper, beside the bare C client with the same znodes.
+#include "benchmarks/bare_zookeeper.hpp"
 #include "benchmarks/measure.hpp"
 #include "benchmarks/pairs.hpp"
 #include "engines/zookeeper/store/zookeeper_store.hpp"
@@ -7,191 +8,42 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
 
-#include <zookeeper/zookeeper.h>
+#include <dlfcn.h>
 
-#include <algorithm>
-#include <array>
-#include <condition_variable>
-#include <cstdlib>
+#include <filesystem>
 #include <future>
-#include <mutex>
 #include <stdexcept>
 
 namespace pawl::benchmarks {
 namespace {
 
-// As long as what pawl writes.
-const std::string granted_text =
-    "1 lease-0123456789abcdef = = 0 = - 0123456789abcdef0123456789abcdef host:1:1:bare";
-const std::string released_text =
-    "1 - 1795184283285672 1795184283285 0 1795184283285672 - - host:1:1:bare";
-
-void expect(int code) {
-    if (code != ZOK) throw std::runtime_error{zerror(code)};
-}
-
-// What pawl does to the tree, through the C client alone.
-class bare_zookeeper {
-public:
-    explicit bare_zookeeper(std::uint16_t port) {
-        const auto hosts = "127.0.0.1:" + std::to_string(port);
-        handle_ = zookeeper_init2(
-            hosts.c_str(),
-            [](zhandle_t*, int, int state, const char*, void* me) {
-                if (state == ZOO_CONNECTED_STATE)
-                    static_cast<bare_zookeeper*>(me)->connected_.set_value();
-            },
-            40'000, nullptr, this, ZOO_NO_LOG_CLIENTENV, [](const char*) {});
-        if (handle_ == nullptr) throw std::runtime_error{"the bare client cannot start"};
-        zoo_set_servers_resolution_delay(handle_, -1);
-        connected_.get_future().get();
-    }
-    ~bare_zookeeper() { zookeeper_close(handle_); }
-    bare_zookeeper(const bare_zookeeper&) = delete;
-    bare_zookeeper& operator=(const bare_zookeeper&) = delete;
-
-    void create(const std::string& path) {
-        expect(zoo_create(handle_, path.c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE, 0, nullptr, 0));
-    }
-    std::vector<std::string> children(const std::string& path) {
-        String_vector names{};
-        expect(zoo_get_children(handle_, path.c_str(), 0, &names));
-        std::vector<std::string> found{names.data, names.data + names.count};
-        deallocate_String_vector(&names);
-        return found;
-    }
-
-    // One key and its two transactions.
-    struct key {
-        key(std::string record)
-            : record{std::move(record)}, lease{this->record + "/lease-0123456789abcdef"} {}
-
-        void write_acquire() {
-            zoo_set_op_init(&steps[0], record.c_str(), granted_text.data(),
-                            static_cast<int>(granted_text.size()), version, &stat);
-            zoo_create_op_init(&steps[1], lease.c_str(), "30000", 5, &ZOO_OPEN_ACL_UNSAFE,
-                               ZOO_EPHEMERAL, nullptr, 0);
-        }
-        void write_release() {
-            zoo_set_op_init(&steps[0], record.c_str(), released_text.data(),
-                            static_cast<int>(released_text.size()), version, &stat);
-            zoo_delete_op_init(&steps[1], lease.c_str(), -1);
-        }
-
-        std::string record, lease;
-        int version = 0;
-        Stat stat{};
-        std::array<zoo_op_t, 2> steps{};
-        std::array<zoo_op_result_t, 2> results{};
-    };
-
-    void pair(key& on) {
-        on.write_acquire();
-        expect(zoo_multi(handle_, 2, on.steps.data(), on.results.data()));
-        on.version = on.stat.version;
-        on.write_release();
-        expect(zoo_multi(handle_, 2, on.steps.data(), on.results.data()));
-        on.version = on.stat.version;
-    }
-
-    // As many chains of pairs at once as there are keys; pairs a second.
-    double rate(std::vector<std::unique_ptr<key>>& keys, int pairs_each) {
-        std::vector<chain> chains;
-        for (auto& one : keys) chains.emplace_back(*this, *one, pairs_each * 2);
-        running_ = chains.size();
-        const auto micros = micros_of([&] {
-            for (auto& one : chains) one.send();
-            std::unique_lock lock{mutex_};
-            changed_.wait(lock, [&] { return running_ == 0; });
-        });
-        return static_cast<double>(keys.size()) * pairs_each / micros * 1e6;
-    }
-
-    // One renewal of all: transactions of 256, all in flight at once.
-    void renew(const std::vector<std::string>& leases) {
-        constexpr std::size_t batch = 256;
-        std::vector<zoo_op_t> steps(leases.size());
-        std::vector<zoo_op_result_t> results(leases.size());
-        std::vector<Stat> stats(leases.size());
-        for (std::size_t i = 0; i < leases.size(); ++i)
-            zoo_set_op_init(&steps[i], leases[i].c_str(), "30000", 5, -1, &stats[i]);
-        running_ = (leases.size() + batch - 1) / batch;
-        for (std::size_t i = 0; i < leases.size(); i += batch)
-            expect(zoo_amulti(
-                handle_, static_cast<int>(std::min(batch, leases.size() - i)), &steps[i],
-                &results[i],
-                [](int code, const void* data) {
-                    if (code != ZOK) std::abort();
-                    auto* home =
-                        const_cast<bare_zookeeper*>(static_cast<const bare_zookeeper*>(data));
-                    const std::lock_guard lock{home->mutex_};
-                    if (--home->running_ == 0) home->changed_.notify_all();
-                },
-                this));
-        std::unique_lock lock{mutex_};
-        changed_.wait(lock, [&] { return running_ == 0; });
-    }
-
-private:
-    // Acquires and releases in turn, each when the one before has been answered.
-    struct chain {
-        chain(bare_zookeeper& home, key& on, int left) : home{&home}, on{&on}, left{left} {}
-
-        void send() {
-            if (left % 2 == 0)
-                on->write_acquire();
-            else
-                on->write_release();
-            expect(zoo_amulti(home->handle_, 2, on->steps.data(), on->results.data(), &answered,
-                              this));
-        }
-        static void answered(int code, const void* data) {
-            auto* me = const_cast<chain*>(static_cast<const chain*>(data));
-            if (code != ZOK) std::abort();
-            me->on->version = me->on->stat.version;
-            if (--me->left > 0) return me->send();
-            const std::lock_guard lock{me->home->mutex_};
-            if (--me->home->running_ == 0) me->home->changed_.notify_all();
-        }
-
-        bare_zookeeper* home;
-        key* on;
-        int left;
-    };
-
-    zhandle_t* handle_ = nullptr;
-    std::promise<void> connected_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::size_t running_ = 0;  // under mutex_
-};
+using opener = bare_zookeeper*(std::uint16_t);
 
 std::string rate_text(double value) {
     return std::to_string(static_cast<long>(value)) + " pairs/s";
 }
 
 void one_caller(bare_zookeeper& bare, locks& store) {
-    bare.create("/bare/locks/1A/one%2Fbare");
-    bare_zookeeper::key key{"/bare/locks/1A/one%2Fbare"};
+    const std::string record = "/bare/locks/1A/one%2Fbare";
+    bare.create(record);
     compare_one_caller(
         store, 2000,
         "ZooKeeper, acquire + release, one caller that blocks; bare: the same transactions through "
         "the C client",
-        [&] { bare.pair(key); });
-    compare_one_coroutine(store, 20, 100, [&] { bare.pair(key); });
+        [&] { bare.pair(record); });
+    compare_one_coroutine(store, 20, 100, [&] { bare.pair(record); });
 }
 
 void many_callers(bare_zookeeper& bare, locks& store) {
     constexpr int callers = 64, pairs_each = 40;
-    std::vector<std::unique_ptr<bare_zookeeper::key>> keys;
+    std::vector<std::string> records;
     for (int i = 0; i < callers; ++i) {
-        const auto path = "/bare/locks/1A/many%2Fbare%2F" + std::to_string(i);
-        bare.create(path);
-        keys.push_back(std::make_unique<bare_zookeeper::key>(path));
+        records.push_back("/bare/locks/1A/many%2Fbare%2F" + std::to_string(i));
+        bare.create(records.back());
     }
     std::vector<double> bare_rates, our_rates;
     for (int round = 0; round < 7; ++round) {
-        bare_rates.push_back(bare.rate(keys, pairs_each));
+        bare_rates.push_back(bare.rate(records, pairs_each));
         our_rates.push_back(pairs_per_second(store, callers, pairs_each));
     }
     const double bare_rate = median(std::move(bare_rates)), rate = median(std::move(our_rates));
@@ -262,7 +114,8 @@ void benchmark_zookeeper() {
     usual.session_min = std::chrono::milliseconds{4000};
     usual.session_max = std::chrono::milliseconds{40'000};
     testing_servers::zookeeper_server server{usual};
-    bare_zookeeper bare{server.port()};
+    const auto client = connect_bare_zookeeper(server.port());
+    auto& bare = *client;
     for (const auto* path : {"/bare", "/bare/locks", "/bare/locks/1A"}) bare.create(path);
     auto store = locks::open("zookeeper://127.0.0.1:" + std::to_string(server.port()));
     // The server compiles what it runs often.
@@ -275,4 +128,16 @@ void benchmark_zookeeper() {
 const benchmark registered{70, "zookeeper", benchmark_zookeeper};
 
 }  // namespace
+
+// Its own names come before the program's, which are those of the variant without threads.
+std::unique_ptr<bare_zookeeper> connect_bare_zookeeper(std::uint16_t port) {
+    const auto file =
+        std::filesystem::read_symlink("/proc/self/exe").parent_path() / PAWL_BARE_ZOOKEEPER;
+    void* const module = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+    if (module == nullptr) throw std::runtime_error{dlerror()};
+    auto* const open = reinterpret_cast<opener*>(dlsym(module, "pawl_bare_zookeeper"));
+    if (open == nullptr) throw std::runtime_error{dlerror()};
+    return std::unique_ptr<bare_zookeeper>{open(port)};
+}
+
 }  // namespace pawl::benchmarks

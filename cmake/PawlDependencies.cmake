@@ -41,10 +41,12 @@ if(grpc_FOUND AND Protobuf_FOUND AND Protobuf_PROTOC_EXECUTABLE AND PAWL_GRPC_CP
   endforeach()
 endif()
 
-# Debian's C client has neither a .pc file nor a CMake package.
-find_library(PAWL_ZOOKEEPER_LIBRARY zookeeper_mt)
+# Debian's C client has neither a .pc file nor a CMake package. Of its two variants the one without
+# threads; the other, whose development package cannot be installed beside, is for benchmarks.
+find_library(PAWL_ZOOKEEPER_LIBRARY zookeeper_st)
+find_file(PAWL_ZOOKEEPER_THREADED libzookeeper_mt.so.2 PATHS /usr/lib PATH_SUFFIXES ${CMAKE_LIBRARY_ARCHITECTURE})
 find_path(PAWL_ZOOKEEPER_INCLUDE zookeeper/zookeeper.h)
-mark_as_advanced(PAWL_ZOOKEEPER_LIBRARY PAWL_ZOOKEEPER_INCLUDE PAWL_GRPC_CPP_PLUGIN)
+mark_as_advanced(PAWL_ZOOKEEPER_LIBRARY PAWL_ZOOKEEPER_THREADED PAWL_ZOOKEEPER_INCLUDE PAWL_GRPC_CPP_PLUGIN)
 set(PAWL_HAVE_ZOOKEEPER OFF)
 if(PAWL_ZOOKEEPER_LIBRARY AND PAWL_ZOOKEEPER_INCLUDE)
   set(PAWL_HAVE_ZOOKEEPER ON)

@@ -137,7 +137,7 @@ set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBPAWL-DEV_PACKAGE_DEPENDS "libboost1.81-dev, libboost-json1.81-dev, libssl-dev, nettle-dev, \
 libhowardhinnant-date-dev, libtomlplusplus-dev, pkg-config")
 foreach(engine "sqlite;libsqlite3-dev" "redis;libhiredis-dev" "postgresql;libpq-dev" "mysql;libmariadb-dev"
-        "etcd;libgrpc++-dev, libprotobuf-dev, protobuf-compiler" "zookeeper;libzookeeper-mt-dev"
+        "etcd;libgrpc++-dev, libprotobuf-dev, protobuf-compiler" "zookeeper;libzookeeper-st-dev"
         "kubernetes;libyaml-cpp-dev" "mongodb;libmongoc-dev")
   list(GET engine 0 name)
   list(GET engine 1 needed)

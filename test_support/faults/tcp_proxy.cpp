@@ -85,13 +85,13 @@ void replace_ports(std::vector<char>& bytes, const std::map<std::uint16_t, std::
 }  // namespace
 
 struct tcp_proxy::state : std::enable_shared_from_this<state> {
-    explicit state(std::uint16_t server_port)
+    state(std::uint16_t server_port, const tcp::endpoint& where)
         : server{boost::asio::ip::address_v4::loopback(), server_port},
-          acceptor{context, tcp::endpoint{boost::asio::ip::address_v4::loopback(), 0}},
+          acceptor{context, where},
           // Never fire: resume() cancels them, which wakes all who wait.
           gates{boost::asio::steady_timer{context, clock::time_point::max()},
                 boost::asio::steady_timer{context, clock::time_point::max()}} {
-        port = acceptor.local_endpoint().port();
+        here = acceptor.local_endpoint();
     }
 
     awaitable<void> take_connections() {
@@ -192,7 +192,7 @@ struct tcp_proxy::state : std::enable_shared_from_this<state> {
 
     boost::asio::io_context context{1};
     const tcp::endpoint server;
-    std::uint16_t port = 0;
+    tcp::endpoint here;
 
     // On the proxy's thread only
     tcp::acceptor acceptor;
@@ -211,7 +211,11 @@ struct tcp_proxy::state : std::enable_shared_from_this<state> {
     std::thread thread;
 };
 
-tcp_proxy::tcp_proxy(std::uint16_t server_port) : state_{std::make_shared<state>(server_port)} {
+tcp_proxy::tcp_proxy(std::uint16_t server_port) : tcp_proxy{server_port, "127.0.0.1", 0} {}
+
+tcp_proxy::tcp_proxy(std::uint16_t server_port, const std::string& address, std::uint16_t port)
+    : state_{std::make_shared<state>(server_port,
+                                     tcp::endpoint{boost::asio::ip::make_address(address), port})} {
     boost::asio::co_spawn(state_->context, state_->take_connections(), boost::asio::detached);
     state_->thread = std::thread{[where = state_.get()] {
         const auto work = boost::asio::make_work_guard(where->context);
@@ -224,7 +228,7 @@ tcp_proxy::~tcp_proxy() {
     state_->thread.join();
 }
 
-std::uint16_t tcp_proxy::port() const noexcept { return state_->port; }
+std::uint16_t tcp_proxy::port() const noexcept { return state_->here.port(); }
 
 void tcp_proxy::cut() {
     state_->do_there([this] { state_->cut_all(); });
@@ -235,10 +239,9 @@ void tcp_proxy::refuse() {
         state_->acceptor.close();
         state_->cut_all();
         // Bound, so that nobody else is given the port, and not listening, so that it refuses.
-        const tcp::endpoint here{boost::asio::ip::address_v4::loopback(), state_->port};
-        state_->acceptor.open(here.protocol());
+        state_->acceptor.open(state_->here.protocol());
         state_->acceptor.set_option(boost::asio::socket_base::reuse_address{true});
-        state_->acceptor.bind(here);
+        state_->acceptor.bind(state_->here);
     });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 
 namespace pawl::testing_faults {
 
@@ -14,6 +15,8 @@ enum class direction { to_server, to_client };
 class tcp_proxy {
 public:
     explicit tcp_proxy(std::uint16_t server_port);
+    // Listens there.
+    tcp_proxy(std::uint16_t server_port, const std::string& address, std::uint16_t port);
     ~tcp_proxy();
     tcp_proxy(const tcp_proxy&) = delete;
     tcp_proxy& operator=(const tcp_proxy&) = delete;

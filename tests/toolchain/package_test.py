@@ -89,7 +89,7 @@ class Package(unittest.TestCase):
                         self.assertIn(package, depends)
         self.assertIn("tzdata", depends)
         for engine, library in (("redis", "libhiredis0.14"), ("postgresql", "libpq5"), ("mysql", "libmariadb3"),
-                                ("etcd", "libgrpc++1.51"), ("zookeeper", "libzookeeper-mt2"), ("kubernetes", "libyaml-cpp0.7")):
+                                ("etcd", "libgrpc++1.51"), ("zookeeper", "libzookeeper-st2"), ("kubernetes", "libyaml-cpp0.7")):
             needed = call("dpkg-deb", "-f", packages[f"pawl-{engine}"], "Depends")
             self.assertIn(library, needed)
             self.assertIn(f"pawl (= {call('dpkg-deb', '-f', packages['pawl'], 'Version').strip()})", needed)

@@ -1,29 +1,29 @@
 #include "engines/zookeeper/client/client_handle.hpp"
 
-#include "base/number.hpp"
 #include "engines/zookeeper/client/refusals.hpp"
 
-#include <arpa/inet.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <sys/time.h>
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <condition_variable>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <mutex>
-#include <thread>
 
 namespace pawl::zookeeper {
 namespace {
 
-// How long the end of a process waits for sessions that are being closed.
-constexpr millis closing_timeout{250};
+// How many answers are taken before others of the loop have their turn.
+constexpr int answers_at_once = 256;
+// How many servers are tried before the loop has its turn, and how soon then.
+constexpr int attempts_at_once = 4;
+constexpr millis attempt_pause{10};
 
 node_stat stat_of(const Stat& raw) {
     node_stat stat;
@@ -40,10 +40,25 @@ node_stat stat_of(const Stat& raw) {
 // Its own log would add lines that nobody can switch off; a failure says what is wrong.
 void drop_log(const char*) {}
 
-std::string hosts_of(const std::vector<server>& order) {
+// The C client wants no brackets. After a failure it passes two addresses on: of an even number it
+// would see every other one only.
+std::string hosts_of(const std::vector<server>& addresses) {
     std::string text;
-    for (const auto& one : order) text.append(text.empty() ? "" : ",").append(place_of(one));
+    const auto add = [&](const server& one) {
+        text.append(text.empty() ? "" : ",").append(one.host).append(":");
+        text.append(std::to_string(one.port));
+    };
+    for (const auto& one : addresses) add(one);
+    if (addresses.size() % 2 == 0 && !addresses.empty()) add(addresses.front());
     return text;
+}
+
+// A program that links the variant with threads itself has its names stand before those of ours.
+bool is_bound_to_threads() {
+    Dl_info found{};
+    if (dladdr(reinterpret_cast<void*>(&zookeeper_interest), &found) == 0) return false;
+    auto* const library = dlopen(found.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    return library != nullptr && dlsym(library, "zoo_create") != nullptr;
 }
 
 }  // namespace
@@ -58,12 +73,11 @@ struct exchange {
     std::vector<zoo_op_t> steps;
     std::vector<zoo_op_result_t> results;
     std::vector<Stat> stats;
-    // Written by the client's thread before it posts
     int code = ZOK;
     answer got;
 };
 
-// What the C client calls, on its own threads.
+// What the C client calls, inside our calls of it.
 struct client_handle::callbacks {
     static exchange* of(const void* data) {
         return const_cast<exchange*>(static_cast<const exchange*>(data));
@@ -71,10 +85,8 @@ struct client_handle::callbacks {
 
     static void tell(exchange* done, int code) {
         done->code = code;
-        const auto* home = done->where;
-        home->home_->post([listener = home->listener_, number = done->number] {
-            if (const auto there = listener.lock()) there->answered(number);
-        });
+        --done->where->unanswered_;
+        done->where->events_.emplace_back(done->number);
     }
 
     static void got_data(int code, const char* text, int size, const Stat* stat, const void* data) {
@@ -102,51 +114,46 @@ struct client_handle::callbacks {
 
     static void session_event(zhandle_t*, int type, int state, const char*, void* context) {
         if (type != ZOO_SESSION_EVENT) return;
-        const auto* home = static_cast<const client_handle*>(context);
+        auto* home = static_cast<client_handle*>(context);
         auto now = link_state::connecting;
         if (state == ZOO_CONNECTED_STATE) now = link_state::connected;
         if (state == ZOO_READONLY_STATE) now = link_state::read_only;
         if (state == ZOO_EXPIRED_SESSION_STATE) now = link_state::expired;
         if (state == ZOO_AUTH_FAILED_STATE) now = link_state::refused;
-        home->home_->post([listener = home->listener_, number = home->number_, now] {
-            if (const auto there = listener.lock()) there->state_changed(number, now);
-        });
+        home->connected_ = now == link_state::connected;
+        home->events_.emplace_back(now);
     }
     static void node_event(zhandle_t*, int type, int, const char* path, void* context) {
         // The state of the session is told above.
         if (type == ZOO_SESSION_EVENT || path == nullptr) return;
-        const auto* home = static_cast<const client_handle*>(context);
-        home->home_->post([listener = home->listener_, place = std::string{path}]() mutable {
-            if (const auto there = listener.lock()) there->node_changed(std::move(place));
-        });
+        static_cast<client_handle*>(context)->events_.emplace_back(std::string{path});
     }
 };
 
-client_handle::client_handle(std::uint64_t number, std::shared_ptr<net::attachment> home,
-                             std::weak_ptr<handle_listener> listener)
-    : number_{number}, home_{std::move(home)}, listener_{std::move(listener)} {}
-
-result<std::unique_ptr<client_handle>> client_handle::open(
-    const zookeeper_settings& settings, const std::vector<server>& order, millis timeout,
-    std::uint64_t number, std::shared_ptr<net::attachment> home,
-    std::weak_ptr<handle_listener> listener) {
-    std::unique_ptr<client_handle> made{
-        new client_handle{number, std::move(home), std::move(listener)}};
+result<std::unique_ptr<client_handle>> client_handle::open(const zookeeper_settings& settings,
+                                                           const std::vector<server>& addresses,
+                                                           millis timeout) {
+    static const bool threaded = is_bound_to_threads();
+    if (threaded)
+        return failure{errc::unsupported,
+                       place_of(settings) +
+                           ": this program links libzookeeper_mt, and pawl needs libzookeeper_st"};
+    std::unique_ptr<client_handle> made{new client_handle};
     made->who_ = settings.who;
-    const auto hosts = hosts_of(order);
+    made->hosts_ = hosts_of(addresses);
     {
         // The order of servers is a switch of the whole C client, and we know which one answers.
         static std::mutex ordering;
         const std::lock_guard lock{ordering};
         zoo_deterministic_conn_order(1);
-        made->handle_ = zookeeper_init2(hosts.c_str(), &callbacks::session_event,
+        made->handle_ = zookeeper_init2(made->hosts_.c_str(), &callbacks::session_event,
                                         static_cast<int>(timeout.count()), nullptr, made.get(),
                                         ZOO_NO_LOG_CLIENTENV, &drop_log);
         zoo_deterministic_conn_order(0);
     }
     if (made->handle_ == nullptr)
         return failure{errc::unreachable, place_of(settings) + ": " + std::strerror(errno)};
-    // Otherwise names are resolved again with every packet.
+    // Otherwise the addresses are parsed again with every packet.
     zoo_set_servers_resolution_delay(made->handle_, -1);
     if (!settings.user.empty()) {
         const auto login = settings.user + ":" + settings.password;
@@ -157,8 +164,10 @@ result<std::unique_ptr<client_handle>> client_handle::open(
 }
 
 client_handle::~client_handle() {
-    // Joins the client's threads: from then on nobody writes to an exchange.
-    if (handle_ != nullptr) zookeeper_close(handle_);
+    if (handle_ == nullptr) return;
+    send_gathered();
+    // Answers what is under way, into exchanges that are still there.
+    zookeeper_close(handle_);
 }
 
 namespace {
@@ -200,6 +209,7 @@ void write_steps(exchange& what, const ACL_vector* acl) {
 int client_handle::submit(std::uint64_t number, request asked) {
     const auto [place, fresh] =
         exchanges_.emplace(number, std::make_unique<exchange>(this, number, std::move(asked)));
+    gather_writes();
     auto* what = place->second.get();
     const auto& wanted = what->asked;
     const auto* path = wanted.path.c_str();
@@ -239,7 +249,10 @@ int client_handle::submit(std::uint64_t number, request asked) {
                               what->results.data(), &callbacks::got_nothing, what);
             break;
     }
-    if (code != ZOK) exchanges_.erase(place);
+    if (code == ZOK)
+        ++unanswered_;
+    else
+        exchanges_.erase(place);
     return code;
 }
 
@@ -272,123 +285,113 @@ millis client_handle::negotiated_timeout() const { return millis{zoo_recv_timeou
 
 std::int64_t client_handle::session_id() const { return zoo_client_id(handle_)->client_id; }
 
-namespace {
+// ---- The connection
 
-// As the C client writes the server that it is connected to, or tries to be.
-std::string text_of_address(const sockaddr_storage& address) {
-    char text[INET6_ADDRSTRLEN] = {};
-    std::uint16_t port = 0;
-    if (address.ss_family == AF_INET) {
-        const auto& four = reinterpret_cast<const sockaddr_in&>(address);
-        inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
-        port = ntohs(four.sin_port);
-    } else if (address.ss_family == AF_INET6) {
-        const auto& six = reinterpret_cast<const sockaddr_in6&>(address);
-        inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
-        port = ntohs(six.sin6_port);
-    }
-    return std::string{text} + ":" + std::to_string(port);
+bool client_handle::has_socket() const {
+    const auto now = zoo_state(handle_);
+    return now != 0 && now != ZOO_NOTCONNECTED_STATE && is_unrecoverable(handle_) == ZOK;
 }
 
-}  // namespace
-
-// The client does not show its socket, so every connection of this process to that server is
-// broken; a duplicate of each descriptor is looked at, as the original may be closed and become
-// another file at any moment.
-void client_handle::shake() const {
-    const std::string whom = zoo_get_current_server(handle_);
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator{"/proc/self/fd", ignored}) {
-        const auto number = base::parse_number<int>(entry.path().filename().string());
-        const int copy = fcntl(number.value_or(-1), F_DUPFD_CLOEXEC, 0);
-        if (copy < 0) continue;
-        sockaddr_storage other{};
-        socklen_t size = sizeof other;
-        if (getpeername(copy, reinterpret_cast<sockaddr*>(&other), &size) == 0 &&
-            text_of_address(other) == whom)
-            shutdown(copy, SHUT_RDWR);
-        close(copy);
-    }
+// The reactor may end a wait for a socket that is gone on the one that has its place. A connection
+// that is being made is spoilt by that, and any other takes it for nothing.
+bool client_handle::is_ready(short direction) const {
+    if (zoo_state(handle_) != ZOO_CONNECTING_STATE) return true;
+    pollfd made{socket_, direction, 0};
+    return poll(&made, 1, 0) > 0;
 }
 
-namespace {
+void client_handle::read() {
+    if (!is_ready(POLLIN)) return;
+    // It takes one answer a call. Where nothing is under way, nothing more is expected; what comes
+    // unexpected makes the socket readable again.
+    for (int taken = 0; taken < answers_at_once; ++taken)
+        if (zookeeper_process(handle_, ZOOKEEPER_READ) != ZOK || unanswered_ == 0) break;
+}
 
-// The thread that closes handles, and what waits for it.
-class graveyard {
-public:
-    // Never destroyed: the C client's threads may run until the process is gone.
-    static graveyard& instance() {
-        static auto* const only = new graveyard;
-        return *only;
-    }
+void client_handle::write() {
+    if (is_ready(POLLOUT)) zookeeper_process(handle_, ZOOKEEPER_WRITE);
+}
 
-    void add(std::unique_ptr<client_handle> handle, instant when) {
-        const std::lock_guard lock{mutex_};
-        graves_.push_back({std::move(handle), when});
-        if (!running_) {
-            running_ = true;
-            std::thread{[this] { dig(); }}.detach();
-            std::atexit([] { instance().settle(); });
+// The C client writes each request by itself, and its length before it: two packets, each of which
+// wakes the server, unless the kernel is told to wait for more.
+void client_handle::gather_writes() {
+    if (gathering_ || !has_socket()) return;
+    gathering_ = true;
+    const int on = 1;
+    setsockopt(socket_, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+}
+
+void client_handle::send_gathered() {
+    if (!std::exchange(gathering_, false) || !has_socket()) return;
+    const int off = 0;
+    setsockopt(socket_, IPPROTO_TCP, TCP_CORK, &off, sizeof off);
+}
+
+handle_wants client_handle::attend() {
+    send_gathered();
+    fail_what_was_sent();
+    handle_wants wants;
+    const auto now = lease_clock::now();
+    for (int attempt = 0; attempt < attempts_at_once; ++attempt) {
+        if (is_unrecoverable(handle_) != ZOK) return wants;
+        const bool had_socket = has_socket();
+        if (!had_socket) change_servers();
+        int directions = 0;
+        timeval left{};
+        const int code = zookeeper_interest(handle_, &socket_, &directions, &left);
+        if (!has_socket() && code != ZOK) continue;
+        wants.by = now + attempt_pause;
+        if (code == ZOK)
+            wants.by = now + std::max<std::chrono::nanoseconds>(
+                                 millis{1}, std::chrono::seconds{left.tv_sec} +
+                                                std::chrono::microseconds{left.tv_usec});
+        if (!has_socket()) return wants;
+        if (!had_socket) {
+            ++links_;
+            // The C client leaves it open to the programs that this one starts.
+            fcntl(socket_, F_SETFD, FD_CLOEXEC);
         }
-        changed_.notify_all();
+        wants.link = links_;
+        wants.socket = socket_;
+        wants.write = (directions & ZOOKEEPER_WRITE) != 0;
+        return wants;
     }
+    wants.by = now + attempt_pause;
+    return wants;
+}
 
-private:
-    struct grave {
-        std::unique_ptr<client_handle> handle;
-        instant when;
-    };
+// Where a request cannot be written, the C client closes the socket and says so to nobody: what it
+// has sent stays without an answer, and is in the way of the answers over its next connection. It
+// lets go of all that where a connection breaks, so one is begun and broken.
+void client_handle::fail_what_was_sent() {
+    if (!connected_ || zoo_state(handle_) != ZOO_NOTCONNECTED_STATE) return;
+    connected_ = false;
+    events_.emplace_back(link_state::connecting);
+    int directions = 0;
+    timeval left{};
+    zookeeper_interest(handle_, &socket_, &directions, &left);
+    if (has_socket()) ++links_;
+    shake();
+}
 
-    void dig() {
-        std::unique_lock lock{mutex_};
-        for (;;) {
-            const auto next =
-                std::min_element(graves_.begin(), graves_.end(),
-                                 [](const grave& a, const grave& b) { return a.when < b.when; });
-            if (next == graves_.end()) {
-                changed_.wait(lock);
-                continue;
-            }
-            const auto left = next->when - lease_clock::now();
-            if (left.count() > 0) {
-                changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(left, nap_max));
-                continue;
-            }
-            auto due = std::move(next->handle);
-            graves_.erase(next);
-            ++closing_;
-            lock.unlock();
-            due.reset();
-            lock.lock();
-            --closing_;
-            changed_.notify_all();
-        }
-    }
+void client_handle::shake() {
+    if (!has_socket()) return;
+    shutdown(socket_, SHUT_RDWR);
+    // What has arrived comes first, then the end.
+    while (has_socket())
+        if (zookeeper_process(handle_, ZOOKEEPER_READ) != ZOK) break;
+}
 
-    void settle() {
-        std::unique_lock lock{mutex_};
-        changed_.wait_for(lock, closing_timeout, [this] {
-            const auto now = lease_clock::now();
-            return closing_ == 0 && std::none_of(graves_.begin(), graves_.end(),
-                                                 [&](const auto& one) { return one.when <= now; });
-        });
-    }
+void client_handle::move_to(const std::vector<server>& addresses) {
+    auto hosts = hosts_of(addresses);
+    if (hosts != hosts_) next_hosts_ = std::move(hosts);
+}
 
-    // The condition's clock stops while the machine sleeps.
-    static constexpr std::chrono::seconds nap_max{10};
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    // Under mutex_
-    std::vector<grave> graves_;
-    int closing_ = 0;
-    bool running_ = false;
-};
-
-}  // namespace
-
-void bury(std::unique_ptr<client_handle> handle, instant when) {
-    if (handle) graveyard::instance().add(std::move(handle), when);
+// Told while it is connected, the C client might close its socket, again without a word.
+void client_handle::change_servers() {
+    if (next_hosts_.empty()) return;
+    zoo_set_servers(handle_, next_hosts_.c_str());
+    hosts_ = std::exchange(next_hosts_, {});
 }
 
 }  // namespace pawl::zookeeper

@@ -2,7 +2,9 @@
 
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
+#include "engines/zookeeper/client/addresses.hpp"
 #include "engines/zookeeper/client/four_letters.hpp"
+#include "engines/zookeeper/client/graveyard.hpp"
 #include "engines/zookeeper/client/refusals.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -58,11 +60,11 @@ std::shared_ptr<session> session::make(net::loop& where,
 
 session::session(net::loop& where, std::shared_ptr<const zookeeper_settings> settings,
                  millis timeout)
-    : loop_{where},
-      settings_{std::move(settings)},
+    : settings_{std::move(settings)},
       place_{place_of(*settings_)},
       timeout_{timeout},
       executor_{where.get_executor()},
+      socket_{std::in_place, executor_},
       timer_{std::in_place, executor_},
       random_{std::random_device{}()} {}
 
@@ -102,6 +104,7 @@ void session::send(std::uint64_t number, waiting& one) {
     auto wanted = std::move(*one.unsent);
     one.unsent.reset();
     const auto code = handle_->submit(number, std::move(wanted));
+    if (!turning_) attend();
     if (code == 0) return;
     const auto judged = judge_code(code, false, place_, {});
     auto why = judged.has_error() ? judged.error() : failure{errc::rejected, place_};
@@ -126,12 +129,6 @@ void session::finish(std::uint64_t number, result<answer> got) {
     deadlines_.erase({found->second.until, number});
     waiting_.erase(found);
     if (who) who->take(std::move(got));
-}
-
-void session::answered(std::uint64_t number) {
-    if (!handle_) return;
-    auto got = handle_->take(number, place_);
-    finish(number, std::move(got));
 }
 
 // Posted, because whoever cancels does not expect the cancelled to run before cancel() returns.
@@ -290,28 +287,34 @@ boost::asio::awaitable<void> session::open(std::shared_ptr<session> self) {
             self->retire_attempt(order.error());
             continue;
         }
-        const auto number = ++self->handles_;
-        std::weak_ptr<handle_listener> listener{self};
-        auto job = [settings = self->settings_, order = std::move(*order), timeout = self->timeout_,
-                    number, home = self->attachment_, listener] {
-            return client_handle::open(*settings, order, timeout, number, home, listener);
-        };
-        auto opened = co_await self->loop_.run_blocking(std::move(job));
-        if (opened.has_error()) {
-            if (self->state_ == state::opening) self->retire_attempt(opened.error());
+        auto addresses = co_await find_addresses(self->executor_, std::move(*order));
+        if (self->state_ != state::opening) co_return;
+        if (addresses.has_error()) {
+            self->retire_attempt(addresses.error());
             continue;
         }
-        if (self->state_ != state::opening) {
-            bury(std::move(*opened), instant{});
-            co_return;
+        auto opened = client_handle::open(*self->settings_, *addresses, self->timeout_);
+        if (opened.has_error()) {
+            self->retire_attempt(opened.error());
+            continue;
         }
         self->handle_ = std::move(*opened);
         self->state_ = state::connecting;
         self->connect_by_ = lease_clock::now() + self->settings_->common.timeout;
         self->arm(self->connect_by_);
-        // It may have been told already, while the handle was on its way here.
+        self->turn(cause::time);
         co_return;
     }
+}
+
+// Names may have other addresses than when the connection was made.
+boost::asio::awaitable<void> session::look_names_up(std::shared_ptr<session> self) {
+    self->looking_up_ = true;
+    const auto* const whose = self->handle_.get();
+    const auto addresses = co_await find_addresses(self->executor_, self->settings_->servers);
+    self->looking_up_ = false;
+    if (addresses.has_value() && self->handle_.get() == whose && whose != nullptr)
+        self->handle_->move_to(*addresses);
 }
 
 millis session::next_backoff() {
@@ -340,15 +343,90 @@ void session::retire_attempt(failure why) {
     for (const auto number : gone) finish(number, told);
 }
 
-void session::state_changed(std::uint64_t handle, link_state now) {
-    if (handle != handles_ || state_ == state::dead) return;
-    if (!handle_) {
-        // Faster than the job that opened it: come back when its coroutine has run.
-        boost::asio::post(executor_, [self = shared_from_this(), handle, now] {
-            self->state_changed(handle, now);
-        });
-        return;
+// ---- Driving the C client
+
+void session::turn(cause why) {
+    if (!handle_ || turning_) return;
+    const auto self = shared_from_this();
+    turning_ = true;
+    if (why == cause::readable) handle_->read();
+    if (why == cause::writable) handle_->write();
+    do {
+        for (const auto& event : handle_->take_events()) {
+            deliver(event);
+            // Whoever was told has ended the session.
+            if (!handle_) break;
+        }
+        if (handle_) attend();
+    } while (handle_ && handle_->has_events());
+    turning_ = false;
+}
+
+// Told later, where a call of ours is on its way that must not find everything changed.
+void session::turn_soon() {
+    if (std::exchange(turn_posted_, true)) return;
+    boost::asio::post(executor_, [self = shared_from_this()] {
+        self->turn_posted_ = false;
+        self->turn(cause::time);
+    });
+}
+
+auto session::when_ready(cause what, bool& waits) {
+    return [weak = weak_from_this(), left = socket_->times_left(), what,
+            &waits](const boost::system::error_code&) {
+        const auto self = weak.lock();
+        if (!self || !self->socket_ || self->socket_->times_left() != left) return;
+        waits = false;
+        if (what == cause::writable) self->socket_->end_wait_to_write();
+        self->turn(what);
+    };
+}
+
+void session::attend() {
+    const auto wants = handle_->attend();
+    if (wants.link != watched_) {
+        reading_ = writing_ = false;
+        socket_->leave();
+        watched_ = wants.link;
+        if (watched_ != 0 && !socket_->follow(wants.socket)) {
+            // Out of descriptors: tried again when the time has come.
+            watched_ = 0;
+            handle_->shake();
+        }
     }
+    if (watched_ != 0 && !std::exchange(reading_, true))
+        socket_->wait_to_read(when_ready(cause::readable, reading_));
+    // Where the system is out of descriptors, it is tried again when the time has come.
+    if (watched_ != 0 && wants.write && !writing_)
+        writing_ = socket_->wait_to_write(when_ready(cause::writable, writing_));
+    // While it is connected, a time that is too early costs one look, and moving it a system call.
+    attend_at_ = watched_ != 0 ? std::min(attend_at_, wants.by) : wants.by;
+    arm(attend_at_);
+    if (!turning_ && handle_->has_events()) turn_soon();
+}
+
+void session::deliver(const handle_event& event) {
+    if (const auto* now = std::get_if<link_state>(&event)) return state_changed(*now);
+    if (const auto* number = std::get_if<std::uint64_t>(&event)) return answered(*number);
+    node_changed(std::get<std::string>(event));
+}
+
+void session::answered(std::uint64_t number) {
+    auto got = handle_->take(number, place_);
+    finish(number, std::move(got));
+}
+
+// From now on the handle is the graveyard's.
+void session::let_go(instant when) {
+    if (socket_) socket_->leave();
+    watched_ = 0;
+    reading_ = writing_ = false;
+    attend_at_ = instant::max();
+    bury(std::move(handle_), when);
+}
+
+void session::state_changed(link_state now) {
+    if (state_ == state::dead) return;
     switch (now) {
         case link_state::connected:
             return stand();
@@ -392,7 +470,7 @@ void session::fall() {
 void session::die(failure why) {
     state_ = state::dead;
     last_failure_ = std::move(why);
-    bury(std::move(handle_), instant{});
+    let_go(instant{});
     unsent_.clear();
     std::vector<std::uint64_t> gone;
     for (const auto& [number, one] : waiting_) gone.push_back(number);
@@ -435,7 +513,7 @@ boost::asio::awaitable<void> session::watch::fired() {
                                          void(result<answer>)>(begin, boost::asio::use_awaitable);
 }
 
-void session::node_changed(std::string path) {
+void session::node_changed(const std::string& path) {
     std::vector<std::shared_ptr<asker>> woken;
     const auto [begin, end] = watches_.equal_range(path);
     for (auto at = begin; at != end; ++at) {
@@ -498,7 +576,12 @@ void session::look_at_time() {
                             !waiting_.find(deadlines_.begin()->second)->second.unsent;
     expire(now);
     // Whoever does not answer in time is not waited for, but another server may be well.
-    if (unanswered && state_ == state::connected && handle_) handle_->shake();
+    bool due = attend_at_ <= now;
+    if (due) attend_at_ = instant::max();
+    if (unanswered && state_ == state::connected && handle_) {
+        handle_->shake();
+        due = true;
+    }
     // A server whose data is older than what this session has seen never takes it back; another
     // session it does take.
     if (state_ == state::connecting && id_ != 0 && fell_at_ + granted_ <= now)
@@ -507,7 +590,7 @@ void session::look_at_time() {
         connect_by_ = instant::max();
         if (id_ == 0) {
             // No session yet, so nothing is lost with this handle.
-            bury(std::move(handle_), instant{});
+            let_go(instant{});
             state_ = state::opening;
             retire_attempt(
                 {errc::unreachable, place_ + ": no session within " +
@@ -517,19 +600,23 @@ void session::look_at_time() {
             // It waits for a server that took the connection and says nothing: try the next one.
             connect_by_ = now + settings_->common.timeout;
             handle_->shake();
+            due = true;
         }
     }
     if (state_ == state::connecting && nudge_at_ <= now && handle_) {
-        // The C client sleeps between its attempts, the longer the longer the session's timeout;
-        // any request wakes it up.
+        // The C client pauses between its attempts, the longer the longer the session's timeout.
         nudge_at_ = now + next_backoff();
-        handle_->submit(++numbers_, request{request::kind::exists, "/"});
+        due = true;
+        if (!looking_up_ && has_names(settings_->servers))
+            boost::asio::co_spawn(executor_, look_names_up(shared_from_this()),
+                                  boost::asio::detached);
     }
+    if (due) turn(cause::time);
     if (state_ == state::connected && beat_at_ <= now) {
         beat_at_ = now + beat_every();
         tell(request{request::kind::exists, "/"}, now + settings_->common.timeout);
     }
-    auto next = std::min({connect_by_, beat_at_, nudge_at_});
+    auto next = std::min({connect_by_, beat_at_, nudge_at_, attend_at_});
     if (!deadlines_.empty()) next = std::min(next, deadlines_.begin()->first);
     if (state_ != state::dead && next != instant::max()) arm(next);
 }
@@ -541,7 +628,7 @@ void session::close() {
     if (!last_failure_)
         last_failure_ = failure{errc::unreachable, place_ + ": the store is closed"};
     state_ = state::dead;
-    bury(std::move(handle_), leases_ > 0 ? carries_until_ : instant{});
+    let_go(leases_ > 0 ? carries_until_ : instant{});
     if (timer_) timer_->wake();
 }
 
@@ -552,6 +639,7 @@ void session::close_from_anywhere() {
 void session::loop_ends() {
     close();
     timer_.reset();
+    socket_.reset();
     const auto gone = std::move(waiting_);
     waiting_.clear();
     deadlines_.clear();

@@ -7,7 +7,9 @@
 #pragma once
 
 #include "engines/zookeeper/client/client_handle.hpp"
+#include "engines/zookeeper/client/socket_watch.hpp"
 #include "net/asker.hpp"
+#include "net/attachment.hpp"
 #include "net/boot_timer.hpp"
 #include "net/loop.hpp"
 
@@ -38,7 +40,7 @@ millis least_timeout(millis ttl);
 using asker = net::asker<result<answer>>;
 
 // Used on its loop only, but for close_from_anywhere.
-class session : public handle_listener, public std::enable_shared_from_this<session> {
+class session : public net::attached, public std::enable_shared_from_this<session> {
 public:
     static std::shared_ptr<session> make(net::loop& where,
                                          std::shared_ptr<const zookeeper_settings> settings,
@@ -126,14 +128,23 @@ private:
     void send_unsent();
     void finish(std::uint64_t number, result<answer> got);
 
-    void state_changed(std::uint64_t handle, link_state now) override;
-    void answered(std::uint64_t number) override;
-    void node_changed(std::string path) override;
+    // The C client's socket is ready; or one of its times has come; or it was made to do something.
+    enum class cause { readable, writable, time };
+    void turn(cause why);
+    void turn_soon();
+    void attend();
+    auto when_ready(cause what, bool& waits);
+    void deliver(const handle_event& event);
+    void state_changed(link_state now);
+    void answered(std::uint64_t number);
+    void node_changed(const std::string& path);
+    void let_go(instant when);
 
     void start_opening();
     static boost::asio::awaitable<void> open(std::shared_ptr<session> self);
     async<void> any_answers(instant until);
     static async<std::vector<server>> find_servers(std::shared_ptr<session> self);
+    static boost::asio::awaitable<void> look_names_up(std::shared_ptr<session> self);
     void retire_attempt(failure why);
     void stand();
     void fall();
@@ -151,7 +162,6 @@ private:
     void loop_ends() override;
 
     // Constant after construction
-    net::loop& loop_;
     const std::shared_ptr<const zookeeper_settings> settings_;
     const std::string place_;
     const millis timeout_;
@@ -161,7 +171,12 @@ private:
     // On the loop only
     state state_ = state::resting;
     std::unique_ptr<client_handle> handle_;
-    std::uint64_t handles_ = 0;
+    std::optional<socket_watch> socket_;  // empty once the loop has ended
+    std::uint64_t watched_ = 0;           // which of the handle's links
+    bool reading_ = false, writing_ = false;
+    bool turning_ = false, turn_posted_ = false;
+    instant attend_at_ = instant::max();
+    bool looking_up_ = false;
     std::uint64_t numbers_ = 0;
     std::unordered_map<std::uint64_t, waiting> waiting_;
     std::deque<std::uint64_t> unsent_;

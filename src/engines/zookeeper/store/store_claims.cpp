@@ -63,8 +63,8 @@ async<view> tree_store::view_for_claim(session& through, const claim& wanted, in
 }
 
 // A holder that has not renewed for a whole TTL, on our clock and while we watched, has stopped
-// trusting its lease, whatever its session does: its process may hang while the C client's threads
-// go on talking to the server.
+// trusting its lease, whatever its session does: its process may have stopped renewing while its
+// loop goes on talking to the server.
 bool tree_store::is_overdue(const std::string& key, const view& seen) {
     const auto now = lease_clock::now();
     if (watched_.size() >= remembered_max) watched_.clear();
