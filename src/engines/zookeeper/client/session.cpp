@@ -3,8 +3,8 @@
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
 #include "engines/zookeeper/client/addresses.hpp"
+#include "engines/zookeeper/client/deferred_close.hpp"
 #include "engines/zookeeper/client/four_letters.hpp"
-#include "engines/zookeeper/client/graveyard.hpp"
 #include "engines/zookeeper/client/refusals.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -416,13 +416,13 @@ void session::answered(std::uint64_t number) {
     finish(number, std::move(got));
 }
 
-// From now on the handle is the graveyard's.
+// From now on the handle is the closer's.
 void session::let_go(instant when) {
     if (socket_) socket_->leave();
     watched_ = 0;
     reading_ = writing_ = false;
     attend_at_ = instant::max();
-    bury(std::move(handle_), when);
+    close_later(std::move(handle_), when);
 }
 
 void session::state_changed(link_state now) {

@@ -1,4 +1,4 @@
-#include "engines/zookeeper/client/graveyard.hpp"
+#include "engines/zookeeper/client/deferred_close.hpp"
 
 #include "net/own_process.hpp"
 
@@ -17,37 +17,37 @@ namespace {
 constexpr millis closing_timeout{250};
 
 // The thread that closes handles, and what waits for it.
-class graveyard {
+class closer {
 public:
     // Never destroyed: its thread may run until the process is gone.
-    static graveyard& instance() {
-        static auto* const only = new graveyard;
+    static closer& instance() {
+        static auto* const only = new closer;
         return *only;
     }
 
     void add(std::unique_ptr<client_handle> handle, instant when) {
         const std::lock_guard lock{mutex_};
-        graves_.push_back({std::move(handle), when});
+        waiting_.push_back({std::move(handle), when});
         if (!std::exchange(running_, true)) {
-            std::thread{[this] { dig(); }}.detach();
+            std::thread{[this] { run(); }}.detach();
             std::atexit([] { instance().settle(); });
         }
         changed_.notify_all();
     }
 
 private:
-    struct grave {
+    struct deferred {
         std::unique_ptr<client_handle> handle;
         instant when;
     };
 
-    void dig() {
+    void run() {
         std::unique_lock lock{mutex_};
         for (;;) {
-            const auto next =
-                std::min_element(graves_.begin(), graves_.end(),
-                                 [](const grave& a, const grave& b) { return a.when < b.when; });
-            if (next == graves_.end()) {
+            const auto next = std::min_element(
+                waiting_.begin(), waiting_.end(),
+                [](const deferred& a, const deferred& b) { return a.when < b.when; });
+            if (next == waiting_.end()) {
                 changed_.wait(lock);
                 continue;
             }
@@ -57,7 +57,7 @@ private:
                 continue;
             }
             auto due = std::move(next->handle);
-            graves_.erase(next);
+            waiting_.erase(next);
             ++closing_;
             lock.unlock();
             due.reset();
@@ -73,7 +73,7 @@ private:
         std::unique_lock lock{mutex_};
         changed_.wait_for(lock, closing_timeout, [this] {
             const auto now = lease_clock::now();
-            return closing_ == 0 && std::none_of(graves_.begin(), graves_.end(),
+            return closing_ == 0 && std::none_of(waiting_.begin(), waiting_.end(),
                                                  [&](const auto& one) { return one.when <= now; });
         });
     }
@@ -85,15 +85,15 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     // Under mutex_
-    std::vector<grave> graves_;
+    std::vector<deferred> waiting_;
     int closing_ = 0;
     bool running_ = false;
 };
 
 }  // namespace
 
-void bury(std::unique_ptr<client_handle> handle, instant when) {
-    if (handle) graveyard::instance().add(std::move(handle), when);
+void close_later(std::unique_ptr<client_handle> handle, instant when) {
+    if (handle) closer::instance().add(std::move(handle), when);
 }
 
 }  // namespace pawl::zookeeper
