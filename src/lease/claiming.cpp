@@ -95,8 +95,9 @@ void claiming::on_grant(grant what, instant now) {
 }
 
 void claiming::on_busy(busy why, instant now, double uniform) {
-    wake_spacing_ =
-        number(seen_) != 0 && why.holder != seen_ ? wake_spacing_of_true : wake_spacing_max;
+    // Jittered, or whoever was late once would be late at each hand-over.
+    const bool was_true = number(seen_) != 0 && why.holder != seen_;
+    wake_spacing_ = was_true ? full_jitter(wake_spacing_of_true, uniform) : wake_spacing_max;
     seen_ = why.holder;
     if (may_wait(now)) {
         nanos rest = why.remaining;

@@ -37,6 +37,16 @@ def pawl(*words, env=None, stdin="", timeout=60):
                                   capture_output=True, text=True))
 
 
+def copy_of_pawl(folder):
+    """Both of its programs in another folder, which every user may use; the one to start."""
+    for program in ("bin/pawl", "lib/pawl/pawl"):
+        there = pathlib.Path(folder) / program
+        there.parent.mkdir(parents=True)
+        shutil.copy(pathlib.Path(PAWL).parent.parent / program, there)
+        there.chmod(0o755)
+    return pathlib.Path(folder) / "bin/pawl"
+
+
 def start(*words, env=None):
     """Runs pawl in the background; its stdout can be read line by line."""
     return subprocess.Popen([PAWL, *words], env=env or environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

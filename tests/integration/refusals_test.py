@@ -1,12 +1,11 @@
 """Bad input of every kind: one clear line, the right status, and no lease left behind."""
 import os
-import pathlib
 import shutil
 import socket
 import subprocess
 import threading
 
-from harness import PAWL, Case, Outcome, Redis, environment, nobody, pawl
+from harness import PAWL, Case, Outcome, Redis, copy_of_pawl, environment, nobody, pawl
 
 
 class Usage(Case):
@@ -93,18 +92,11 @@ class BadFiles(Case):
             self.folder.chmod(0o500)
         else:
             self.folder.chmod(0o755)
-        done = subprocess.run([self.binary_for_everybody(), "--store", self.store, "exec", "k", "--", "true"], env=environment(),
+        done = subprocess.run([str(copy_of_pawl(self.folder / "of-all")), "--store", self.store, "exec", "k", "--", "true"], env=environment(),
                               capture_output=True, text=True, timeout=60, **identity)
         self.folder.chmod(0o700)
         self.assertEqual(done.returncode, 77, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-
-    def binary_for_everybody(self):
-        """A copy that another user can reach, wherever the build folder is."""
-        copy = self.folder / "pawl"
-        copy.write_bytes(pathlib.Path(os.environ["PAWL_BINARY"]).read_bytes())
-        copy.chmod(0o755)
-        return str(copy)
 
     def test_a_full_disk_is_74_and_loses_nothing(self):
         disk = self.folder / "disk"

@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 from agents import AgentCase, job
-from harness import PAWL, Case, Redis, environment, pawl, start, until
+from harness import PAWL, Case, Redis, copy_of_pawl, environment, pawl, start, until
 
 SECRET = "hunter2-of-the-store"
 
@@ -144,8 +144,7 @@ class Job(AgentCase):
     @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
     def test_a_job_of_another_user_gets_no_address_and_works_through_its_socket(self):
         # The binary has to be readable for that user as well.
-        pawl_of_all = self.shared / "pawl-binary"
-        subprocess.run(["install", "-m", "755", PAWL, str(pawl_of_all)], check=True)
+        pawl_of_all = copy_of_pawl(self.shared / "of-all")
         out = self.run_job(f'env; cat /proc/$PPID/cmdline /proc/$PPID/environ; {pawl_of_all} checkpoint here && '
                            f'{pawl_of_all} fence check ledger "$PAWL_FENCE_TOKEN" && echo checked; {pawl_of_all} locks ls', user="nobody")
         self.assertIn("PAWL_RUN_SOCKET=/", out)
