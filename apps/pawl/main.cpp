@@ -14,7 +14,7 @@
 
 namespace {
 
-// Where it is installed, and in the build's folder. Empty where nobody can tell: a path that is
+// Where it is installed, and in the build's folder. Empty where that is unknown: a path that is
 // not absolute would lead to whatever lies in the caller's folder.
 std::filesystem::path whole_program() {
     std::error_code fault;
