@@ -8,6 +8,7 @@
 #include <nettle/sha2.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -18,33 +19,31 @@ const std::uint8_t* bytes_of(std::string_view text) {
     return reinterpret_cast<const std::uint8_t*>(text.data());
 }
 
+// What the library has under three names each.
+template <std::size_t Size, class State>
+std::string digest_hex(std::string_view text, void (*init)(State*),
+                       void (*update)(State*, std::size_t, const std::uint8_t*),
+                       void (*digest)(State*, std::size_t, std::uint8_t*)) {
+    State state;
+    init(&state);
+    update(&state, text.size(), bytes_of(text));
+    std::array<unsigned char, Size> bytes;
+    digest(&state, bytes.size(), bytes.data());
+    return to_hex(std::span{bytes});
+}
+
 }  // namespace
 
 std::string sha256_hex(std::string_view text) {
-    sha256_ctx state;
-    sha256_init(&state);
-    sha256_update(&state, text.size(), bytes_of(text));
-    std::array<unsigned char, SHA256_DIGEST_SIZE> bytes;
-    sha256_digest(&state, bytes.size(), bytes.data());
-    return to_hex(std::span{bytes});
+    return digest_hex<SHA256_DIGEST_SIZE>(text, sha256_init, sha256_update, sha256_digest);
 }
 
 std::string sha1_hex(std::string_view text) {
-    sha1_ctx state;
-    sha1_init(&state);
-    sha1_update(&state, text.size(), bytes_of(text));
-    std::array<unsigned char, SHA1_DIGEST_SIZE> bytes;
-    sha1_digest(&state, bytes.size(), bytes.data());
-    return to_hex(std::span{bytes});
+    return digest_hex<SHA1_DIGEST_SIZE>(text, sha1_init, sha1_update, sha1_digest);
 }
 
 std::string md5_hex(std::string_view text) {
-    md5_ctx state;
-    md5_init(&state);
-    md5_update(&state, text.size(), bytes_of(text));
-    std::array<unsigned char, MD5_DIGEST_SIZE> bytes;
-    md5_digest(&state, bytes.size(), bytes.data());
-    return to_hex(std::span{bytes});
+    return digest_hex<MD5_DIGEST_SIZE>(text, md5_init, md5_update, md5_digest);
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view text) {
