@@ -89,35 +89,45 @@ void measure_on(const std::string& where, const std::string& url) {
 
 std::string at(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
 
-void benchmark_fairness() {
-    {
-        const folder files;
-        measure_on("SQLite", "sqlite:" + files.file("wanted.db"));
-    }
-    {
-        testing_servers::redis_server server;
-        measure_on("Redis", "redis://" + at(server.port()));
-    }
-    {
-        testing_servers::postgresql_server server;
-        measure_on("PostgreSQL", "postgresql://postgres@" + at(server.port()) + "/postgres");
-    }
-    {
-        using testing_servers::mysql_server;
-        const mysql_server server;
-        measure_on("MariaDB", std::string{"mysql://"} + mysql_server::user + ":" +
-                                  mysql_server::password + "@" + at(server.port()) + "/" +
-                                  mysql_server::database);
-    }
-    {
-        testing_servers::etcd_server server;
-        measure_on("etcd", "etcd://" + at(server.port()));
-    }
+void on_sqlite() {
+    const folder files;
+    measure_on("SQLite", "sqlite:" + files.file("wanted.db"));
+}
+
+void on_redis() {
+    testing_servers::redis_server server;
+    measure_on("Redis", "redis://" + at(server.port()));
+}
+
+void on_postgresql() {
+    testing_servers::postgresql_server server;
+    measure_on("PostgreSQL", "postgresql://postgres@" + at(server.port()) + "/postgres");
+}
+
+void on_mysql() {
+    using testing_servers::mysql_server;
+    const mysql_server server;
+    measure_on("MariaDB", std::string{"mysql://"} + mysql_server::user + ":" +
+                              mysql_server::password + "@" + at(server.port()) + "/" +
+                              mysql_server::database);
+}
+
+void on_etcd() {
+    testing_servers::etcd_server server;
+    measure_on("etcd", "etcd://" + at(server.port()));
+}
+
+void on_zookeeper() {
     testing_servers::zookeeper_server server;
     measure_on("ZooKeeper", "zookeeper://" + at(server.port()));
 }
 
-const benchmark registered{96, "fairness", benchmark_fairness, asked::by_name};
+const benchmark registered[] = {{96, "fairness_sqlite", on_sqlite, asked::by_name},
+                                {96, "fairness_redis", on_redis, asked::by_name},
+                                {96, "fairness_postgresql", on_postgresql, asked::by_name},
+                                {96, "fairness_mysql", on_mysql, asked::by_name},
+                                {96, "fairness_etcd", on_etcd, asked::by_name},
+                                {96, "fairness_zookeeper", on_zookeeper, asked::by_name}};
 
 }  // namespace
 }  // namespace pawl::benchmarks

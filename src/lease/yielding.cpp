@@ -10,7 +10,18 @@ nanos yielding::before_claim(instant now, nanos round_trip) {
     return held_back_ ? mine_at - now : nanos{0};
 }
 
-void yielding::refused() {
+nanos yielding::after_push(nanos round_trip) {
+    auto places = std::min(order_.before_me(), spacings_max);
+    if (places == 0 && order_.has_had_it() && ++turns_ > turns_until_passed_) {
+        places = spacings_max + 1;
+        turns_ = 0;
+        turns_until_passed_ = std::min(turns_until_passed_ * 2, turns_until_passed_max);
+    }
+    return static_cast<nanos::rep>(places) * (spacing + round_trip / 2);
+}
+
+void yielding::refused(std::size_t owner, fence_token holder) {
+    if (order_.seen(owner, holder)) turns_until_passed_ = turns_until_passed_first;
     if (held_back_) step_ = std::max(step_first, step_ * 3 / 4);
     held_back_ = false;
     had_it_ = false;
@@ -20,6 +31,7 @@ void yielding::refused() {
 }
 
 void yielding::granted(instant now) {
+    order_.mine();
     free_since_ = now;
     if (!had_it_) {
         had_it_ = true;

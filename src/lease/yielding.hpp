@@ -4,12 +4,15 @@
 // because it has more to do or others of its threads wait, the processes that wait for the store's
 // push would hardly ever get it. So where others are known to want the key, the process holds its
 // next claim back for as long as theirs take; and where none are known, it does so now and then, to
-// see whether there are any.
+// see whether there are any. Nor do all hear of a push at the same time, and the order may always
+// be the same: whoever has had the key more recently than others waits a moment longer than they
+// do.
 //
 // A machine without I/O, of one key.
 #pragma once
 
 #include "lease/renewal_timing.hpp"
+#include "lease/turn_order.hpp"
 
 #include <pawl/clock.hpp>
 
@@ -23,8 +26,11 @@ public:
     // How long to hold back a claim that waits for the key; 0: not at all. `round_trip` is what a
     // request to the store takes.
     nanos before_claim(instant now, nanos round_trip);
-    // What became of the claim: another process has the key, or it was granted.
-    void refused();
+    // The same once the store has told that the key may be free.
+    nanos after_push(nanos round_trip);
+    // What became of the claim: another process has the key, or it was granted. `owner` tells one
+    // from another, and `holder` one turn of it from the next.
+    void refused(std::size_t owner, fence_token holder);
     void granted(instant now);
     // What was granted has ended: others may have it from now on.
     void released(instant now) { free_since_ = now; }
@@ -39,6 +45,16 @@ private:
     static constexpr nanos probe_first = std::chrono::milliseconds{100};
     static constexpr nanos probe_max = std::chrono::milliseconds{500};
 
+    // Between the claims of two that come one after the other, beyond half a round trip.
+    static constexpr nanos spacing = std::chrono::microseconds{500};
+    // Of those that others come before: whoever waits for too long hears of no turn but its own.
+    static constexpr std::size_t spacings_max = 2;
+    // Whoever always hears last is known to nobody. So a process whose turn it is lets it pass now
+    // and then: seldom at last, as nobody new took it.
+    static constexpr int turns_until_passed_first = 2;
+    static constexpr int turns_until_passed_max = 16;
+
+    turn_order order_;
     bool had_it_ = false;     // the last one to be granted the key, as far as is known
     bool contended_ = false;  // another process has been seen to have it
     bool held_back_ = false;  // the claim that is under way
@@ -47,6 +63,8 @@ private:
     nanos step_ = step_first;
     nanos probe_every_ = probe_first;
     instant probe_at_{};
+    int turns_ = 0;  // of this process, since it let one pass
+    int turns_until_passed_ = turns_until_passed_first;
 };
 
 }  // namespace pawl::leasing

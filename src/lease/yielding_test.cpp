@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
+
 namespace pawl::leasing {
 namespace {
 
@@ -19,14 +23,16 @@ protected:
             mine.granted(now);
             mine.released(now);
         } else {
-            mine.refused();
+            other_has_it();
         }
         return held_back;
     }
+    void other_has_it() { mine.refused(1, holder = fence_token{number(holder) + 1}); }
     nanos has_it() { return claim(true); }
     nanos is_refused() { return claim(false); }
 
     yielding mine;
+    fence_token holder{};
     instant now{1h};
 };
 
@@ -98,56 +104,108 @@ TEST_F(Yielding, ANewcomerGetsItSoon) {
         mine.released(now);
     }
     EXPECT_LE(now - came, 500ms + 1ms);
-    mine.refused();
+    other_has_it();
     EXPECT_EQ(has_it(), 0ns);
     EXPECT_GT(is_refused(), 0ns);
 }
 
-// Eight processes, of each of which others wait all the time: a push takes a round trip, a claim
-// another, and who claims first has it.
-TEST_F(Yielding, ProcessesThatAllWantItHaveItInTurns) {
+TEST_F(Yielding, ThoseWhoHaveWaitedLongerGoFirst) {
+    is_refused();
+    EXPECT_EQ(mine.after_push(round_trip), 0ns);
+    has_it();
+    EXPECT_GT(mine.after_push(round_trip), round_trip);
+    other_has_it();
+    EXPECT_EQ(mine.after_push(round_trip), 0ns);
+}
+
+TEST_F(Yielding, WhoeverManyComeBeforeStillHearsOfTheirTurns) {
+    for (std::size_t other = 1; other <= 30; ++other) mine.refused(other, fence_token{other});
+    has_it();
+    EXPECT_LT(mine.after_push(round_trip), 2ms);
+}
+
+// Eight processes, of each of which others wait all the time: whoever claims first after a release
+// has the key, and all the others hear so.
+class InTurns : public testing::Test {
+protected:
+    static constexpr std::size_t processes = 8;
     struct process {
         yielding next{};
         int had = 0;
+        int waited = 0;  // turns of others since
+        int longest = 0;
     };
-    std::vector<process> all(8);
-    std::size_t holder = 0;
-    all[0].next.granted(now);
-    for (auto& one : all)
-        if (&one != &all[0]) one.next.refused();
-    std::uint32_t random = 1;
-    for (int grants = 0; grants < 8'000; ++grants) {
-        now += 5ms;
-        all[holder].next.released(now);
-        // Of those that hear of the release some one is first.
-        random = random * 1'664'525 + 1'013'904'223;
-        auto first = holder;
-        auto at = all[holder].next.before_claim(now, round_trip);
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            if (i == holder) continue;
-            const auto heard = round_trip * 2 + nanos{(random >> (i * 3)) % 1'000 * 1'000};
-            if (heard < at) {
-                at = heard;
-                first = i;
-            }
-        }
-        now += at;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            if (i == first) {
-                if (i != holder) static_cast<void>(all[i].next.before_claim(now, round_trip));
-                all[i].next.granted(now);
-            } else {
-                if (i != holder) static_cast<void>(all[i].next.before_claim(now, round_trip));
-                all[i].next.refused();
-            }
-        }
-        holder = first;
-        ++all[first].had;
+
+    InTurns() {
+        all[0].next.granted(now);
+        for (std::size_t i = 1; i < processes; ++i) all[i].next.refused(1, fence_token{1});
     }
+
+    // Which process hears of a release how late.
+    template <class Heard>
+    void take_turns(int turns, Heard heard) {
+        std::size_t holder = 0;
+        for (int turn = 2; turn < turns; ++turn) {
+            now += 5ms;
+            all[holder].next.released(now);
+            std::array<nanos, processes> at;
+            for (std::size_t i = 0; i < processes; ++i)
+                at[i] = i == holder ? all[i].next.before_claim(now, round_trip)
+                                    : heard(i) + all[i].next.after_push(round_trip);
+            const auto first = static_cast<std::size_t>(std::ranges::min_element(at) - at.begin());
+            now += at[first] + round_trip;
+            for (std::size_t i = 0; i < processes; ++i) {
+                if (i == first)
+                    has_it(all[i]);
+                else
+                    waits(all[i], first + 1, fence_token{static_cast<std::uint64_t>(turn)});
+            }
+            holder = first;
+        }
+    }
+
+    void has_it(process& one) {
+        one.next.granted(now);
+        ++one.had;
+        one.waited = 0;
+    }
+    void waits(process& one, std::size_t owner, fence_token holder) {
+        one.next.refused(owner, holder);
+        one.longest = std::max(one.longest, ++one.waited);
+    }
+
+    std::array<process, processes> all;
+    instant now{1h};
+};
+
+TEST_F(InTurns, WhereOneOrAnotherIsFirst) {
+    std::minstd_rand random;
+    take_turns(8'000, [&](std::size_t) {
+        return nanos{round_trip * 2} + nanos{static_cast<int>(random() % 1'000'000)};
+    });
     for (const auto& one : all) {
-        EXPECT_GT(one.had, 500);
-        EXPECT_LT(one.had, 2'000);
+        EXPECT_GT(one.had, 900);
+        EXPECT_LT(one.longest, 60);
     }
+}
+
+TEST_F(InTurns, WhereTheSameOneAlwaysHearsFirst) {
+    take_turns(8'000,
+               [](std::size_t i) { return nanos{round_trip * 2 + 60us * static_cast<int>(i)}; });
+    for (const auto& one : all) {
+        EXPECT_GT(one.had, 900);
+        EXPECT_LT(one.longest, 60);
+    }
+}
+
+TEST_F(InTurns, WhereOneIsSlowerThanAllOthersByMoreThanTheyWaitForIt) {
+    std::minstd_rand random;
+    take_turns(8'000, [&](std::size_t i) {
+        return nanos{round_trip * 2} +
+               nanos{static_cast<int>(random() % (i == 7 ? 3'000'000 : 300'000))};
+    });
+    EXPECT_GT(all[7].had, 200);
+    EXPECT_LT(all[7].longest, 150);
 }
 
 }  // namespace

@@ -88,12 +88,10 @@ void claimer::released(const std::string& key) {
 }
 
 awaitable<void> claimer::let_others_go_first(std::shared_ptr<claimer> self,
-                                             const claim_request& todo) {
-    const auto now = self->loop_.now();
-    const auto rest = self->turns_of(todo.key).before_claim(now, self->round_trip_);
+                                             const claim_request& todo, leasing::nanos rest) {
     if (rest.count() <= 0) co_return;
     auto resting = todo.place->called_off.wait_until(
-        std::min(now + rest, todo.began + std::min(todo.waiting.wait, wait_longest)));
+        std::min(self->loop_.now() + rest, todo.began + std::min(todo.waiting.wait, wait_longest)));
     co_await std::move(resting);
 }
 
@@ -107,7 +105,8 @@ void claimer::note(const claim_request& todo, instant sent,
                       : round_trip_ + (took - round_trip_) / 16;
     if (std::holds_alternative<grant>(*answer)) turns_of(todo.key).granted(loop_.now());
     const auto* other = std::get_if<busy>(&*answer);
-    if (other != nullptr && other->reason == busy_reason::held) turns_of(todo.key).refused();
+    if (other != nullptr && other->reason == busy_reason::held)
+        turns_of(todo.key).refused(std::hash<std::string>{}(other->owner), other->holder);
 }
 
 awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, claim_request& todo) {
@@ -116,7 +115,8 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
     std::optional<net::loop::attention> prompt;
     if (todo.waiting.wait.count() > 0) {
         prompt.emplace(me.loop_);
-        auto yielding = let_others_go_first(self, todo);
+        const auto rest = me.turns_of(todo.key).before_claim(me.loop_.now(), me.round_trip_);
+        auto yielding = let_others_go_first(self, todo, rest);
         co_await std::move(yielding);
     }
     auto& attempts = todo.under->attempts;
@@ -149,6 +149,9 @@ awaitable<leasing::claim_outcome> claimer::ask(std::shared_ptr<claimer> self, cl
             case claiming::act::listen: {
                 auto listening = listen(self, todo.key, machine.seen(), todo.place, step.until);
                 co_await std::move(listening);
+                const auto rest = me.turns_of(todo.key).after_push(me.round_trip_);
+                auto yielding = let_others_go_first(self, todo, rest);
+                co_await std::move(yielding);
                 machine.woken(me.loop_.now());
                 break;
             }

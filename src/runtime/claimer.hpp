@@ -119,7 +119,8 @@ private:
     waited_key& place_of(std::size_t hash) { return waited_keys_[hash % waited_keys_.size()]; }
     leasing::yielding& turns_of(const std::string& key);
     static boost::asio::awaitable<void> let_others_go_first(std::shared_ptr<claimer> self,
-                                                            const claim_request& todo);
+                                                            const claim_request& todo,
+                                                            leasing::nanos rest);
     void note(const claim_request& todo, instant sent, const result<acquire_result<grant>>& answer);
 
     leasing::claim_plan plan_of(const claim_request& todo) const;
