@@ -184,8 +184,7 @@ boost::asio::awaitable<void> tell_waiting(std::shared_ptr<lease_store> store, st
 
 class execution {
 public:
-    execution(const globals& options, const exec_options& what, plan how,
-              const exec::launcher& guards)
+    execution(const globals& options, const exec_options& what, plan how, exec::launcher& guards)
         : what_{what},
           mine_{what.key},
           plan_{how},
@@ -202,6 +201,8 @@ public:
     status go() {
         boost::asio::co_spawn(store_.get_executor(), give_text_back_later(), boost::asio::detached);
         auto relay = on_loop_make_relay();
+        // Beside the claim; whoever waits may wait for days.
+        if (what_.wait.empty()) on_loop([&] { run_->prepare(); });
         if (!what_.wait.empty()) {
             auto telling = tell_waiting(core_->running()->shared_store(), what_.key, store_.owner(),
                                         plan_.waiting.wait);
@@ -212,25 +213,26 @@ public:
         return code;
     }
 
-    // The pieces that live on the loop go there.
+    // The pieces that live on the loop go there. The launcher ends while the store is closed.
     ~execution() {
         on_loop([this] {
             socket_.reset();
             run_.reset();
         });
+        guards_.end();
     }
     execution(const execution&) = delete;
     execution& operator=(const execution&) = delete;
 
 private:
+    // This thread drives the loop meanwhile: another one would have to wake for it.
     template <class Do>
     void on_loop(Do what) {
-        std::promise<void> done;
-        boost::asio::post(store_.get_executor(), [&] {
-            what();
-            done.set_value();
-        });
-        done.get_future().wait();
+        auto doing = [](Do todo) -> boost::asio::awaitable<void> {
+            todo();
+            co_return;
+        };
+        core_->loop().wait_for(doing(std::move(what)));
     }
 
     std::unique_ptr<exec::signal_relay> on_loop_make_relay() {
@@ -394,9 +396,7 @@ private:
         open_socket(token, begun);
         auto wanted = command_for(what_, mine_, store_url_, journal_url_, store_.owner(), token,
                                   begun, socket_ ? socket_->path() : "");
-        auto done = boost::asio::co_spawn(
-            store_.get_executor(), exec_run::run(run_, std::move(wanted)), boost::asio::use_future);
-        auto how = done.get();
+        auto how = core_->loop().wait_for(exec_run::run(run_, std::move(wanted)));
         if (!how.fault.empty() && !how.by_lease()) log(log_level::error, how.fault);
         if (how.timed_out)
             log(log_level::error, "timed out, stopped the command key=" + mine_.key +
@@ -504,9 +504,7 @@ private:
             loop.wait_for(runs::run_session::end(session_, std::move(how), timeout));
         if (!written) log(log_level::warn, "result of the run not recorded");
         if (written && journal_ && runs::is_one_to_prune_after(session_->mark().id))
-            boost::asio::co_spawn(loop.get_executor(), runs::prune(journal_, what_.key),
-                                  boost::asio::use_future)
-                .get();
+            loop.wait_for(runs::prune(journal_, what_.key));
         return written;
     }
 
@@ -565,7 +563,7 @@ private:
     const exec_options& what_;
     held_key mine_;
     plan plan_;
-    const exec::launcher& guards_;
+    exec::launcher& guards_;
     std::string store_url_;
     std::string journal_url_;
     runtime::core* core_;  // of store_
@@ -587,7 +585,7 @@ status execute(const globals& options, const exec_options& what) {
                                    "run is fail-open, which safety=correctness refuses"};
     // Before the store is opened, because that starts a thread, and only one without threads can
     // fork.
-    const auto guards = exec::launcher::start();
+    auto guards = exec::launcher::start();
     execution all{options, what, how, guards};
     return all.go();
 }

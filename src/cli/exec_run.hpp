@@ -37,6 +37,9 @@ public:
     exec_run(net::loop& on, const exec::launcher& from, millis grace,
              std::optional<millis> timeout);
 
+    // For a command that begins in a moment, unless the key is held.
+    void prepare() { child_.prepare(); }
+
     // Ends when the command and all that it left behind are dead. REQUIRES: called once.
     static boost::asio::awaitable<ended> run(std::shared_ptr<exec_run> self, exec::command wanted);
 

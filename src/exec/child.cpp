@@ -34,6 +34,7 @@ struct child::state : std::enable_shared_from_this<state> {
         : from{from}, socket{executor}, watchdog{executor} {}
 
     const launcher& from;
+    descriptor prepared;  // the socket of a guard that waits
     stream_descriptor socket;
     net::boot_timer watchdog;
     instant kill_at = instant::max();
@@ -52,6 +53,7 @@ struct child::state : std::enable_shared_from_this<state> {
     std::bitset<65> signals_due;
     bool flushing = false;
 
+    std::optional<spawn_fault> call_guard();
     std::optional<spawn_fault> start(const command& wanted, const limits& until);
     awaitable<std::optional<report>> next_report();
     bool flush();
@@ -94,18 +96,24 @@ exit_status to_status(const report& news) {
 
 }  // namespace
 
+std::optional<spawn_fault> child::state::call_guard() {
+    if (prepared.is_open()) return {};
+    auto [ours, theirs] = socket_pair();
+    if (!ours.is_open()) return spawn_fault{stage::guard, errno};
+    if (!from.fork_guard(theirs)) return spawn_fault{stage::guard, ECHILD};
+    prepared = std::move(ours);
+    return {};
+}
+
 std::optional<spawn_fault> child::state::start(const command& wanted, const limits& until) {
     if (lease_clock::now() >= std::min(until.stop_at, until.kill_at))
         return spawn_fault{stage::guard, ETIMEDOUT};
     for (const int stream : wanted.streams) {
         if (fcntl(stream, F_GETFD) < 0) return spawn_fault{stage::guard, errno};
     }
-    auto [ours, theirs] = socket_pair();
-    if (!ours.is_open()) return spawn_fault{stage::guard, errno};
     const descriptor text = memory_file(encode(wanted));
     if (!text.is_open()) return spawn_fault{stage::guard, errno};
-    if (!from.fork_guard(theirs)) return spawn_fault{stage::guard, ECHILD};
-    theirs.close();
+    if (const auto fault = call_guard()) return fault;
     order begin{};
     begin.kind = order_kind::start;
     begin.stop_at = since_boot(until.stop_at);
@@ -114,10 +122,10 @@ std::optional<spawn_fault> child::state::start(const command& wanted, const limi
     const std::array<int, 4> beside{text.get(), wanted.streams[0], wanted.streams[1],
                                     wanted.streams[2]};
     boost::system::error_code error;
-    socket.assign(ours.get(), error);
+    socket.assign(prepared.get(), error);
     if (error) return spawn_fault{stage::guard, error.value()};
     // The launcher may have refused already, and closed: its answer can still be read.
-    if (send(ours.release(), begin, beside) == delivery_result::full) {
+    if (send(prepared.release(), begin, beside) == delivery_result::full) {
         socket.close(error);
         return spawn_fault{stage::guard, ENOBUFS};
     }
@@ -183,6 +191,7 @@ void child::state::finish() {
     over = true;
     if (guard > 0) from.remove_guard(guard);
     for (descriptor& one : lives) one.close();
+    prepared.close();
     boost::system::error_code ignored;
     socket.close(ignored);
     watchdog.wake();
@@ -244,6 +253,11 @@ child::child(boost::asio::any_io_executor executor, const launcher& from)
 
 child::~child() {
     if (state_) state_->finish();
+}
+
+void child::prepare() {
+    base::ensure(!state_->socket.is_open() && !state_->over);
+    static_cast<void>(state_->call_guard());
 }
 
 awaitable<std::optional<spawn_fault>> child::spawn(command wanted, limits until) {

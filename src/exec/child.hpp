@@ -26,6 +26,10 @@ public:
     child(child&&) = default;
     child& operator=(child&&) = delete;
 
+    // Has a guard forked that waits for the command, for a caller who will have one in a moment.
+    // What fails here is tried again by spawn. REQUIRES: before spawn.
+    void prepare();
+
     // Nothing: the command runs. REQUIRES: called once.
     boost::asio::awaitable<std::optional<spawn_fault>> spawn(command wanted, limits until);
 

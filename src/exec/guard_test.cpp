@@ -51,6 +51,15 @@ pid_t holder_of(command wanted, limits until) {
     return pid;
 }
 
+// Once it has one; 0: it has none.
+pid_t only_child_of(pid_t parent) {
+    const auto number = std::to_string(parent);
+    const auto list = "/proc/" + number + "/task/" + number + "/children";
+    std::string children;
+    eventually([&] { return !(children = crash::text_of(list)).empty(); });
+    return children.empty() ? 0 : std::stoi(children);
+}
+
 // pawl killed: the command and a daemon that it has left are told to end at once, long before the
 // deadline. Both heed SIGTERM.
 TEST(Guard, EndsTheWholeTreeWhenPawlIsKilled) {
@@ -288,6 +297,42 @@ TEST(Guard, IgnoresTheSignalsThatEndOthers) {
         }
     });
     EXPECT_EQ(status.code, 4);
+}
+
+// What was forked ahead of the command starts it as any other guard, and goes when it is not
+// needed.
+TEST(Guard, ForkedAheadItRunsTheCommandOrGoes) {
+    trial house;
+    {
+        child running{house.loop().get_executor(), house.from()};
+        running.prepare();
+        running.prepare();
+        const pid_t ahead = only_child_of(house.from().pid());
+        ASSERT_GT(ahead, 0);
+        auto spawning = running.spawn(shell("exit 3"), {});
+        ASSERT_FALSE(house.loop().wait_for(std::move(spawning)));
+        EXPECT_EQ(running.guard_pid(), ahead);
+        EXPECT_EQ(house.loop().wait_for(running.wait()).code, 3);
+        child given_up{house.loop().get_executor(), house.from()};
+        given_up.prepare();
+    }
+    // ~trial waits until the launcher has ended, which waits for all guards.
+}
+
+TEST(Guard, KilledBeforeItHasACommandItIsOneClearFault) {
+    trial house;
+    child running{house.loop().get_executor(), house.from()};
+    running.prepare();
+    const pid_t ahead = only_child_of(house.from().pid());
+    ASSERT_GT(ahead, 0);
+    kill(ahead, SIGKILL);
+    ASSERT_TRUE(eventually([&] { return !crash::is_running(ahead); }));
+    const scratch_folder folder;
+    auto spawning = running.spawn(shell("echo ran >" + folder.file("out")), {});
+    const auto fault = house.loop().wait_for(std::move(spawning));
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->where, stage::guard);
+    EXPECT_EQ(crash::text_of(folder.file("out")), "");
 }
 
 // A command that closes all its descriptors is still watched: the guard holds no pipe of its own to

@@ -159,7 +159,7 @@ launcher launcher::start() {
 }
 
 launcher::~launcher() {
-    if (!socket_.is_open()) return;
+    if (!ours_) return;  // moved from
     socket_.close();
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }

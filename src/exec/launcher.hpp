@@ -35,6 +35,9 @@ public:
     launcher(launcher&&) = default;
     launcher& operator=(launcher&&) = delete;
 
+    // The same without waiting, which the destructor does. No guard is forked any more.
+    void end() { socket_.close(); }
+
     // Has a guard forked that listens on this socket. False when the launcher is gone or does not
     // answer.
     bool fork_guard(const descriptor& socket) const;

@@ -89,6 +89,14 @@ public:
         return std::move(*value);
     }
 
+    void wait_for(boost::asio::awaitable<void> work) {
+        auto done = [](boost::asio::awaitable<void> todo) -> boost::asio::awaitable<bool> {
+            co_await std::move(todo);
+            co_return true;
+        };
+        wait_for(done(std::move(work)));
+    }
+
     // Runs a job that blocks away from the loop: on the blocked caller's thread if it was a blocked
     // caller that led here, else on the pool. Await it on the loop. The job must not throw.
     template <class Job>
