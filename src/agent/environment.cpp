@@ -116,7 +116,8 @@ std::vector<std::string> environment_of(const config::job_settings& job,
     }
     std::vector<std::string> texts;
     texts.reserve(all.size());
-    for (const auto& [name, value] : all) texts.push_back(name + '=' + value);
+    for (const auto& [name, value] : all)
+        texts.push_back(std::string{name}.append("=").append(value));
     return texts;
 }
 

@@ -25,7 +25,6 @@ namespace pawl::agent {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
 
 // Set for as long as it lives.
 class variable {
