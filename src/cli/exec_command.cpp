@@ -201,7 +201,7 @@ public:
     status go() {
         boost::asio::co_spawn(store_.get_executor(), give_text_back_later(), boost::asio::detached);
         auto relay = on_loop_make_relay();
-        // Beside the claim; whoever waits may wait for days.
+        // Beside the claim. With --wait it could be days until a command needs it.
         if (what_.wait.empty()) on_loop([&] { run_->prepare(); });
         if (!what_.wait.empty()) {
             auto telling = tell_waiting(core_->running()->shared_store(), what_.key, store_.owner(),

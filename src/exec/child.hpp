@@ -27,7 +27,7 @@ public:
     child& operator=(child&&) = delete;
 
     // Has a guard forked that waits for the command, for a caller who will have one in a moment.
-    // What fails here is tried again by spawn. REQUIRES: before spawn.
+    // What fails here is told by spawn. REQUIRES: before spawn.
     void prepare();
 
     // Nothing: the command runs. REQUIRES: called once.

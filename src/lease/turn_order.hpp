@@ -28,8 +28,8 @@ public:
 private:
     static constexpr std::size_t me = 0;
     static constexpr std::size_t known_max = 64;
-    // How often one may be overtaken and still be waited for: whoever is slow is late at times, and
-    // whoever has gone costs the others a moment in each turn.
+    // How often one may be overtaken and still be waited for: a slow process is late at times, and
+    // one that has gone costs the others a moment in each turn.
     static constexpr int passed_max = 32;
 
     struct contender {
@@ -41,7 +41,7 @@ private:
     // True: it is new.
     bool take_turn(std::size_t owner);
 
-    std::vector<contender> order_;  // whoever has had the key least recently first
+    std::vector<contender> order_;  // the one that had the key least recently first
     fence_token last_{};
 };
 

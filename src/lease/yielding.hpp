@@ -5,7 +5,7 @@
 // push would hardly ever get it. So where others are known to want the key, the process holds its
 // next claim back for as long as theirs take; and where none are known, it does so now and then, to
 // see whether there are any. Nor do all hear of a push at the same time, and the order may always
-// be the same: whoever has had the key more recently than others waits a moment longer than they
+// be the same: a process that has had the key more recently than others waits longer than they
 // do.
 //
 // A machine without I/O, of one key.
@@ -47,9 +47,9 @@ private:
 
     // Between the claims of two that come one after the other, beyond half a round trip.
     static constexpr nanos spacing = std::chrono::microseconds{500};
-    // Of those that others come before: whoever waits for too long hears of no turn but its own.
+    // Of those that others come before: one that waits for too long hears of no turn but its own.
     static constexpr std::size_t spacings_max = 2;
-    // Whoever always hears last is known to nobody. So a process whose turn it is lets it pass now
+    // No other knows of a process that always hears last. So one whose turn it is lets it pass now
     // and then: seldom at last, as nobody new took it.
     static constexpr int turns_until_passed_first = 2;
     static constexpr int turns_until_passed_max = 16;
