@@ -1,5 +1,6 @@
 #include "benchmarks/bare_mysql.hpp"
 
+#include "engines/mysql/client/bound_value.hpp"
 #include "engines/mysql/client/session.hpp"
 #include "test_support/servers/mysql_server.hpp"
 
@@ -43,18 +44,7 @@ bare_mysql::told bare_mysql::call(const mysql::prepared_call& what) {
             throw std::runtime_error{mysql_stmt_error(by.get())};
     }
     std::vector<MYSQL_BIND> values;
-    for (const auto name : what.of->names()) {
-        auto& one = values.emplace_back();
-        const auto& value = what.find(name);
-        if (const auto* bytes = std::get_if<std::string>(&value)) {
-            one.buffer_type = MYSQL_TYPE_BLOB;
-            one.buffer = const_cast<char*>(bytes->data());
-            one.buffer_length = bytes->size();
-        } else {
-            one.buffer_type = MYSQL_TYPE_LONGLONG;
-            one.buffer = const_cast<std::int64_t*>(&std::get<std::int64_t>(value));
-        }
-    }
+    for (const auto name : what.of->names()) values.push_back(mysql::bound_value(what.find(name)));
     if (mysql_stmt_bind_param(by.get(), values.data()) != 0 || mysql_stmt_execute(by.get()) != 0)
         throw std::runtime_error{mysql_stmt_error(by.get())};
     return {mysql_stmt_insert_id(by.get()), mysql_stmt_affected_rows(by.get())};

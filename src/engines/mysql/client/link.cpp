@@ -2,6 +2,7 @@
 
 #include "base/ensure.hpp"
 #include "base/number.hpp"
+#include "engines/mysql/client/bound_value.hpp"
 #include "net/tls.hpp"
 
 #include <mysql.h>
@@ -443,16 +444,7 @@ bool link::bind(const prepared_call& what) {
     std::size_t count = 0;
     for (const auto name : what.of->names()) {
         base::ensure(count < values_max);
-        auto& one = all[count++];
-        const auto& value = what.find(name);
-        if (const auto* bytes = std::get_if<std::string>(&value)) {
-            one.buffer_type = MYSQL_TYPE_BLOB;
-            one.buffer = const_cast<char*>(bytes->data());
-            one.buffer_length = bytes->size();
-        } else {
-            one.buffer_type = MYSQL_TYPE_LONGLONG;
-            one.buffer = const_cast<std::int64_t*>(&std::get<std::int64_t>(value));
-        }
+        all[count++] = bound_value(what.find(name));
     }
     return mysql_stmt_bind_param(statement_, all.data()) == 0;
 }
