@@ -75,8 +75,8 @@ struct open_options {
 // failed. The `async_` calls throw the same, when they are awaited.
 //
 // Every call throws std::logic_error on a moved-from object, which can only be destroyed or
-// assigned to, and in the child of a fork(): open a new object there. The child's copy touches no
-// connection of the parent, and its destructor does nothing.
+// assigned to, and in the child of a fork(): open a new object there (not of an SQLite file that
+// the parent has open). The child's copy touches no connection of the parent, nor does its end.
 class locks {
 public:
     // Opens the store that the URL names; the page "Stores" of the documentation lists the URLs.

@@ -2,20 +2,17 @@
 // block.
 #pragma once
 
-#include "engines/sqlite/client/deadline_mutex.hpp"
 #include "engines/sqlite/journal/control_table.hpp"
 #include "engines/sqlite/journal/run_table.hpp"
+#include "engines/sqlite/store/followed_file.hpp"
 #include "engines/sqlite/store/sqlite_store.hpp"
 #include "engines/sqlite/store/store_file.hpp"
 
 #include <pawl/clock.hpp>
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,9 +49,36 @@ struct waiting_write {
 
 constexpr std::size_t writes_per_transaction_max = 64;
 
+// The file with the journal's statements.
+struct journal_session {
+    struct on_writer {
+        on_writer(connection& on, std::int64_t space);
+        journal_tables tables;
+        statement begin, commit, roll_back;
+    };
+    struct on_reader {
+        on_reader(connection& on, std::int64_t space);
+        journal_tables tables;
+        statement begin, end;
+    };
+
+    journal_session(std::shared_ptr<store_file> opened, std::int64_t number);
+    ~journal_session() { file->retire(std::move(writing)); }
+    journal_session(const journal_session&) = delete;
+    journal_session& operator=(const journal_session&) = delete;
+
+    std::optional<failure> prepare_reading(const std::string& path, instant deadline);
+
+    const std::shared_ptr<store_file> file;
+    const std::int64_t space;  // the number of the namespace in this file
+    std::shared_ptr<on_writer> writing;
+    lazy_reader reader;
+    std::optional<on_reader> reading;  // if the reader is open
+};
+
 // Thread-safe. A deadline bounds the wait for other threads and processes; once a transaction has
 // begun it is finished.
-class journal_file {
+class journal_file : private followed_file<journal_session> {
 public:
     static result<std::shared_ptr<journal_file>> open(const std::string& path,
                                                       sqlite_settings settings);
@@ -70,60 +94,33 @@ public:
         -> result<decltype(step(std::declval<journal_tables&>(), std::int64_t{}))>;
 
 private:
-    struct session {
-        session(store_file opened, std::int64_t space);
-        session(const session&) = delete;
-        session& operator=(const session&) = delete;
-        static int after_commit(void* self, sqlite3* on, const char* name, int pages);
-        store_file file;
-        journal_tables writing;
-        journal_tables reading;
-        statement begin, commit, roll_back;
-        statement begin_reading, end_reading;
-        int restart_at = 0;  // pages in the log
-    };
-
     journal_file(std::string path, sqlite_settings settings);
 
     static std::int64_t now();
     std::optional<failure> write_together(std::span<const std::shared_ptr<waiting_write>> batch,
                                           instant deadline);
-    std::optional<failure> transact(std::span<const std::shared_ptr<waiting_write>> batch);
-    // Opens the file anew if another has taken its place.
-    std::optional<failure> follow(instant deadline);
-    std::optional<failure> reopen(instant deadline);
-    void roll_back();
-    failure overdue() const;
+    std::optional<failure> transact(journal_session& on,
+                                    std::span<const std::shared_ptr<waiting_write>> batch);
+    result<std::unique_ptr<journal_session>> open_session(instant deadline) override;
 
     // Constant after construction
-    const std::string path_;
     const sqlite_settings settings_;
-
-    // A writer takes writers_; a reader readers_; whoever opens the file anew both, in this order.
-    deadline_mutex writers_;
-    deadline_mutex readers_;
-    std::unique_ptr<session> session_;
-
-    std::atomic<std::int64_t> look_again_{0};  // on the lease clock
-    std::mutex identity_mutex_;
-    file_identity identity_;  // under identity_mutex_; of the file that is open
 };
 
 template <class Step>
 auto journal_file::read(instant deadline, Step step)
     -> result<decltype(step(std::declval<journal_tables&>(), std::int64_t{}))> {
-    if (auto fault = follow(deadline)) return std::move(*fault);
-    std::unique_lock lock{readers_, std::defer_lock};
-    if (!lock.try_lock_until(deadline) || !session_) return overdue();
-    auto& by = *session_->file.reader;
+    auto turn = to_read(deadline);
+    if (turn.has_error()) return turn.error();
+    auto& by = (*turn)->reader.get();
     by.wait_until(deadline);
-    auto& tables = session_->reading;
-    tables.start();
-    if (!session_->begin_reading.run()) return by.refused(session_->begin_reading.code());
-    auto answer = step(tables, now());
+    auto& on = *(*turn)->reading;
+    on.tables.start();
+    if (!on.begin.run()) return by.refused(on.begin.code());
+    auto answer = step(on.tables, now());
     // Always, or a reader would keep the log from being emptied.
-    session_->end_reading.run();
-    if (tables.fault() != SQLITE_OK) return by.refused(tables.fault());
+    on.end.run();
+    if (on.tables.fault() != SQLITE_OK) return by.refused(on.tables.fault());
     return answer;
 }
 

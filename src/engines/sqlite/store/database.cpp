@@ -1,7 +1,5 @@
 #include "engines/sqlite/store/database.hpp"
 
-#include "base/duration.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -17,9 +15,6 @@ constexpr std::uint32_t grants_per_sweep = 64;
 // How long a waiter that died is thought to be one. Waiters that live ask again.
 constexpr auto waiter_lifetime = std::chrono::seconds{60};
 
-// How long a file is taken to be the one at its path: to look costs a tenth of a transaction.
-constexpr auto look_interval = std::chrono::milliseconds{10};
-
 // A deadline that has passed: a lock is tried once.
 constexpr instant no_timeout{};
 
@@ -30,116 +25,88 @@ bool has_changed(const std::optional<rules::lease_state>& known, fence_token see
 
 }  // namespace
 
-database::session::session(store_file opened, const std::string& name_space)
+store_session::store_session(std::shared_ptr<store_file> opened, std::string name_space_)
     : file{std::move(opened)},
-      writing{*file.writer, name_space, file.boot},
-      reading{*file.reader, name_space, file.boot} {}
+      name_space{std::move(name_space_)},
+      writing{std::make_shared<lease_table>(file->writer(), name_space, *file)} {}
+
+std::optional<failure> store_session::prepare_reading(const std::string& path, instant deadline) {
+    if (auto fault = reader.open(path, file->identity, deadline)) return fault;
+    if (reader.is_open() && !reading) reading.emplace(reader.get(), name_space, *file);
+    return std::nullopt;
+}
 
 database::database(std::string path, sqlite_settings settings)
-    : path_{std::move(path)}, wake_path_{wake_path_of(path_)}, settings_{std::move(settings)} {}
+    : followed_file{path, "the store " + path, settings.common.timeout},
+      wake_path_{wake_path_of(path)},
+      settings_{std::move(settings)} {}
 
 result<std::shared_ptr<database>> database::open(const std::string& path,
                                                  sqlite_settings settings) {
     const auto deadline = lease_clock::now() + settings.common.timeout;
-    // Absolute, so that no name means anything else to SQLite, and that a change of folder does not
-    // move it; without links, so that all who open it agree on the files beside it.
-    std::error_code unknown;
-    const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path), unknown);
-    const auto absolute = unknown ? std::filesystem::absolute(path) : whole;
-    std::shared_ptr<database> opened{new database{absolute.string(), std::move(settings)}};
+    std::shared_ptr<database> opened{new database{whole_path(path), std::move(settings)}};
     if (auto fault = opened->reopen(deadline)) return std::move(*fault);
     return opened;
 }
 
-failure database::overdue() const {
-    return {errc::unreachable, "the store " + path_ + " was busy for " +
-                                   base::format_duration(settings_.common.timeout) +
-                                   ": its disk is slow, or a process holds its lock"};
+result<std::unique_ptr<store_session>> database::open_session(instant deadline) {
+    auto opened = open_store_file(path(), settings_.durability, deadline);
+    if (opened.has_error()) return opened.error();
+    return std::make_unique<store_session>(std::move(*opened), settings_.common.name_space);
 }
 
 failure database::shared_by_machines() const {
     return {errc::unsupported,
-            "the store " + path_ +
+            "the store " + path() +
                 " is used by another machine too, whose clock this one cannot compare with its "
                 "own: use a local disk for each, or a store with a server"};
 }
 
-// REQUIRES: writers_ and readers_ are held, or nobody else knows this object.
-std::optional<failure> database::reopen(instant deadline) {
-    session_.reset();
-    auto opened = open_store_file(path_, settings_.durability, deadline);
-    if (opened.has_error()) return opened.error();
-    const auto identity = opened->identity;
-    session_ = std::make_unique<session>(std::move(*opened), settings_.common.name_space);
-    const std::lock_guard lock{identity_mutex_};
-    identity_ = identity;
-    return std::nullopt;
-}
-
-std::optional<failure> database::follow(instant deadline) {
-    const auto now = lease_clock::now().time_since_epoch();
-    if (now.count() < look_again_.load(std::memory_order_relaxed)) return std::nullopt;
-    const auto there = identity_of(path_);
-    const auto same = [&] {
-        const std::lock_guard lock{identity_mutex_};
-        return there && *there == identity_;
-    };
-    if (same()) {
-        look_again_.store((now + look_interval).count(), std::memory_order_relaxed);
-        return std::nullopt;
-    }
-    std::unique_lock writing{writers_, std::defer_lock};
-    std::unique_lock reading{readers_, std::defer_lock};
-    if (!writing.try_lock_until(deadline) || !reading.try_lock_until(deadline)) return overdue();
-    if (same()) return std::nullopt;
-    return reopen(deadline);
-}
-
 template <class T, class Step>
 result<T> database::write(synchronous durability, instant deadline, Step step) {
-    if (auto fault = follow(deadline)) return std::move(*fault);
-    std::unique_lock lock{writers_, std::defer_lock};
-    if (!lock.try_lock_until(deadline)) return overdue();
-    if (!session_) return overdue();
-    auto& table = session_->writing;
-    auto& by = table.by();
-    by.wait_until(deadline);
-    const auto chosen =
-        settings_.durability == synchronous::full ? durability : settings_.durability;
-    if (const int code = by.commit_with(chosen); code != SQLITE_OK) return by.refused(code);
-    if (const int code = table.begin(); code != SQLITE_OK) return by.refused(code);
-    auto did = step(table, now_here());
-    if (table.fault() != SQLITE_OK) {
-        auto fault = by.refused(table.fault());
-        table.roll_back();
-        return fault;
-    }
-    if (table.saw_another_machine()) {
-        table.roll_back();
-        return shared_by_machines();
-    }
-    if (did.left == effect::nothing) {
-        table.roll_back();
+    bool wake = false;
+    const auto transact = [&]() -> result<T> {
+        auto turn = to_write(deadline);
+        if (turn.has_error()) return turn.error();
+        auto& table = *(*turn)->writing;
+        auto& by = table.by();
+        const auto chosen =
+            settings_.durability == synchronous::full ? durability : settings_.durability;
+        if (const int code = by.commit_with(chosen); code != SQLITE_OK) return by.refused(code);
+        if (const int code = table.begin(); code != SQLITE_OK) return by.refused(code);
+        auto did = step(table, now_here());
+        if (table.fault() != SQLITE_OK) {
+            auto fault = by.refused(table.fault());
+            table.roll_back();
+            return fault;
+        }
+        if (table.saw_another_machine()) {
+            table.roll_back();
+            return shared_by_machines();
+        }
+        if (did.left == effect::nothing) {
+            table.roll_back();
+            return std::move(did.answer);
+        }
+        if (const int code = table.commit(); code != SQLITE_OK) {
+            auto fault = by.in_doubt(code);
+            table.roll_back();
+            return fault;
+        }
+        wake = did.left == effect::wake_waiters;
         return std::move(did.answer);
-    }
-    if (const int code = table.commit(); code != SQLITE_OK) {
-        auto fault = by.in_doubt(code);
-        table.roll_back();
-        return fault;
-    }
-    lock.unlock();
+    };
+    auto answer = transact();
     // To touch the file is to wake all who watch it; where there is none, nobody does.
-    if (did.left == effect::wake_waiters) ::utimensat(AT_FDCWD, wake_path_.c_str(), nullptr, 0);
-    return std::move(did.answer);
+    if (wake) ::utimensat(AT_FDCWD, wake_path_.c_str(), nullptr, 0);
+    return answer;
 }
 
 template <class T, class Step>
 result<T> database::read(instant deadline, Step step) {
-    if (auto fault = follow(deadline)) return std::move(*fault);
-    std::unique_lock reading{readers_, std::defer_lock};
-    if (!reading.try_lock_until(deadline)) return overdue();
-    if (!session_) return overdue();
-    auto& table = session_->reading;
+    auto turn = to_read(deadline);
+    if (turn.has_error()) return turn.error();
+    auto& table = *(*turn)->reading;
     table.by().wait_until(deadline);
     table.begin_reading();
     auto answer = step(table, now_here());
@@ -151,7 +118,7 @@ result<T> database::read(instant deadline, Step step) {
 acquire_result<grant> database::judge(lease_table& table, const claim& wanted,
                                       const rules::store_time& now, considered& of) const {
     const auto& common = settings_.common;
-    if (auto refused = rules::refuse_in_quarantine(common.quarantine, session_->file.born, wanted,
+    if (auto refused = rules::refuse_in_quarantine(common.quarantine, table.file().born, wanted,
                                                    now, common.max_skew))
         return std::move(*refused);
     auto known = table.find(wanted.key, now);
@@ -305,7 +272,7 @@ result<fence_result> database::fence(const std::string& resource, fence_token to
                           const rules::store_time& now) -> outcome<fence_result> {
         auto newest = table.newest(resource);
         const auto before = newest;
-        const auto issued = rules::issued_tokens(common.quarantine, session_->file.born.wall,
+        const auto issued = rules::issued_tokens(common.quarantine, table.file().born.wall,
                                                  now.wall, common.max_skew);
         const auto judged = rules::check_fence(newest, token, rule, issued);
         if (newest == before) return {judged};

@@ -1,7 +1,7 @@
 // The verbs of the store as calls that block: each is one transaction.
 #pragma once
 
-#include "engines/sqlite/client/deadline_mutex.hpp"
+#include "engines/sqlite/store/followed_file.hpp"
 #include "engines/sqlite/store/lease_table.hpp"
 #include "engines/sqlite/store/sqlite_store.hpp"
 #include "engines/sqlite/store/store_file.hpp"
@@ -9,10 +9,8 @@
 #include <pawl/clock.hpp>
 #include <pawl/spi/lease_store.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,14 +24,30 @@ struct watched_key {
     fence_token seen{};
 };
 
+// The file with the store's statements.
+struct store_session {
+    store_session(std::shared_ptr<store_file> opened, std::string name_space_);
+    ~store_session() { file->retire(std::move(writing)); }
+    store_session(const store_session&) = delete;
+    store_session& operator=(const store_session&) = delete;
+
+    std::optional<failure> prepare_reading(const std::string& path, instant deadline);
+
+    const std::shared_ptr<store_file> file;
+    const std::string name_space;
+    std::shared_ptr<lease_table> writing;
+    lazy_reader reader;
+    std::optional<lease_table> reading;  // if the reader is open
+};
+
 // Thread-safe. A deadline bounds the wait for other threads and processes; once a transaction has
 // begun it is finished.
-class database {
+class database : private followed_file<store_session> {
 public:
     static result<std::shared_ptr<database>> open(const std::string& path,
                                                   sqlite_settings settings);
 
-    const std::string& path() const noexcept { return path_; }
+    using followed_file::path;
     const store_settings& settings() const noexcept { return settings_.common; }
     synchronous durability() const noexcept { return settings_.durability; }
 
@@ -70,14 +84,6 @@ private:
 
     database(std::string path, sqlite_settings settings);
 
-    // The file with its prepared statements.
-    struct session {
-        session(store_file opened, const std::string& name_space);
-        store_file file;
-        lease_table writing;
-        lease_table reading;
-    };
-
     // Step: outcome<T>(lease_table&, const store_time&). It decides and writes within one
     // transaction, which is committed if it left something.
     template <class T, class Step>
@@ -86,11 +92,7 @@ private:
     template <class T, class Step>
     result<T> read(instant deadline, Step step);
 
-    // Opens the file anew if another has taken its place: leases in a file that nobody else can
-    // open would exclude nobody.
-    std::optional<failure> follow(instant deadline);
-    std::optional<failure> reopen(instant deadline);
-    failure overdue() const;
+    result<std::unique_ptr<store_session>> open_session(instant deadline) override;
     failure shared_by_machines() const;
     static outcome<bool> end(lease_table& table, const std::string& key,
                              const lease_table::ending& known, rules::end_effect did,
@@ -104,19 +106,10 @@ private:
                                 const rules::store_time& now, considered& of) const;
 
     // Constant after construction
-    const std::string path_;
     const std::string wake_path_;
     const sqlite_settings settings_;
 
-    // A writer takes writers_; a reader readers_; whoever opens the file anew both, in this order.
-    deadline_mutex writers_;
-    deadline_mutex readers_;
-    std::unique_ptr<session> session_;
-    std::uint32_t grants_ = 0;  // under writers_
-
-    std::atomic<std::int64_t> look_again_{0};  // on the lease clock
-    std::mutex identity_mutex_;
-    file_identity identity_;  // under identity_mutex_; of the file that is open
+    std::uint32_t grants_ = 0;  // under the turn of a writer
 };
 
 }  // namespace pawl::sqlite

@@ -44,10 +44,11 @@ rules::micros on_the_wall(rules::micros until, const rules::store_time& now) {
 
 }  // namespace
 
-lease_table::lease_table(connection& on, std::string name_space, std::int64_t boot)
+lease_table::lease_table(connection& on, std::string name_space, const store_file& file)
     : on_{on},
       name_space_{std::move(name_space)},
-      boot_{boot},
+      file_{file},
+      boot_{file.boot},
       begin_{on, "BEGIN IMMEDIATE"},
       commit_{on, "COMMIT"},
       roll_back_{on, "ROLLBACK"},

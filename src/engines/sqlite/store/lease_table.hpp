@@ -3,6 +3,7 @@
 
 #include <pawl/spi/rules.hpp>
 #include "engines/sqlite/client/connection.hpp"
+#include "engines/sqlite/store/store_file.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +17,11 @@ namespace pawl::sqlite {
 // follow into nothing, so whoever decides on them must look at fault() before it commits.
 class lease_table {
 public:
-    // `boot` numbers the running boot in this file.
-    lease_table(connection& on, std::string name_space, std::int64_t boot);
+    // `file` is the one that the connection has open.
+    lease_table(connection& on, std::string name_space, const store_file& file);
 
     connection& by() noexcept { return on_; }
+    const store_file& file() const noexcept { return file_; }
 
     // Each returns SQLite's code.
     int begin();
@@ -80,6 +82,7 @@ private:
 
     connection& on_;
     const std::string name_space_;
+    const store_file& file_;
     const std::int64_t boot_;
     int fault_ = SQLITE_OK;
     bool saw_another_machine_ = false;

@@ -7,11 +7,13 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
+#include <map>
+#include <utility>
 
 namespace pawl::sqlite {
 namespace {
@@ -19,6 +21,15 @@ namespace {
 constexpr std::int64_t application_id = 0x7061776c;  // "pawl"
 constexpr std::int64_t layout = 1;
 constexpr mode_t file_mode = 0660;
+
+// When the log is emptied into the file, in pages of 2 KiB. SQLite does the first by itself, and
+// starts the log anew when nobody reads: where somebody always does, it would grow without end. So
+// from the second on the readers of that moment are waited for, but not for long, because leases
+// wait as well; and not at every commit.
+constexpr int pages_until_emptied = 1000;
+constexpr int pages_until_restart = 2000;
+constexpr int pages_between_restarts = 500;
+constexpr auto restart_timeout = std::chrono::milliseconds{20};
 
 struct file_system {
     unsigned long type;
@@ -162,6 +173,28 @@ std::optional<failure> prepare_layout(connection& on, const std::string& path) {
     return write_layout(on, path);
 }
 
+void take_marker(store_file& file, std::int64_t boot, std::int64_t born, std::int64_t born_wall) {
+    const bool this_boot = boot == file.boot;
+    file.born = {this_boot ? rules::micros{born} : -rules::micros{ttl_max},
+                 rules::micros{born_wall}};
+}
+
+// Opening again and again writes nothing, and takes no lock that others wait for.
+result<bool> is_introduced(connection& on, store_file& file, const std::string& boot_id) {
+    statement ask{on,
+                  "SELECT b.boot, m.boot, m.born, m.born_wall FROM pawl_boot b, pawl_marker m "
+                  "WHERE b.boot_id = ?1"};
+    ask.start(boot_id);
+    const bool found = ask.next();
+    if (!found && ask.code() != SQLITE_DONE) return on.refused(ask.code());
+    if (found) {
+        file.boot = ask.integer(0);
+        take_marker(file, ask.integer(1), ask.integer(2), ask.integer(3));
+    }
+    ask.reset();
+    return found;
+}
+
 // Numbers the running boot, and marks when the file was born if nobody has.
 std::optional<failure> introduce(connection& on, store_file& file, const std::string& boot_id) {
     if (const int code = on.run("BEGIN IMMEDIATE"); code != SQLITE_OK) return on.refused(code);
@@ -176,17 +209,34 @@ std::optional<failure> introduce(connection& on, store_file& file, const std::st
     if (worked) file.boot = ask.integer(0);
     ask.reset();
     worked = worked && mark.run(file.boot, now.elapsed.count(), now.wall.count()) && read.next();
-    if (worked) {
-        const bool this_boot = read.integer(0) == file.boot;
-        file.born = {this_boot ? rules::micros{read.integer(1)} : -rules::micros{ttl_max},
-                     rules::micros{read.integer(2)}};
-    }
+    if (worked) take_marker(file, read.integer(0), read.integer(1), read.integer(2));
     read.reset();
     const int code = worked ? on.run("COMMIT") : sqlite3_extended_errcode(on.handle());
     if (code == SQLITE_OK) return std::nullopt;
     auto fault = on.refused(code);
     on.run("ROLLBACK");
     return fault;
+}
+
+using known_files = std::map<std::string, std::weak_ptr<store_file>>;
+
+// The file at the path, if this process has it open; null, if not. A file that the parent had open
+// at the fork is refused: SQLite would take the parent's locks, which the child has not, for its
+// own, and the parent would delete the log under it.
+result<std::shared_ptr<store_file>> known_file(const known_files& known, const std::string& path) {
+    const auto there = identity_of(path);
+    for (const auto& [name, each] : known) {
+        auto file = each.lock();
+        if (!file || !there || *there != file->identity) continue;
+        if (file->process.is_elsewhere())
+            return failure{errc::unsupported,
+                           "the store " + path +
+                               " was open when this process was forked, and SQLite's locks do not "
+                               "pass to a child: open it after fork() only, or use a store with a "
+                               "server"};
+        if (name == path) return file;
+    }
+    return std::shared_ptr<store_file>{};
 }
 
 }  // namespace
@@ -210,31 +260,73 @@ std::string_view shared_file_system(unsigned long type) {
     return {};
 }
 
-result<store_file> open_store_file(const std::string& path, synchronous durability,
-                                   instant deadline, const std::string& boot_id) {
+store_file::store_file(std::unique_ptr<connection> opened, const file_identity& which)
+    : identity{which}, writer_{std::move(opened)}, restart_at_{pages_until_restart} {
+    sqlite3_wal_hook(writer_->handle(), &store_file::after_commit, this);
+}
+
+int store_file::after_commit(void* self, sqlite3* on, const char* name, int pages) {
+    auto& mine = *static_cast<store_file*>(self);
+    if (pages < pages_until_restart) mine.restart_at_ = pages_until_restart;
+    if (pages >= mine.restart_at_) {
+        mine.restart_at_ = pages + pages_between_restarts;
+        mine.writer_->wait_until(lease_clock::now() + restart_timeout);
+        sqlite3_wal_checkpoint_v2(on, name, SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
+    } else if (pages >= pages_until_emptied) {
+        sqlite3_wal_checkpoint_v2(on, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    }
+    // What was committed is, whatever becomes of the log.
+    return SQLITE_OK;
+}
+
+void store_file::retire(std::shared_ptr<void> prepared) {
+    std::unique_lock writing{writers_, std::defer_lock};
+    const bool quiet = writing.try_lock_until(instant{});
+    const std::lock_guard lock{retired_mutex_};
+    retired_.push_back(std::move(prepared));
+    if (quiet) retired_.clear();
+}
+
+std::optional<failure> lazy_reader::open(const std::string& path, const file_identity& which,
+                                         instant deadline) {
+    if (opened_) return std::nullopt;
+    auto fresh = connection::open(path, deadline);
+    if (fresh.has_error()) return fresh.error();
+    const auto there = identity_of(path);
+    if (there && *there == which) opened_ = std::move(*fresh);
+    return std::nullopt;
+}
+
+result<std::shared_ptr<store_file>> open_store_file(const std::string& path, synchronous durability,
+                                                    instant deadline, const std::string& boot_id) {
     if (boot_id.empty())
         return failure{errc::unsupported,
                        "the store " + path +
                            " cannot tell the leases of this boot from those of another: "
                            "/proc/sys/kernel/random/boot_id cannot be read"};
-    // Closing the new file would drop the locks that another connection of this process took on it
-    // in the meantime, as POSIX has it.
+    // Closing a new file would drop the locks that another connection of this process took on it in
+    // the meantime, as POSIX has it.
     static std::mutex one_at_a_time;
     const std::lock_guard lock{one_at_a_time};
+    static auto& known = *new known_files;
+    std::erase_if(known, [](const auto& each) { return each.second.expired(); });
+    auto open = known_file(known, path);
+    if (open.has_error() || *open) return open;
     if (auto fault = make_file(path)) return std::move(*fault);
     if (auto fault = check_file(path)) return std::move(*fault);
-    store_file file;
     auto writer = connection::open(path, deadline);
     if (writer.has_error()) return writer.error();
-    file.writer = std::move(*writer);
-    if (const int code = file.writer->commit_with(durability); code != SQLITE_OK)
-        return file.writer->refused(code);
-    if (auto fault = prepare_layout(*file.writer, path)) return std::move(*fault);
-    if (auto fault = introduce(*file.writer, file, boot_id)) return std::move(*fault);
-    auto reader = connection::open(path, deadline);
-    if (reader.has_error()) return reader.error();
-    file.reader = std::move(*reader);
-    if (const auto identity = identity_of(path)) file.identity = *identity;
+    const auto identity = identity_of(path);
+    auto file =
+        std::make_shared<store_file>(std::move(*writer), identity.value_or(file_identity{}));
+    auto& on = file->writer();
+    if (const int code = on.commit_with(durability); code != SQLITE_OK) return on.refused(code);
+    if (auto fault = prepare_layout(on, path)) return std::move(*fault);
+    const auto introduced = is_introduced(on, *file, boot_id);
+    if (introduced.has_error()) return introduced.error();
+    if (!*introduced)
+        if (auto fault = introduce(on, *file, boot_id)) return std::move(*fault);
+    known[path] = file;
     return file;
 }
 

@@ -4,12 +4,15 @@
 
 #include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <memory>
 #include <sstream>
+#include <utility>
 
 namespace pawl::sqlite {
 namespace {
@@ -163,6 +166,68 @@ TEST(StoreFile, ABootWithoutANameIsUnsupported) {
     EXPECT_EQ(opened.error().code, errc::unsupported);
     EXPECT_NE(opened.error().detail.find("boot_id"), std::string::npos);
     EXPECT_FALSE(std::filesystem::exists(folder / "pawl.db"));
+}
+
+std::shared_ptr<store_file> opened_at(const std::string& path) {
+    auto opened = open_store_file(path, synchronous::normal, lease_clock::now() + 5s);
+    EXPECT_TRUE(opened.has_value()) << opened.error().detail;
+    return opened.has_value() ? *opened : nullptr;
+}
+
+// Goal: a process that has a store and a journal in one file takes its lock once. Method: the same
+// file twice; another one at its path; and the first again when it has gone.
+TEST(StoreFile, AProcessHasItOpenOnce) {
+    const test_folder folder;
+    const auto path = folder / "pawl.db";
+    auto one = opened_at(path);
+    EXPECT_EQ(opened_at(path), one);
+    const auto before = one->identity;
+    std::filesystem::rename(path, folder / "moved.db");
+    for (const auto* beside : {"-wal", "-shm"}) std::filesystem::remove(path + beside);
+    const auto other = opened_at(path);
+    EXPECT_NE(other, one);
+    EXPECT_NE(other->identity, before);
+    const std::weak_ptr<store_file> gone = one;
+    one.reset();
+    EXPECT_TRUE(gone.expired());
+    EXPECT_EQ(opened_at(path), other);
+}
+
+// Goal: what one object prepared is not destroyed under another one's transaction. Method: it is
+// given up while the connection is in use, and again when it is not.
+TEST(StoreFile, WhatWasPreparedIsDestroyedWhereNothingIsBeingWritten) {
+    const test_folder folder;
+    const auto file = opened_at(folder / "pawl.db");
+    auto early = std::make_shared<int>(1), late = std::make_shared<int>(2);
+    const std::weak_ptr<int> first = early, second = late;
+    ASSERT_TRUE(file->writers().try_lock_until(lease_clock::now() + 5s));
+    file->retire(std::exchange(early, {}));
+    EXPECT_FALSE(first.expired());
+    file->writers().unlock();
+    file->retire(std::exchange(late, {}));
+    EXPECT_TRUE(first.expired() && second.expired());
+}
+
+// Goal: no two holders after a fork. SQLite in a child takes its parent's locks for its own, so
+// that the parent, as it closed the file, deleted the log that the child went on writing to: both
+// were granted the same key. Method: the child of a process that has the file open is refused, and
+// may open another one.
+TEST(StoreFile, AChildMayNotOpenWhatItsParentHasOpen) {
+    const test_folder folder;
+    const auto path = folder / "pawl.db";
+    const auto mine = opened_at(path);
+    const auto child = fork();
+    if (child == 0) {
+        const auto deadline = lease_clock::now() + 5s;
+        const auto refused = open_store_file(path, synchronous::normal, deadline);
+        const auto other = open_store_file(folder / "other.db", synchronous::normal, deadline);
+        const bool right = refused.has_error() && refused.error().code == errc::unsupported &&
+                           refused.error().detail.find("fork()") != std::string::npos;
+        _exit(right && other.has_value() ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 // Goal: claims are nobody else's business. Method: the modes of all files that a store makes.
