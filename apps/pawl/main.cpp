@@ -25,12 +25,22 @@ std::filesystem::path whole_program() {
 
 const char* variable(const char* name) { return std::getenv(name); }
 
+// All that is left is memory, which the kernel takes back faster than destructors would.
+[[noreturn]] void end(int status) {
+#ifdef PAWL_SANITIZED
+    std::exit(status);
+#else
+    std::fflush(nullptr);
+    std::_Exit(status);
+#endif
+}
+
 }  // namespace
 
 int main(int count, char** words) {
     const std::span<const char* const> given(words + (count > 0 ? 1 : 0),
                                              static_cast<std::size_t>(count > 0 ? count - 1 : 0));
-    if (pawl::cli::takes_quick_path(given, variable)) return pawl::cli::run_quick(count, words);
+    if (pawl::cli::takes_quick_path(given, variable)) end(pawl::cli::run_quick(count, words));
     const auto file = whole_program();
     if (file.empty()) {
         std::fputs("pawl: cannot read /proc/self/exe, which says where the rest of pawl is\n",

@@ -334,10 +334,17 @@ private:
         session_ = runs::run_session::make(core_->loop(), how_to_write());
         beginning unwritten{begin_outcome::begun, start.id};
         auto begun = core_->loop().wait_for(runs::run_session::begin(session_, std::move(start)));
-        if (journal_ && begun)
-            judge_silent_runs(core_->loop(), *journal_, mine_.key,
-                              [this](const std::string& key) { return store_.inspect(key); });
+        journal_answers_ = begun.has_value();
         return begun ? std::move(*begun) : unwritten;
+    }
+
+    // The rows of runs of this key whose process was killed. Beside the command, which it must not
+    // delay.
+    boost::asio::awaitable<void> judge_others() {
+        const auto inspect = [store = core_->running()->shared_store()](std::string key) {
+            return store->inspect(std::move(key));
+        };
+        return judge_silent_runs(journal_, mine_.key, inspect);
     }
 
     runs::run_session::settings how_to_write() {
@@ -396,7 +403,17 @@ private:
         open_socket(token, begun);
         auto wanted = command_for(what_, mine_, store_url_, journal_url_, store_.owner(), token,
                                   begun, socket_ ? socket_->path() : "");
-        auto how = core_->loop().wait_for(exec_run::run(run_, std::move(wanted)));
+        std::future<void> judged;
+        auto running = [&]() -> boost::asio::awaitable<ended> {
+            // It begins when the command has been asked for.
+            if (journal_ && journal_answers_)
+                judged = boost::asio::co_spawn(store_.get_executor(), judge_others(),
+                                               boost::asio::use_future);
+            auto command = exec_run::run(run_, std::move(wanted));
+            co_return co_await std::move(command);
+        };
+        auto how = core_->loop().wait_for(running());
+        if (judged.valid()) judged.wait();
         if (!how.fault.empty() && !how.by_lease()) log(log_level::error, how.fault);
         if (how.timed_out)
             log(log_level::error, "timed out, stopped the command key=" + mine_.key +
@@ -568,7 +585,8 @@ private:
     std::string journal_url_;
     runtime::core* core_;  // of store_
     locks store_;
-    std::shared_ptr<journal> journal_;     // null: the run is not recorded
+    std::shared_ptr<journal> journal_;  // null: the run is not recorded
+    bool journal_answers_ = false;
     runs::run_session::self_ptr session_;  // of the run, once it has been begun
     std::shared_ptr<exec_run> run_;
     std::unique_ptr<agent::run_socket> socket_;

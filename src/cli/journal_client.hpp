@@ -32,6 +32,7 @@ public:
         return loop_.wait_for(std::move(asking)).value();
     }
     journal& verbs() { return *journal_; }
+    std::shared_ptr<journal> shared_verbs() const { return journal_; }
     net::loop& loop() { return loop_; }
 
 private:

@@ -1,10 +1,10 @@
 #include "cli/silent_runs.hpp"
 
 #include "cli/output.hpp"
-#include "cli/status.hpp"
 #include "runs/silence.hpp"
 
 #include <cstddef>
+#include <utility>
 
 namespace pawl::cli {
 namespace {
@@ -18,34 +18,51 @@ bool is_for_us(const run_record& run, const std::string& key) {
 }
 
 // True when it is over now.
-bool judge(net::loop& loop, journal& rows, const run_record& one,
-           const std::function<std::optional<record>(const std::string&)>& inspect) {
-    const auto told = runs::judge_silence(one, inspect(one.key));
-    if (told.what == runs::silence::alive) return false;
-    run_mark who{one.id, one.token};
-    if (!loop.wait_for(rows.judge(std::move(who), told.how)).value()) return false;
-    log(log_level::debug, "run " + std::string{name_of(told.how.status)} + " key=" + one.key +
-                              " run=" + one.id + ": " + told.how.reason);
-    return true;
+async<bool> judge(std::shared_ptr<journal> rows, run_record one, lock_reader inspect) {
+    auto looking = inspect(one.key);
+    const auto lock = co_await std::move(looking);
+    if (lock.has_error()) co_return lock.error();
+    const auto told = runs::judge_silence(one, *lock);
+    if (told.what == runs::silence::alive) co_return false;
+    auto judging = rows->judge({one.id, one.token}, told.how);
+    const auto judged = co_await std::move(judging);
+    if (judged.has_value() && *judged)
+        log(log_level::debug, "run " + std::string{name_of(told.how.status)} + " key=" + one.key +
+                                  " run=" + one.id + ": " + told.how.reason);
+    co_return judged;
+}
+
+// How many were seen, and those of them that stay, are added.
+async<bool> judge_some(std::shared_ptr<journal> rows, std::string key, lock_reader inspect,
+                       std::size_t& seen, std::size_t& left) {
+    auto finding = rows->stale_runs(seen_at_once_max, left);
+    const auto silent = co_await std::move(finding);
+    if (silent.has_error()) co_return silent.error();
+    seen += silent->size();
+    for (const auto& one : *silent) {
+        if (!is_for_us(one, key)) {
+            ++left;
+            continue;
+        }
+        auto judging = judge(rows, one, inspect);
+        const auto over = co_await std::move(judging);
+        if (over.has_error()) co_return over.error();
+        if (!*over) ++left;
+    }
+    co_return !silent->empty();
 }
 
 }  // namespace
 
-void judge_silent_runs(net::loop& loop, journal& rows, const std::string& key,
-                       const std::function<std::optional<record>(const std::string&)>& inspect) {
-    try {
-        std::size_t seen = 0, left = 0;
-        while (seen < seen_max) {
-            const auto silent = loop.wait_for(rows.stale_runs(seen_at_once_max, left)).value();
-            seen += silent.size();
-            if (silent.empty()) break;
-            for (const auto& one : silent)
-                if (!is_for_us(one, key) || !judge(loop, rows, one, inspect)) ++left;
-        }
-    } catch (const store_error& error) {
-        log(log_level::debug, std::string{"stale runs not resolved: "} + error.what());
-    } catch (const exit_error& error) {
-        log(log_level::debug, std::string{"stale runs not resolved: "} + error.what());
+boost::asio::awaitable<void> judge_silent_runs(std::shared_ptr<journal> rows, std::string key,
+                                               lock_reader inspect) {
+    std::size_t seen = 0, left = 0;
+    while (seen < seen_max) {
+        auto judging = judge_some(rows, key, inspect, seen, left);
+        const auto more = co_await std::move(judging);
+        if (more.has_error())
+            log(log_level::debug, "stale runs not resolved: " + more.error().detail);
+        if (more.has_error() || !*more) co_return;
     }
 }
 

@@ -2,20 +2,24 @@
 // them.
 #pragma once
 
-#include "net/loop.hpp"
-
 #include <pawl/spi/journal.hpp>
 #include <pawl/spi/lease_store.hpp>
 
+#include <boost/asio/awaitable.hpp>
+
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
 namespace pawl::cli {
 
-// Blocks. Those of one key, or of all where it is empty. `inspect` throws store_error or
-// exit_error. What fails is left to the next reader: it is told at debug level.
-void judge_silent_runs(net::loop& loop, journal& rows, const std::string& key,
-                       const std::function<std::optional<record>(const std::string&)>& inspect);
+// Of the lock with this key.
+using lock_reader = std::function<async<std::optional<record>>(std::string key)>;
+
+// Those of one key, or of all where it is empty. What fails is left to the next reader: it is told
+// at debug level. Await it on the loop of the journal.
+boost::asio::awaitable<void> judge_silent_runs(std::shared_ptr<journal> rows, std::string key,
+                                               lock_reader inspect);
 
 }  // namespace pawl::cli

@@ -102,8 +102,21 @@ private:
     // Once: a run whose process is dead is ended before it is shown.
     void judge_silent() {
         if (std::exchange(judged_, true)) return;
-        const auto inspect = [this](const std::string& key) { return store().inspect(key); };
-        judge_silent_runs(records().loop(), verbs(), "", inspect);
+        const auto inspect = [this](std::string key) -> async<std::optional<record>> {
+            co_return inspect_or_fail(key);
+        };
+        records().loop().wait_for(judge_silent_runs(records().shared_verbs(), "", inspect));
+    }
+
+    // Opens the store if need be, which may have another loop: this thread drives both.
+    result<std::optional<record>> inspect_or_fail(const std::string& key) {
+        try {
+            return store().inspect(key);
+        } catch (const store_error& error) {
+            return failure{error.code(), error.what()};
+        } catch (const exit_error& error) {
+            return failure{errc::unsupported, error.what()};
+        }
     }
 
     const globals& options_;

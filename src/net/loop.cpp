@@ -10,8 +10,9 @@
 namespace pawl::net {
 namespace {
 
-// How long the loop may stand still between two drivers before its own thread takes over. Waking
-// that thread for every blocking call would cost more than most calls take.
+// How long the loop may stand still, between two drivers or while one is on an operation, before
+// its own thread takes over. Waking that thread for every blocking call would cost more than most
+// calls take, and so would the way back.
 constexpr std::chrono::milliseconds own_thread_timeout{1};
 
 struct driving {
@@ -91,6 +92,7 @@ void loop::finish(loop_driver& who, std::exception_ptr error) {
 
 void loop::run_operations(loop_driver& me, std::unique_lock<std::mutex>& lock) {
     ++away_;
+    ++turns_;
     step_aside();
     lock.unlock();
     // One job may lead to the next.
@@ -98,6 +100,7 @@ void loop::run_operations(loop_driver& me, std::unique_lock<std::mutex>& lock) {
         for (auto& job : std::exchange(me.operations, {})) job();
     lock.lock();
     --away_;
+    ++turns_;
 }
 
 void loop::drive_until_done(loop_driver& me) {
@@ -109,9 +112,9 @@ void loop::drive_until_done(loop_driver& me) {
         }
         driven_ = true;
         lock.unlock();
-        current = {this, &me};
+        const auto before = std::exchange(current, {this, &me});
         context_.run_one();
-        current = {};
+        current = before;
         lock.lock();
         driven_ = false;
         if (!me.operations.empty()) run_operations(me, lock);
@@ -142,7 +145,7 @@ bool loop::may_take_over(std::unique_lock<std::mutex>& lock) {
         own_sleeps_deeply_ = true;
         own_turn_.wait(lock, [this] { return stopping_ || !driven_; });
         own_sleeps_deeply_ = false;
-        return is_deserted();
+        return stopping_;
     }
     // Whoever is there but does not drive is on an operation, or about to leave.
     return !driven_ && !was_driven && turns_ == turns_before;
@@ -151,7 +154,7 @@ bool loop::may_take_over(std::unique_lock<std::mutex>& lock) {
 void loop::drive_for_ever() {
     std::unique_lock lock{mutex_};
     while (!stopping_) {
-        if (!is_deserted() && !may_take_over(lock)) continue;
+        if (!may_take_over(lock)) continue;
         if (stopping_ || driven_) continue;
         driven_ = true;
         do {
