@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <span>
 
@@ -43,6 +44,12 @@ std::string uuid_of(std::array<unsigned char, id_bytes> bytes) {
 }
 
 }  // namespace
+
+std::uint32_t fresh_seed() {
+    std::array<unsigned char, sizeof(std::uint32_t)> bytes{};
+    fill_randomly(bytes);
+    return std::bit_cast<std::uint32_t>(bytes);
+}
 
 std::array<unsigned char, 16> id_source::take() {
     if (used_ == bytes_.size()) {

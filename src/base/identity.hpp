@@ -14,6 +14,10 @@ namespace pawl::base {
 // 128 random bits from the system's generator as 32 hexadecimal digits. Aborts without entropy.
 std::string fresh_id();
 
+// For a generator of chance that need not be secret; from the system's, without asking the
+// processor what it has, which under a hypervisor takes longer than the answer.
+std::uint32_t fresh_seed();
+
 // Fresh ids by the thousand, at a fraction of the price: the generator is asked for many at a time.
 // Used by one thread at a time, and never on both sides of a fork.
 class id_source {

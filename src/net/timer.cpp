@@ -1,6 +1,7 @@
 #include "net/timer.hpp"
 
 #include "base/ensure.hpp"
+#include "base/identity.hpp"
 #include "time/boot_alarm.hpp"
 
 #include <boost/asio/associated_cancellation_slot.hpp>
@@ -15,7 +16,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <random>
 #include <vector>
 
 namespace pawl::net {
@@ -44,7 +44,7 @@ timers& timers::of(const boost::asio::any_io_executor& executor) {
 
 std::uint32_t timers::seed() const {
     if (simulated_ != nullptr) return static_cast<std::uint32_t>(simulated_->random());
-    return std::random_device{}();
+    return base::fresh_seed();
 }
 
 base::id_source timers::ids() const {

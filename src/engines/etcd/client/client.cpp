@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
+#include "base/identity.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -198,7 +199,7 @@ client::client(net::loop& where, std::shared_ptr<const etcd_settings> settings)
     : loop_{where},
       settings_{std::move(settings)},
       executor_{where.get_executor()},
-      random_{std::random_device{}()} {
+      random_{base::fresh_seed()} {
     base::ensure(!settings_->endpoints.empty());
     for (const auto& each : settings_->endpoints)
         nodes_.push_back({each, place_of(each), {}, nullptr});

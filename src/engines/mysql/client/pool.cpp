@@ -1,6 +1,7 @@
 #include "engines/mysql/client/pool.hpp"
 
 #include "base/duration.hpp"
+#include "base/identity.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -40,7 +41,7 @@ pool::pool(net::loop& where, std::shared_ptr<const mysql_settings> settings,
       loop_{where},
       executor_{where.get_executor()},
       deadlines_{executor_},
-      random_{std::random_device{}()} {
+      random_{base::fresh_seed()} {
     facts_.packet_max = packet_usual;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
+#include "base/identity.hpp"
 #include "engines/postgresql/client/refusals.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -43,7 +44,7 @@ pool::pool(net::loop& where, std::shared_ptr<const postgresql_settings> settings
       prepares_{settings_->prepare == preparation::automatic},
       deadlines_{executor_},
       backoff_{executor_},
-      random_{std::random_device{}()} {}
+      random_{base::fresh_seed()} {}
 
 // ---- Asking
 

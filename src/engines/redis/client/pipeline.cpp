@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
+#include "base/identity.hpp"
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -37,7 +38,7 @@ pipeline::pipeline(net::loop& where, std::shared_ptr<const redis_settings> setti
       place_{place_of(*settings_)},
       deadlines_{executor_},
       backoff_{executor_},
-      random_{std::random_device{}()} {}
+      random_{base::fresh_seed()} {}
 
 // ---- Asking
 

@@ -1,6 +1,7 @@
 #include "engines/redis/client/sentinels.hpp"
 
 #include "base/ensure.hpp"
+#include "base/identity.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "engines/redis/client/refusals.hpp"
@@ -56,7 +57,7 @@ sentinels::sentinels(net::loop& where, std::shared_ptr<const redis_settings> set
       executor_{where.get_executor()},
       backoff_{executor_},
       pulse_{executor_},
-      random_{std::random_device{}()} {
+      random_{base::fresh_seed()} {
     base::ensure(!settings_->seeds.empty() && !settings_->master_name.empty());
     for (const auto& seed : settings_->seeds) asked_.push_back(settings_for(*settings_, seed));
 }

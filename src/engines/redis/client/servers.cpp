@@ -1,6 +1,7 @@
 #include "engines/redis/client/servers.hpp"
 
 #include "base/duration.hpp"
+#include "base/identity.hpp"
 #include "engines/redis/client/refusals.hpp"
 #include "net/event.hpp"
 #include "net/timer.hpp"
@@ -61,9 +62,7 @@ std::shared_ptr<servers> servers::make(net::loop& where,
 }
 
 servers::servers(net::loop& where, std::shared_ptr<const redis_settings> settings)
-    : settings_{std::move(settings)},
-      executor_{where.get_executor()},
-      random_{std::random_device{}()} {
+    : settings_{std::move(settings)}, executor_{where.get_executor()}, random_{base::fresh_seed()} {
     if (settings_->shape == topology::cluster) {
         map_ = cluster_map::make(where, settings_);
         return;

@@ -177,7 +177,7 @@ async<fence_result> check_fence(std::shared_ptr<quorum> among, std::string resou
                                 fence_token token, fence_rule rule) {
     const auto deadline = among->deadline();
     const auto me = base::fresh_id().substr(0, 16);
-    std::minstd_rand random{std::random_device{}()};
+    std::minstd_rand random{base::fresh_seed()};
     // The clock only makes the first ballot likely to be the highest; any number will do.
     ballot mine{time::wall_now().time_since_epoch().count(), me};
     bool may_have_counted = false;

@@ -1,5 +1,6 @@
 #include "engines/redlock/store/node.hpp"
 
+#include "base/identity.hpp"
 #include "engines/redis/client/refusals.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -31,7 +32,7 @@ node::node(net::loop& where, std::shared_ptr<const redis::redis_settings> settin
       link_{redis::pipeline::make(where, settings_)},
       subscriber_{redis::subscriber::make(where, settings_)},
       pause_{executor_},
-      random_{std::random_device{}()} {}
+      random_{base::fresh_seed()} {}
 
 // ---- Asking
 

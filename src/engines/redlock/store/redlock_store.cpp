@@ -47,7 +47,7 @@ public:
     redlock_store(net::loop& where, redlock_settings settings)
         : among_{std::make_shared<quorum>(where, std::move(settings))},
           attempts_{base::fresh_id().substr(0, 12)},
-          random_{std::random_device{}()} {}
+          random_{base::fresh_seed()} {}
 
     ~redlock_store() override { among_->close_from_anywhere(); }
 

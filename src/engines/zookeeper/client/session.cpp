@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
+#include "base/identity.hpp"
 #include "engines/zookeeper/client/addresses.hpp"
 #include "engines/zookeeper/client/deferred_close.hpp"
 #include "engines/zookeeper/client/four_letters.hpp"
@@ -66,7 +67,7 @@ session::session(net::loop& where, std::shared_ptr<const zookeeper_settings> set
       executor_{where.get_executor()},
       socket_{std::in_place, executor_},
       timer_{std::in_place, executor_},
-      random_{std::random_device{}()} {}
+      random_{base::fresh_seed()} {}
 
 // ---- Asking
 
