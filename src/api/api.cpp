@@ -10,6 +10,7 @@
 #include "api/problem.hpp"
 #include "api/request_credentials.hpp"
 #include "api/run_routes.hpp"
+#include "base/comma_list.hpp"
 #include "base/text.hpp"
 
 #include <pawl/clock.hpp>
@@ -131,8 +132,7 @@ http::response api::answer_unrouted(const http::request& asked, const http::matc
     if (const auto* bad = std::get_if<http::bad_path>(&found)) return refuse(400, bad->why);
     const auto shown = base::printable(asked.path);
     if (const auto* other = std::get_if<http::no_such_method>(&found)) {
-        std::string allowed;
-        for (const auto& one : other->allowed) allowed += (allowed.empty() ? "" : ", ") + one;
+        const auto allowed = base::comma_list(other->allowed);
         auto made = refuse(
             405, shown + " takes no " + base::printable(asked.method) + "; it takes " + allowed);
         made.set("Allow", allowed);

@@ -3,6 +3,7 @@
 #include "api/problem.hpp"
 #include "api/queries.hpp"
 #include "base/ascii.hpp"
+#include "base/comma_list.hpp"
 #include "base/digest.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
@@ -106,8 +107,7 @@ void body_reader::read(const http::request& request, const std::vector<std::stri
         const std::string_view name = member.key();
         if (std::find(names.begin(), names.end(), name) != names.end()) continue;
         const auto meant = base::nearest(name, names);
-        std::string all;
-        for (const auto one : names) all += (all.empty() ? "" : ", ") + std::string{one};
+        const auto all = base::comma_list(names);
         if (names.empty())
             return refuse(400, "unknown member " + quoted(name) + ": this takes none");
         return refuse(

@@ -1,5 +1,6 @@
 #include "api/job_health.hpp"
 
+#include "base/comma_list.hpp"
 #include "base/duration.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
@@ -131,8 +132,8 @@ std::string nobody_has_room(const std::vector<node_entry>& nodes) {
         if (!documents::is_live(one)) continue;
         if (one.running_max == 0 || one.running < one.running_max) return "";
         if (live++ >= nodes_named_max) continue;
-        text += (text.empty() ? "" : ", ") + std::to_string(one.running) + " of " +
-                std::to_string(one.running_max) + " on " + shown(one.name);
+        base::add_to_list(text, std::to_string(one.running) + " of " +
+                                    std::to_string(one.running_max) + " on " + shown(one.name));
     }
     if (live > nodes_named_max) text += " and " + std::to_string(live - nodes_named_max) + " more";
     return "every slot of every live agent is taken: " + text +

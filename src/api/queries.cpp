@@ -1,6 +1,7 @@
 #include "api/queries.hpp"
 
 #include "api/problem.hpp"
+#include "base/comma_list.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 
@@ -18,9 +19,7 @@ std::optional<http::response> query_fault(const call& asked,
         if (known.size() == 0) return problem(400, what + ": this takes none");
         if (const auto meant = base::nearest(name, {known}))
             return problem(400, what + ": did you mean '" + std::string{*meant} + "'?");
-        std::string all;
-        for (const auto one : known) all += (all.empty() ? "" : ", ") + std::string{one};
-        return problem(400, what + ": there are " + all);
+        return problem(400, what + ": there are " + base::comma_list(known));
     }
     return std::nullopt;
 }

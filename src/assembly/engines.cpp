@@ -2,6 +2,7 @@
 
 #include "assembly/modules.hpp"
 #include "assembly/planners.hpp"
+#include "base/comma_list.hpp"
 #include "base/text.hpp"
 #include "engines/rules/journal/checked_journal.hpp"
 #include "net/loop.hpp"
@@ -127,7 +128,7 @@ runtime::journal_maker checked(runtime::journal_maker make) {
     for (const auto& one : table())
         for (const auto name : one.schemes) {
             known.push_back(name);
-            list += (list.empty() ? "" : ", ") + std::string{name};
+            base::add_to_list(list, name);
         }
     const auto meant = base::nearest(scheme, known);
     throw option_error{
@@ -138,7 +139,7 @@ runtime::journal_maker checked(runtime::journal_maker make) {
 [[noreturn]] void refuse_missing(const known_engine& one) {
     std::string folders;
     for (const auto& folder : module_folders())
-        folders += (folders.empty() ? "" : ", ") + base::printable(folder.string());
+        base::add_to_list(folders, base::printable(folder.string()));
     throw option_error{one.module.empty()
                            ? "this pawl was built without " + std::string{one.name} +
                                  ": build it with -D" + std::string{one.option} + "=ON"

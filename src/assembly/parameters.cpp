@@ -1,5 +1,6 @@
 #include "assembly/parameters.hpp"
 
+#include "base/comma_list.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 
@@ -42,9 +43,7 @@ std::optional<std::size_t> parameters::choice(std::string_view name,
     if (!value) return std::nullopt;
     const auto found = std::find(allowed.begin(), allowed.end(), *value);
     if (found != allowed.end()) return static_cast<std::size_t>(found - allowed.begin());
-    std::string choices;
-    for (const auto one : allowed) choices += (choices.empty() ? "" : ", ") + std::string{one};
-    refuse(name, *value, "expected one of " + choices);
+    refuse(name, *value, "expected one of " + base::comma_list(allowed));
 }
 
 std::optional<std::string> parameters::password() {

@@ -9,12 +9,14 @@
 #include "cli/run_client.hpp"
 
 #include <unistd.h>
+#include "base/comma_list.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <span>
 
 namespace pawl::cli {
 namespace {
@@ -109,9 +111,9 @@ std::vector<std::string> ids_beginning(client& asked, const std::string& prefix)
 }
 
 std::string ambiguous(const std::string& prefix, const std::vector<std::string>& found) {
-    auto line = "ambiguous run ID '" + base::printable(prefix) + "'; expected one of ";
-    for (std::size_t i = 0; i < std::min(found.size(), candidates_shown); ++i)
-        line += (i == 0 ? "" : ", ") + found[i];
+    const std::span shown{found.data(), std::min(found.size(), candidates_shown)};
+    auto line = "ambiguous run ID '" + base::printable(prefix) + "'; expected one of " +
+                base::comma_list(shown);
     if (found.size() > candidates_shown)
         line += " and " + std::to_string(found.size() - candidates_shown) + " more";
     return line;

@@ -1,5 +1,6 @@
 #include "config/reading.hpp"
 
+#include "base/comma_list.hpp"
 #include "config/fields.hpp"
 #include "config/findings.hpp"
 
@@ -28,12 +29,6 @@ std::vector<std::string> changed_keys(const field_list<T>& fields, const T& befo
     return names;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-    std::string all;
-    for (const auto& one : names) all += (all.empty() ? "" : ", ") + one;
-    return all;
-}
-
 void compare_jobs(const settings& before, const settings& after, configuration_changes& changes) {
     const auto old_jobs = index_of(before.jobs);
     const auto new_jobs = index_of(after.jobs);
@@ -47,7 +42,8 @@ void compare_jobs(const settings& before, const settings& after, configuration_c
         const auto keys = changed_keys(job_fields(), *old->second, job);
         if (keys.empty()) continue;
         changes.changed.push_back(job.name);
-        changes.lines.push_back("the job " + quoted(job.name) + " has changed: " + joined(keys));
+        changes.lines.push_back("the job " + quoted(job.name) +
+                                " has changed: " + base::comma_list(keys));
     }
     for (const job_settings& job : before.jobs) {
         if (new_jobs.contains(job.name)) continue;
@@ -65,7 +61,7 @@ void compare_users(const settings& before, const settings& after, configuration_
             changes.lines.push_back("the user " + quoted(user.name) + " is new");
         else if (const auto keys = changed_keys(user_fields(), *old->second, user); !keys.empty())
             changes.lines.push_back("the user " + quoted(user.name) +
-                                    " has changed: " + joined(keys));
+                                    " has changed: " + base::comma_list(keys));
     }
     for (const user_settings& user : before.users)
         if (!new_users.contains(user.name))

@@ -1,5 +1,6 @@
 #include "config/fields.hpp"
 
+#include "base/comma_list.hpp"
 #include "base/text.hpp"
 #include "base/url.hpp"
 #include "config/field_kinds.hpp"
@@ -317,9 +318,9 @@ void add_unknown_key(const reading_scope& scope, const toml::key& key, const std
         what += "; it belongs to " + other;
         if (other == file_fields_section) what += ", above its first [table]";
     } else {
-        what += names.size() > 10 ? "; docs/configuration.md lists its keys" : "; there are ";
-        for (std::size_t i = 0; names.size() <= 10 && i < names.size(); ++i)
-            what += (i == 0 ? "" : ", ") + prefix + std::string{names[i]};
+        std::string all;
+        for (const auto name : names) base::add_to_list(all, prefix + std::string{name});
+        what += names.size() > 10 ? "; docs/configuration.md lists its keys" : "; there are " + all;
     }
     scope.found.add_fault(place_of(key.source().begin), what);
 }

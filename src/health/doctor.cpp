@@ -1,5 +1,6 @@
 #include "health/doctor.hpp"
 
+#include "base/comma_list.hpp"
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
 #include "time/clocks.hpp"
@@ -100,8 +101,7 @@ finding judge_zones(const std::vector<std::pair<std::string, std::string>>& agen
     std::map<std::string, std::string> names;  // of agents, by version
     for (const auto& [name, version] : agents) {
         if (version.empty()) continue;
-        auto& all = names[version];
-        all += (all.empty() ? "" : ", ") + name;
+        base::add_to_list(names[version], name);
     }
     if (names.empty()) return {severity::ok, "tzdata", "no live agent says which it goes by"};
     if (names.size() == 1)

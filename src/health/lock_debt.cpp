@@ -1,5 +1,6 @@
 #include "health/lock_debt.hpp"
 
+#include "base/comma_list.hpp"
 #include "base/duration.hpp"
 #include "base/text.hpp"
 
@@ -24,7 +25,7 @@ template <class Text>
 std::string list_of(const ranked& all, Text text_of) {
     std::string list;
     for (const auto& [rank, key] : all)
-        list += (list.empty() ? "" : ", ") + ("'" + base::printable(key) + "' ") + text_of(rank);
+        base::add_to_list(list, "'" + base::printable(key) + "' " + text_of(rank));
     return list;
 }
 

@@ -2,6 +2,7 @@
 #include "engines/kubernetes/store/lease_medium.hpp"
 
 #include <boost/json.hpp>
+#include "base/comma_list.hpp"
 
 #include <array>
 
@@ -53,7 +54,7 @@ async<std::string> lease_medium::missing_permissions(instant until) {
         if (told.has_error()) co_return told.error();
         if (told->status != 201) co_return server_->refusal(verb::review, *told);
         if (is_allowed(told->body)) continue;
-        missing += (missing.empty() ? "" : ", ") + std::string{name_of(what)};
+        base::add_to_list(missing, name_of(what));
     }
     co_return missing;
 }

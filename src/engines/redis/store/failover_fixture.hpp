@@ -1,6 +1,7 @@
 // Several clients that fight for a few keys while their servers fail over, and what they have seen.
 #pragma once
 
+#include "base/comma_list.hpp"
 #include "engines/redis/store/redis_store.hpp"
 #include "test_support/conformance/client.hpp"
 #include "test_support/conformance/expectations.hpp"
@@ -75,7 +76,7 @@ public:
         const std::lock_guard lock{mutex_};
         std::string all;
         for (const auto& [name, count] : failures_)
-            all += (all.empty() ? "" : ", ") + name + " " + std::to_string(count);
+            base::add_to_list(all, name + " " + std::to_string(count));
         return all;
     }
 

@@ -1,5 +1,6 @@
 #include "engines/redlock/store/examination.hpp"
 
+#include "base/comma_list.hpp"
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "engines/redis/client/session.hpp"
@@ -111,8 +112,7 @@ finding judge_quarantine(const std::vector<node_testimony>& all,
     for (const auto& one : all) {
         const auto left = quarantine_left(one, *quarantine);
         if (left.count() <= 0) continue;
-        quiet +=
-            (quiet.empty() ? "" : ", ") + one.said.place + " for " + base::format_duration(left);
+        base::add_to_list(quiet, one.said.place + " for " + base::format_duration(left));
         ++count;
     }
     if (count == 0)
@@ -165,7 +165,7 @@ async<examination> examine_nodes(std::shared_ptr<quorum> among) {
         one.said.tls = among->at(i)->examine_tls();
         const auto version = redis::server_version(one.said.info);
         if (!version.empty() && seen.version.find(version) == std::string::npos)
-            seen.version += (seen.version.empty() ? "" : ", ") + version;
+            base::add_to_list(seen.version, version);
         if (!seen.clock) seen.clock = one.said.clock;
         told.push_back(std::move(one));
     }

@@ -2,6 +2,7 @@
 #include "engines/zookeeper/client/four_letters.hpp"
 #include "engines/zookeeper/store/tree_store.hpp"
 
+#include "base/comma_list.hpp"
 #include "base/duration.hpp"
 
 #include <algorithm>
@@ -30,24 +31,22 @@ struct survey {
 
 void count(survey& all, const server& whom, const result<server_report>& said) {
     ++all.all;
-    const auto add = [](std::string& list, const std::string& what) {
-        list.append(list.empty() ? "" : ", ").append(what);
-    };
-    if (said.has_error()) return add(all.down, said.error().detail);
+    if (said.has_error()) return base::add_to_list(all.down, said.error().detail);
     if (said->state == readiness::silent_word) {
         ++all.silent;
         ++all.serving;
-        return add(all.modes, place_of(whom) + " tells nothing");
+        return base::add_to_list(all.modes, place_of(whom) + " tells nothing");
     }
     if (said->state != readiness::serving)
-        return add(all.down, place_of(whom) + (said->state == readiness::read_only
-                                                   ? " is read-only"
-                                                   : " serves nobody: it has no quorum"));
+        return base::add_to_list(all.down,
+                                 place_of(whom) + (said->state == readiness::read_only
+                                                       ? " is read-only"
+                                                       : " serves nobody: it has no quorum"));
     ++all.serving;
     if (all.version.empty()) all.version = said->version;
     all.alone = all.alone || said->mode == "standalone";
     all.outstanding = std::max(all.outstanding, number_of(said->outstanding));
-    add(all.modes, place_of(whom) + " " + said->mode);
+    base::add_to_list(all.modes, place_of(whom) + " " + said->mode);
 }
 
 finding about_quorum(const survey& seen) {
