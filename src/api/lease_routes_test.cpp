@@ -215,6 +215,7 @@ TEST(Leases, AWaitThatIsOverEndsAsBusy) {
     ASSERT_EQ(second.status, 409u);
     // Also for one that stood in line behind another.
     EXPECT_EQ(text_in(second, "owner"), "alice@first");
+    EXPECT_EQ(ahead.wait_for(0s), std::future_status::timeout);
 }
 
 // Goal: rule 12, one remote waiter per key. Method: the verbs that forty waiters cost are counted.

@@ -19,7 +19,6 @@ namespace {
 
 namespace json = boost::json;
 using namespace std::chrono_literals;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -32,6 +32,7 @@ url_form form_of(const base::store_url& url) {
 std::vector<redis::server_address> addresses_of(const base::store_url& url,
                                                 std::uint16_t otherwise) {
     std::vector<redis::server_address> all;
+    all.reserve(url.endpoints.size());
     for (const auto& one : url.endpoints)
         all.push_back({one.host, one.port != 0 ? one.port : otherwise});
     return all;

@@ -32,8 +32,8 @@ void refuse_tls(parameters& query) {
         if (query.text(name))
             throw option_error{name +
                                "=: ZooKeeper's C client has no TLS (and no SASL) here: put a "
-                               "tunnel such as stunnel in front, and drop " +
-                               name + "=; see docs/stores/zookeeper.md"};
+                               "tunnel such as stunnel in front, and drop this parameter; see "
+                               "docs/stores/zookeeper.md"};
 }
 
 }  // namespace
