@@ -291,9 +291,10 @@ std::optional<failure> lazy_reader::open(const std::string& path, const file_ide
                                          instant deadline) {
     if (opened_) return std::nullopt;
     auto fresh = connection::open(path, deadline);
-    if (fresh.has_error()) return fresh.error();
     const auto there = identity_of(path);
-    if (there && *there == which) opened_ = std::move(*fresh);
+    if (!there || *there != which) return std::nullopt;
+    if (fresh.has_error()) return fresh.error();
+    opened_ = std::move(*fresh);
     return std::nullopt;
 }
 

@@ -72,7 +72,7 @@ private:
 // A connection that reads, opened when it is first needed. Used by one thread at a time.
 class lazy_reader {
 public:
-    // Leaves it closed where another file has taken the path.
+    // Leaves it closed where another file has taken the path, or none is there any more.
     std::optional<failure> open(const std::string& path, const file_identity& which,
                                 instant deadline);
     bool is_open() const noexcept { return opened_ != nullptr; }
