@@ -1,4 +1,5 @@
 // The file that a journal stands in: what is refused, what it costs, and who else uses it.
+#include "base/identity.hpp"
 #include "engines/sqlite/journal/journal_fixture.hpp"
 #include "engines/sqlite/store/sqlite_store.hpp"
 
@@ -39,6 +40,39 @@ TEST(JournalFile, AJournalOfANewerPawlIsUnsupported) {
     const auto why = refusal_of(where / "pawl.db");
     EXPECT_EQ(why.code, errc::unsupported);
     EXPECT_NE(why.detail.find("layout 2"), std::string::npos) << why.detail;
+}
+
+// Goal: a store and a journal that write through one connection do not disturb each other, nor does
+// one that goes while the other is writing. Method: a store that never rests, and journals that are
+// opened, written to and closed beside it; every answer is right, and nothing is left behind.
+TEST(JournalFile, AStoreInTheSameFileGoesOnWhileJournalsComeAndGo) {
+    const test_folder where;
+    const auto path = where / "pawl.db";
+    net::loop loop;
+    const auto store = make_sqlite_store(loop, path, quick_settings()).value();
+    std::atomic<bool> over{false};
+    std::atomic<int> grants{0}, refusals{0};
+    std::jthread leases{[&] {
+        while (!over) {
+            auto got = loop.wait_for(store->acquire(claim{"key", base::fresh_id(), "me", 30s}));
+            const auto* granted = got.has_value() ? std::get_if<grant>(&*got) : nullptr;
+            const auto token = granted != nullptr ? granted->token : fence_token{};
+            const auto released = loop.wait_for(store->release("key", token, {}));
+            const bool freed = released.has_value() && *released;
+            ++(freed ? grants : refusals);
+        }
+    }};
+    for (int i = 0; i < 40; ++i) {
+        trial_journal mine{path};
+        const auto start = fresh_run("job", 7);
+        EXPECT_EQ(mine.get(mine->begin(start)).outcome, begin_outcome::begun);
+        EXPECT_TRUE(mine.get(mine->finish({start.id, start.token}, ended(run_status::completed))));
+    }
+    over = true;
+    leases.join();
+    EXPECT_GT(grants.load(), 0);
+    EXPECT_EQ(refusals.load(), 0);
+    EXPECT_EQ(outsider{path}.run("SELECT count(*) FROM pawl_run WHERE status = 'completed'"), "40");
 }
 
 TEST(JournalFile, WhatIsNoStoreIsRefused) {
