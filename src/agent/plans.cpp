@@ -1,6 +1,7 @@
 #include "agent/plans.hpp"
 
 #include "base/duration.hpp"
+#include "base/scaled.hpp"
 
 #include <boost/json.hpp>
 
@@ -105,9 +106,8 @@ lease_options lease_of(const config::job_settings& job) {
     options.renew_fraction = job.renew_fraction;
     // A third of so late a renewal would be past the end: two more attempts fit in before it.
     if (job.renew_fraction >= 1.0 / 3)
-        options.retry_period = std::max(
-            millis{1}, millis{static_cast<std::int64_t>(static_cast<double>(job.ttl.count()) *
-                                                        (0.9 - 1.1 * job.renew_fraction) / 3)});
+        options.retry_period =
+            std::max(millis{1}, base::scaled(job.ttl, (0.9 - 1.1 * job.renew_fraction) / 3));
     options.max_renew_failures = static_cast<int>(job.max_renew_failures);
     options.grace = job.grace;
     // A hung job must not keep its key for ever. With retries the time of all attempts is not

@@ -1,6 +1,7 @@
 #include "lease/election.hpp"
 
 #include "base/ensure.hpp"
+#include "base/scaled.hpp"
 
 #include <pawl/leader.hpp>
 
@@ -29,10 +30,6 @@ using std::chrono::milliseconds;
 constexpr nanos backoff_first = milliseconds{50};
 constexpr nanos backoff_longest = milliseconds{5000};
 
-nanos times(nanos whole, double factor) {
-    return nanos{static_cast<std::int64_t>(static_cast<double>(whole.count()) * factor)};
-}
-
 }  // namespace
 
 bool needs_somebody(errc code) noexcept {
@@ -41,7 +38,7 @@ bool needs_somebody(errc code) noexcept {
 
 nanos backoff(int failures, nanos longest, double uniform) {
     const auto grown = backoff_first * (1 << std::clamp(failures - 1, 0, 10));
-    return times(std::min<nanos>(grown, longest), 0.5 + 0.5 * uniform);
+    return base::scaled(std::min<nanos>(grown, longest), 0.5 + 0.5 * uniform);
 }
 
 election_plan election_plan_of(const lease_options& options) {
@@ -92,7 +89,7 @@ void election::ended(term_end how, instant now, double uniform) {
     state_ = state::campaigning;
     // Whoever has just led would win again every time: it is awake, and the others are not yet.
     if (how == term_end::given_up)
-        until_ = now + times(plan_.rest, 1.0 + plan_.jitter * (2.0 * uniform - 1.0));
+        until_ = now + base::scaled(plan_.rest, 1.0 + plan_.jitter * (2.0 * uniform - 1.0));
 }
 
 void election::call_off() { state_ = state::over; }

@@ -1,6 +1,7 @@
 #include <pawl/options.hpp>
 
 #include "base/duration.hpp"
+#include "base/scaled.hpp"
 #include "lease/renewal_timing.hpp"
 
 #include <algorithm>
@@ -48,8 +49,7 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
         return "retry_period " + format_duration(o.retry_period) + " is not below the ttl of " +
                format_duration(o.ttl);
     const auto how = leasing::renewal_timing_of(o);
-    const auto last = leasing::nanos{static_cast<std::int64_t>(
-        static_cast<double>(how.renew_after.count()) * (1.0 + o.renew_jitter))};
+    const auto last = base::scaled(how.renew_after, 1.0 + o.renew_jitter);
     if (last >= how.trust)
         return "renew_fraction " + number_text(o.renew_fraction) + " renews a ttl of " +
                format_duration(o.ttl) +
@@ -125,21 +125,18 @@ std::optional<std::string> validate(const lease_options& options, const store_tr
 namespace leasing {
 
 renewal_timing renewal_timing_of(const lease_options& options) {
-    const auto part = [](nanos whole, double fraction) {
-        return nanos{static_cast<std::int64_t>(static_cast<double>(whole.count()) * fraction)};
-    };
     renewal_timing how;
     how.ttl = options.ttl;
     const nanos margin = options.margin.count() > 0 ? nanos{options.margin}
                                                     : std::max<nanos>(how.ttl / 50, millis{5});
-    how.trust = part(how.ttl, 1.0 - options.drift) - margin;
-    how.renew_after = part(how.ttl, options.renew_fraction);
+    how.trust = base::scaled(how.ttl, 1.0 - options.drift) - margin;
+    how.renew_after = base::scaled(how.ttl, options.renew_fraction);
     how.retry_after =
         options.retry_period.count() > 0 ? nanos{options.retry_period} : how.renew_after / 3;
     how.stop_margin = std::min<nanos>(options.grace, how.ttl / 3);
     // The store ends the lifetime by its own clock, and ours may be slow (rule 8).
     if (options.max_lifetime.count() > 0)
-        how.max_lifetime = part(options.max_lifetime, 1.0 - options.drift) - margin;
+        how.max_lifetime = base::scaled(nanos{options.max_lifetime}, 1.0 - options.drift) - margin;
     how.jitter = options.renew_jitter;
     how.renew = options.renew;
     how.if_expired = options.if_expired;

@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "base/ensure.hpp"
 #include "base/number.hpp"
+#include "base/scaled.hpp"
 #include "lease/assignment.hpp"
 
 #include <algorithm>
@@ -37,10 +38,6 @@ constexpr int looks_to_believe = 2;
 constexpr std::uint32_t looks_to_move_all = 16;
 // Where many join at once, or nothing is granted at all, the next look shows which slots are free.
 constexpr int slots_tried_max = 8;
-
-nanos times(nanos whole, double factor) {
-    return nanos{static_cast<std::int64_t>(static_cast<double>(whole.count()) * factor)};
-}
 
 std::optional<std::uint32_t> parse_number(std::string_view text) {
     // One number, one text: "07" is not ours.
@@ -143,7 +140,7 @@ std::optional<sharing::step> sharing::next_of_parts(instant now) {
 }
 
 void sharing::look_again(instant now, double uniform) {
-    look_at_ = now + times(plan_.interval, 1.0 - look_jitter * uniform);
+    look_at_ = now + base::scaled(plan_.interval, 1.0 - look_jitter * uniform);
 }
 
 void sharing::looked(const std::vector<member>& present, instant now, double uniform) {
@@ -291,7 +288,7 @@ void sharing::ended(std::uint32_t which, term_end how, instant now, double unifo
     one.now = state::away;
     one.to_go = false;
     one.not_before = how == term_end::given_up
-                         ? now + times(plan_.rest, 1.0 + look_jitter * (uniform - 0.5))
+                         ? now + base::scaled(plan_.rest, 1.0 + look_jitter * (uniform - 0.5))
                          : now;
 }
 
