@@ -287,6 +287,17 @@ TEST(Guard, OutlivesTheLauncher) {
     EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("process that starts guards"));
 }
 
+TEST(Guard, TheFolderOfALauncherThatWasKilledGoesWithPawl) {
+    std::string folder;
+    {
+        const trial house;
+        folder = house.from().folder();
+        EXPECT_TRUE(std::filesystem::exists(folder));
+        kill(house.from().pid(), SIGKILL);
+    }
+    EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
 // Nobody but SIGKILL ends a guard, or the tree would outlive it: send it what terminals, services
 // and shells send.
 TEST(Guard, IgnoresTheSignalsThatEndOthers) {

@@ -161,8 +161,11 @@ launcher launcher::start() {
 launcher::~launcher() {
     if (!ours_) return;  // moved from
     socket_.close();
-    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
+    // One that was killed could not.
+    if (WIFSIGNALED(status)) remove_folder(folder_);
 }
 
 bool launcher::fork_guard(const descriptor& socket) const {
