@@ -424,7 +424,7 @@ void retire_from_view(const char* name) {
     prctl(PR_SET_NAME, name);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     const descriptor nowhere{::open("/dev/null", O_RDWR | O_CLOEXEC)};
-    for (int stream = 0; stream <= 2; ++stream) dup2(nowhere.get(), stream);
+    for (int stream = 0; nowhere.is_open() && stream <= 2; ++stream) dup2(nowhere.get(), stream);
     outlast_shortages();
 }
 

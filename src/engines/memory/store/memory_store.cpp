@@ -80,6 +80,7 @@ public:
     async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) override {
         const auto self = shared_from_this();
         std::vector<std::optional<record>> all;
+        all.reserve(keys.size());
         for (const auto& key : keys) all.push_back(data_->inspect(key));
         co_return all;
     }

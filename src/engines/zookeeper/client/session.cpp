@@ -338,8 +338,7 @@ void session::retire_attempt(failure why) {
     }
     state_ = state::resting;
     unsent_.clear();
-    std::vector<std::uint64_t> gone;
-    for (const auto& [number, one] : waiting_) gone.push_back(number);
+    const auto gone = all_waiting();
     const auto told = *last_failure_;
     for (const auto number : gone) finish(number, told);
 }
@@ -468,13 +467,19 @@ void session::fall() {
     wake_watches();
 }
 
+std::vector<std::uint64_t> session::all_waiting() const {
+    std::vector<std::uint64_t> all;
+    all.reserve(waiting_.size());
+    for (const auto& [number, one] : waiting_) all.push_back(number);
+    return all;
+}
+
 void session::die(failure why) {
     state_ = state::dead;
     last_failure_ = std::move(why);
     let_go(instant{});
     unsent_.clear();
-    std::vector<std::uint64_t> gone;
-    for (const auto& [number, one] : waiting_) gone.push_back(number);
+    const auto gone = all_waiting();
     for (const auto number : gone) {
         const auto found = waiting_.find(number);
         if (found == waiting_.end()) continue;

@@ -148,6 +148,7 @@ private:
     void retire_attempt(failure why);
     void stand();
     void fall();
+    std::vector<std::uint64_t> all_waiting() const;
     void die(failure why);
     void wake_watches();
 

@@ -97,7 +97,7 @@ tree_store::attempt<acquire_result<grant>> tree_store::try_claim(const session_p
     const rules::store_time born{millis{tree_->born()}, millis{tree_->born()}};
     if (auto refused =
             rules::refuse_in_quarantine(common.quarantine, born, wanted, now, common.max_skew))
-        co_return std::optional<acquire_result<grant>>{std::move(*refused)};
+        co_return std::move(refused);
     auto state = state_of(seen, wall);
     auto decided = rules::acquire(state, wanted, now, common.max_skew);
     if (auto* told = std::get_if<busy>(&decided); told != nullptr && seen.alive) {
@@ -218,10 +218,12 @@ async<bool> tree_store::sweep_some(session& through, instant until) {
             auto found = co_await through.ask(std::move(ask), until);
             if (found.has_error()) co_return found.error();
             for (const auto& name : found->names) {
+                auto path = folder;
+                path.append("/").append(name);
                 if (depth == 0)
-                    buckets_to_sweep_.push_back(folder + "/" + name);
+                    buckets_to_sweep_.push_back(std::move(path));
                 else
-                    to_sweep_.push_back(folder + "/" + name);
+                    to_sweep_.push_back(std::move(path));
             }
             if (depth == 1 || buckets_to_sweep_.empty()) break;
             folder = buckets_to_sweep_.back();

@@ -104,6 +104,7 @@ async<std::vector<std::string>> tree_store::keys_of(session& through, const std:
 async<std::vector<record>> tree_store::records_of(session& through, std::vector<std::string> keys,
                                                   instant until) {
     std::vector<request> asked;
+    asked.reserve(keys.size());
     for (const auto& key : keys)
         asked.emplace_back(request::kind::get, tree_->paths().record_of(key));
     const auto texts = co_await through.ask_all(std::move(asked), until);
