@@ -81,8 +81,8 @@ async<void> establish(std::shared_ptr<connection> on) {
     const auto stream = on->stream;
     if (!stream) co_return failure{errc::unreachable, "closed"};
     if (plan.proxy && plan.proxy->has_error()) co_return at(plan, plan.proxy->error());
-    auto host = plan.proxy ? (*plan.proxy)->host : plan.settings.host;
-    const auto port = plan.proxy ? (*plan.proxy)->port : plan.settings.port;
+    auto host = plan.proxy ? plan.proxy->value().host : plan.settings.host;
+    const auto port = plan.proxy ? plan.proxy->value().port : plan.settings.port;
     auto connecting = stream->connect_tcp(std::move(host), port);
     const auto connected = co_await std::move(connecting);
     if (connected.has_error()) {

@@ -64,8 +64,7 @@ std::string from_environment(const char* upper, const char* lower) {
 }  // namespace
 
 result<proxy_address> parse_proxy(std::string_view text) {
-    const failure bad{errc::unsupported,
-                      "invalid proxy; expected http://[user:password@]host[:port]"};
+    failure bad{errc::unsupported, "invalid proxy; expected http://[user:password@]host[:port]"};
     const auto scheme = text.find("://");
     const auto url = base::parse_store_url(
         scheme == std::string_view::npos ? "http://" + std::string{text} : std::string{text});
