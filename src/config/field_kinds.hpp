@@ -23,6 +23,7 @@ field<T> make_field(std::string name, Value T::* member, std::string type, std::
                     std::string bound, Read read_one) {
     const auto read = [member, read_one](const value_reader& reader, const toml::node& value,
                                          T& into) {
+        // NOLINTNEXTLINE(bugprone-optional-value-conversion): of some members, not of all
         if (auto got = read_one(reader, value)) into.*member = std::move(*got);
     };
     return {std::move(name),    std::move(type), std::move(fallback), std::move(bound), read,

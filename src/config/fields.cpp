@@ -299,6 +299,13 @@ std::vector<key_reference> known_keys() {
     return all;
 }
 
+void add_key_under_both_names(const reading_scope& scope, const toml::key& old,
+                              const std::string& name, const std::string& prefix) {
+    scope.found.add_fault(place_of(old.source().begin),
+                          name + " stands here twice, once as " + prefix + std::string{old.str()} +
+                              ", as it was called before; keep " + name);
+}
+
 void add_unknown_key(const reading_scope& scope, const toml::key& key, const std::string& prefix,
                      const std::vector<std::string_view>& names) {
     std::string what = "unknown key " + quoted(prefix + std::string{key.str()}) + " in " +

@@ -52,6 +52,10 @@ std::vector<key_reference> known_keys();
 void add_unknown_key(const reading_scope& scope, const toml::key& key, const std::string& prefix,
                      const std::vector<std::string_view>& names);
 
+// A key that stands in one table under its name and, as `old`, under the one before.
+void add_key_under_both_names(const reading_scope& scope, const toml::key& old,
+                              const std::string& name, const std::string& prefix);
+
 // Reads what `fields` know, and tells what they do not. `prefix` is that of dotted names.
 template <class T>
 void read_table(const reading_scope& scope, const toml::table& table, const std::string& prefix,
@@ -69,11 +73,7 @@ void read_table(const reading_scope& scope, const toml::table& table, const std:
         }
         const auto name = prefix + fields[at].name;
         if (!scope.keys.emplace(name, place_of(key.source().begin)).second) {
-            const auto old = table.find(fields[at].before);
-            scope.found.add_fault(place_of(old->first.source().begin),
-                                  name + " stands here twice, once as " + prefix +
-                                      fields[at].before + ", as it was called before; keep " +
-                                      name);
+            add_key_under_both_names(scope, table.find(fields[at].before)->first, name, prefix);
             continue;
         }
         const value_reader reader{scope, prefix + std::string{key.str()}};

@@ -292,6 +292,7 @@ std::vector<std::string> describe(const parsed_configuration& read, std::size_t 
 
 std::vector<std::string> describe_warnings(const parsed_configuration& read) {
     std::vector<std::string> lines;
+    lines.reserve(read.warnings.size());
     for (const fault& one : read.warnings) lines.push_back(line_for(read.file, one));
     return lines;
 }

@@ -42,7 +42,7 @@ canonical_fields canonical_fields_of(const net::https_request& request, std::str
             made.lines += "," + value + "\n";
             continue;
         }
-        made.lines += name + ":" + value + "\n";
+        made.lines.append(name).append(":").append(value).append("\n");
         made.names += (made.names.empty() ? "" : ";") + name;
     }
     return made;
@@ -65,7 +65,7 @@ std::string canonical_query(std::string_view query) {
     std::sort(parameters.begin(), parameters.end());
     std::string made;
     for (const auto& [name, value] : parameters)
-        made += (made.empty() ? "" : "&") + name + "=" + value;
+        made.append(made.empty() ? "" : "&").append(name).append("=").append(value);
     return made;
 }
 
