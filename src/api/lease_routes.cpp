@@ -43,7 +43,7 @@ struct service_state {
     lease_store& store() const { return engine().store(); }
 
     struct known_lease {
-        std::string user;
+        std::string user, owner;
         std::optional<instant> granted{};  // nothing: by another agent
     };
 
@@ -52,6 +52,11 @@ struct service_state {
         known.insert_or_assign({token, key}, std::move(one));
     }
     void forget(const std::string& key, fence_token token) { known.erase({token, key}); }
+    void count_renewal(const std::string& key, fence_token token) {
+        around->instruments->renewed(true);
+        const auto found = known.find({token, key});
+        if (found != known.end()) around->instruments->heard_from(found->second.owner);
+    }
     void count_release(const std::string& key, fence_token token) {
         const auto found = known.find({token, key});
         if (found == known.end()) return;
@@ -222,9 +227,10 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
     };
     if (const auto* won = std::get_if<client_grant>(&outcome)) {
         count(acquire_outcome::granted);
+        state->around->instruments->heard_from(wanted->owner);
         const auto& lease = won->what;
         state->remember(lease.key, lease.token,
-                        {asked->who.name, state->around->core->loop().now()});
+                        {asked->who.name, wanted->owner, state->around->core->loop().now()});
         audit_often(state->around, asked->who.name, "lease.acquire", lease.key,
                     "token " + std::to_string(number(lease.token)) + ", for " +
                         base::format_duration(lease.ttl));
@@ -307,7 +313,7 @@ awaitable<std::optional<http::response>> owner_fault(shared_state state, caller 
     // Of what is not held under that token the store says so.
     if (!*seen || (*seen)->holder != which.token) co_return std::nullopt;
     if (!is_owned_by((*seen)->owner, who)) co_return others_problem(which, (*seen)->owner);
-    state->remember(which.key, which.token, {who.name});
+    state->remember(which.key, which.token, {who.name, (*seen)->owner});
     co_return std::nullopt;
 }
 
@@ -348,7 +354,7 @@ awaitable<http::response> renew(shared_state state, shared_call asked) {
     if (answer.has_error()) co_return problem_of(answer.error());
     switch (answer->front()) {
         case renewal::renewed:
-            state->around->instruments->renewed(true);
+            state->count_renewal(which.key, which.token);
             co_return json_response(200, json_of_lease(which.key, which.token, ttl));
         case renewal::lost:
             state->around->instruments->renewed(false);

@@ -549,7 +549,8 @@ TEST(Leases, WhatIsDoneThroughTheApiIsCounted) {
           "pawl_lock_acquire_total{outcome=\"busy\"} 1",
           "pawl_lock_renew_total{outcome=\"renewed\"} 1",
           "pawl_lock_renew_total{outcome=\"lost\"} 1", "pawl_lock_hold_seconds_count 1",
-          "pawl_fence_rejected_total{resource=\"f\"} 1"})
+          "pawl_fence_rejected_total{resource=\"f\"} 1",
+          "pawl_lock_owner_heartbeat_timestamp_seconds{owner=\""})
         EXPECT_THAT(text, HasSubstr(line));
 }
 

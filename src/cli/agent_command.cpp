@@ -223,6 +223,7 @@ status run_agent(const globals& options, const agent_options& how) {
         return instruments->measuring(std::move(make));
     };
     auto core = open_core(options, watched_by(instruments), around);
+    instruments->own_owner(core->running()->owner());
     check_leases(parsed, *core, core->running()->settings().safety);
     check_journal(store.url, journal.url);
     agent::agent_parts parts;

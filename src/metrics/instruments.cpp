@@ -153,6 +153,8 @@ void instruments::leased(acquire_outcome outcome, millis waited) {
 void instruments::renewed(bool alive) {
     state_->counted->renewed(alive ? renewal::renewed : renewal::lost);
 }
+void instruments::heard_from(std::string_view owner) { state_->counted->heard_from(owner); }
+void instruments::own_owner(std::string name) { state_->counted->own_owner(std::move(name)); }
 void instruments::released(millis held_for) { state_->counted->held_for(held_for); }
 void instruments::refused(std::string_view resource) { state_->counted->refused(resource); }
 void instruments::forced_release() { state_->counted->forced_release(); }

@@ -30,6 +30,8 @@ constexpr std::size_t samples_max = 720;  // an hour
 // Only the node that looked last knows how many runs have fallen silent; what it saw counts for so
 // long.
 constexpr millis stale_runs_valid{30'000};
+// As a node is, of which nothing is heard any more.
+constexpr millis silent_owner_kept = std::chrono::hours{24};
 
 struct build_facts {
     std::string version, revision, compiler;
@@ -73,9 +75,14 @@ public:
     // A store whose every verb is timed, and which knows whether the last one was answered.
     runtime::store_maker measuring(runtime::store_maker make);
 
+    // As whom this process holds its own leases.
+    void own_owner(std::string name);
+
     // What programs do through the API.
     void leased(acquire_outcome outcome, millis waited);
     void renewed(bool alive);
+    // The store has just granted or renewed a lease of this owner's.
+    void heard_from(std::string_view owner);
     void released(millis held_for);
     void refused(std::string_view resource);  // a stale token at a fence
     void forced_release();

@@ -1,6 +1,7 @@
 #include "metrics/metrics_registry.hpp"
 
 #include "base/utf8.hpp"
+#include "time/clocks.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -110,6 +111,10 @@ metrics_registry::metrics_registry(const build_facts& facts) {
                     .Name("pawl_fence_rejected_total")
                     .Help("Stale fencing tokens rejected by resource.")
                     .Register(registry_);
+    heartbeats_ = &BuildGauge()
+                       .Name("pawl_lock_owner_heartbeat_timestamp_seconds")
+                       .Help("Last grant or renewal of a lease of an owner, Unix time.")
+                       .Register(registry_);
 
     auto& operations =
         BuildHistogram()
@@ -210,6 +215,37 @@ void metrics_registry::refused(std::string_view resource) {
     auto& counted = resources_[label];
     if (counted == nullptr) counted = &refused_->Add({{"resource", label}});
     counted->Increment();
+}
+
+void metrics_registry::heard_from(std::string_view owner) {
+    auto label = base::to_utf8(owner);
+    const std::lock_guard lock{mutex_};
+    if (owners_.size() >= labels_max && owners_.count(label) == 0) label = other_label;
+    auto& heard = owners_[label];
+    if (heard == nullptr) heard = &heartbeats_->Add({{"owner", label}});
+    heard->Set(seconds(time::wall_now().time_since_epoch()));
+}
+
+void metrics_registry::heard_from_own() {
+    std::unique_lock lock{mutex_};
+    const auto owner = own_owner_;
+    lock.unlock();
+    if (!owner.empty()) heard_from(owner);
+}
+
+void metrics_registry::own_owner(std::string name) {
+    const std::lock_guard lock{mutex_};
+    own_owner_ = std::move(name);
+}
+
+// Owners have new names with each start of their process.
+void metrics_registry::forget_silent_owners() {
+    const auto now = seconds(time::wall_now().time_since_epoch());
+    for (auto one = owners_.begin(); one != owners_.end();) {
+        const bool silent = now - one->second->Value() > seconds(silent_owner_kept);
+        if (silent) heartbeats_->Remove(one->second);
+        one = silent ? owners_.erase(one) : std::next(one);
+    }
 }
 
 // -- the store
@@ -378,6 +414,7 @@ totals metrics_registry::read() const {
 std::vector<prometheus::MetricFamily> metrics_registry::collect(instant now) {
     {
         const std::lock_guard lock{mutex_};
+        forget_silent_owners();
         if (stale_told_ && now - *stale_told_ > stale_runs_valid) {
             stale_told_.reset();
             stale_runs_->Set(0);

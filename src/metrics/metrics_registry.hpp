@@ -83,6 +83,11 @@ public:
     void holds_less(std::size_t how_many) { held_->Decrement(static_cast<double>(how_many)); }
     void forced_release() { forced_->Increment(); }
     void refused(std::string_view resource);
+    // The store has just granted or renewed a lease of this owner, or of this process's own.
+    void heard_from(std::string_view owner);
+    void heard_from_own();
+    // As whom this process holds its leases; nothing is told of them before.
+    void own_owner(std::string name);
 
     // The store
     // `why` it failed, if it did.
@@ -135,6 +140,7 @@ private:
     job_series& series_of(const std::string& job);
     job_series make_series(const std::string& label);
     jobs::iterator drop(jobs::iterator which);
+    void forget_silent_owners();
 
     prometheus::Registry registry_;
 
@@ -148,7 +154,7 @@ private:
     gauge *held_, *journal_up_, *stale_runs_;
     histogram *wait_, *hold_, *http_seconds_;
     prometheus::Family<counter>*refused_, *runs_, *judged_, *retries_, *fail_open_, *http_requests_;
-    prometheus::Family<gauge>*active_, *tokens_;
+    prometheus::Family<gauge>*active_, *tokens_, *heartbeats_;
     prometheus::Family<histogram>*durations_, *delays_;
 
     std::atomic<bool> store_up_{true};
@@ -160,6 +166,8 @@ private:
     // Under mutex_
     jobs jobs_;
     std::map<std::string, counter*> resources_;
+    std::map<std::string, gauge*> owners_;
+    std::string own_owner_;
     std::map<std::pair<std::string, unsigned>, counter*> served_;  // by route and status
     std::optional<instant> stale_told_;
 };

@@ -20,11 +20,13 @@ public:
         if (outcome != acquire_outcome::granted) return;
         ++held_;
         counted_->holds_more();
+        counted_->heard_from_own();
     }
     void on_renew(std::string_view, bool renewed, int failures) override {
         counted_->renewed(renewed         ? renewal::renewed
                           : failures == 0 ? renewal::lost
                                           : renewal::unknown);
+        if (renewed) counted_->heard_from_own();
     }
     void on_renewal_failures(std::string_view, int, millis) override {
         counted_->renewals_failed();

@@ -3,6 +3,7 @@
 
 #include "test_support/faults/world.hpp"
 #include "test_support/metrics/reading.hpp"
+#include "time/clocks.hpp"
 
 #include <prometheus/text_serializer.h>
 
@@ -18,15 +19,20 @@ namespace {
 using namespace std::chrono_literals;
 using testing_metrics::value_of;
 
+double unix_seconds() {
+    const std::chrono::duration<double> now = time::wall_now().time_since_epoch();
+    return now.count();
+}
+
 struct watched {
     world one;
     std::shared_ptr<metrics_registry> counted = std::make_shared<metrics_registry>(build_facts{});
 
     locks open() { return one.open({.watcher = make_lock_watcher(counted)}); }
-    double operator[](const std::string& series) const {
-        return value_of(prometheus::TextSerializer{}.Serialize(counted->collect(instant{})),
-                        series);
+    std::string page() const {
+        return prometheus::TextSerializer{}.Serialize(counted->collect(instant{}));
     }
+    double operator[](const std::string& series) const { return value_of(page(), series); }
 };
 
 TEST(LockWatcher, EveryOutcomeOfAClaimIsCounted) {
@@ -93,6 +99,29 @@ TEST(LockWatcher, RenewalsAreToldApart) {
     EXPECT_EQ(all["pawl_lock_renew_total{outcome=\"renewed\"}"], 1);
     EXPECT_EQ(all["pawl_lock_renew_total{outcome=\"unknown\"}"], 3);
     EXPECT_EQ(all["pawl_lock_renew_total{outcome=\"lost\"}"], 1);
+}
+
+// A grant and a renewal that the store confirmed are signs of life; a renewal without an answer is
+// none.
+TEST(LockWatcher, TheOwnerIsLastHeardOfWhenTheStoreConfirmedALease) {
+    const std::string series{"pawl_lock_owner_heartbeat_timestamp_seconds{owner=\"node-a\"}"};
+    watched all;
+    auto a = all.open();
+    ASSERT_TRUE(a.try_acquire("before", {.ttl = 1h}));
+    EXPECT_EQ(all.page().find("pawl_lock_owner_heartbeat"), std::string::npos);  // of whom?
+    all.counted->own_owner("node-a");
+    const auto began = unix_seconds();
+    auto lease = a.try_acquire("k", {.ttl = 1h, .renew = renewal_mode::manual});
+    ASSERT_TRUE(lease);
+    const auto granted = all[series];
+    EXPECT_GE(granted, began);
+    EXPECT_TRUE(lease->renew());
+    const auto renewed = all[series];
+    EXPECT_GT(renewed, granted);
+    all.one.faults->renewals_to_fail = 1;
+    EXPECT_FALSE(lease->renew());
+    EXPECT_EQ(all[series], renewed);
+    EXPECT_LE(renewed, unix_seconds());
 }
 
 TEST(LockWatcher, ALeaseWithoutAnswersIsLostBecauseTrustEnded) {
