@@ -109,7 +109,7 @@ std::string format_rfc3339(wall_instant when, seconds offset) {
 }
 
 base::parsed<wall_instant> parse_rfc3339(std::string_view text) {
-    const auto any = parse_rfc3339_of_any_year(text);
+    auto any = parse_rfc3339_of_any_year(text);
     if (any.has_value() && reader{text}.digits(4) < 1970)
         return fault(0, "there is no such day, or it lies before 1970");
     return any;

@@ -119,6 +119,7 @@ registry& known() {
 base::text_fault unknown(const date::tzdb& database, std::string_view name) {
     std::string what = "there is no time zone '" + base::printable(name) + "'; ";
     std::vector<std::string_view> names;
+    names.reserve(database.zones.size());
     for (const auto& one : database.zones) names.push_back(one.name());
     const auto same = std::find_if(names.begin(), names.end(),
                                    [&](auto one) { return base::equals_ignoring_case(one, name); });

@@ -32,6 +32,20 @@ class Exec(Case):
         self.assertEqual(store, self.store)
         self.assertEqual(checkpoint, "")
 
+    def test_a_container_with_a_clock_of_its_own_sees_the_lease(self):
+        """A time namespace sets CLOCK_BOOTTIME forward or back for those in it, and the file may be theirs as well."""
+        holder = self.start("exec", "k", "--ttl", "30s", "--", "sh", "-c", "echo held; exec sleep 60")
+        holder.stdout.readline()
+        for offset in (1000, -5):
+            inside = ["unshare", "--fork", "--time", f"--boottime={offset}", *(["--map-root-user"] if os.geteuid() else [])]
+            clock = subprocess.run([*inside, "cat", "/proc/self/timens_offsets"], capture_output=True, text=True, check=True)
+            self.assertIn(f"boottime {offset:12} ", clock.stdout)
+            other = subprocess.run([*inside, os.environ["PAWL_BINARY"], "--store", self.store, "exec", "k", "--", "true"],
+                                   env=environment(), capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(other.returncode, 75, other.stderr)
+        holder.terminate()
+        self.assertEqual(holder.wait(timeout=30), 143)
+
     def test_the_store_it_sees_is_the_same_from_another_folder(self):
         done = subprocess.run([os.environ["PAWL_BINARY"], "--store", "sqlite:here.db", "exec", "k", "--", "sh", "-c",
                                'cd / && "$0" fence check r "$PAWL_FENCE_TOKEN"', os.environ["PAWL_BINARY"]],

@@ -62,16 +62,20 @@ public:
     };
 
     result<turn> to_write(instant deadline) {
-        if (auto fault = follow(deadline)) return std::move(*fault);
-        turn got;
-        got.mine_ = std::unique_lock{writers_, std::defer_lock};
-        if (!got.mine_.try_lock_until(deadline) || !session_) return overdue();
-        got.file_ = session_->file;
-        got.writers_ = std::unique_lock{got.file_->writers(), std::defer_lock};
-        if (!got.writers_.try_lock_until(deadline)) return overdue();
-        got.session_ = session_.get();
-        got.file_->writer().wait_until(deadline);
-        return got;
+        for (;;) {
+            if (auto fault = follow(deadline)) return std::move(*fault);
+            turn got;
+            got.mine_ = std::unique_lock{writers_, std::defer_lock};
+            if (!got.mine_.try_lock_until(deadline) || !session_) return overdue();
+            got.file_ = session_->file;
+            got.writers_ = std::unique_lock{got.file_->writers(), std::defer_lock};
+            if (!got.writers_.try_lock_until(deadline)) return overdue();
+            // Whoever waited for long looks again: what is written to a file that has gone is lost.
+            if (!is_current()) continue;
+            got.session_ = session_.get();
+            got.file_->writer().wait_until(deadline);
+            return got;
+        }
     }
 
     result<turn> to_read(instant deadline) {
@@ -113,19 +117,22 @@ private:
     // How long a file is taken to be the one at its path: to look costs a tenth of a transaction.
     static constexpr auto look_interval = std::chrono::milliseconds{10};
 
-    std::optional<failure> follow(instant deadline) {
+    // Whether the file that is open is the one at the path, as far as was looked.
+    bool is_current() {
         const auto now = lease_clock::now().time_since_epoch();
-        if (now.count() < look_again_.load(std::memory_order_relaxed)) return std::nullopt;
-        const auto there = identity_of(path_);
-        if (is_open(there)) {
-            look_again_.store((now + look_interval).count(), std::memory_order_relaxed);
-            return std::nullopt;
-        }
+        if (now.count() < look_again_.load(std::memory_order_relaxed)) return true;
+        if (!is_open(identity_of(path_))) return false;
+        look_again_.store((now + look_interval).count(), std::memory_order_relaxed);
+        return true;
+    }
+
+    std::optional<failure> follow(instant deadline) {
+        if (is_current()) return std::nullopt;
         std::unique_lock writing{writers_, std::defer_lock};
         std::unique_lock reading{readers_, std::defer_lock};
         if (!writing.try_lock_until(deadline) || !reading.try_lock_until(deadline))
             return overdue();
-        if (is_open(there)) return std::nullopt;
+        if (is_open(identity_of(path_))) return std::nullopt;
         return reopen(deadline);
     }
 

@@ -1,6 +1,7 @@
 #include "engines/sqlite/store/store_file.hpp"
 
 #include "schema_sql.hpp"
+#include "time/time_namespace.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -39,9 +40,12 @@ struct file_system {
 // Where neither SQLite's locks nor its shared memory hold between machines. What lies behind FUSE
 // nobody can tell.
 constexpr file_system shared_file_systems[] = {
-    {0x6969, "NFS"},        {0xff534d42, "CIFS"},  {0xfe534d42, "SMB"}, {0x517b, "SMB"},
-    {0x00c36400, "CephFS"}, {0x65735546, "FUSE"},  {0x01021997, "9p"},  {0x0bd00bd0, "Lustre"},
-    {0x01161970, "GFS2"},   {0x7461636f, "OCFS2"}, {0x5346414f, "AFS"}, {0x6b414653, "AFS"},
+    {0x6969, "NFS"},          {0xff534d42, "CIFS"},   {0xfe534d42, "SMB"},
+    {0x517b, "SMB"},          {0x19830326, "BeeGFS"}, {0x47504653, "GPFS"},
+    {0x20030528, "OrangeFS"}, {0x786f4256, "vboxsf"}, {0x73757245, "Coda"},
+    {0xbacbacbc, "vmhgfs"},   {0x00c36400, "CephFS"}, {0x65735546, "FUSE"},
+    {0x01021997, "9p"},       {0x0bd00bd0, "Lustre"}, {0x01161970, "GFS2"},
+    {0x7461636f, "OCFS2"},    {0x5346414f, "AFS"},    {0x6b414653, "AFS"},
 };
 
 failure system_failure(errc otherwise, const std::string& what, int error) {
@@ -247,9 +251,10 @@ std::optional<file_identity> identity_of(const std::string& path) {
     return file_identity{file.st_dev, file.st_ino};
 }
 
+// Containers of one machine may share the file, and each may have a clock of its own.
 rules::store_time now_here() {
-    return {std::chrono::floor<rules::micros>(lease_clock::now().time_since_epoch()),
-            time::wall_now().time_since_epoch()};
+    const auto of_machine = lease_clock::now().time_since_epoch() - time::boottime_offset();
+    return {std::chrono::floor<rules::micros>(of_machine), time::wall_now().time_since_epoch()};
 }
 
 std::string wake_path_of(const std::string& path) { return path + "-wake"; }
@@ -315,9 +320,11 @@ result<std::shared_ptr<store_file>> open_store_file(const std::string& path, syn
     if (open.has_error() || *open) return open;
     if (auto fault = make_file(path)) return std::move(*fault);
     if (auto fault = check_file(path)) return std::move(*fault);
+    // Asked before: should another file take the path meanwhile, it is opened anew at the next
+    // look.
+    const auto identity = identity_of(path);
     auto writer = connection::open(path, deadline);
     if (writer.has_error()) return writer.error();
-    const auto identity = identity_of(path);
     auto file =
         std::make_shared<store_file>(std::move(*writer), identity.value_or(file_identity{}));
     auto& on = file->writer();

@@ -141,11 +141,14 @@ TEST(StoreFile, WhatMayNotBeWrittenIsDenied) {
 // Goal: no lock is trusted where another machine may not see it. Method: what statfs(2) says of the
 // file systems that machines share, by the kernel's own names where it has them.
 TEST(StoreFile, FileSystemsThatMachinesShareAreKnown) {
-    constexpr unsigned long lustre = 0x0bd00bd0, gfs2 = 0x01161970;
+    constexpr unsigned long lustre = 0x0bd00bd0, gfs2 = 0x01161970, beegfs = 0x19830326,
+                            gpfs = 0x47504653, orangefs = 0x20030528, vboxsf = 0x786f4256,
+                            vmhgfs = 0xbacbacbc;
     using types = std::initializer_list<unsigned long>;
     for (const auto type :
          types{NFS_SUPER_MAGIC, SMB_SUPER_MAGIC, CEPH_SUPER_MAGIC, FUSE_SUPER_MAGIC, V9FS_MAGIC,
-               OCFS2_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC})
+               OCFS2_SUPER_MAGIC, AFS_SUPER_MAGIC, AFS_FS_MAGIC, CODA_SUPER_MAGIC, beegfs, gpfs,
+               orangefs, vboxsf, vmhgfs})
         EXPECT_NE(shared_file_system(type), "") << type;
     EXPECT_EQ(shared_file_system(CIFS_SUPER_MAGIC), "CIFS");
     EXPECT_EQ(shared_file_system(SMB2_SUPER_MAGIC), "SMB");
