@@ -138,8 +138,8 @@ boost::asio::awaitable<void> cluster_map::read_map(std::shared_ptr<cluster_map> 
 
 // A list of {first slot, last slot, {host, port, …} of the master, …}.
 result<void> cluster_map::apply(const reply& slots, const server& told_by) {
-    const failure odd{errc::protocol, told_by.link->place() +
-                                          " does not speak RESP: an odd answer to CLUSTER SLOTS"};
+    failure odd{errc::protocol,
+                told_by.link->place() + " does not speak RESP: an odd answer to CLUSTER SLOTS"};
     if (!slots.is_array()) return odd;
     std::array<server_ptr, cluster_shards> read;
     for (const auto& range : slots.elements) {

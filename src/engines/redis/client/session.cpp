@@ -139,6 +139,21 @@ durability durability_of(const reply& configuration) {
     return appends && always && !paused_by_rewrites ? durability::synced : durability::uncertain;
 }
 
+// A quarantine sees a server that forgot everything; one that throws single records away has the
+// marker still.
+std::optional<failure> refuse_eviction(const reply& memory, const std::string& place) {
+    if (memory.is_error()) return std::nullopt;  // doctor says that it could not look
+    const auto limit = field_of(memory.text, "maxmemory");
+    const auto policy = field_of(memory.text, "maxmemory_policy");
+    if (limit.empty() || limit == "0" || policy.empty() || policy == "noeviction")
+        return std::nullopt;
+    return failure{errc::unsupported,
+                   place + " throws records away when it is full (maxmemory-policy " +
+                       base::printable(policy) +
+                       "), which no quarantine can see: set maxmemory-policy noeviction, or "
+                       "maxmemory 0"};
+}
+
 async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
                                std::shared_ptr<reply_parser> parser,
                                std::shared_ptr<const redis_settings> settings) {
@@ -146,16 +161,19 @@ async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
     std::string questions;
     command_writer{questions, 2}.add("INFO").add("server");
     command_writer{questions, 3}.add("CONFIG").add("GET").add("*append*");
-    const auto told = co_await exchange(stream, parser, questions, 2, place);
+    const bool guarded = settings->common.quarantine.has_value();
+    if (guarded) command_writer{questions, 2}.add("INFO").add("memory");
+    const auto told = co_await exchange(stream, parser, questions, guarded ? 3 : 2, place);
     if (told.has_error()) co_return told.error();
     const auto& server = told->front();
     session_facts facts;
-    if (server.is_error() && settings->common.quarantine)
-        co_return explain_refusal(place, server.text);
+    if (server.is_error() && guarded) co_return explain_refusal(place, server.text);
     if (auto old = refuse_old(place, field_of(server.text, "redis_version")))
         co_return std::move(*old);
+    if (guarded)
+        if (auto unfit = refuse_eviction((*told)[2], place)) co_return std::move(*unfit);
     facts.run_id = field_of(server.text, "run_id");
-    facts.writes = durability_of(told->back());
+    facts.writes = durability_of((*told)[1]);
     co_return facts;
 }
 

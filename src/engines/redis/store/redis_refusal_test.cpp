@@ -211,6 +211,23 @@ TEST(RedisRefusal, AFullRedisRejectsAndLeavesNoLease) {
     EXPECT_GT(number(mine.granted(fresh_claim("key"))), 0u);
 }
 
+// Goal: what a quarantine promises is promised by no server that throws records away one by one.
+// Method: the same server with and without a limit, a policy and a quarantine.
+TEST(RedisRefusal, UnderQuarantineAServerThatEvictsIsUnsupported) {
+    redis_server server;
+    auto settings = on_port(server.port());
+    server.ask({"CONFIG", "SET", "maxmemory", "100mb"});
+    server.ask({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
+    EXPECT_GT(number(open(settings).granted(fresh_claim("key"))), 0u);
+    settings.common.quarantine = 30s;
+    expect_refusal(settings, errc::unsupported, "maxmemory-policy volatile-lru");
+    server.ask({"CONFIG", "SET", "maxmemory-policy", "noeviction"});
+    EXPECT_TRUE(open(settings).acquire(fresh_claim("kept")).has_value());
+    server.ask({"CONFIG", "SET", "maxmemory-policy", "allkeys-lfu"});
+    server.ask({"CONFIG", "SET", "maxmemory", "0"});
+    EXPECT_TRUE(open(settings).acquire(fresh_claim("unbounded")).has_value());
+}
+
 // ---- Other ways in
 
 TEST(RedisRefusal, AUnixSocketWorksAndABadPathIsUnreachable) {

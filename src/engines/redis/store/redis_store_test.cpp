@@ -86,6 +86,30 @@ TEST(RedisStore, ARecordThatAnotherProgramWroteIsRejected) {
     expect_failure(mine.acquire(fresh_claim("key")), errc::rejected, "WRONGTYPE");
 }
 
+// Goal: one record that cannot be read ends no other lease. Method: of three leases, the middle one
+// is damaged behind its token, first its end, then when it was acquired.
+TEST(RedisStore, ADamagedRecordIsUnknownForItsOwnLeaseAlone) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    std::vector<held> all;
+    for (const auto* key : {"a", "b", "c"})
+        all.push_back(conformance::lease_of(key, mine.granted(fresh_claim(key, 30s)), 90s));
+    for (auto& one : all) one.max_lifetime = 1h;
+    const auto text = server.ask({"GET", "pawl:lock:b"});
+    for (const std::size_t damaged : {19U, 53U}) {
+        auto wrong = text;
+        wrong.replace(damaged, 16, "0123456789abcdeg");
+        server.ask({"SET", "pawl:lock:b", wrong});
+        const auto got = mine.renew(all);
+        ASSERT_TRUE(got.has_value()) << got.error().detail;
+        EXPECT_EQ(*got, (std::vector{renewal::renewed, renewal::unknown, renewal::renewed}));
+    }
+    server.ask({"SET", "pawl:lock:b", text});
+    const auto got = mine.renew(all);
+    ASSERT_TRUE(got.has_value()) << got.error().detail;
+    EXPECT_EQ(*got, (std::vector{renewal::renewed, renewal::renewed, renewal::renewed}));
+}
+
 // Goal: the index does not grow for ever. Method: records die, and a listing sweeps their entries.
 TEST(RedisStore, ListingDropsWhatHasDied) {
     redis_server server;

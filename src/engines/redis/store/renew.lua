@@ -1,4 +1,4 @@
--- KEYS lock...; ARGV retention_ms, then for each lock: token ttl_ms max_lifetime_ms lose|extend; reply a text with 1 (renewed) or 0 (lost) for each lock
+-- KEYS lock...; ARGV retention_ms, then for each lock: token ttl_ms max_lifetime_ms lose|extend; reply a text with 1 (renewed), 0 (lost) or ? (unreadable) for each lock
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local packed = redis.call('MGET', unpack(KEYS))
@@ -8,11 +8,13 @@ for i = 1, #KEYS do
   local at = i * 4 - 2
   local one = packed[i]
   if one and string.sub(one, 1, 18) == '1 ' .. ARGV[at] then
-    local till = tonumber(string.sub(one, 20, 35))
-    if now < till or ARGV[at + 3] == 'extend' then
+    local till, acquired = tonumber(string.sub(one, 20, 35)), tonumber(string.sub(one, 54, 69))
+    if not (till and acquired) then
+      answers[i] = '?'
+    elseif now < till or ARGV[at + 3] == 'extend' then
       local wanted = now + ARGV[at + 1] * 1000
       if ARGV[at + 2] ~= '0' then
-        wanted = math.min(wanted, string.sub(one, 54, 69) + ARGV[at + 2] * 1000)
+        wanted = math.min(wanted, acquired + ARGV[at + 2] * 1000)
       end
       if wanted > now then
         till = math.max(till, wanted)

@@ -47,7 +47,7 @@ script_call redis_store::renew_call(const names& in, const std::vector<const hel
     return call;
 }
 
-// One digit for each lease, and how many replicas have them where that counts. What is not
+// One letter for each lease, and how many replicas have them where that counts. What is not
 // confirmed is unknown: trust runs on, and the next beat may do better.
 std::optional<failure> redis_store::take_renewals(answer& got,
                                                   const std::vector<std::size_t>& which,
@@ -59,8 +59,10 @@ std::optional<failure> redis_store::take_renewals(answer& got,
     if (!said.is_text() || said.text.size() != which.size()) return unexpected("renew");
     const auto copies = confirmed ? got->elements[1].number : 0;
     if (copies < settings_->replicas) return unconfirmed(servers_->place(), copies, *settings_);
-    for (std::size_t i = 0; i < which.size(); ++i)
-        answers[which[i]] = said.text[i] == '1' ? renewal::renewed : renewal::lost;
+    for (std::size_t i = 0; i < which.size(); ++i) {
+        if (said.text[i] == '1') answers[which[i]] = renewal::renewed;
+        if (said.text[i] == '0') answers[which[i]] = renewal::lost;
+    }
     return std::nullopt;
 }
 
@@ -98,6 +100,7 @@ async<std::vector<renewal>> redis_store::renew_sharded(std::span<const held> lea
         for (const auto& group : groups) {
             const auto at = spot_of(leases[group.front()].key);
             std::vector<const held*> asked;
+            asked.reserve(group.size());
             for (const auto which : group) asked.push_back(&leases[which]);
             calls.push_back({renew_call(at.in, asked), at.shard});
         }

@@ -167,6 +167,7 @@ async<page> redis_store::list_sharded(std::string prefix, std::string after, std
     page merged;
     while (!hungry.empty()) {
         std::vector<sharded_call> calls;
+        calls.reserve(hungry.size());
         for (const auto shard : hungry)
             calls.push_back({list_call(names_[shard], prefix, read[shard].next, portion), shard});
         const auto got = co_await servers_->run_all(std::move(calls));

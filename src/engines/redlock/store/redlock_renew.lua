@@ -13,12 +13,16 @@ for i = 1, count do
     answer = 'f'
   else
     local till, last = tonumber(string.sub(one, 20, 35)), string.sub(one, 37, 52)
+    local acquired = tonumber(string.sub(one, 54, 69))
     local phase, own = string.sub(one, 71, 71), string.match(one, '^%S+ %S+ (%S+) ', 75)
     local mine = phase ~= '-' and own == id
-    if mine and phase == 'c' and string.sub(one, 3, 18) == token then
+    -- An unreadable record is a no for its own lease alone.
+    if not (till and acquired) then
+      answer = 'n'
+    elseif mine and phase == 'c' and string.sub(one, 3, 18) == token then
       local wanted = now + ARGV[at + 1] * 1000
       if ARGV[at + 2] ~= '0' then
-        wanted = math.min(wanted, string.sub(one, 54, 69) + ARGV[at + 2] * 1000)
+        wanted = math.min(wanted, acquired + ARGV[at + 2] * 1000)
       end
       if wanted > now then
         if now < till then
