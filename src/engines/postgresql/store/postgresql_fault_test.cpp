@@ -155,11 +155,13 @@ TEST(PostgresqlFault, ACrashedSessionTakesNoGrantWithItWhereCommitsNeedNotWait) 
     const auto force_released = mine.granted(fresh_claim("force-released", 60s));
     const auto renewed = mine.granted(fresh_claim("renewed", 30s));
     const auto job = mine.granted(fresh_claim("job", 60s));
+    const auto periodic = mine.granted(fresh_claim("periodic", 1s));
     // Wakes the process that writes the log, which then sleeps for its ten seconds.
     server.ask("CREATE TABLE public.anything ()");
     const auto due = conformance::occurrence_in(-1min);
     EXPECT_TRUE(yes(mine.force_release("force-released", force_released, 0ms)));
     EXPECT_EQ(mine.renew(conformance::lease_of("renewed", renewed, 60s)), renewal::renewed);
+    EXPECT_TRUE(yes(mine.release("periodic", periodic, release_options{1h, {}})));
     EXPECT_TRUE(yes(mine.release("job", job, release_options{0ms, due})));
     EXPECT_TRUE(mine.fence("resource", renewed, fence_rule::reject_older)->accepted);
     const auto token = mine.granted(fresh_claim("key", 60s));
@@ -186,6 +188,7 @@ TEST(PostgresqlFault, ACrashedSessionTakesNoGrantWithItWhereCommitsNeedNotWait) 
     EXPECT_EQ(number(mine.show("force-released").holder), 0u);
     EXPECT_GT(mine.show("force-released").last_token, force_released);
     EXPECT_EQ(mine.show("job").last_done, due);
+    EXPECT_GT(mine.show("periodic").remaining, 30min);
     EXPECT_FALSE(mine.fence("resource", fence_token{number(renewed) - 1}, fence_rule::reject_older)
                      ->accepted);
 }

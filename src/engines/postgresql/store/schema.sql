@@ -427,7 +427,8 @@ BEGIN
   IF NOT FOUND THEN
     RETURN false;
   END IF;
-  IF done IS NOT NULL THEN
+  -- An occurrence that is done, and a key that lingers, have to outlive the server.
+  IF done IS NOT NULL OR at_least IS DISTINCT FROM 0 THEN
     PERFORM pawl.sync_commit();
   END IF;
   here := clock_timestamp();
