@@ -8,6 +8,7 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
+#include "engines/rules/journal/pause_limit.hpp"
 #include "engines/rules/journal/texts.hpp"
 #include "time/clocks.hpp"
 
@@ -308,6 +309,10 @@ awaitable<http::response> pause(shared_context around, shared_call asked) {
     auto found = co_await std::move(finding);
     if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
     const auto name = std::get<job_entry>(found).name;
+    auto looking = around->records->read_control_state();
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return problem_of(seen.error());
+    if (const auto full = journals::pause_fault(*seen, name)) co_return problem(409, *full);
     auto pausing = around->records->pause(name, reason, asked->who.name);
     const auto changed = co_await std::move(pausing);
     if (changed.has_error()) co_return problem_of(changed.error());

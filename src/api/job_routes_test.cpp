@@ -1,6 +1,7 @@
 // Jobs over HTTP, on a store and a journal in memory that fail when told to.
 #include "api/job_routes.hpp"
 
+#include "engines/rules/journal/pause_limit.hpp"
 #include "test_support/faults/api_world.hpp"
 
 #include <gmock/gmock.h>
@@ -353,6 +354,30 @@ TEST(JobRoutes, APauseIsWrittenOnTheControlStateOnceAndAudited) {
     EXPECT_EQ(json_in(world.ask({"POST", "/api/v1/jobs/a/resume"})).at("changed"), false);
     EXPECT_THAT(world.audited(), ElementsAre("alice job.resume a it has moved",
                                              "alice job.pause a the warehouse moves"));
+}
+
+// Goal: no job is told to be paused that nodes go on running, as they read so many pauses and no
+// more. Method: as many as there may be; one more, one that is paused already, and one in the place
+// of another.
+TEST(JobRoutes, APauseThatNoNodeWouldReadIsRefused) {
+    job_world world;
+    for (std::size_t i = 0; i < journals::pauses_max; ++i) {
+        const auto name = "a-" + std::to_string(i);
+        world.journal([&](pawl::journal& records) { return records.pause(name, "all", "alice"); });
+    }
+    world.publish("a-7");
+    world.publish("z");
+    const auto pause = [&](const std::string& job) {
+        return world.ask({"POST", "/api/v1/jobs/" + job + "/pause", R"({"reason": "too many"})"});
+    };
+    const auto refused = pause("z");
+    EXPECT_EQ(refused.status, 409u);
+    EXPECT_THAT(detail_of(refused), HasSubstr("900 jobs are paused, and at most 900 can be"));
+    EXPECT_EQ(text_in(world.ask({"GET", "/api/v1/jobs/z"}), "state"), "scheduled");
+    EXPECT_EQ(json_in(pause("a-7")).at("changed"), false);
+    world.ask({"POST", "/api/v1/jobs/a-9/resume"});
+    EXPECT_EQ(json_in(pause("z")).at("changed"), true);
+    EXPECT_LT(world.seen().pauses.size(), control_entries_max);
 }
 
 TEST(JobRoutes, APauseNeedsAReasonThatIsKeptWhole) {

@@ -33,7 +33,7 @@ runtime::journal_maker maker_for(const globals& options) {
 exit_error journal_missing() {
     return {status::configuration,
             "the store keeps no journal of runs; name one with --journal, such as "
-            "sqlite:, postgresql:, mysql: or redis:"};
+            "sqlite:, postgresql:, mysql:, redis:, mongodb: or dynamodb:"};
 }
 
 journal_client::journal_client(const globals& options) {

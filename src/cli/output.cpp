@@ -32,9 +32,11 @@ void print_json(const boost::json::value& document) {
     std::cout << documents::serialize(document) << '\n' << std::flush;
 }
 
-void print_table(const std::vector<std::vector<std::string>>& rows) {
+void print_table(std::vector<std::vector<std::string>> rows) {
     std::vector<std::size_t> widths;
-    for (const auto& row : rows) {
+    for (auto& row : rows) {
+        // Whoever wrote it: a row of the store, or a server that only says that it is an agent.
+        for (auto& cell : row) cell = base::printable(cell);
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i)
             widths[i] = std::max(widths[i], width_of(row[i]));

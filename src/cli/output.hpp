@@ -20,7 +20,7 @@ namespace pawl::cli {
 void print_json(const boost::json::value& document);
 
 // Columns as wide as their widest cell; the first row is the heading.
-void print_table(const std::vector<std::vector<std::string>>& rows);
+void print_table(std::vector<std::vector<std::string>> rows);
 
 // What a table shows where there is no value.
 inline constexpr std::string_view no_value = "–";

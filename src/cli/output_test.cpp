@@ -19,6 +19,13 @@ TEST(Output, ColumnsAreAsWideAsTheirWidestCellAndNothingTrails) {
               "longest  –            –\n");
 }
 
+// Goal: nothing that others wrote takes a terminal over. Method: as `runs ls` showed an id once.
+TEST(Output, NoCellOfATableTakesTheTerminalOver) {
+    testing::internal::CaptureStdout();
+    print_table({{"ID"}, {"run-\x1b]0;mine\x07\x1b[2J"}});
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "ID\nrun-?]0;mine??[2J\n");
+}
+
 TEST(Output, TimesForPeopleAreLocalWithTheirOffset) {
     setenv("TZ", "Asia/Kolkata", 1);
     tzset();

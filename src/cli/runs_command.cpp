@@ -104,7 +104,7 @@ std::vector<std::string> ids_beginning(client& asked, const std::string& prefix)
     do {
         auto one = asked.list_runs({}, after, page_limit_max);
         for (auto& run : one.records)
-            if (run.id.starts_with(prefix)) found.push_back(std::move(run.id));
+            if (run.id.starts_with(prefix)) found.push_back(base::printable(run.id));
         after = one.next;
     } while (!after.empty());
     return found;

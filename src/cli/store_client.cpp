@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/silent_runs.hpp"
 #include "documents/job_terms.hpp"
+#include "engines/rules/journal/pause_limit.hpp"
 #include "time/pause.hpp"
 
 #include <algorithm>
@@ -232,6 +233,8 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
 
 bool store_client::pause_job(const std::string& name, const std::string& reason) {
     const auto job = known_job(records(), name);
+    if (const auto full = journals::pause_fault(ask(verbs().read_control_state()), job.name))
+        throw exit_error{status::usage, *full};
     const bool changed = ask(verbs().pause(job.name, reason, actor_name()));
     if (changed) audit(records(), "job.pause", name, reason);
     return changed;
