@@ -13,7 +13,6 @@
 namespace pawl::http {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 const testing_servers::certificates& files() {
@@ -202,7 +201,7 @@ TEST(Tls, NoiseInsteadOfRecordsEndsTheConnection) {
     ASSERT_TRUE(use_tls(server, own_identity()).has_value());
     const auto port = server.listen();
     raw_client noisy{port};
-    noisy.send(std::string{"\x16\x03\x01\x00\x05"} + std::string(64, '\x80'));
+    noisy.send(std::string{"\x16\x03\x01\0\x05", 5} + std::string(64, '\x80'));
     noisy.read_all();
     // In the midst of a connection as well.
     tls_client later{port};

@@ -68,8 +68,8 @@ bool transport::start_tls(SSL_CTX* context) {
         session_.reset();
         return false;
     }
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a number in the place that OpenSSL has for a
-    // pointer
+    // A number in the place that OpenSSL has for a pointer.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
     BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor_)));
     BIO_set_init(bio, 1);
     SSL_set_bio(session_.get(), bio, bio);

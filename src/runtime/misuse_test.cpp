@@ -28,7 +28,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::HasSubstr;
-using testing::StartsWith;
 
 // The words of a caller's mistake; empty where it is none.
 template <class Call>

@@ -117,12 +117,14 @@ std::vector<deferral::finding> deferral::conclude(const queue_rules& rules,
 std::vector<deferral::finding> deferral::on_look(const queue_rules& rules,
                                                  const std::optional<record>& seen, instant now) {
     std::vector<conclusion> conclusions;
+    conclusions.reserve(entries_.size());
     for (auto& one : entries_) conclusions.push_back(judge(rules, seen, one, now));
     return conclude(rules, std::move(conclusions), now);
 }
 
 std::vector<deferral::finding> deferral::on_no_answer(const queue_rules& rules, instant now) {
     std::vector<conclusion> conclusions;
+    conclusions.reserve(entries_.size());
     for (auto& one : entries_) {
         const bool has_its_turn = !one.consulting && turn_of(one) <= now;
         if (!has_its_turn) one.look_at = std::max(turn_of(one), now + hold_back_unread);

@@ -68,8 +68,8 @@ TEST(Ranking, TheWorkIsSharedBySize) {
     for (int i = 0; i < occurrences; ++i)
         for (std::size_t node = 0; node < 4; ++node)
             if (views[node].place("job/a", occurrence{i}) == 0) ++firsts[node];
-    for (std::size_t node = 0; node < 3; ++node) EXPECT_NEAR(firsts[node], occurrences / 8, 75);
-    EXPECT_NEAR(firsts[3], occurrences * 5 / 8, 100);
+    for (std::size_t node = 0; node < 3; ++node) EXPECT_NEAR(firsts[node], occurrences / 8.0, 75);
+    EXPECT_NEAR(firsts[3], occurrences * 5 / 8.0, 100);
 }
 
 TEST(Ranking, AFullNodeComesLast) {

@@ -9,7 +9,6 @@ namespace pawl::kubernetes {
 namespace {
 
 using cas::record_kind;
-using cas::record_name;
 
 std::string lease_name(const std::string& key) {
     return object_name("pawl", {record_kind::lease, key});

@@ -513,6 +513,7 @@ async<std::vector<std::optional<record>>> mysql_store::inspect_many(std::vector<
     std::vector<std::optional<record>> all(keys.size());
     if (keys.empty()) co_return all;
     std::vector<std::string> literals;
+    literals.reserve(keys.size());
     for (const auto& key : keys) literals.push_back(literal(key));
     auto text =
         statements::all().list.with({{"space", space_},
@@ -604,6 +605,7 @@ awaitable<void> mysql_store::look_once() {
         const auto keys = watched_.round(last, keys_per_look);
         if (keys.empty()) co_return;
         std::vector<std::string> literals;
+        literals.reserve(keys.size());
         for (const auto& key : keys) literals.push_back(literal(key));
         auto text = statements::all().held.with({{"space", space_}, {"keys", joined(literals)}});
         auto got = co_await pool_->ask(std::move(text));
