@@ -87,8 +87,8 @@ function(pawl_module name)
 endfunction()
 
 # pawl_test(NAME SOURCES a_test.cpp … LIBRARIES pawl_base … [LABELS unit] [TIMEOUT 300] [SLOTS 1] [ENVIRONMENT …])
-# Most tests wait for a lease to end or a server to answer, so tools/test runs six for each core. SLOTS (PROCESSORS, for
-# ctest) are sixths of a core: 4 for a test that computes or builds all the time, or that the clock judges.
+# Most tests wait for a lease to end or a server to answer, so tools/test runs four for each core. SLOTS (PROCESSORS, for
+# ctest) are quarters of a core: 4 for a test that computes or builds all the time, or that the clock judges.
 function(pawl_test name)
   if(NOT PAWL_TESTS)
     return()

@@ -15,6 +15,16 @@ SECONDS = int(os.environ.get("PAWL_FLEET_SECONDS", "12"))
 JOBS = {f"job-{i:02}": "at-least-once" if i % 3 == 0 else "at-most-once" for i in range(60)}
 
 
+def holds_the_file(pid, store):
+    """Whether the process has the lock under which SQLite writes: byte 120 of the file of its shared memory."""
+    if not store.startswith("sqlite:"):
+        return False
+    inode = os.stat(f"{store.removeprefix('sqlite:')}-shm").st_ino
+    with open("/proc/locks", encoding="ascii") as locks:
+        return any(line.split()[3:] == ["WRITE", str(pid), line.split()[5], "120", "120"] and line.split()[5].endswith(f":{inode}")
+                   for line in locks)
+
+
 class BlueGreen(Case):
     def fleet(self, store, **how):
         fleet = Fleet(self.folder, store, how.pop("jobs", JOBS), **how)
@@ -89,6 +99,9 @@ class BlueGreen(Case):
         fleet.kill("killed")
         self.pass_time(SECONDS / 6)
         fleet.freeze("frozen")
+        # In the midst of a transaction it keeps the file from everybody, until all their leases have ended.
+        if holds_the_file(fleet.agents["frozen"].pid, store):
+            fleet.hurt.update(("right", "ahead", "behind"))
         self.pass_time(8)  # its lease of 6 s has passed to others
         fleet.thaw("frozen")
         interrupt()

@@ -252,7 +252,7 @@ class SomebodyWithTheStoresPassword(SecurityCase):
         self.assertIsNone(whole["broken_at"])
         agent.stop()
         again = self.serving("a", job("report", "true"))
-        self.assertIn(f"audit head noted sequence={newest['sequence']} hash={newest['hash']}", again.log())
+        until(lambda: f"audit head noted sequence={newest['sequence']} hash={newest['hash']}" in again.log())
 
         with sqlite3.connect(self.store.removeprefix("sqlite:")) as store:
             # Triggers keep out accidents, and not who owns the tables.
