@@ -1,6 +1,7 @@
 #include "agent/command_body.hpp"
 
 #include "base/ensure.hpp"
+#include "base/reserved_names.hpp"
 #include "base/text.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -100,6 +101,25 @@ std::string cannot_start(const exec::command& wanted, int error) {
     return fault.describe(wanted);
 }
 
+async<fence_result> refuse_fence(std::string resource) {
+    co_return failure{errc::denied, "'" + base::printable(resource) +
+                                        "' is reserved: of the names under job/ and pawl/ a run "
+                                        "has its own job's; use another name"};
+}
+
+// A run checks no fence by which another job, or an agent, would be shut out.
+decltype(run_verbs::check_fence) within_rights(decltype(run_verbs::check_fence) check,
+                                               const std::string& job) {
+    if (!check) return check;
+    return [check = std::move(check), own = "job/" + job](std::string resource, fence_token token,
+                                                          fence_rule rule) {
+        const bool is_own = resource == own || resource.starts_with(own + '/');
+        return base::is_reserved_name(resource) && !is_own
+                   ? refuse_fence(std::move(resource))
+                   : check(std::move(resource), token, rule);
+    };
+}
+
 }  // namespace
 
 awaitable<resolved_command> resolve(std::shared_ptr<const command_context> around,
@@ -140,7 +160,7 @@ awaitable<work_result> command_body::run(run_order order) {
     // Whoever asked may have gone by an older configuration, or by none.
     if (auto fault = base::argument_fault(job_->arguments, job_->name, order.arguments))
         co_return failed(std::move(*fault));
-    run_verbs verbs{order.save, around_->check_fence};
+    run_verbs verbs{order.save, within_rights(around_->check_fence, order.job)};
     who_ = {order.run_id, order.token};
     key_ = order.key;
     auto finding_out = resolve(around_, job_, std::move(order));

@@ -67,6 +67,31 @@ TEST(RunSocket, ChecksFencesUpToTheRunsOwnToken) {
     EXPECT_THAT(checked, testing::ElementsAre(42u, 7u));
 }
 
+// Goal: no run shuts another job's work out, nor an agent, by a token that is newer than theirs.
+TEST(RunSocket, OfReservedNamesARunHasItsOwnJobsAlone) {
+    body_trial house;
+    std::vector<std::string> checked;
+    house.check_fences_by(
+        [&](std::string resource, fence_token token, fence_rule) -> async<fence_result> {
+            checked.push_back(resource);
+            co_return fence_result{true, token};
+        });
+    const auto said = [&](const std::string& resource) {
+        return house
+            .run(shell(speaking(R"({"verb": "fence", "token": 42, "resource": ")" + resource +
+                                "\", " + mine + "}\n")))
+            .output;
+    };
+    for (const auto* allowed : {"ledger", "job/trial", "job/trial/3", "jobs"})
+        EXPECT_THAT(said(allowed), HasSubstr("\"judged\"")) << allowed;
+    for (const auto* reserved : {"job/other", "job/trial-2", "job/", "pawl/reconciler"}) {
+        const auto answer = said(reserved);
+        EXPECT_THAT(answer, HasSubstr("is reserved")) << reserved;
+        EXPECT_THAT(answer, HasSubstr("denied")) << reserved;
+    }
+    EXPECT_THAT(checked, testing::ElementsAre("ledger", "job/trial", "job/trial/3", "jobs"));
+}
+
 // Each has a socket of its own, closed to other users, that goes with it.
 TEST(RunSocket, IsThereForTheRunAndForNobodyElse) {
     body_trial house;

@@ -2,15 +2,11 @@
 
 #include "api/problem.hpp"
 #include "base/percent.hpp"
+#include "base/reserved_names.hpp"
 #include "base/text.hpp"
-
-#include <algorithm>
-#include <array>
 
 namespace pawl::api {
 namespace {
-
-constexpr std::array<std::string_view, 2> reserved_prefixes{"job/", "pawl/"};
 
 // Without an '@' of its own, which ends it: no user's is the beginning of another's.
 std::string mark_of(const caller& who) {
@@ -30,10 +26,7 @@ bool is_owned_by(std::string_view owner, const caller& who) {
 
 std::optional<http::response> reserved_fault(std::string_view key, const caller& who) {
     if (who.role == config::user_role::admin) return std::nullopt;
-    const bool is_reserved =
-        std::any_of(reserved_prefixes.begin(), reserved_prefixes.end(),
-                    [&](std::string_view prefix) { return key.starts_with(prefix); });
-    if (!is_reserved) return std::nullopt;
+    if (!base::is_reserved_name(key)) return std::nullopt;
     return problem(403, "'" + base::printable(key) +
                             "' is reserved: names under job/ and pawl/ are pawl's own, and need "
                             "the role admin; use another name");
