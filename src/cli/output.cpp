@@ -35,7 +35,7 @@ void print_json(const boost::json::value& document) {
 void print_table(std::vector<std::vector<std::string>> rows) {
     std::vector<std::size_t> widths;
     for (auto& row : rows) {
-        // Whoever wrote it: a row of the store, or a server that only says that it is an agent.
+        // A row of the store, or a server that only says that it is an agent, may hold anything.
         for (auto& cell : row) cell = base::printable(cell);
         widths.resize(std::max(widths.size(), row.size()));
         for (std::size_t i = 0; i < row.size(); ++i)

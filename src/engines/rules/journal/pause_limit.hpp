@@ -1,8 +1,8 @@
 // How many jobs can be paused at a time.
 //
 // A node reads so many pauses at a look as control_entries_max says, and a job whose pause it does
-// not read runs on. So whoever pauses looks first, and the last ones are refused in one line; the
-// rest of the room is for those who pause at the same moment.
+// not read runs on. So a pause looks first, and the last ones are refused in one line; the
+// rest of the room is for those made at the same moment.
 #pragma once
 
 #include <pawl/spi/journal.hpp>

@@ -70,7 +70,7 @@ public:
             got.file_ = session_->file;
             got.writers_ = std::unique_lock{got.file_->writers(), std::defer_lock};
             if (!got.writers_.try_lock_until(deadline)) return overdue();
-            // Whoever waited for long looks again: what is written to a file that has gone is lost.
+            // After a long wait it looks again: what is written to a file that has gone is lost.
             if (!is_current()) continue;
             got.session_ = session_.get();
             got.file_->writer().wait_until(deadline);
