@@ -109,10 +109,10 @@ async<fence_result> refuse_fence(std::string resource) {
 
 // A run checks no fence by which another job, or an agent, would be shut out.
 decltype(run_verbs::check_fence) within_rights(decltype(run_verbs::check_fence) check,
-                                               const std::string& job) {
+                                               std::string own) {
     if (!check) return check;
-    return [check = std::move(check), own = "job/" + job](std::string resource, fence_token token,
-                                                          fence_rule rule) {
+    return [check = std::move(check), own = std::move(own)](std::string resource, fence_token token,
+                                                            fence_rule rule) {
         const bool is_own = resource == own || resource.starts_with(own + '/');
         return base::is_reserved_name(resource) && !is_own
                    ? refuse_fence(std::move(resource))
@@ -160,7 +160,7 @@ awaitable<work_result> command_body::run(run_order order) {
     // Whoever asked may have gone by an older configuration, or by none.
     if (auto fault = base::argument_fault(job_->arguments, job_->name, order.arguments))
         co_return failed(std::move(*fault));
-    run_verbs verbs{order.save, within_rights(around_->check_fence, order.job)};
+    run_verbs verbs{order.save, within_rights(around_->check_fence, job_->key())};
     who_ = {order.run_id, order.token};
     key_ = order.key;
     auto finding_out = resolve(around_, job_, std::move(order));
