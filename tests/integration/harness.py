@@ -465,6 +465,54 @@ class Zookeeper(Server):
         return f"zookeeper://{address}"
 
 
+class CloudServer:
+    """One that the tests in C++ have, by the name of its engine; its clients find their credentials in the environment."""
+
+    def __init__(self, engine):
+        self.engine = engine
+        self.process = subprocess.Popen([os.environ["PAWL_TEST_SERVER"], engine], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.port, *credentials = self.told().split()
+        self.port = int(self.port)
+        os.environ.update(one.split("=", 1) for one in credentials)
+        self.nodes = self.entries = [self]
+
+    def told(self):
+        if line := self.process.stdout.readline():
+            return line.strip()
+        raise AssertionError(f"the server has ended with {self.process.wait()}")
+
+    def ask(self, words):
+        self.process.stdin.write(words + "\n")
+        self.process.stdin.flush()
+        return self.told()
+
+    def done(self, word):
+        if (answer := self.ask(word)) != "ok":
+            raise AssertionError(answer)
+
+    def freeze(self):
+        self.done("freeze")
+
+    def thaw(self):
+        self.done("thaw")
+
+    def crash(self):
+        self.done("crash")
+
+    def begin(self):
+        self.done("start")
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.port}"
+
+    def url_at(self, address):
+        return self.ask(f"url {address.rpartition(':')[2]}")
+
+    def stop(self):
+        self.process.communicate()
+
+
 class Case(unittest.TestCase):
     """A test with a folder and a store of its own."""
 
