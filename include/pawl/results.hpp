@@ -41,6 +41,10 @@ struct busy {
 struct already_done {
     // The latest occurrence of this key that counts as done.
     occurrence last{};
+
+    // A request of this same claim was not answered, and the key was granted to another meanwhile:
+    // that request may be what marked the occurrence, and then nothing has run for it.
+    bool answer_lost = false;
 };
 
 // What became of a claim: what it was granted, or why it was not. `locks` answers with a lease, a

@@ -189,6 +189,13 @@ http::response done_problem(const already_done& done, const std::string& key) {
     const auto last = documents::time_text(number(done.last));
     json::object more;
     more["last_occurrence"] = last;
+    more["answer_lost"] = done.answer_lost;
+    if (done.answer_lost)
+        return problem(410,
+                       "this occurrence of '" + base::printable(key) +
+                           "' may not have run, and will not any more: the store did not answer "
+                           "an earlier request of this claim, and granted the key to another",
+                       std::move(more));
     return problem(410,
                    "this occurrence of '" + base::printable(key) +
                        "' has run: the last that is done is " + last,

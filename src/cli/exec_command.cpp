@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/exec_run.hpp"
 #include "cli/footprint.hpp"
+#include "cli/lost_answer.hpp"
 #include "cli/output.hpp"
 #include "cli/push_warning.hpp"
 #include "cli/silent_runs.hpp"
@@ -268,9 +269,27 @@ private:
         if (const auto signal = caught()) return as_status(128 + *signal);
         if (const auto* other = std::get_if<busy>(&*tried))
             return skip(status::busy, describe_busy(*other));
-        const auto last = std::get<already_done>(*tried).last;
+        const auto& done = std::get<already_done>(*tried);
+        if (done.answer_lost) return settle_lost_answer();
         return skip(status::already_done,
-                    "'" + what_.key + "' has already run for " + local_time(number(last)));
+                    "'" + what_.key + "' has already run for " + local_time(number(done.last)));
+    }
+
+    // The occurrence counts as done, by another's claim or by one of this process that was not
+    // answered. The journal knows of others' runs; where it knows of none, it is told of this.
+    status settle_lost_answer() {
+        if (journal_) {
+            const auto run =
+                core_->loop().wait_for(record_lost_answer(journal_, new_start(nullptr)));
+            if (run.has_error())
+                log(log_level::warn, "run not recorded: " + run.error().detail);
+            else if (*run)
+                return has_run((*run)->id, (*run)->status);
+        }
+        log(log_level::error, "'" + what_.key + "' may not have run for " + what_.occurrence +
+                                  ", and will not any more: " + lost_answer_text() +
+                                  "; run it without --occurrence if it is needed");
+        return status::unavailable;
     }
 
     acquire_result<lease> acquire_slot(std::uint32_t slots) {
@@ -320,7 +339,7 @@ private:
         return what_.skip_status ? as_status(*what_.skip_status) : why;
     }
 
-    beginning begin_run(const lease* held) {
+    run_start new_start(const lease* held) {
         run_start start{base::fresh_uuid(), what_.key, mine_.key};
         start.partition = mine_.slot.value_or(0);
         start.owner = store_.owner();
@@ -331,6 +350,11 @@ private:
         start.trigger = "exec";
         start.past = inheritance::last_saved;
         start.silence_max = runs::run_silence_max;
+        return start;
+    }
+
+    beginning begin_run(const lease* held) {
+        auto start = new_start(held);
         session_ = runs::run_session::make(core_->loop(), how_to_write());
         beginning unwritten{begin_outcome::begun, start.id};
         auto begun = core_->loop().wait_for(runs::run_session::begin(session_, std::move(start)));
@@ -468,9 +492,13 @@ private:
         if (begun.outcome == begin_outcome::superseded)
             return skip(status::busy,
                         "'" + what_.key + "' is running elsewhere under a newer token");
+        return has_run(begun.id, begun.status);
+    }
+
+    status has_run(const std::string& run, run_status how) const {
         return skip(status::already_done, "'" + what_.key + "' has already run for " +
-                                              what_.occurrence + ": run " + begun.id + " " +
-                                              std::string{name_of(begun.status)});
+                                              what_.occurrence + ": run " + run + " " +
+                                              std::string{name_of(how)});
     }
 
     // After a force release the key is in cooldown; the store says for how long.

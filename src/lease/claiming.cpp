@@ -64,7 +64,10 @@ void claiming::answered(result<acquire_result<grant>> answer, instant now, doubl
     if (answer.has_error()) return on_failure(answer.error(), now, uniform);
     last_failure_.reset();
     if (auto* won = std::get_if<grant>(&*answer)) return on_grant(std::move(*won), now);
-    if (auto* done = std::get_if<already_done>(&*answer)) return finish(*done);
+    if (auto* done = std::get_if<already_done>(&*answer)) {
+        done->answer_lost = attempts_.unanswered && plan_.marks == done->last;
+        return finish(*done);
+    }
     on_busy(std::get<busy>(std::move(*answer)), now, uniform);
 }
 

@@ -27,6 +27,8 @@ struct claim_plan {
     nanos poll{};    // how long to rely on a push at most, where the store has none; 0: it has
     // Whether a claim whose outcome is unknown ends with that, or is asked for again later.
     enum class unknown { withdraw, keep } if_unknown = unknown::withdraw;
+    // What its grant marks as done.
+    std::optional<occurrence> marks{};
 };
 
 // What has been asked for under one claim id so far, by however many machines one after another.

@@ -73,6 +73,26 @@ TEST(Claiming, AnOccurrenceThatIsDoneIsFinalAlsoForWhoWaits) {
     EXPECT_TRUE(ended_as<already_done>(machine));
 }
 
+// Its own request may have marked it: that is no word of a run.
+TEST(Claiming, AnOccurrenceThatItMayHaveMarkedItselfIsToldApart) {
+    const auto done = [](std::int64_t which) {
+        return acquire_result<grant>{already_done{occurrence{which}}};
+    };
+    for (const bool lost : {false, true}) {
+        for (const std::int64_t which : {3, 4}) {
+            auto plan = plan_with();
+            plan.marks = occurrence{3};
+            claim_attempts so_far;
+            so_far.unanswered = lost;
+            claiming machine{plan, start, so_far};
+            exchange(machine, start, done(which));
+            if (lost) machine.withdrawn();
+            ASSERT_TRUE(ended_as<already_done>(machine));
+            EXPECT_EQ(std::get<already_done>(machine.outcome()).answer_lost, lost && which == 3);
+        }
+    }
+}
+
 // Rule 2: only the same claim is safe to send again, so the machine never asks for a new id here.
 TEST(Claiming, AfterALostAnswerTheSameClaimIsSentAgain) {
     claiming machine{plan_with(), start};

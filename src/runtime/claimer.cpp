@@ -71,6 +71,7 @@ leasing::claim_plan claimer::plan_of(const claim_request& todo) const {
     plan.backoff = todo.waiting.backoff;
     plan.when_down = todo.options.on_store_down;
     plan.settle = timeout_ * 2;
+    if (todo.options.mode == delivery::at_most_once) plan.marks = todo.options.occurrence;
     plan.poll = store_->traits().notifies ? millis{0} : poll_without_push;
     return plan;
 }

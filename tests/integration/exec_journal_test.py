@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from agents import TIME, AgentCase
+from cable import Cable
 from harness import PAWL, OnRedis, Redis, environment, free_port, pawl, start, until
 
 SILENCE = 8.5  # s, after which a run of pawl exec counts as dead; it says 8
@@ -319,3 +320,29 @@ class ExecOnRedis(OnRedis, Exec):
 
     def written(self, space, run):
         return self.server.ask("HGET", f"{space}:journal:run:{run}", "status"), self.server.ask("HGET", f"{space}:journal:run:{run}", "reason")
+
+    def lose_a_claim(self, *words, before):
+        """Its answer is lost, and `before` comes between it and its repetition."""
+        # Now the server has the scripts, and the first word of a claim is the claim.
+        self.assertEqual(self.pawl("exec", "warm", "--", "true").status, 0)
+        cable = Cable(self.server.port, hold_from=b"invoices")
+        self.addCleanup(cable.close)
+        store = f"redis://{cable.address}?timeout=20s"
+        lost = start("--store", store, "exec", "invoices", "--ttl", "1s", *self.FIRED, *words, "--", "echo", "ran")
+        self.addCleanup(self.end, lost)
+        self.assertTrue(cable.held.wait(60))
+        # It was granted; what comes then waits for the end of that.
+        until(lambda: self.pawl("locks", "show", "invoices").status == 0)
+        before()
+        cable.heal()
+        out, err = lost.communicate(timeout=60)
+        return lost.returncode, out, err
+
+    def test_an_occurrence_that_was_marked_for_nobody_is_told_of(self):
+        between = ("exec", "invoices", "--wait", "30s", "--no-journal", "--", "true")
+        status, out, err = self.lose_a_claim(before=lambda: self.assertEqual(self.pawl(*between).status, 0))
+        self.assertEqual((status, out), (69, ""), err)
+        self.assertIn("'invoices' may not have run for 2026-01-02T03:04:05Z, and will not any more: the store did not answer in time", err)
+        row = self.row("invoices")
+        self.assertEqual((row["status"], row["occurrence"]), ("skipped", "2026-01-02T03:04:05.000Z"))
+        self.assertIn("granted the key to another run meanwhile", row["reason"])
