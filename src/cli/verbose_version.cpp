@@ -1,6 +1,7 @@
 #include "assembly/engines.hpp"
 #include "assembly/modules.hpp"
 #include "cli/build_facts.hpp"
+#include "cli/revision.hpp"
 #include "cli/version.hpp"
 
 #include <fmt/core.h>
