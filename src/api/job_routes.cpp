@@ -8,7 +8,7 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
-#include "engines/rules/journal/pause_limit.hpp"
+#include "engines/rules/journal/control_limits.hpp"
 #include "engines/rules/journal/texts.hpp"
 #include "time/clocks.hpp"
 
@@ -213,8 +213,14 @@ awaitable<http::response> show_what_would_run(shared_context around,
 awaitable<http::response> ask_for(shared_context around, shared_call asked,
                                   std::shared_ptr<const documents::job_terms> job,
                                   std::shared_ptr<const run_request> request) {
+    const auto partitions = partitions_of(*job, *request);
+    auto looking = around->records->read_control_state();
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return problem_of(seen.error());
+    if (const auto full = journals::request_fault(*seen, job->name, partitions.size()))
+        co_return problem(409, *full);
     json::array ids;
-    for (const auto partition : partitions_of(*job, *request)) {
+    for (const auto partition : partitions) {
         run_trigger what;
         what.id = base::fresh_uuid();
         what.job = job->name;

@@ -1,7 +1,7 @@
 // Jobs over HTTP, on a store and a journal in memory that fail when told to.
 #include "api/job_routes.hpp"
 
-#include "engines/rules/journal/pause_limit.hpp"
+#include "engines/rules/journal/control_limits.hpp"
 #include "test_support/faults/api_world.hpp"
 
 #include <gmock/gmock.h>
@@ -378,6 +378,32 @@ TEST(JobRoutes, APauseThatNoNodeWouldReadIsRefused) {
     world.ask({"POST", "/api/v1/jobs/a-9/resume"});
     EXPECT_EQ(json_in(pause("z")).at("changed"), true);
     EXPECT_LT(world.seen().pauses.size(), control_entries_max);
+}
+
+// Goal: who has runs queued without end is told, and nobody else is kept waiting by it. Method: as
+// many of one job as a node reads at a look; then more of it, of another job, and all partitions.
+TEST(JobRoutes, OfManyQueuedRunsAJobMayHaveOne) {
+    job_world world;
+    world.publish("many");
+    world.publish("few");
+    for (std::size_t i = 0; i < control_entries_max; ++i) {
+        run_trigger what;
+        what.id = "run-" + std::to_string(i);
+        what.job = "many";
+        world.journal([&](pawl::journal& records) { return records.add_trigger(what); });
+    }
+    const auto request = [&](const std::string& job) {
+        return world.ask({"POST", "/api/v1/jobs/" + job + "/run", "{}"});
+    };
+    const auto refused = request("many");
+    EXPECT_EQ(refused.status, 409u);
+    EXPECT_THAT(detail_of(refused),
+                HasSubstr("1000 runs or more are queued, 1000 of them of this"));
+    EXPECT_EQ(request("few").status, 202u);
+    EXPECT_EQ(world.seen().triggers.back().job, "few");
+    EXPECT_EQ(request("few").status, 409u);
+    world.publish("wide", "{}", 2);
+    EXPECT_EQ(request("wide").status, 409u);
 }
 
 TEST(JobRoutes, APauseNeedsAReasonThatIsKeptWhole) {

@@ -8,7 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/silent_runs.hpp"
 #include "documents/job_terms.hpp"
-#include "engines/rules/journal/pause_limit.hpp"
+#include "engines/rules/journal/control_limits.hpp"
 #include "time/pause.hpp"
 
 #include <algorithm>
@@ -212,6 +212,9 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
                                             "configuration"};
     check_arguments(documents::job_terms{job}, what.arguments);
     const auto partitions = partitions_of(job, what);
+    if (const auto full =
+            journals::request_fault(ask(verbs().read_control_state()), job.name, partitions.size()))
+        throw exit_error{status::usage, *full};
     if (live_nodes() == 0)
         log(log_level::warn, "no live agent: the run stays queued until one starts");
     std::vector<std::string> ids;

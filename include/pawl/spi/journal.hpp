@@ -244,7 +244,8 @@ struct job_pause {
 struct control_state {
     std::vector<job_pause> pauses;
 
-    // The oldest first.
+    // The oldest first. Where there are more: of each job its first, then of each its second, and
+    // so on.
     std::vector<run_trigger> triggers;
 
     // Ids of runs that have started and are to end.

@@ -114,7 +114,7 @@ TYPED_TEST_P(JournalLaws, ATriggerIsAnsweredOnceHoweverManyRaceForIt) {
     EXPECT_TRUE(clients[0].get(clients[0]->read_control_state()).triggers.empty());
 }
 
-TYPED_TEST_P(JournalLaws, AControlStateShowsTheOldestTriggersUpToItsBound) {
+TYPED_TEST_P(JournalLaws, AControlStateShowsTheOldestTriggersOfEachJobUpToItsBound) {
     auto mine = this->open();
     std::vector<std::string> ids;
     for (std::size_t i = 0; i < control_entries_max + 3; ++i) {
@@ -127,6 +127,15 @@ TYPED_TEST_P(JournalLaws, AControlStateShowsTheOldestTriggersUpToItsBound) {
     for (std::size_t i = 0; i < shown.size(); ++i) EXPECT_EQ(shown[i].id, ids[i]);
     EXPECT_TRUE(mine.get(mine->remove_trigger(ids[0])));
     EXPECT_EQ(mine.get(mine->read_control_state()).triggers.back().id, ids[control_entries_max]);
+    // What another job has waiting is read, though it came later than more than can be read.
+    const auto other = trigger_for("another"), third = trigger_for("another");
+    for (const auto& what : {other, third}) EXPECT_TRUE(mine.get(mine->add_trigger(what)));
+    const auto fair = mine.get(mine->read_control_state()).triggers;
+    ASSERT_EQ(fair.size(), control_entries_max);
+    EXPECT_EQ(fair.front().id, ids[1]);
+    EXPECT_EQ(fair[control_entries_max - 3].id, ids[control_entries_max - 2]);
+    EXPECT_EQ(fair[control_entries_max - 2].id, other.id);
+    EXPECT_EQ(fair.back().id, third.id);
 }
 
 TYPED_TEST_P(JournalLaws, APauseIsSeenByAllUntilItIsTakenBack) {

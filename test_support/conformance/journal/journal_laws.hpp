@@ -51,10 +51,11 @@ REGISTER_TYPED_TEST_SUITE_P(
     WhatIsNotOverIsNeverPruned, WithARunGoAllThatBelongsToItButWhatItsJobSaved,
     ATriggerStandsOnTheControlStateAsItWasAsked, ATriggerIsAddedOnceAndRemovedOnce,
     ATriggerIsAnsweredByARunWithItsId, ATriggerThatIsGoneBeginsNothing,
-    ATriggerIsAnsweredOnceHoweverManyRaceForIt, AControlStateShowsTheOldestTriggersUpToItsBound,
-    APauseIsSeenByAllUntilItIsTakenBack, PublishedJobsAreListedInByteOrder,
-    APublishedJobIsFoundAsItWasGiven, SinceTellsHowLongAJobHasHadItsSchedule,
-    OnlyWhoPublishedAJobLastRetiresIt, NodesAreListedByNameWithTheirAge, ANodeWithoutAnIdIsRejected,
+    ATriggerIsAnsweredOnceHoweverManyRaceForIt,
+    AControlStateShowsTheOldestTriggersOfEachJobUpToItsBound, APauseIsSeenByAllUntilItIsTakenBack,
+    PublishedJobsAreListedInByteOrder, APublishedJobIsFoundAsItWasGiven,
+    SinceTellsHowLongAJobHasHadItsSchedule, OnlyWhoPublishedAJobLastRetiresIt,
+    NodesAreListedByNameWithTheirAge, ANodeWithoutAnIdIsRejected,
     AnAuditEntryIsChainedToTheOneBefore, TheAuditIsOneChainHoweverManyWrite,
     NamespacesNeverSeeEachOther, ARestartKeepsEverything);
 

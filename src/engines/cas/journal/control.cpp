@@ -1,6 +1,9 @@
 // What nodes and users leave each other: triggers, pauses, and what a reader of them has to know.
 #include "engines/cas/journal/journal_verbs.hpp"
+#include "engines/rules/journal/fair_order.hpp"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace pawl::cas {
@@ -34,9 +37,18 @@ std::string end_of(std::string_view prefix) {
 
 }  // namespace
 
+// An index entry as it was listed.
+struct cas_journal::control_entry {
+    std::string key{};
+    std::string version{};
+    index_entry says{};
+};
+
 struct cas_journal::control_reading {
     control_state all{};
     std::vector<run_state> orphans{};
+    // In their order, and those of all pages: which of them are read depends on all.
+    control_entries waiting{};
 
     std::size_t count(control_kind kind) const {
         if (kind == control_kind::cancel) return all.cancels.size();
@@ -67,13 +79,10 @@ bool cas_journal::take_control(control_reading& into, const std::string& key,
     return true;
 }
 
-// One page of entries: they are looked at together.
 async<void> cas_journal::take_page(std::shared_ptr<control_reading> into, listing page,
                                    instant until) {
-    std::vector<std::pair<std::size_t, index_entry>> entries;
-    std::vector<std::string> wanted;
-    for (std::size_t i = 0; i < page.records.size(); ++i) {
-        const auto& [key, stands] = page.records[i];
+    control_entries entries;
+    for (auto& [key, stands] : page.records) {
         const auto kind = scope_of(key).kind;
         if (kind == control_kind::other || into->is_full(kind)) continue;
         if (kind == control_kind::pause) {
@@ -84,26 +93,57 @@ async<void> cas_journal::take_page(std::shared_ptr<control_reading> into, listin
         }
         auto entry = parse_index_entry(stands.text);
         if (entry.has_error()) co_return records_->unreadable(key, entry.error());
-        wanted.push_back(entry->key);
-        entries.emplace_back(i, std::move(*entry));
+        auto& list = kind == control_kind::trigger ? into->waiting : entries;
+        list.push_back({std::move(key), std::move(stands.at), std::move(*entry)});
     }
+    auto taking = take_entries(into, std::move(entries), until);
+    co_return co_await std::move(taking);
+}
+
+// They are looked at together.
+async<void> cas_journal::take_entries(std::shared_ptr<control_reading> into,
+                                      control_entries entries, instant until) {
+    std::vector<std::string> wanted;
+    wanted.reserve(entries.size());
+    for (const auto& one : entries) wanted.push_back(one.says.key);
     auto reading = records_->read_many(std::move(wanted), until);
     const auto truths = co_await std::move(reading);
     if (truths.has_error()) co_return truths.error();
     std::vector<place_and_version> gone;
     for (std::size_t i = 0; i < entries.size(); ++i) {
-        const auto& [which, entry] = entries[i];
-        const auto& [key, hint] = page.records[which];
+        const auto& [key, version, entry] = entries[i];
         auto there = parse_at(entry.key, (*truths)[i]);
         if (there.has_error()) co_return there.error();
         seen version_only;
-        version_only.at = hint.at;
+        version_only.at = version;
         records_->remember(key, std::move(version_only));
         const bool stands = take_control(*into, key, entry, std::move(*there));
-        if (!stands && is_old(entry.at)) gone.emplace_back(key, hint.at);
+        if (!stands && is_old(entry.at)) gone.emplace_back(key, version);
     }
     auto tidying = records_->tidy(std::move(gone), until);
     co_await std::move(tidying);
+    co_return result<void>{};
+}
+
+// Of each job its oldest, then of each its second: as many as there is room for.
+async<void> cas_journal::take_triggers(std::shared_ptr<control_reading> into, instant until) {
+    std::vector<std::string_view> jobs;
+    jobs.reserve(into->waiting.size());
+    for (const auto& one : into->waiting) jobs.push_back(one.says.job);
+    const auto order = journals::fair_order(jobs);
+    for (std::size_t next = 0; next < order.size() && !into->is_full(control_kind::trigger);) {
+        control_entries some;
+        for (; next < order.size() && some.size() < entries_a_page; ++next)
+            some.push_back(into->waiting[order[next]]);
+        auto taking = take_entries(into, std::move(some), until);
+        const auto taken = co_await std::move(taking);
+        if (taken.has_error()) co_return taken.error();
+    }
+    std::map<std::string_view, std::size_t> places;
+    for (std::size_t i = 0; i < into->waiting.size(); ++i) places[into->waiting[i].says.id] = i;
+    std::sort(
+        into->all.triggers.begin(), into->all.triggers.end(),
+        [&](const run_trigger& a, const run_trigger& b) { return places[a.id] < places[b.id]; });
     co_return result<void>{};
 }
 
@@ -130,6 +170,9 @@ async<control_state> cas_journal::read_control_state() {
         more = more && scope.kind != control_kind::trigger;
         after = end_of(scope.prefix);
     }
+    auto choosing = take_triggers(into, until);
+    const auto chosen = co_await std::move(choosing);
+    if (chosen.has_error()) co_return chosen.error();
     auto completing = complete(std::move(into->orphans), until);
     auto orphans = co_await std::move(completing);
     if (orphans.has_error()) co_return orphans.error();

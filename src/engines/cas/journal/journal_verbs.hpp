@@ -101,6 +101,8 @@ private:
     struct beats;
     struct beats_of_run;
     struct removal;
+    struct control_entry;
+    using control_entries = std::vector<control_entry>;
     struct control_reading;
 
     result<run_place> parse_at(const std::string& key, const seen& stands) const;
@@ -180,6 +182,9 @@ private:
     bool take_control(control_reading& into, const std::string& key, const index_entry& entry,
                       run_place truth) const;
     async<void> take_page(std::shared_ptr<control_reading> into, listing page, instant until);
+    async<void> take_entries(std::shared_ptr<control_reading> into, control_entries entries,
+                             instant until);
+    async<void> take_triggers(std::shared_ptr<control_reading> into, instant until);
     async<std::uint64_t> announce(std::shared_ptr<waiting_trigger> waiting, instant until);
     static async<void> publish_one(std::shared_ptr<cas_journal> self,
                                    std::shared_ptr<publishing> all, std::size_t which);

@@ -1,8 +1,11 @@
 #include "engines/memory/journal/journal_data.hpp"
 
+#include "engines/rules/journal/fair_order.hpp"
 #include "time/clocks.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <string_view>
 
 namespace pawl::memory {
 
@@ -28,6 +31,23 @@ std::optional<journals::run_row> journal_data::row_of(const std::string& id) con
 void journal_data::write(const journals::begin_decision& decided) {
     if (decided.write == journals::begin_write::insert) runs.insert(decided.row, decided.event);
     if (decided.write == journals::begin_write::update) runs.update(decided.row, decided.event);
+}
+
+// Of each job its oldest, then of each its second; the oldest first.
+std::vector<run_trigger> journal_data::first_triggers(std::size_t limit) const {
+    std::vector<std::string_view> jobs;
+    std::vector<const run_trigger*> waiting;
+    for (const auto& [place, one] : triggers) {
+        jobs.push_back(one.job);
+        waiting.push_back(&one);
+    }
+    auto chosen = journals::fair_order(jobs);
+    chosen.resize(std::min(chosen.size(), limit));
+    std::sort(chosen.begin(), chosen.end());
+    std::vector<run_trigger> shown;
+    shown.reserve(chosen.size());
+    for (const auto place : chosen) shown.push_back(*waiting[place]);
+    return shown;
 }
 
 }  // namespace pawl::memory

@@ -31,6 +31,7 @@ struct journal_data {
     // The callers of these hold the mutex.
     std::optional<journals::run_row> row_of(const std::string& id) const;
     void write(const journals::begin_decision& decided);
+    std::vector<run_trigger> first_triggers(std::size_t limit) const;
 
     const clock now;
     std::mutex mutex;

@@ -204,8 +204,7 @@ async<control_state> memory_journal::read_control_state() {
     control_state all;
     for (const auto& [job, pause] : data_->pauses)
         if (all.pauses.size() < control_entries_max) all.pauses.push_back(pause);
-    for (const auto& [place, trigger] : data_->triggers)
-        if (all.triggers.size() < control_entries_max) all.triggers.push_back(trigger);
+    all.triggers = data_->first_triggers(control_entries_max);
     const auto cancelled = data_->runs.with_status(
         run_status::started, control_entries_max,
         [](const kept_run& run) { return run.row.record.cancel_requested; });

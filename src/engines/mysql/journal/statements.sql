@@ -266,7 +266,10 @@ UNION ALL
 (SELECT 1, t.place, t.run_id, t.job_name, t.partition_number, NULL, t.asked_by, NULL, NULL, NULL,
         t.inherits, NULL, NULL, NULL, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t.at) DIV 1000, NULL, NULL,
         NULL, NULL, t.arguments, NULL, NULL, NULL, NULL
- FROM pawl_run_trigger AS t FORCE INDEX (oldest) WHERE t.name_space = {space} ORDER BY t.place LIMIT {limit})
+ FROM (SELECT w.place, ROW_NUMBER() OVER (PARTITION BY w.job_name ORDER BY w.place) AS turn
+       FROM pawl_run_trigger AS w FORCE INDEX (oldest) WHERE w.name_space = {space}
+       ORDER BY 2, 1 LIMIT {limit}) AS chosen
+ JOIN pawl_run_trigger AS t ON t.name_space = {space} AND t.place = chosen.place)
 UNION ALL
 (SELECT 2, r.run_number, r.run_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
         NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL

@@ -173,8 +173,14 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
 
--- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
+-- As an earlier pawl looks for it.
 CREATE OR REPLACE FUNCTION pawl.journal_layout_v2() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT layout FROM pawl.journal_marker
+$$;
+
+-- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
+CREATE OR REPLACE FUNCTION pawl.journal_layout_v3() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
@@ -782,7 +788,7 @@ $$;
 
 -- ---- The control state
 
--- part: 0 pauses, 1 triggers, 2 ids to cancel, 3 orphans. What is no run has its reason, arguments, who
+-- part: 0 pauses, 1 triggers (of each job its first, then of each its second …), 2 ids to cancel, 3 orphans. What is no run has its reason, arguments, who
 -- and when in the columns reason, checkpoint, lock_owner and started_at. One snapshot.
 CREATE OR REPLACE FUNCTION pawl.journal_board_v1(space text, count integer)
 RETURNS TABLE (
@@ -805,7 +811,10 @@ BEGIN
   (SELECT 1, t.place, t.run_id, t.job_name, t.partition_number, NULL, t.asked_by, NULL, NULL, NULL,
           t.inherits, NULL, NULL, NULL, pawl.journal_millis(t.at), NULL, NULL, NULL, NULL, t.arguments,
           NULL, NULL, NULL
-   FROM pawl.run_trigger AS t WHERE t.name_space = space ORDER BY t.place LIMIT count)
+   FROM (SELECT w.place, row_number() OVER (PARTITION BY w.job_name ORDER BY w.place) AS turn
+         FROM pawl.run_trigger AS w WHERE w.name_space = space ORDER BY 2, 1 LIMIT count) AS chosen
+   JOIN pawl.run_trigger AS t ON t.name_space = space AND t.place = chosen.place
+   ORDER BY t.place)
   UNION ALL
   (SELECT 2, r.run_number, r.run_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
           NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL

@@ -1,16 +1,59 @@
 -- ARGV entries_max bytes_max; reply {pauses, triggers, cancels, orphans}: job, text...; id, text...; id...; row...
 local last = ARGV[1] - 1
-local function texts_of(index, texts)
-  local names = call('ZRANGE', base .. index, 0, last)
+-- Pairs of a job and a text.
+local function pauses()
+  local jobs = call('ZRANGE', base .. 'pauses', 0, last)
   local found, bytes = {}, 0
-  if #names == 0 then return found end
-  local told = call('HMGET', base .. texts, unpack(names))
-  for i = 1, #names do
+  if #jobs == 0 then return found end
+  local told = call('HMGET', base .. 'pause_texts', unpack(jobs))
+  for i = 1, #jobs do
     if told[i] and bytes <= tonumber(ARGV[2]) then
-      found[#found + 1] = names[i]
+      found[#found + 1] = jobs[i]
       found[#found + 1] = told[i]
-      bytes = bytes + #names[i] + #told[i]
+      bytes = bytes + #jobs[i] + #told[i]
     end
+  end
+  return found
+end
+-- A text begins with its time and its job, each as its length, a colon and its bytes.
+local function part_at(text, from)
+  local bytes, begin = string.match(text, '^(%d+):()', from)
+  return string.sub(text, begin, begin + bytes - 1), begin + bytes
+end
+local function job_of(text)
+  local _, behind_time = part_at(text, 1)
+  return (part_at(text, behind_time))
+end
+-- Of each job its first, then of each its second: pairs of an id and a text, the oldest first.
+local function triggers()
+  local turns, order, from = {}, {}, 0
+  repeat
+    local ids = call('ZRANGE', base .. 'triggers', from, from + last)
+    local told = #ids > 0 and call('HMGET', base .. 'trigger_texts', unpack(ids)) or {}
+    for i = 1, #ids do
+      if told[i] then
+        local job = job_of(told[i])
+        turns[job] = (turns[job] or 0) + 1
+        order[#order + 1] = {turn = turns[job], place = from + i, id = ids[i], text = told[i]}
+      end
+    end
+    from = from + #ids
+  until #ids <= last
+  table.sort(order, function(a, b)
+    if a.turn ~= b.turn then return a.turn < b.turn end
+    return a.place < b.place
+  end)
+  local chosen, bytes = {}, 0
+  for i = 1, math.min(#order, last + 1) do
+    if bytes > tonumber(ARGV[2]) then break end
+    chosen[i] = order[i]
+    bytes = bytes + #order[i].id + #order[i].text
+  end
+  table.sort(chosen, function(a, b) return a.place < b.place end)
+  local found = {}
+  for i = 1, #chosen do
+    found[#found + 1] = chosen[i].id
+    found[#found + 1] = chosen[i].text
   end
   return found
 end
@@ -22,4 +65,4 @@ for i = 1, #abandoned do
     bytes = bytes + bytes_of(orphans[#orphans])
   end
 end
-return {texts_of('pauses', 'pause_texts'), texts_of('triggers', 'trigger_texts'), call('ZRANGE', base .. 'cancels', 0, last), orphans}
+return {pauses(), triggers(), call('ZRANGE', base .. 'cancels', 0, last), orphans}

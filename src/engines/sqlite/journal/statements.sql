@@ -163,8 +163,14 @@ RETURNING 1
 DELETE FROM pawl_trigger WHERE space = ?1 AND trigger_id = ?2 RETURNING 1
 
 -- name: trigger_list
+-- Of each job its first, then of each its second …
 SELECT trigger_id, job_name, partition, arguments, last_saved, asked_by, asked_at FROM pawl_trigger
-WHERE space = ?1 ORDER BY place LIMIT ?2
+WHERE place IN (
+  SELECT place FROM (
+    SELECT place, row_number() OVER (PARTITION BY job_name ORDER BY place) AS turn
+    FROM pawl_trigger WHERE space = ?1)
+  ORDER BY turn, place LIMIT ?2)
+ORDER BY place
 
 -- name: pause_add
 INSERT INTO pawl_pause (space, job_name, reason, paused_by, paused_at) VALUES (?1, ?2, ?3, ?4, ?5)
