@@ -393,7 +393,7 @@ TEST(JobRoutes, OfManyQueuedRunsAJobMayHaveOne) {
         world.journal([&](pawl::journal& records) { return records.add_trigger(what); });
     }
     const auto request = [&](const std::string& job) {
-        return world.ask({"POST", "/api/v1/jobs/" + job + "/run", "{}"});
+        return world.ask({"POST", "/api/v1/jobs/" + job + "/runs", "{}"});
     };
     const auto refused = request("many");
     EXPECT_EQ(refused.status, 409u);

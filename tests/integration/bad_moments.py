@@ -170,19 +170,18 @@ class BadMoments(Case):
         self.figures["lost"] += not ran
         self.assertEqual(len(ran), 1, f"ran by {ran}: {told}")
 
-    def disturb(self, server, *timeouts):
+    def disturb(self, server, *timeouts, kinds=KINDS):
         self.server = server
         self.addCleanup(server.stop)
         self.timeouts = timeouts
         self.begins_after = self.calm_delay()
         seed = int(os.environ.get("PAWL_SEED", random.randrange(1 << 30)))
         rng = random.Random(seed)
-        kinds = []
+        left = []
         for number in range(ROUNDS):
-            if not kinds:
-                kinds = rng.sample(KINDS, len(KINDS))
+            left = left or rng.sample(kinds, len(kinds))
             with self.subTest(seed=seed, round=number):
-                self.one_round(number, rng, kinds.pop())
+                self.one_round(number, rng, left.pop())
         figures = ", ".join(f"{name} {count}" for name, count in sorted(self.figures.items()))
         print(f"\n{getattr(server, 'engine', type(server).__name__)}: {figures}; exit statuses of the first {dict(sorted(self.statuses.items()))}; "
               f"seed {seed}, a calm command begins {self.begins_after * 1000:.0f} ms after the first word",
