@@ -29,6 +29,8 @@ void run_under_kills(Server& server, const journal_opener& open, const load_plan
     journal_client looker{open};
     run_filter whole;
     whole.status = run_status::completed;
+    // Emulators break where two clients make a table, or a collection, at once.
+    EXPECT_TRUE(looker.all(whole, page_limit_max).empty());
     const auto quarters_done = [&](std::size_t quarters) {
         const auto runs = static_cast<std::size_t>(plan.runners / 2 * plan.occurrences);
         const auto give_up = lease_clock::now() + 60s;

@@ -37,6 +37,8 @@ constexpr std::array refusals{
     refusal{148, errc::unsupported, "the storage engine must keep what a majority has"},
     // A write that met another before it wrote
     refusal{112, errc::unreachable},
+    // A collection that another has made, and that is not listed yet
+    refusal{48, errc::unreachable},
     // What may have had effect: it was ended, or its server is no longer the primary
     refusal{6, errc::outcome_unknown},
     refusal{7, errc::outcome_unknown},

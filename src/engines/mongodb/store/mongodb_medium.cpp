@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 using cas::write_answer;
 
 // A new primary goes by its own clock.
+constexpr int looks_for_collection = 5;
 constexpr cas::micros skew_default = 1s;
 constexpr std::size_t updates_max = 100;
 // A write asks for the time where the last answer is older than this: until then the core's bounds
@@ -211,11 +212,14 @@ async<std::string> medium::create(instant until) {
     request what{with_concern(std::move(creation), until), effect::writes};
     auto running = client_.run(std::move(what), until);
     const auto made = co_await std::move(running);
-    // Another process may have been faster, or the answer may be lost.
-    auto looking = look(until);
-    auto there = co_await std::move(looking);
-    if (there.has_error()) co_return there.error();
-    if (*there) co_return std::move(**there);
+    // Another process may have been faster, or the answer may be lost. What another has just made
+    // may be listed a little later.
+    for (int looks = 0; looks < looks_for_collection; ++looks) {
+        auto looking = look(until);
+        auto there = co_await std::move(looking);
+        if (there.has_error()) co_return there.error();
+        if (*there) co_return std::move(**there);
+    }
     if (made.has_error()) co_return made.error();
     co_return std::string{};
 }
