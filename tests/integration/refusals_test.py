@@ -30,6 +30,10 @@ class Usage(Case):
         (["exec", "k", "--on-store-down", "maybe", "--", "true"], "--on-store-down"),
         (["exec", "k"], "COMMAND"),
         (["locks", "ls", "--limit", "many"], "--limit"),
+        (["locks", "ls", "--limit", "0"], "--limit: Value 0 not in range 1 to 1000000"),
+        (["locks", "ls", "--limit", "1000001"], "--limit"),
+        (["runs", "ls", "--limit", "0"], "--limit: Value 0 not in range 1 to 1000000"),
+        (["audit", "ls", "--limit", "0"], "--limit: Value 0 not in range 1 to 1000"),
     ]
 
     def test_each_mistake_is_one_line_that_says_what_would_be_right(self):
