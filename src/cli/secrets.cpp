@@ -30,6 +30,8 @@ void hide(const char* name, places (*secrets_of)(std::string_view)) {
     overwrite(shown, secrets);
 }
 
+places all_of(std::string_view value) { return {{0, value.size(), base::secret_kind::parameter}}; }
+
 // Keys and reasons may have an '@' as well, and are to be seen.
 bool may_be_url(std::string_view word) {
     return word.find("//") != std::string_view::npos || word.find('?') != std::string_view::npos;
@@ -43,6 +45,7 @@ void hide_secrets(int count, char** words) {
         if (may_be_url(words[at])) overwrite(words[at], base::secrets_in(words[at]));
     hide("PAWL_STORE", base::secrets_in);
     hide("PAWL_JOURNAL", base::secrets_in);
+    hide("PAWL_TOKEN", all_of);
 }
 
 }  // namespace pawl::cli
