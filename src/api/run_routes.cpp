@@ -6,6 +6,7 @@
 #include "api/queries.hpp"
 #include "api/run_output.hpp"
 #include "base/number.hpp"
+#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "time/clocks.hpp"
@@ -216,7 +217,7 @@ std::optional<http::response> reason_fault(std::string_view reason) {
     if (reason.size() > reason_bytes_max)
         return problem(400, "reason has " + std::to_string(reason.size()) + " bytes; at most " +
                                 std::to_string(reason_bytes_max) + " are kept");
-    if (base::printable(reason) != reason)
+    if (base::find_unprintable(reason) != std::string_view::npos)
         return problem(400, "reason has a control character: write it as one line");
     return std::nullopt;
 }
