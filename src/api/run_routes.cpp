@@ -228,6 +228,7 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
     const auto reason = body.text("reason").value_or("");
     if (body.fault()) co_return *body.fault();
     if (auto fault = reason_fault(reason)) co_return std::move(*fault);
+    if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     const auto id = asked->path.at("id");
     auto asking = asked_for(around, id);
     const auto waiting = co_await std::move(asking);
@@ -238,8 +239,8 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
         const auto removed = co_await std::move(removing);
         if (removed.has_error()) co_return problem_of(removed.error());
         if (*removed) {
-            auto telling = audit(around, asked->who.name, "run.cancel", id,
-                                 documents::cancel_words(job, reason));
+            auto telling =
+                audit_change(around, asked, "run.cancel", id, documents::cancel_words(job, reason));
             co_await std::move(telling);
             co_return cancelled(id, job, true);
         }
@@ -264,7 +265,7 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
             std::move(more));
     }
     auto telling =
-        audit(around, asked->who.name, "run.cancel", id, documents::cancel_words(run.job, reason));
+        audit_change(around, asked, "run.cancel", id, documents::cancel_words(run.job, reason));
     co_await std::move(telling);
     co_return cancelled(id, run.job, false);
 }
