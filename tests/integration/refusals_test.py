@@ -61,6 +61,10 @@ class Usage(Case):
         self.assert_one_line(pawl("--store", self.store + "?safety=correctness", "exec", "k", "--on-store-down", "run", "--", "true"), 64,
                              "safety=correctness")
 
+    def test_what_goes_with_the_power_and_correctness_do_not_go_together(self):
+        self.assert_one_line(pawl("--store", self.store + "?safety=correctness&synchronous=normal", "exec", "k", "--", "true"), 64,
+                             "leave it out")
+
 
 class Apart(Case):
     """bin/pawl without lib/pawl/pawl, as where somebody copied one file of two."""
