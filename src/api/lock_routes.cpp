@@ -7,6 +7,7 @@
 #include "api/queries.hpp"
 #include "base/duration.hpp"
 #include "base/number.hpp"
+#include "base/reserved_names.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
@@ -25,7 +26,6 @@ namespace {
 using boost::asio::awaitable;
 namespace json = boost::json;
 
-constexpr std::string_view job_prefix = "job/";
 // The route of seed 004 takes a key alone; the audit wants to know why.
 constexpr std::string_view reason_of_seed = "released through /api/locks/release";
 // A forced release without an answer is asked for again, so often in all.
@@ -338,8 +338,8 @@ awaitable<http::response> release_of_seed(shared_context around, shared_call ask
 }  // namespace
 
 std::optional<job_key> job_of(std::string_view key) {
-    if (!key.starts_with(job_prefix)) return std::nullopt;
-    key.remove_prefix(job_prefix.size());
+    if (!key.starts_with(base::job_key_prefix)) return std::nullopt;
+    key.remove_prefix(base::job_key_prefix.size());
     const auto slash = key.find('/');
     job_key found{std::string{key.substr(0, slash)}, 0};
     if (found.job.empty()) return std::nullopt;
