@@ -10,8 +10,8 @@ namespace pawl {
 
 // What an engine, with its settings, can promise. See locks::traits().
 struct store_traits {
-    // Tokens rise even across the loss of data that the engine can suffer. For the store's own
-    // fence, locks::check_fence(), this holds only where `quarantine` is set.
+    // The engine forgets no grant that it has answered, or a quarantine covers that it may. Of the
+    // memory of its own fence, locks::check_fence(), nothing is said without `quarantine`.
     bool strict_fencing = false;
 
     // The store wakes waiters when a key changes. Otherwise they poll.

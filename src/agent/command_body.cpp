@@ -198,7 +198,8 @@ awaitable<work_result> command_body::run_command(exec::command wanted) {
     nowhere.close();
     written.close();
     if (fault) {
-        if (stopped_ && !fault->was_cut_short()) co_return never_began();
+        // What may have run is not given back to another node, which would run it again.
+        if (stopped_ && !fault->may_have_run()) co_return never_began();
         auto how = failed(fault->describe(shown));
         how.started = !fault->came_too_late();
         co_return how;

@@ -316,6 +316,36 @@ TEST(CommandBody, AStopWhileItStartsIsNotLost) {
     }
 }
 
+// Told to stop while it starts, and its guard dies: that it may have run must not be lost, or its
+// occurrence is given back and runs again.
+TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
+    body_trial house;
+    kill(house.guards().pid(), SIGSTOP);
+    interference what;
+    const auto executor = house.loop().get_executor();
+    what.before = [&](schedule::body& body) {
+        struct when_handed_over {
+            boost::asio::any_io_executor executor;
+            const exec::launcher* guards;
+            schedule::body* body;
+            void operator()() {
+                const auto where = executor;
+                // It has its socket in the turn of the loop in which it goes to its guard.
+                if (std::filesystem::is_empty(guards->folder()))
+                    return boost::asio::post(where, std::move(*this));
+                body->stop(stop_cause::shutdown);
+                kill(guards->pid(), SIGKILL);
+            }
+        };
+        boost::asio::post(executor, when_handed_over{executor, &house.guards(), &body});
+    };
+    const auto ended = house.run(job_of({"/bin/true"}), order_of(), what);
+    EXPECT_TRUE(ended.how.started);
+    EXPECT_FALSE(ended.how.succeeded);
+    EXPECT_EQ(ended.how.reason,
+              "the guard of '/bin/true' was killed while it was being started: it may have run");
+}
+
 // The second of two stops changes neither the reason nor the end.
 TEST(CommandBody, ASecondStopChangesNothing) {
     body_trial house;

@@ -233,8 +233,9 @@ awaitable<http::response> ask_for(shared_context around, shared_call asked,
         const auto added = co_await std::move(adding);
         if (added.has_error()) {
             if (ids.empty()) co_return problem_of(added.error());
-            auto telling = audit(around, asked->who.name, "job.run", job->name,
-                                 "only " + std::to_string(ids.size()) + " of its partitions");
+            auto telling =
+                audit_change(around, asked, "job.run", job->name,
+                             "only " + std::to_string(ids.size()) + " of its partitions");
             co_await std::move(telling);
             json::object more;
             more["ids"] = std::move(ids);
@@ -248,7 +249,7 @@ awaitable<http::response> ask_for(shared_context around, shared_call asked,
     }
     const auto past = request->resume ? inheritance::last_saved : inheritance::none;
     auto words = documents::words_of_request(past, request->arguments);
-    auto telling = audit(around, asked->who.name, "job.run", job->name, std::move(words));
+    auto telling = audit_change(around, asked, "job.run", job->name, std::move(words));
     co_await std::move(telling);
     json::object document;
     document["job"] = job->name;
@@ -281,6 +282,7 @@ awaitable<http::response> run(shared_context around, shared_call asked) {
     if (!job->enabled)
         co_return problem(409,
                           "job " + shown + " is not enabled in its configuration: it never runs");
+    if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     auto asking = ask_for(around, asked, job, request);
     auto made = co_await std::move(asking);
     co_return made;
@@ -319,11 +321,12 @@ awaitable<http::response> pause(shared_context around, shared_call asked) {
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return problem_of(seen.error());
     if (const auto full = journals::pause_fault(*seen, name)) co_return problem(409, *full);
+    if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     auto pausing = around->records->pause(name, reason, asked->who.name);
     const auto changed = co_await std::move(pausing);
     if (changed.has_error()) co_return problem_of(changed.error());
     if (*changed) {
-        auto telling = audit(around, asked->who.name, "job.pause", name, reason);
+        auto telling = audit_change(around, asked, "job.pause", name, reason);
         co_await std::move(telling);
     }
     co_return paused_response(name, true, *changed);
@@ -337,6 +340,7 @@ awaitable<http::response> resume(shared_context around, shared_call asked) {
     if (reason)
         if (auto fault = reason_fault(*reason)) co_return std::move(*fault);
     const auto name = asked->path.at("name");
+    if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     // Of a job that no agent has any more as well: its pause would wait for it for ever.
     auto resuming = around->records->unpause(name);
     const auto changed = co_await std::move(resuming);
@@ -347,7 +351,7 @@ awaitable<http::response> resume(shared_context around, shared_call asked) {
         if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
         co_return paused_response(name, false, false);
     }
-    auto telling = audit(around, asked->who.name, "job.resume", name, reason.value_or(""));
+    auto telling = audit_change(around, asked, "job.resume", name, reason.value_or(""));
     co_await std::move(telling);
     co_return paused_response(name, false, true);
 }

@@ -1,6 +1,7 @@
 // Jobs over HTTP, on a store and a journal in memory that fail when told to.
 #include "api/job_routes.hpp"
 
+#include "api/change_limit.hpp"
 #include "engines/rules/journal/control_limits.hpp"
 #include "test_support/faults/api_world.hpp"
 
@@ -420,6 +421,38 @@ TEST(JobRoutes, APauseNeedsAReasonThatIsKeptWhole) {
     const auto kept = world.ask({"POST", "/api/v1/jobs/a/pause", R"({"reason": ")" + most + "\"}"});
     EXPECT_EQ(kept.status, 200u);
     EXPECT_EQ(world.seen().pauses.at(0).reason, most);
+}
+
+// Goal: no user swells the audit. What changes nothing is not in it, and not counted; alternating
+// ends after so many times, and for this user alone.
+TEST(JobRoutes, PausingInALoopEndsAndIsAuditedUntilThen) {
+    job_world world;
+    world.publish("a");
+    const auto ask = [&](const std::string& verb) {
+        return world.ask({"POST", "/api/v1/jobs/a/" + verb, R"({"reason": "loop"})"});
+    };
+    const auto audited = [&] {
+        const auto last =
+            world.journal([](pawl::journal& records) { return records.list_audit(0, 1); });
+        return last.empty() ? std::uint64_t{0} : last.front().sequence;
+    };
+    EXPECT_EQ(ask("pause").status, 200u);
+    const auto once = audited();
+    for (int i = 0; i < 50; ++i) EXPECT_EQ(json_in(ask("pause")).at("changed"), false);
+    EXPECT_EQ(audited(), once);
+    for (std::size_t i = 1; i < changes_per_hour_max; ++i)
+        ASSERT_EQ(ask(i % 2 == 1 ? "resume" : "pause").status, 200u) << i;
+    const auto all = audited();
+    EXPECT_EQ(all - once, changes_per_hour_max - 1);
+    const auto refused = ask("pause");
+    EXPECT_EQ(refused.status, 429u);
+    EXPECT_GT(std::stoi(field_in(refused, "Retry-After")), 3'000);
+    EXPECT_EQ(ask("resume").status, 429u);
+    EXPECT_EQ(world.ask({"POST", "/api/v1/jobs/a/runs", "{}"}).status, 429u);
+    asked other{"POST", "/api/v1/jobs/a/resume", "{}"};
+    other.caller = "bob";
+    EXPECT_EQ(audited(), all);
+    EXPECT_EQ(world.ask(other).status, 200u);
 }
 
 }  // namespace

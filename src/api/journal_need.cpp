@@ -1,7 +1,9 @@
 #include "api/journal_need.hpp"
 
+#include "api/memory.hpp"
 #include "api/problem.hpp"
 
+#include <chrono>
 #include <utility>
 
 namespace pawl::api {
@@ -20,6 +22,27 @@ answerer with_journal(shared_context around, journal_answer answer) {
     return [around = std::move(around), answer = std::move(answer)](shared_call asked) {
         return around->records ? answer(around, std::move(asked)) : refuse();
     };
+}
+
+std::optional<http::response> changes_fault(const context& around, const call& asked) {
+    const auto wait = around.remembered->changes.wait_of(asked.who.name, around.core->loop().now());
+    if (!wait) return std::nullopt;
+    auto refused = problem(429, "you have paused, resumed, run and cancelled " +
+                                    std::to_string(changes_per_hour_max) +
+                                    " times in this hour, each of which is in the audit; try "
+                                    "again later");
+    refused.set("Retry-After",
+                std::to_string(std::chrono::ceil<std::chrono::seconds>(*wait).count()));
+    return refused;
+}
+
+boost::asio::awaitable<void> audit_change(shared_context around, shared_call asked,
+                                          std::string action, std::string target,
+                                          std::string detail) {
+    around->remembered->changes.count(asked->who.name, around->core->loop().now());
+    auto telling =
+        audit(around, asked->who.name, std::move(action), std::move(target), std::move(detail));
+    co_await std::move(telling);
 }
 
 }  // namespace pawl::api

@@ -7,6 +7,8 @@
 #include "api/queries.hpp"
 #include "base/duration.hpp"
 #include "base/number.hpp"
+#include "base/reserved_names.hpp"
+#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "documents/documents.hpp"
@@ -24,7 +26,6 @@ namespace {
 using boost::asio::awaitable;
 namespace json = boost::json;
 
-constexpr std::string_view job_prefix = "job/";
 // The route of seed 004 takes a key alone; the audit wants to know why.
 constexpr std::string_view reason_of_seed = "released through /api/locks/release";
 // A forced release without an answer is asked for again, so often in all.
@@ -274,7 +275,7 @@ std::optional<http::response> reason_fault(std::string_view reason) {
     if (reason.size() > reason_bytes_max)
         return problem(400, "reason has " + std::to_string(reason.size()) + " bytes: at most " +
                                 std::to_string(reason_bytes_max));
-    if (base::printable(reason) != reason)
+    if (base::find_unprintable(reason) != std::string_view::npos)
         return problem(400, "reason has a control character: write it as one line");
     return std::nullopt;
 }
@@ -337,8 +338,8 @@ awaitable<http::response> release_of_seed(shared_context around, shared_call ask
 }  // namespace
 
 std::optional<job_key> job_of(std::string_view key) {
-    if (!key.starts_with(job_prefix)) return std::nullopt;
-    key.remove_prefix(job_prefix.size());
+    if (!key.starts_with(base::job_key_prefix)) return std::nullopt;
+    key.remove_prefix(base::job_key_prefix.size());
     const auto slash = key.find('/');
     job_key found{std::string{key.substr(0, slash)}, 0};
     if (found.job.empty()) return std::nullopt;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/audit_meter.hpp"
+#include "api/change_limit.hpp"
 #include "api/job_health.hpp"
 #include "api/overview.hpp"
 #include "api/single_flight.hpp"
@@ -38,6 +39,7 @@ struct memory {
     std::shared_ptr<single_flight<overview_document>> glance;
     millis glance_age_max{0};
     audit_meter often;
+    change_limit changes;
     bool tells_left_out = false;  // a wait for the end of its windows is under way
 };
 

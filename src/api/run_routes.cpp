@@ -6,6 +6,7 @@
 #include "api/queries.hpp"
 #include "api/run_output.hpp"
 #include "base/number.hpp"
+#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "time/clocks.hpp"
@@ -216,7 +217,7 @@ std::optional<http::response> reason_fault(std::string_view reason) {
     if (reason.size() > reason_bytes_max)
         return problem(400, "reason has " + std::to_string(reason.size()) + " bytes; at most " +
                                 std::to_string(reason_bytes_max) + " are kept");
-    if (base::printable(reason) != reason)
+    if (base::find_unprintable(reason) != std::string_view::npos)
         return problem(400, "reason has a control character: write it as one line");
     return std::nullopt;
 }
@@ -227,6 +228,7 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
     const auto reason = body.text("reason").value_or("");
     if (body.fault()) co_return *body.fault();
     if (auto fault = reason_fault(reason)) co_return std::move(*fault);
+    if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     const auto id = asked->path.at("id");
     auto asking = asked_for(around, id);
     const auto waiting = co_await std::move(asking);
@@ -237,8 +239,8 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
         const auto removed = co_await std::move(removing);
         if (removed.has_error()) co_return problem_of(removed.error());
         if (*removed) {
-            auto telling = audit(around, asked->who.name, "run.cancel", id,
-                                 documents::cancel_words(job, reason));
+            auto telling =
+                audit_change(around, asked, "run.cancel", id, documents::cancel_words(job, reason));
             co_await std::move(telling);
             co_return cancelled(id, job, true);
         }
@@ -263,7 +265,7 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
             std::move(more));
     }
     auto telling =
-        audit(around, asked->who.name, "run.cancel", id, documents::cancel_words(run.job, reason));
+        audit_change(around, asked, "run.cancel", id, documents::cancel_words(run.job, reason));
     co_await std::move(telling);
     co_return cancelled(id, run.job, false);
 }

@@ -100,6 +100,7 @@ TEST(RunRoutes, WhatIsWrongWithAListIsSaid) {
     EXPECT_THAT(refused("status=done"), HasSubstr("status is 'done', which is none of started"));
     EXPECT_THAT(refused("after=nonsense"), HasSubstr("after"));
     EXPECT_THAT(refused("limit=1001"), HasSubstr("limit"));
+    EXPECT_THAT(refused("limit=0"), HasSubstr("limit is '0'; write a number from 1 to 1000"));
     EXPECT_THAT(refused("statsu=failed"), HasSubstr("did you mean 'status'?"));
 }
 

@@ -16,9 +16,13 @@ constexpr millis quarantine_auto{60'000};
 constexpr millis timeout_min{10};
 constexpr millis timeout_max{600'000};
 
+// It may be the end of a password with a bare '?', and is not shown then.
+bool may_be_secret(std::string_view value) { return value.find('@') != std::string_view::npos; }
+
 [[noreturn]] void refuse(std::string_view name, std::string_view value, std::string_view what) {
     throw option_error{"the store URL's parameter " + std::string{name} + "=" +
-                       base::printable(value) + ": " + std::string{what}};
+                       (may_be_secret(value) ? "***" : base::printable(value)) + ": " +
+                       std::string{what}};
 }
 
 }  // namespace
@@ -64,6 +68,10 @@ std::optional<std::string> parameters::password() {
 void parameters::finish() const {
     for (const auto& [name, value] : url_.parameters) {
         if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
+        if (may_be_secret(value))
+            throw option_error{
+                "the store URL has an unknown parameter with an '@'; a '?' in a password is "
+                "written %3F"};
         auto what = "the store URL's parameter '" + base::printable(name) + "' is unknown to " +
                     url_.scheme + ":";
         const auto meant = base::nearest(name, asked_);

@@ -12,6 +12,11 @@ store_plan plan_sqlite(const base::store_url& url) {
     sqlite::sqlite_settings settings;
     if (query.choice("synchronous", {"full", "normal"}) == 1U)
         settings.durability = sqlite::synchronous::normal;
+    if (settings.durability == sqlite::synchronous::normal &&
+        plan.settings.safety == safety_class::correctness)
+        throw option_error{
+            "sqlite: with synchronous=normal a loss of power takes the last grants back, which "
+            "safety=correctness refuses: leave it out"};
     query.finish();
     if (!url.endpoints.empty())
         throw option_error{

@@ -1,5 +1,6 @@
 #include "assembly/parameters.hpp"
 #include "assembly/planners.hpp"
+#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "engines/zookeeper/store/zookeeper_store.hpp"
 
@@ -16,7 +17,8 @@ std::string chroot_of(std::string path) {
     for (std::size_t at = 1; at <= chroot.size();) {
         const auto end = std::min(chroot.find('/', at), chroot.size());
         const auto part = chroot.substr(at, end - at);
-        if (part.empty() || part == "." || part == ".." || base::printable(part) != part)
+        if (part.empty() || part == "." || part == ".." ||
+            base::find_unprintable(part) != part.npos)
             throw option_error{"zookeeper: '" + base::printable(chroot) +
                                "' is no path of a znode: a chroot looks like /locks/production"};
         at = end + 1;

@@ -6,11 +6,33 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
 namespace pawl::base {
 namespace {
 
 constexpr std::size_t quoted_bytes_max = 4096;
+
+// Whether it may lead out of the folder that it begins with: "..", between what parts paths, or the
+// value of an option from its name.
+bool leads_upward(std::string_view text) {
+    constexpr std::string_view ends = "/=:,";
+    for (auto at = text.find(".."); at != std::string_view::npos; at = text.find("..", at + 1)) {
+        const auto after = at + 2;
+        const bool begins = at == 0 || ends.find(text[at - 1]) != std::string_view::npos;
+        const bool is_over =
+            after == text.size() || ends.find(text[after]) != std::string_view::npos;
+        if (begins && is_over) return true;
+    }
+    return false;
+}
+
+// A '*' stands for a '/' as well, as where a shell matches words: --url=* is any URL. So it must
+// not stand for a "..", or /data/* would be /data/../etc/passwd.
+bool is_match(const std::string& pattern, const std::string& argument) {
+    return fnmatch(pattern.c_str(), argument.c_str(), 0) == 0 &&
+           (!leads_upward(argument) || leads_upward(pattern));
+}
 
 }  // namespace
 
@@ -21,9 +43,8 @@ std::optional<std::string> argument_fault(const argument_rule& rule, const std::
     if (rule.patterns.empty())
         return "no arguments are allowed" + whose + " (arguments = false in its configuration)";
     for (const auto& one : arguments) {
-        const bool allowed = std::any_of(
-            rule.patterns.begin(), rule.patterns.end(),
-            [&](const auto& each) { return fnmatch(each.c_str(), one.c_str(), 0) == 0; });
+        const bool allowed = std::any_of(rule.patterns.begin(), rule.patterns.end(),
+                                         [&](const auto& each) { return is_match(each, one); });
         // What lies behind a zero byte would go unseen.
         if (allowed && one.find('\0') == std::string::npos) continue;
         std::string line =

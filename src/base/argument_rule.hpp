@@ -12,7 +12,7 @@ namespace pawl::base {
 
 struct argument_rule {
     bool any = false;
-    // Each argument has to match one of them as a whole: *, ? and […] as in a shell.
+    // Each argument has to match one of them as a whole: *, ? and […] as in `case`, but for "..".
     std::vector<std::string> patterns{};
 
     bool operator==(const argument_rule&) const = default;

@@ -28,6 +28,20 @@ TEST(ArgumentRule, EachArgumentMatchesAPatternAsAWhole) {
               "'/srv/*.csv'");
 }
 
+// Goal: a pattern that names a folder holds its arguments in it. A '*' stands for '/' as well.
+TEST(ArgumentRule, NoWildcardLeadsOutOfAFolder) {
+    const argument_rule rule{
+        .patterns = {"/data/*", "--in=*", "up/../[ab]", "/old/[.][.]/x", "/new/?*/x"}};
+    for (const auto& fine : words{"/data/a", "/data/a/b..c", "/data/...", "/data/..a/b",
+                                  "--in=a..b", "--in=https://h/a", "up/../a"})
+        EXPECT_EQ(argument_fault(rule, "j", {fine}), std::nullopt) << fine;
+    for (const auto& bad :
+         words{"/data/../etc/passwd", "/data/..", "/data/a/../../etc/shadow", "--in=..",
+               "--in=../x", "--in=a:../x", "/old/../x", "/new/../x", "up/../c"})
+        EXPECT_TRUE(argument_fault(rule, "j", {bad})) << bad;
+    EXPECT_EQ(argument_fault({.any = true}, "j", {"../x"}), std::nullopt);
+}
+
 // What is written down of them can be read back, and takes no terminal over.
 TEST(ArgumentRule, ArgumentsAreShownAsAShellWouldTakeThem) {
     EXPECT_EQ(quoted_words({}), "");

@@ -3,7 +3,9 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 namespace pawl::base {
@@ -39,28 +41,60 @@ std::string_view first_of(std::string_view text) {
     return is_utf8(whole) ? whole : text.substr(0, 1);
 }
 
-std::string shown(std::string_view character) {
+// REQUIRES: first_of() has found it.
+unsigned code_of(std::string_view character) {
     const unsigned first = byte_of(character, 0);
-    if (character.size() == 1 && first < 0x80) return {'^', static_cast<char>(first ^ 0x40U)};
-    unsigned code = first;
-    if (character.size() == 2) code = byte_of(character, 1);
-    if (character.size() == 3)
-        code = 0x2000U | ((byte_of(character, 1) & 0x3fU) << 6) | (byte_of(character, 2) & 0x3fU);
+    if (character.size() == 1) return first;
+    unsigned code = first & (0x7fU >> character.size());
+    for (std::size_t at = 1; at < character.size(); ++at)
+        code = (code << 6) | (byte_of(character, at) & 0x3fU);
+    return code;
+}
+
+struct code_range {
+    unsigned first;
+    unsigned last;
+};
+
+// In order. With what ends a line or a paragraph, and the anchors of annotations, beside those that
+// may be ignored.
+constexpr code_range invisible[] = {
+    {0xad, 0xad},       {0x34f, 0x34f},     {0x61c, 0x61c},   {0x115f, 0x1160}, {0x17b4, 0x17b5},
+    {0x180b, 0x180f},   {0x200b, 0x200f},   {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164},
+    {0xfe00, 0xfe0f},   {0xfeff, 0xfeff},   {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0x1bca0, 0x1bca3},
+    {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+};
+
+bool is_invisible(std::string_view character) {
+    if (character.size() == 1) return false;
+    const unsigned code = code_of(character);
+    return std::any_of(std::begin(invisible), std::end(invisible), [&](const code_range& one) {
+        return one.first <= code && code <= one.last;
+    });
+}
+
+std::string shown(std::string_view character) {
+    const unsigned code = code_of(character);
+    if (code < 0x80) return {'^', static_cast<char>(code ^ 0x40U)};
     char text[16];
     std::snprintf(text, sizeof text, character.size() == 1 ? "<%02X>" : "<U+%04X>", code);
     return text;
 }
 
-}  // namespace
-
-std::size_t find_unprintable(std::string_view text) {
+std::size_t find(std::string_view text, bool (*is_wanted)(std::string_view character)) {
     for (std::size_t at = 0; at < text.size();) {
         const auto character = first_of(text.substr(at));
-        if (is_unprintable(character)) return at;
+        if (is_wanted(character)) return at;
         at += character.size();
     }
     return npos;
 }
+
+}  // namespace
+
+std::size_t find_unprintable(std::string_view text) { return find(text, is_unprintable); }
+
+std::size_t find_invisible(std::string_view text) { return find(text, is_invisible); }
 
 std::string printable(std::string_view text) {
     std::string safe;
@@ -69,6 +103,8 @@ std::string printable(std::string_view text) {
         const auto character = first_of(text);
         if (is_unprintable(character))
             safe += '?';
+        else if (is_invisible(character))
+            safe += shown(character);
         else
             safe += character;
         text.remove_prefix(character.size());

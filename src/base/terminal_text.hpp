@@ -12,9 +12,14 @@ namespace pawl::base {
 // such thing.
 std::size_t find_unprintable(std::string_view text);
 
+// Where a character begins that is seen as nothing, so that two texts look alike: zero-width and
+// joining characters, marks of direction, fillers, variation selectors, tags; npos: no such thing.
+// Source: The Unicode Standard, Default_Ignorable_Code_Point (DerivedCoreProperties.txt).
+std::size_t find_invisible(std::string_view text);
+
 // What a program has written, for a terminal: line ends and tabs stay, and all else that
-// printable() would replace is shown, as ^[ or <U+202E>. Takes it in pieces, which may end within a
-// character.
+// takes a terminal over or turns the order around is shown, as ^[ or <U+202E>. Takes it in pieces,
+// which may end within a character.
 class visible_text {
 public:
     std::string show(std::string_view piece);

@@ -13,7 +13,7 @@ std::optional<std::string> key_fault(std::string_view key);
 std::optional<std::string> owner_fault(std::string_view owner);
 std::optional<std::string> name_space_fault(std::string_view name);
 
-// Control characters become '?', so that no log line or terminal is taken over.
+// For a terminal or a log: control characters become '?', and invisible ones such as <U+200B>.
 std::string printable(std::string_view text);
 
 // The candidate nearest to a misspelt word, if one is near enough to be meant.

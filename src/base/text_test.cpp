@@ -51,12 +51,35 @@ TEST(Text, WhatTakesATerminalOverIsNoPartOfAName) {
         EXPECT_EQ(printable("a" + bad + "b"), "a?b");
     }
     // Their neighbors; and bytes that are no UTF-8 may be printed.
-    for (const std::string fine : {"\xc2\xa0", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\xa5",
-                                   "\xe2\x81\xaa", "\xd7\xa9\xd7\x9c"}) {
+    for (const std::string fine :
+         {"\xc2\xa0", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xd7\xa9\xd7\x9c"}) {
         EXPECT_EQ(key_fault(fine), std::nullopt) << fine;
         EXPECT_EQ(printable(fine), fine);
     }
     EXPECT_EQ(printable("\xff\xfe"), "\xff\xfe");
+}
+
+// They are allowed in keys, as stores have them, and must not be lost to sight.
+TEST(Text, WhatIsSeenAsNothingIsShown) {
+    const std::pair<std::string, std::string> cases[]{
+        {"\u200b", "<U+200B>"},      {"\u200f", "<U+200F>"},      {"\u2028", "<U+2028>"},
+        {"\u2060", "<U+2060>"},      {"\u2065", "<U+2065>"},      {"\ufeff", "<U+FEFF>"},
+        {"\u00ad", "<U+00AD>"},      {"\u3164", "<U+3164>"},      {"\ufe0f", "<U+FE0F>"},
+        {"\u061c", "<U+061C>"},      {"\U000e0041", "<U+E0041>"}, {"\U000e01ef", "<U+E01EF>"},
+        {"\U000e007f", "<U+E007F>"}, {"\U0001d173", "<U+1D173>"},
+    };
+    for (const auto& [character, seen] : cases) {
+        EXPECT_EQ(printable("job/a" + character + "b"), "job/a" + seen + "b");
+        EXPECT_EQ(find_invisible("caf\u00e9" + character), 5U) << seen;
+        EXPECT_EQ(key_fault("a" + character), std::nullopt) << seen;
+        EXPECT_EQ(find_unprintable(character), std::string_view::npos) << seen;
+    }
+    for (const std::string fine :
+         {"a b", "caf\u00e9", "\u2010\u2030", "\u05e9", "\U0001f40a", "\xff"})
+        EXPECT_EQ(find_invisible(fine), std::string_view::npos) << fine;
+    // A job may write them.
+    visible_text terminal;
+    EXPECT_EQ(terminal.show("a\u200cb"), "a\u200cb");
 }
 
 // Whatever a job has written, in whatever pieces it comes: all of it is seen, none of it is obeyed.

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t url_bytes_max = 4096;
 constexpr auto npos = std::string_view::npos;
+constexpr std::string_view unencoded =
+    "a '/', '?', '#' or '@' in a password is written %2F, %3F, %23 or %40";
 
 text_fault fault(std::size_t column, std::string what) { return {column, std::move(what)}; }
 
@@ -100,19 +102,26 @@ std::optional<text_fault> parse_authority(store_url& url, std::string_view text,
     return std::nullopt;
 }
 
+// What is wrong, and what it may come from where the text could be the rest of a password.
+std::string hinted(std::string what, std::string_view text) {
+    return text.find('@') == npos ? what : std::move(what.append("; ").append(unencoded));
+}
+
 std::optional<text_fault> parse_query(store_url& url, std::string_view text, std::size_t column) {
     for (std::size_t from = 0; from < text.size();) {
         const auto end = std::min(text.find('&', from), text.size());
         const auto pair = text.substr(from, end - from);
         const auto equals = pair.find('=');
         if (equals == npos || equals == 0)
-            return fault(column + from, "expected NAME=VALUE in the query");
+            return fault(column + from, hinted("expected NAME=VALUE in the query", pair));
         const auto name = decode(pair.substr(0, equals), column + from);
         if (!name) return name.error();
         const auto value = decode(pair.substr(equals + 1), column + from + equals + 1);
         if (!value) return value.error();
         if (url.find(*name) != nullptr)
-            return fault(column + from, "the parameter '" + *name + "' is given twice");
+            return fault(column + from, text.find('@') == npos
+                                            ? "the parameter '" + *name + "' is given twice"
+                                            : hinted("a parameter is given twice", text));
         url.parameters.push_back({*name, *value});
         from = end + 1;
     }
@@ -161,10 +170,17 @@ parsed<store_url> parse_store_url(std::string_view text) {
         column += 2;
         const auto slash = std::min(rest.find('/'), rest.size());
         if (slash > 0) {
+            // Read as they stand, they would make a host of one half of a password and a path of
+            // the other, which messages show.
+            if (rest.find('@', slash) != npos)
+                return fault(column + slash, hinted("an '@' of a path must be written %40", rest));
             if (auto bad = parse_authority(url, rest.substr(0, slash), column)) return *bad;
             rest.remove_prefix(std::min(slash + 1, rest.size()));
             column += slash + 1;
         }
+    } else if (const auto at = rest.rfind('@');
+               at != npos && rest.find(':') < at && rest.front() != '/' && rest.front() != '.') {
+        return fault(column, "a server's URL has '//' in front of the user and the host");
     }
     const auto path = decode(rest, column);
     if (!path) return path.error();
@@ -172,23 +188,51 @@ parsed<store_url> parse_store_url(std::string_view text) {
     return url;
 }
 
+namespace {
+
+// Between the scheme and the last '@', in a text that no URL is: which part of it is the password,
+// only its writer knows.
+std::optional<secret_place> possible_credentials(std::string_view text) {
+    const auto at = text.rfind('@');
+    if (at == npos) return std::nullopt;
+    auto from = text.find("://");
+    if (from < at) {
+        from += 3;
+    } else {
+        const auto colon = text.find(':');
+        from = colon < at && is_scheme(text.substr(0, colon)) ? colon + 1 : 0;
+    }
+    if (from >= at) return std::nullopt;
+    return secret_place{from, at - from, secret_kind::credentials};
+}
+
+// REQUIRES: the text is a URL.
+std::optional<secret_place> password_in(std::string_view text) {
+    const auto slashes = text.find("://");
+    const auto query = text.find('?');
+    if (slashes == npos || slashes > query) return std::nullopt;
+    const auto from = slashes + 3;
+    const auto end = std::min({text.find('/', from), query, text.size()});
+    const auto at = text.rfind('@', end);
+    const auto colon = text.find(':', from);
+    if (at == npos || at < from || at >= end || colon >= at) return std::nullopt;
+    return secret_place{colon + 1, at - colon - 1, secret_kind::password};
+}
+
+}  // namespace
+
 std::vector<secret_place> secrets_in(std::string_view text) {
     std::vector<secret_place> found;
-    const auto slashes = text.find("://");
-    const auto query = std::min(text.find('?'), text.size());
-    if (slashes != npos && slashes < query) {
-        const auto from = slashes + 3;
-        const auto end = std::min(text.find('/', from), query);
-        const auto at = text.rfind('@', end);
-        const auto colon = text.find(':', from);
-        if (at != npos && at >= from && at < end && colon < at)
-            found.push_back({colon + 1, at - colon - 1});
-    }
-    for (auto from = query; from < text.size();) {
+    const bool is_url = parse_store_url(text).has_value();
+    if (const auto first = is_url ? password_in(text) : possible_credentials(text))
+        found.push_back(*first);
+    const auto query =
+        text.find('?', is_url || found.empty() ? 0 : found.back().at + found.back().size);
+    for (auto from = std::min(query, text.size()); from < text.size();) {
         const auto end = std::min(text.find('&', from + 1), text.size());
         const auto equals = text.find('=', from + 1);
         if (equals < end && is_secret(text.substr(from + 1, equals - from - 1)))
-            found.push_back({equals + 1, end - equals - 1});
+            found.push_back({equals + 1, end - equals - 1, secret_kind::parameter});
         from = end;
     }
     return found;
@@ -206,18 +250,20 @@ std::string without_secrets(std::string_view text) {
     std::string safe{text};
     const auto places = secrets_in(text);
     for (auto each = places.rbegin(); each != places.rend(); ++each) {
-        const bool in_query = safe.rfind('?', each->at) != std::string::npos;
-        auto from = each->at - 1;
+        auto from = each->at;
         auto end = each->at + each->size;
-        if (in_query) {
+        if (each->kind == secret_kind::parameter) {
             // With its name, and with the sign between it and its neighbor.
             from = safe.find_last_of("?&", each->at - 1);
             if (safe[from] == '?' && end < safe.size()) {
                 ++from;
                 ++end;
             }
-        } else if (safe[from - 1] == '/') {
-            ++end;  // no user is left before the '@'
+        } else if (each->kind == secret_kind::credentials) {
+            ++end;  // the '@'
+        } else {
+            --from;                            // the ':'
+            if (safe[from - 1] == '/') ++end;  // no user is left before the '@'
         }
         safe.erase(from, end - from);
     }

@@ -27,7 +27,8 @@ struct url_parameter {
 };
 
 // scheme:PATH?query, or scheme://[user[:password]@]host[:port][,host[:port]…][/path]?query.
-// Every part is percent-decoded.
+// Every part is percent-decoded. After an authority no path has a bare '@', and without one it has
+// none behind a ':' but where it begins with '/' or '.': it would be half of a password.
 struct store_url {
     std::string scheme;
     std::optional<std::string> user;
@@ -43,10 +44,12 @@ struct store_url {
 parsed<store_url> parse_store_url(std::string_view text);
 
 // Where a secret stands: the password of the authority, and the values of parameters that are or
-// may hold one.
+// may hold one. In a text that is no URL it is all between the scheme and the last '@'.
+enum class secret_kind { password, credentials, parameter };
 struct secret_place {
     std::size_t at;
     std::size_t size;
+    secret_kind kind;
 };
 std::vector<secret_place> secrets_in(std::string_view text);
 

@@ -6,6 +6,10 @@
 namespace pawl::base {
 namespace {
 
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
 store_url read(std::string_view text) { return parse_store_url(text).value(); }
 
 TEST(StoreUrl, ReadsEveryFormOfTheContract) {
@@ -86,6 +90,35 @@ TEST(StoreUrl, IsShownWithoutItsSecret) {
         "mongodb://h/db?tlsCertificateKeyFilePassword=***&authMechanismProperties=***");
     EXPECT_EQ(redact_url("redis://h/?a=1&password=secret"), "redis://h/?a=1&password=***");
     EXPECT_EQ(redact_url("redis://h/?p%61ssword=secret"), "redis://h/?p%61ssword=***");
+}
+
+// People forget to encode a password. What then stands there is no URL, and no part of the password
+// may be shown, whichever character split it.
+TEST(StoreUrl, APasswordThatIsNotEncodedIsNeitherShownNorHandedOn) {
+    for (const auto* given :
+         {"redis://u:sec/ret@h:6379", "redis://u:12/ret@h:6379/0", "redis://:12/34/56@h",
+          "redis://u:sec?ret@h", "redis://u:sec?ret=1@h/0?ca=y", "redis://u:s@sec/ret@h",
+          "redis://u:sec/ret:12@h", "redis://sec/ret@h", "redis://u:sec ret@h", "redis:u:secret@h",
+          "redis//u:secret@h", "redis://u:sec%ret@h", "redis://u:sec/?ret@h?a=b"}) {
+        const auto parsed = parse_store_url(given);
+        ASSERT_TRUE(parsed.has_error()) << given;
+        EXPECT_THAT(parsed.error().what, Not(ContainsRegex("sec|ret|12"))) << given;
+        EXPECT_THAT(redact_url(given), Not(ContainsRegex("sec|ret|12"))) << given;
+        EXPECT_THAT(without_secrets(given), Not(ContainsRegex("sec|ret|12"))) << given;
+        EXPECT_THAT(redact_url(given), HasSubstr("***@h")) << given;
+    }
+    // A '#' splits nothing, and neither does an '@' in front of the last.
+    EXPECT_EQ(parse_store_url("redis://u:p#a@b@h/0")->password, "p#a@b");
+    EXPECT_EQ(redact_url("redis://u:p#a@b@h/0"), "redis://u:***@h/0");
+    // A path may have an '@', in its place.
+    EXPECT_EQ(parse_store_url("etcd://h:1/a%40b")->path, "a@b");
+    EXPECT_EQ(parse_store_url("sqlite:./a:b@c")->path, "./a:b@c");
+    EXPECT_EQ(redact_url("redis://h:6379?user=me@corp"), "redis://h:6379?user=me@corp");
+}
+
+TEST(StoreUrl, AHintSaysHowAPasswordIsEncoded) {
+    EXPECT_THAT(parse_store_url("redis://u:12/34@h").error().what, HasSubstr("%2F"));
+    EXPECT_THAT(parse_store_url("redis://u:12?34@h").error().what, HasSubstr("%3F"));
 }
 
 // What a child is handed: another process may see it, so no secret stands in it.

@@ -20,7 +20,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <deque>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -92,7 +91,7 @@ std::string await_link(own_process& node) {
     of.name = node.name();
     const auto path = login_file_path(of);
     while (node.is_talking()) {
-        if (std::filesystem::exists(path)) return login_link_of(path);
+        if (auto link = offered_login_link(path)) return *std::move(link);
         pollfd output{node.descriptor(), POLLIN, 0};
         if (::poll(&output, 1, link_look_ms) > 0) node.read([](const std::string&) {});
     }

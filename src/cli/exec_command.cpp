@@ -132,6 +132,9 @@ exec::command command_for(const exec_options& what, const held_key& mine, const 
     };
     if (!journal.empty()) variables.emplace_back("PAWL_JOURNAL", agent::url_for_command(journal));
     wanted.environment = exec::environment_with(variables);
+    // Who has it acts as its user at every agent. Inside a run pawl uses the store, and needs none.
+    std::erase_if(wanted.environment,
+                  [](const std::string& one) { return one.starts_with("PAWL_TOKEN="); });
     if (exec::holds_terminal()) wanted.place = exec::placement::foreground;
     return wanted;
 }

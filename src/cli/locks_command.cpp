@@ -19,7 +19,12 @@ namespace {
 struct ls_options {
     std::string prefix;
     std::string after;
-    std::size_t limit = 0;  // 0: all of them
+    std::optional<std::size_t> limit{};  // nothing: all of them
+
+    bool has_room_for_more(std::size_t listed) const { return !limit || listed < *limit; }
+    std::size_t next_page(std::size_t listed) const {
+        return limit ? std::min(page_limit_max, *limit - listed) : page_limit_max;
+    }
     bool all = false;
 };
 
@@ -61,14 +66,12 @@ status list_locks(const globals& options, const ls_options& what) {
     bool any = false;
     std::string after = what.after;
     do {
-        const auto most =
-            what.limit == 0 ? page_limit_max : std::min(page_limit_max, what.limit - all.size());
-        auto one = asked->list_locks(what.prefix, after, most);
+        auto one = asked->list_locks(what.prefix, after, what.next_page(all.size()));
         any = any || !one.records.empty();
         std::copy_if(one.records.begin(), one.records.end(), std::back_inserter(all),
                      [&](const record& each) { return is_shown(each, options, what); });
         after = one.next;
-    } while (!after.empty() && (what.limit == 0 || all.size() < what.limit));
+    } while (!after.empty() && what.has_room_for_more(all.size()));
     if (options.json) {
         boost::json::array locks_array;
         for (const auto& one : all) locks_array.push_back(json_of(one));
@@ -187,7 +190,9 @@ void add_locks(context& all) {
     ls->add_option("--prefix", listing->prefix, "filter by key prefix")->type_name("P");
     ls->add_option("--after", listing->after, "page cursor: list the keys after this one")
         ->type_name("KEY");
-    ls->add_option("--limit", listing->limit, "maximum results; default all")->type_name("N");
+    ls->add_option("--limit", listing->limit, "maximum results; default all")
+        ->check(CLI::Range(std::size_t{1}, list_limit_max))
+        ->type_name("N");
     ls->add_flag("--all", listing->all,
                  "include free locks and pawl's own (pawl/…); --json always does");
     ls->footer("Example: pawl locks ls --prefix job/ --json");

@@ -6,6 +6,7 @@
 #include "cli/status.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,8 +46,16 @@ std::filesystem::path folder_of_links() {
 
 std::string reason_of(int code) { return std::generic_category().message(code); }
 
-// Under another name first, so that no reader sees half of it.
-void write_file(const std::string& path, const std::string& text) {
+// Whether an agent that lives has locked it. Where files cannot be locked, it is taken for one.
+bool is_held(const exec::descriptor& file) {
+    if (::flock(file.get(), LOCK_SH | LOCK_NB) != 0) return true;
+    ::flock(file.get(), LOCK_UN);
+    return false;
+}
+
+// Under another name first, so that no reader sees half of it, or sees it without its lock. What it
+// returns holds the lock.
+exec::descriptor write_file(const std::string& path, const std::string& text) {
     namespace fs = std::filesystem;
     std::error_code failed;
     const auto folder = fs::path{path}.parent_path();
@@ -54,13 +63,13 @@ void write_file(const std::string& path, const std::string& text) {
         fs::permissions(folder, fs::perms::owner_all, failed);
     const auto fresh = path + ".new";
     ::unlink(fresh.c_str());
-    const int file =
-        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    const bool whole =
-        file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    exec::descriptor file{
+        ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    const bool whole = file.is_open() && ::write(file.get(), text.data(), text.size()) ==
+                                             static_cast<ssize_t>(text.size());
     const int code = errno;
-    if (file >= 0) ::close(file);
-    if (whole && ::rename(fresh.c_str(), path.c_str()) == 0) return;
+    if (whole) ::flock(file.get(), LOCK_EX | LOCK_NB);
+    if (whole && ::rename(fresh.c_str(), path.c_str()) == 0) return file;
     throw exit_error{status::io_error, path + ": " + reason_of(whole ? errno : code)};
 }
 
@@ -72,6 +81,16 @@ std::string login_file_path(const config::agent_settings& of) {
     return folder_of_links() / name;
 }
 
+login_file::login_file(const config::agent_settings& of) : agent_{of} {
+    try {
+        const auto path = login_file_path(agent_);
+        const exec::descriptor left{::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)};
+        if (left.is_open() && !is_held(left)) ::unlink(path.c_str());
+    } catch (const exit_error&) {
+        // There is no place for one; offer() says so, where one is wanted.
+    }
+}
+
 void login_file::offer(const api::login_key& key, std::string_view link) {
     if (::isatty(STDOUT_FILENO) != 0) std::cout << "open " << link << std::endl;
     const auto text = api::text_of(key);
@@ -79,7 +98,7 @@ void login_file::offer(const api::login_key& key, std::string_view link) {
     if (text == written_) return;
     try {
         const auto path = login_file_path(agent_);
-        write_file(path, text);
+        lock_ = write_file(path, text);
         path_ = path;
         written_ = text;
         log(log_level::info,
@@ -96,28 +115,33 @@ void login_file::take_away() noexcept {
     if (!path_.empty()) ::unlink(path_.c_str());
     path_.clear();
     written_.clear();
+    lock_.close();
 }
 
-std::string login_link_of(const std::string& path) {
+std::optional<std::string> offered_login_link(const std::string& path) {
     const auto shown = base::printable(path);
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0 && errno == ENOENT)
-        throw exit_error{status::unavailable,
-                         shown +
-                             ": no login link is offered; expected a running agent of this "
-                             "machine without a [[user]]"};
-    if (file < 0)
+    const exec::descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+    if (!file.is_open() && errno == ENOENT) return std::nullopt;
+    if (!file.is_open())
         throw exit_error{
             errno == EACCES ? status::refused : status::io_error,
             shown + ": " + reason_of(errno) + "; run this as the user that the agent runs as"};
     std::array<char, file_bytes_max> bytes{};
-    const auto got = ::read(file, bytes.data(), bytes.size());
-    ::close(file);
+    const auto got = ::read(file.get(), bytes.data(), bytes.size());
     const auto key =
         api::login_key_in({bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))});
     if (!key)
         throw exit_error{status::configuration, shown + ": not a file of login links of an agent"};
+    if (!is_held(file)) return std::nullopt;
     return api::make_login_link(*key, lease_clock::now());
+}
+
+std::string login_link_of(const std::string& path) {
+    if (auto link = offered_login_link(path)) return *std::move(link);
+    throw exit_error{status::unavailable,
+                     base::printable(path) +
+                         ": no login link is offered; expected a running agent of this machine "
+                         "without a [[user]]"};
 }
 
 }  // namespace pawl::cli

@@ -3,8 +3,10 @@
 
 #include "api/login_link.hpp"
 #include "config/settings.hpp"
+#include "exec/descriptor.hpp"
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,10 +16,12 @@ namespace pawl::cli {
 // or of the user's state; named after the agent. Throws exit_error where there is no such place.
 std::string login_file_path(const config::agent_settings& of);
 
-// Of mode 0600, and there for as long as links work. Thread-safe.
+// Of mode 0600, and there for as long as links work. Locked by flock(2) meanwhile: one without a
+// lock was left by an agent that was killed. Thread-safe.
 class login_file {
 public:
-    explicit login_file(const config::agent_settings& of) : agent_{of} {}
+    // Removes what was left by an agent of this name.
+    explicit login_file(const config::agent_settings& of);
     ~login_file() { take_away(); }
     login_file(const login_file&) = delete;
     login_file& operator=(const login_file&) = delete;
@@ -33,9 +37,12 @@ private:
     // Under mutex_
     std::string path_{};     // empty: it is not there
     std::string written_{};  // what is in it
+    exec::descriptor lock_{};
 };
 
-// A fresh link by what the file says. Throws exit_error.
+// A fresh link by what the file says. Throws exit_error, also where no agent offers one.
 std::string login_link_of(const std::string& path);
+// The same; nothing where no agent offers one.
+std::optional<std::string> offered_login_link(const std::string& path);
 
 }  // namespace pawl::cli

@@ -8,7 +8,10 @@
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -58,6 +61,33 @@ TEST_F(LoginFile, IsForItsOwnUserAloneAndGoesWithTheAgent) {
     }
     EXPECT_FALSE(std::filesystem::exists(path));
     EXPECT_EQ(refusal(path).code(), status::unavailable);
+}
+
+// An agent that is killed cannot take its file away, and its port may be anybody's by then.
+TEST_F(LoginFile, WhatAKilledAgentHasLeftIsNotHonoredAndGoesWithTheNext) {
+    const auto path = login_file_path(agent());
+    const pid_t killed = ::fork();
+    ASSERT_GE(killed, 0);
+    if (killed == 0) {
+        login_file file{agent()};
+        file.offer(key_, "link");
+        ::raise(SIGKILL);
+    }
+    ASSERT_EQ(::waitpid(killed, nullptr, 0), killed);
+    ASSERT_TRUE(std::filesystem::exists(path));
+    EXPECT_EQ(refusal(path).code(), status::unavailable);
+    EXPECT_THAT(refusal(path).what(), HasSubstr("no login link is offered"));
+    EXPECT_EQ(offered_login_link(path), std::nullopt);
+    // Also one that has users, and offers none.
+    const login_file next{agent()};
+    EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(LoginFile, AnAgentThatLivesKeepsItsFileBesideAnotherOfItsName) {
+    login_file file{agent()};
+    file.offer(key_, "link");
+    const login_file other{agent()};
+    EXPECT_THAT(login_link_of(login_file_path(agent())), StartsWith("http://127.0.0.1:7295/"));
 }
 
 TEST_F(LoginFile, WhatIsNoneIsToldApartFromWhatIsNotThere) {

@@ -23,11 +23,13 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     return all;
 }
 
-// Ours, without the stores that it is not told to use: their URLs may hold a secret.
+// Ours, without the stores that it is not told to use, whose URLs may hold a secret, and without
+// the token of an agent that it does not ask.
 std::vector<std::string> own_variables() {
     auto all = exec::environment_with({});
     std::erase_if(all, [](const std::string& one) {
-        return one.starts_with("PAWL_STORE=") || one.starts_with("PAWL_JOURNAL=");
+        return one.starts_with("PAWL_STORE=") || one.starts_with("PAWL_JOURNAL=") ||
+               one.starts_with("PAWL_TOKEN=");
     });
     return all;
 }

@@ -1,5 +1,6 @@
 // pawl runs ls | show | output | cancel, and pawl checkpoint.
 #include "base/duration.hpp"
+#include "base/reserved_names.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/client.hpp"
@@ -43,7 +44,7 @@ std::string duration_text(const run_record& run) {
 }
 
 std::string name_with_partition(const run_record& run) {
-    const bool alone = run.key == "job/" + run.job || run.key == run.job;
+    const bool alone = run.key == std::string{base::job_key_prefix} + run.job || run.key == run.job;
     return base::printable(run.job) + (alone ? "" : "/" + std::to_string(run.partition));
 }
 
@@ -285,7 +286,7 @@ void add_runs(context& all) {
     ls->add_option("--after", listing->after, "page cursor: the `next` of the page before")
         ->type_name("CURSOR");
     ls->add_option("--limit", listing->limit, "maximum results")
-        ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}))
+        ->check(CLI::Range(std::size_t{1}, list_limit_max))
         ->type_name("N")
         ->capture_default_str();
     ls->footer("Example: pawl runs ls --status failed --json");

@@ -45,9 +45,12 @@ maybe_fault character_fault(std::string_view text, Predicate is_bad, std::string
 }
 
 maybe_fault unprintable_fault(std::string_view text) {
-    const auto bad = base::find_unprintable(text);
-    if (bad == std::string_view::npos) return std::nullopt;
-    return base::text_fault{bad, "has a control character; use printable text"};
+    if (const auto bad = base::find_unprintable(text); bad != std::string_view::npos)
+        return base::text_fault{bad, "has a control character; use printable text"};
+    if (const auto bad = base::find_invisible(text); bad != std::string_view::npos)
+        return base::text_fault{
+            bad, "has an invisible character; leave it out, or two names look alike"};
+    return std::nullopt;
 }
 
 }  // namespace

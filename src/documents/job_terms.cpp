@@ -1,6 +1,7 @@
 #include "documents/job_terms.hpp"
 
 #include "base/duration.hpp"
+#include "base/reserved_names.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
 #include "schedule/dispatcher.hpp"
@@ -60,7 +61,7 @@ job_terms::job_terms(const job_entry& job)
       name{job.name},
       partitions{std::max(job.partitions, std::uint32_t{1})},
       // A program's job has its name as its key, so that locks.run excludes it.
-      key_prefix{definition.contains("body") ? "" : "job/"},
+      key_prefix{definition.contains("body") ? "" : base::job_key_prefix},
       enabled{flag_in(definition, "enabled", true)},
       arguments{arguments_in(definition)},
       remembers{text_in(definition, "occurrence") != "off"},

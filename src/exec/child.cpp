@@ -42,7 +42,8 @@ struct child::state : std::enable_shared_from_this<state> {
     pid_t guard = 0;
     std::array<descriptor, lives_in_report> lives;  // pidfds of the command and of the guard
     bool over = false;
-    bool expired = false;  // kill_at came before the guard had answered
+    bool expired = false;      // kill_at came before the guard had answered
+    bool handed_over = false;  // the guard may have the command, though it was never heard of
     // Whether it is a job of somebody's terminal, and whether it has the terminal at the moment.
     placement place = placement::background;
     placement now_at = placement::background;
@@ -125,7 +126,9 @@ std::optional<spawn_fault> child::state::start(const command& wanted, const limi
     socket.assign(prepared.get(), error);
     if (error) return spawn_fault{stage::guard, error.value()};
     // The launcher may have refused already, and closed: its answer can still be read.
-    if (send(prepared.release(), begin, beside) == delivery_result::full) {
+    const auto how = send(prepared.release(), begin, beside);
+    handed_over = how == delivery_result::sent;
+    if (how == delivery_result::full) {
         socket.close(error);
         return spawn_fault{stage::guard, ENOBUFS};
     }
@@ -287,7 +290,9 @@ awaitable<std::optional<spawn_fault>> child::spawn(command wanted, limits until)
         co_await std::move(burying);
     }
     me->finish();
-    if (!first) co_return spawn_fault{stage::guard, me->expired ? ETIME : ECHILD};
+    if (!first && !me->expired)
+        co_return spawn_fault{stage::guard, me->handed_over ? EOWNERDEAD : ECHILD};
+    if (!first) co_return spawn_fault{stage::guard, ETIME};
     co_return spawn_fault{static_cast<stage>(first->where), first->status};
 }
 

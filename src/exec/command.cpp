@@ -115,6 +115,10 @@ bool spawn_fault::came_too_late() const noexcept {
 
 bool spawn_fault::was_cut_short() const noexcept { return where == stage::guard && error == ETIME; }
 
+bool spawn_fault::may_have_run() const noexcept {
+    return was_cut_short() || (where == stage::guard && error == EOWNERDEAD);
+}
+
 std::string spawn_fault::describe(const command& wanted) const {
     const std::string name =
         "'" + base::printable(wanted.arguments.empty() ? "" : wanted.arguments[0]) + "'";
@@ -128,6 +132,9 @@ std::string spawn_fault::describe(const command& wanted) const {
         case stage::guard:
             if (came_too_late()) return start + "its deadline had passed before it began";
             if (was_cut_short()) return start + "its deadline passed while it was being started";
+            if (may_have_run())
+                return "the guard of " + name +
+                       " was killed while it was being started: it may have run";
             return start + "its guard did not start: " +
                    (error == ECHILD ? "the process that starts guards is gone" : reason(error));
         case stage::user:

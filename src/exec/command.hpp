@@ -80,7 +80,7 @@ struct exit_status {
     int as_shell() const noexcept { return signal == 0 ? code : 128 + signal; }
 };
 
-// How far a command came that never ran.
+// How far a command came that never ran, or of which nothing is known but that it may have.
 enum class stage { guard, user, working_directory, execute, resource_limits, priority };
 
 struct spawn_fault {
@@ -95,6 +95,8 @@ struct spawn_fault {
     bool came_too_late() const noexcept;
     // Its deadline came before its guard said that it runs: it may have run for a moment.
     bool was_cut_short() const noexcept;
+    // So, or its guard was killed before it said so.
+    bool may_have_run() const noexcept;
 };
 
 // The form in which a command travels to its guard; its streams travel beside it.

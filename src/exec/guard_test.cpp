@@ -1,6 +1,9 @@
 // What the guard is for: pawl, or the guard itself, dies or freezes, and the command still ends.
 #include "exec/exec_fixture.hpp"
 
+#include <boost/asio/post.hpp>
+#include <boost/asio/this_coro.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,6 +14,8 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -58,6 +63,14 @@ pid_t only_child_of(pid_t parent) {
     std::string children;
     eventually([&] { return !(children = crash::text_of(list)).empty(); });
     return children.empty() ? 0 : std::stoi(children);
+}
+
+// Acts in the turn of the loop after that in which the command goes to its guard.
+boost::asio::awaitable<std::optional<spawn_fault>> spawn_and_then(child& running, command wanted,
+                                                                  std::function<void()> act) {
+    boost::asio::post(co_await boost::asio::this_coro::executor, std::move(act));
+    auto spawning = running.spawn(std::move(wanted), {});
+    co_return co_await std::move(spawning);
 }
 
 // pawl killed: the command and a daemon that it has left are told to end at once, long before the
@@ -344,6 +357,26 @@ TEST(Guard, KilledBeforeItHasACommandItIsOneClearFault) {
     ASSERT_TRUE(fault);
     EXPECT_EQ(fault->where, stage::guard);
     EXPECT_EQ(crash::text_of(folder.file("out")), "");
+}
+
+// Killed with the command in its hands, it may have started it: it is not said that nothing ran.
+TEST(Guard, KilledWithACommandThatItHasNotSpokenOfItMayHaveRun) {
+    trial house;
+    child running{house.loop().get_executor(), house.from()};
+    running.prepare();
+    const pid_t ahead = only_child_of(house.from().pid());
+    ASSERT_GT(ahead, 0);
+    kill(ahead, SIGSTOP);
+    auto spawning = spawn_and_then(running, shell("true"), [ahead] { kill(ahead, SIGKILL); });
+    const auto fault = house.loop().wait_for(std::move(spawning));
+    ASSERT_TRUE(fault);
+    EXPECT_TRUE(fault->may_have_run());
+    EXPECT_FALSE(fault->came_too_late());
+    EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("may have run"));
+    // Nothing was handed over where there was nobody to take it.
+    kill(house.from().pid(), SIGKILL);
+    ASSERT_TRUE(eventually([&] { return !house.from().is_alive(); }));
+    EXPECT_FALSE(house.fault_of(shell("true"))->may_have_run());
 }
 
 // A command that closes all its descriptors is still watched: the guard holds no pipe of its own to

@@ -125,7 +125,10 @@ finding judge_quarantine(const store_settings& settings, const store_traits& tra
                 "on: after a loss of its data the store grants nothing for " +
                     base::format_duration(*settings.quarantine)};
     if (traits.strict_fencing)
-        return {severity::ok, "quarantine", "off, and tokens rise here even after a loss of data"};
+        return {
+            severity::ok, "quarantine",
+            "off: this store forgets no grant that it has answered; before a copy of its data is "
+            "restored, wait for the longest TTL or set quarantine=DUR"};
     return {severity::warn, "quarantine",
             "off: after a loss of data two may hold a key for up to one TTL; use "
             "quarantine=DUR (the longest TTL) or safety=correctness where that costs money"};

@@ -18,6 +18,9 @@ using ::testing::HasSubstr;
 
 constexpr auto a_while = std::chrono::seconds{seconds_at_most};
 
+// More than fits into the buffers between two sockets.
+std::string filler(std::size_t bytes) { return std::string(bytes, 'x'); }
+
 limits bounded(void (*change)(limits&)) {
     limits bounds;
     change(bounds);
@@ -87,7 +90,7 @@ TEST(Limits, AnIdleConnectionIsNotKeptByEmptyLines) {
 
 TEST(Limits, AResponseThatIsNotTakenInTimeIsGivenUp) {
     trial_server server{[](std::shared_ptr<const request>) -> awaitable<response> {
-                            co_return response{200, "text/plain", std::string(20'000'000, 'x')};
+                            co_return response{200, "text/plain", filler(20'000'000)};
                         },
                         bounded([](limits& l) { l.write_wait = millis{100}; })};
     raw_client client{server.listen(), 4096};
@@ -101,7 +104,7 @@ TEST(Limits, AResponseThatIsNotTakenInTimeIsGivenUp) {
 // Each part has the time: a slow reader is no dead one.
 TEST(Limits, AResponseThatIsTakenPartByPartHasTheTimeForEach) {
     trial_server server{[](std::shared_ptr<const request>) -> awaitable<response> {
-                            co_return response{200, "text/plain", std::string(30'000'000, 'x')};
+                            co_return response{200, "text/plain", filler(30'000'000)};
                         },
                         bounded([](limits& l) { l.write_wait = millis{1'000}; })};
     raw_client client{server.listen(), 64 * 1024};

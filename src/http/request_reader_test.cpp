@@ -144,8 +144,7 @@ TEST(RequestReader, NothingIsReadThatCouldBeSmuggled) {
           "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
           "Transfer-Encoding: identity\r\n\r\n",
           "Transfer-Encoding: xchunked\r\n\r\n",
-          "Transfer-Encoding:\x0b"
-          "chunked\r\n\r\n0\r\n\r\n",
+          "Transfer-Encoding:\vchunked\r\n\r\n0\r\n\r\n",
           "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
           "Transfer-Encoding\r\n : chunked\r\n\r\n",
           "X: a\r\n b\r\n\r\n",

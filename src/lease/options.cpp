@@ -99,8 +99,8 @@ std::optional<std::string> safety_fault(const lease_options& o, const store_trai
     const bool strict = safety == safety_class::correctness || o.tokens == fencing::required;
     if (strict && !traits.strict_fencing)
         return "tokens of this store may fall after a loss of its data, and fencing is required: "
-               "set "
-               "quarantine=DUR in the store's URL, or take a store with strict fencing";
+               "set quarantine=DUR in the store's URL (sqlite: drop synchronous=normal), or take a "
+               "store with strict fencing";
     if (safety == safety_class::correctness && o.if_expired == expired_renewal::extend_if_unclaimed)
         return "extend_expired goes on with a lapsed lease, which safety=correctness refuses";
     if (o.occurrence && o.mode == delivery::off)

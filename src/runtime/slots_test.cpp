@@ -4,6 +4,7 @@
 #include "test_support/faults/world.hpp"
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
@@ -272,7 +273,7 @@ TEST(Slots, AWaiterThatIsDestroyedLeavesNothingBehind) {
     ASSERT_TRUE(held);
     {
         boost::asio::io_context context;
-        auto never = boost::asio::co_spawn(context, wait_in_vain(b), boost::asio::use_future);
+        boost::asio::co_spawn(context, wait_in_vain(b), boost::asio::detached);
         context.poll();
         wait_for_waiters(a, "gpu/0", 1);
     }

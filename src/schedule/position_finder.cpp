@@ -1,5 +1,6 @@
 #include "schedule/position_finder.hpp"
 
+#include "base/reserved_names.hpp"
 #include "net/timer.hpp"
 
 #include <limits>
@@ -17,7 +18,7 @@ constexpr millis knowledge_timeout{5'000};
 constexpr millis knowledge_retry{500};
 // What the keys of an agent's jobs begin with; those of a library's jobs begin with nothing in
 // common.
-const std::string agent_prefix = "job/";
+const std::string agent_prefix{base::job_key_prefix};
 // More keys than this are read off the list of all keys.
 constexpr std::size_t keys_inspected_max = 200;
 

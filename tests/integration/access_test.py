@@ -1,4 +1,5 @@
 """Who may do what: every route of the API's own document, for everybody who may ask."""
+import fcntl
 import http.client
 import json
 import re
@@ -236,8 +237,11 @@ class LoginLink(AccessCase):
                          f"http://127.0.0.1:{agent.port}/login")
         # Another key makes links that look like it.
         secret = file.read_text().split("\n")[1]
-        (self.folder / "other").write_text(file.read_text().replace(secret, secret[::-1]))
-        forged = pawl("agent", "login-link", "--file", str(self.folder / "other")).out.strip()
+        with open(self.folder / "other", "w", encoding="ascii") as other:
+            fcntl.flock(other, fcntl.LOCK_EX)  # as by an agent that lives
+            other.write(file.read_text().replace(secret, secret[::-1]))
+            other.flush()
+            forged = pawl("agent", "login-link", "--file", str(self.folder / "other")).out.strip()
         self.assertEqual(self.ask(agent, "GET", forged.removeprefix(f"http://127.0.0.1:{agent.port}")).status, 403)
         self.assertNotIn("once=", agent.log())
         self.assertNotIn(secret, agent.log())

@@ -46,6 +46,14 @@ class Locks(Case):
         shown = self.pawl("locks", "show", "job/a").out
         self.assertIn("owner", shown)
 
+    def test_no_two_keys_look_alike(self):
+        for key in ("twin", "twin\u200b", "tw\U000e0069in", "twi\ufeffn"):
+            self.assertEqual(self.pawl("exec", key, "--", "true").status, 0)
+        table = [line.split()[0] for line in self.pawl("locks", "ls", "--all").out.splitlines()[1:]]
+        self.assertEqual(sorted(table), ["tw<U+E0069>in", "twi<U+FEFF>n", "twin", "twin<U+200B>"])
+        self.assertIn("twin\u200b", [one["key"] for one in self.pawl("locks", "ls", "--json").json()["locks"]])
+        self.assertIn("twin<U+200B>", self.pawl("locks", "show", "twin\u200b").out)
+
     def test_free_and_internal_locks_are_listed_on_request(self):
         self.assertEqual(self.pawl("exec", "free", "--", "true").status, 0)
         self.assertEqual(self.pawl("locks", "ls").out, "No locks held; --all lists free locks too.\n")

@@ -30,6 +30,10 @@ class Usage(Case):
         (["exec", "k", "--on-store-down", "maybe", "--", "true"], "--on-store-down"),
         (["exec", "k"], "COMMAND"),
         (["locks", "ls", "--limit", "many"], "--limit"),
+        (["locks", "ls", "--limit", "0"], "--limit: Value 0 not in range 1 to 1000000"),
+        (["locks", "ls", "--limit", "1000001"], "--limit"),
+        (["runs", "ls", "--limit", "0"], "--limit: Value 0 not in range 1 to 1000000"),
+        (["audit", "ls", "--limit", "0"], "--limit: Value 0 not in range 1 to 1000"),
     ]
 
     def test_each_mistake_is_one_line_that_says_what_would_be_right(self):
@@ -45,9 +49,21 @@ class Usage(Case):
                 self.assert_one_line(pawl("--store", url, "locks", "ls"), 64, says)
                 self.assert_one_line(pawl("locks", "ls", env=environment(PAWL_STORE=url)), 78, "PAWL_STORE: ")
 
+    def test_a_password_that_is_not_encoded_is_in_no_message(self):
+        for url in ("redis://u:12/hunter2@h:6379", "redis://:12?hunter2=34@h", "redis://:1?wait=hunter2@h", "redis:u:hunter2@h",
+                    "postgresql://u:hunter2/x@h/db", "etcd://u:1/hunter2@h", "redis://u:12?x=1&hunter2=a&hunter2=b@h"):
+            for outcome, status in ((pawl("--store", url, "doctor"), 64), (pawl("locks", "ls", env=environment(PAWL_STORE=url)), 78)):
+                with self.subTest(url):
+                    self.assert_one_line(outcome, status, "store URL")
+                    self.assertNotIn("hunter2", outcome.out + outcome.err)
+
     def test_fail_open_and_correctness_do_not_go_together(self):
         self.assert_one_line(pawl("--store", self.store + "?safety=correctness", "exec", "k", "--on-store-down", "run", "--", "true"), 64,
                              "safety=correctness")
+
+    def test_what_goes_with_the_power_and_correctness_do_not_go_together(self):
+        self.assert_one_line(pawl("--store", self.store + "?safety=correctness&synchronous=normal", "exec", "k", "--", "true"), 64,
+                             "leave it out")
 
 
 class Apart(Case):

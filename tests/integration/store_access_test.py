@@ -8,6 +8,7 @@ from agents import AgentCase, job
 from harness import PAWL, Case, Redis, copy_of_pawl, environment, pawl, start, until
 
 SECRET = "hunter2-of-the-store"
+TOKEN = "pawl-token-of-an-operator"
 
 # Everything that this command could read of its own and of its parents' arguments and environments.
 LOOK = """
@@ -55,6 +56,12 @@ class WithPassword(Case):
             # The test's own environment, of which the command's parents were made, has no part in it.
             shown = [line for line in ran.out.splitlines() if SECRET in line]
             self.assertEqual(shown, [], name)
+
+    def test_exec_hands_over_no_token_of_an_agent(self):
+        ran = pawl("--store", self.url, "exec", "k", "--", "sh", "-c", LOOK, env=environment(PAWL_TOKEN=TOKEN, OTHER_TOKEN="kept"))
+        self.assertEqual(ran.status, 0, ran.err)
+        self.assertIn("OTHER_TOKEN=kept", ran.out)
+        self.assertEqual([line for line in ran.out.splitlines() if TOKEN in line or line.startswith("PAWL_TOKEN=p")], [])
 
     def test_inside_exec_the_socket_saves_and_checks(self):
         ran = pawl("--store", self.url, "exec", "k", "--", "sh", "-c",

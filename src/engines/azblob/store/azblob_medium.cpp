@@ -33,6 +33,9 @@ public:
         cas::medium_traits traits;
         traits.skew = skew_default;
         traits.ttl_min = ttl_min;
+        // An account that is copied to another region does, and few credentials may see whether
+        // this one is.
+        traits.forgets = true;
         return traits;
     }
     std::string place() const override { return on_->place(); }
@@ -127,7 +130,7 @@ async<void> medium::examine_account(std::shared_ptr<examination> into, instant u
             {severity::warn, "replication",
              "the account is " + kept +
                  ", copied to another region some minutes late: a failover forgets the newest "
-                 "grants; set quarantine=on, or use ZRS or LRS"});
+                 "grants; set quarantine=DUR, or use ZRS or LRS"});
     else
         into->findings.push_back(
             {severity::ok, "replication",

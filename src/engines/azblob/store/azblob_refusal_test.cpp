@@ -57,6 +57,15 @@ void expect_refusal(const small_server& server, errc code, const std::string& wo
 constexpr auto* probe = "HEAD /devstoreaccount1/pawl-test/pawl/m ";
 constexpr auto* creation = "PUT /devstoreaccount1/pawl-test?restype=container ";
 
+// A failover to another region forgets the newest grants.
+TEST(AzblobRefusals, FencingIsStrictOnlyUnderQuarantine) {
+    loop where;
+    auto settings = on(1);
+    EXPECT_FALSE(make_azblob_store(where, settings)->traits().strict_fencing);
+    settings.common.quarantine = millis{60'000};
+    EXPECT_TRUE(make_azblob_store(where, settings)->traits().strict_fencing);
+}
+
 TEST(AzblobRefusals, AContainerThatMayNotBeMadeIsAskedForInOneLine) {
     small_server server{
         answering({{probe, refused("404 Not Found", "ContainerNotFound")},

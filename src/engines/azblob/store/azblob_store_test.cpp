@@ -64,9 +64,7 @@ TEST_F(Azblob, AnyTextComesBack) {
     std::string longest = "1 lease ";
     longest += std::string(cas::text_max - longest.size(), 'x');
     const std::vector<std::string> texts{"100 %", " two  blanks ", "<a b=\"c\">&amp;</a>",
-                                         "gr\xc3\xbc\xc3\x9f"
-                                         "e",
-                                         longest};
+                                         "gr\u00fc\u00dfe", longest};
     for (std::size_t i = 0; i < texts.size(); ++i) write(on, std::to_string(i), texts[i]);
     const auto all = loop_.wait_for(on->list(cas::record_kind::lease, "", "", 100, later()));
     ASSERT_TRUE(all.has_value()) << all.error().detail;

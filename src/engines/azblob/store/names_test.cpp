@@ -62,9 +62,7 @@ TEST(Names, AreThoseOfTheirNamespaceAndKind) {
 
 TEST(Metadata, BringsBackWhatItWasMadeOf) {
     for (const auto* text : {"1 lease nonce=a holder=7", "100 %", " blanks ", "two  blanks",
-                             "gr\xc3\xbc\xc3\x9f"
-                             "e",
-                             "a\tb"}) {
+                             "gr\u00fc\u00dfe", "a\tb"}) {
         const auto fields = metadata_of({record_kind::lease, "a b/\xc3\xa9"}, text);
         ASSERT_EQ(fields.size(), 2U);
         EXPECT_EQ(fields[0].second, "a%20b/%C3%A9");

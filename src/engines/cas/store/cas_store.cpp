@@ -16,7 +16,7 @@ cas_store::cas_store(net::loop& where, cas_settings settings, std::shared_ptr<me
 
 store_traits cas_store::traits() const noexcept {
     const auto& able = records_->traits();
-    return {.strict_fencing = true,
+    return {.strict_fencing = !able.forgets || settings_.common.quarantine.has_value(),
             .notifies = able.watches,
             .atomic_batch = false,
             .ttl_min = able.ttl_min,

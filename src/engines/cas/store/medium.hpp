@@ -99,6 +99,7 @@ struct medium_traits {
     micros skew{0};             // how far the clocks of two answers may differ, unless the URL says
     std::size_t batch_max = 1;  // writes that one request can carry, each with its own answer
     bool watches = false;       // watch() is woken by the store
+    bool forgets = false;       // may lose what it has answered, by a failover of its own
     millis ttl_min{1};
     millis ttl_step{1};
 };

@@ -258,7 +258,7 @@ async<grpc::ByteBuffer> client::exchange_once(const char* path, grpc::ByteBuffer
     }
     auto one = std::make_shared<exchanged>();
     one->channel = channel();
-    one->request = std::move(request);
+    one->request.Swap(&request);  // it has no move
     // An alarm is told by any node, and asked for when something is wrong.
     dress(one->context, std::string_view{path} != method::alarm);
     const auto asked = current_;

@@ -83,8 +83,8 @@ public:
     template <class Response>
     async<Response> ask(const char* path, const google::protobuf::MessageLite& request, effect what,
                         request_limits limits) {
-        auto bytes = pack(request);
-        const auto got = co_await exchange(path, std::move(bytes), what, limits);
+        const auto bytes = pack(request);
+        const auto got = co_await exchange(path, bytes, what, limits);
         if (got.has_error()) co_return got.error();
         Response answer;
         if (!unpack(*got, answer)) co_return unreadable(path);

@@ -30,7 +30,7 @@ void duplex::send(std::vector<grpc::ByteBuffer> messages) {
 void duplex::write_next() {
     if (writing_ || broken_ || unsent_.empty()) return;
     writing_ = true;
-    outgoing_ = std::move(unsent_.front());
+    outgoing_.Swap(&unsent_.front());  // it has no move
     unsent_.pop_front();
     grpc::WriteOptions how;
     if (!unsent_.empty()) how.set_buffer_hint();

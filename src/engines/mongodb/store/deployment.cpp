@@ -47,7 +47,7 @@ finding judge_durability(const deployment& where) {
                     "use three"};
     return {severity::warn, "replication",
             "this server stands alone: it remembers what its journal has, and with its disk all "
-            "grants are gone; use a replica set of three, or set quarantine=on"};
+            "grants are gone; use a replica set of three, or set quarantine=DUR"};
 }
 
 finding judge_indexes(const std::vector<document>& indexes) {

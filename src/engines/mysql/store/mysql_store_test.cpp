@@ -89,13 +89,10 @@ TEST_F(MysqlStore, TheServersOwnSettingsDoNotMatter) {
     mysql_server_options options;
     options.more = {
         "sql_mode=ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,SIMULTANEOUS_ASSIGNMENT",
-        "autocommit=0",
-        "transaction-isolation=SERIALIZABLE",
-        "default-time-zone='+05:30'",
-        "completion_type=CHAIN",
-        "lower_case_table_names=1",
-        "character-set-server=utf16",
+        "autocommit=0", "transaction-isolation=SERIALIZABLE", "default-time-zone='+05:30'",
+        "completion_type=CHAIN", "lower_case_table_names=1", "character-set-server=utf16",
         "default-storage-engine=MyISAM",
+        // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): one option
         "init_connect='SET timestamp=1000000, sql_select_limit=1, sql_safe_updates=1, "
         "time_zone=\"-08:00\"'"};
     mysql_server odd{options};

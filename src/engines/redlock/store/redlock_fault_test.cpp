@@ -182,6 +182,36 @@ TEST(RedlockFault, ANodeThatWasDownIsToppedUpByARenewal) {
     EXPECT_TRUE(conformance::yes(mine.release("key", token)));
 }
 
+// Goal: one record that a node cannot read ends no other lease, though each node has to say yes.
+// Method: the third is down, and at the first the middle one of three leases is damaged behind its
+// token, first its end, then when it was acquired.
+TEST(RedlockFault, ADamagedRecordIsUnknownForItsOwnLeaseAlone) {
+    redlock_servers servers;
+    auto mine = open(on_ports(servers.ports(), 2s));
+    std::vector<held> all;
+    for (const auto* key : {"a", "b", "c"}) {
+        all.push_back(lease_of(key, mine.granted(fresh_claim(key, 60s)), 90s));
+        all.back().max_lifetime = 1h;
+        for (const std::size_t node : {0U, 1U})
+            until([&] { return is_confirmed_at(servers, node, key); });
+    }
+    servers.at(2).crash();
+    const auto text = record_at(servers, 0, "b");
+    const auto renewed = [&] {
+        const auto got = mine.renew(all);
+        EXPECT_TRUE(got.has_value()) << got.error().detail;
+        return got.has_value() ? *got : std::vector<renewal>{};
+    };
+    for (const std::size_t damaged : {19U, 53U}) {
+        auto wrong = text;
+        wrong.replace(damaged, 16, "0123456789abcdeg");
+        servers.at(0).ask({"SET", "pawl:redlock:b", wrong});
+        EXPECT_EQ(renewed(), (std::vector{renewal::renewed, renewal::unknown, renewal::renewed}));
+    }
+    servers.at(0).ask({"SET", "pawl:redlock:b", text});
+    EXPECT_EQ(renewed(), (std::vector{renewal::renewed, renewal::renewed, renewal::renewed}));
+}
+
 // Goal: what a node missed while it was down it is told when it is back.
 TEST(RedlockFault, AReleaseReachesANodeThatWasDown) {
     redlock_servers servers;

@@ -177,6 +177,16 @@ TEST_F(SqliteStore, StoresOfBothDurabilitiesShareAFile) {
     }
 }
 
+// A loss of power takes back what was not synced, and no quarantine sees it.
+TEST_F(SqliteStore, FencingIsStrictOnlyWhereTheDiskIsWaitedFor) {
+    auto settings = quick_settings();
+    settings.common.quarantine = millis{1'000};
+    EXPECT_FALSE(open(settings)->traits().strict_fencing);
+    settings.durability = synchronous::full;
+    settings.common.quarantine.reset();
+    EXPECT_TRUE(open(settings)->traits().strict_fencing);
+}
+
 TEST_F(SqliteStore, ARelativePathAndALinkMeanTheSameFile) {
     const auto direct = open();
     std::filesystem::create_symlink(path(), folder_ / "link.db");

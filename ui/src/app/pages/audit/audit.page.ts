@@ -15,6 +15,7 @@ import { Empty, Failure, Loading } from '../../shared/states';
 import { StatusBadge } from '../../shared/status_badge';
 import { Mutation } from '../parts/mutation';
 import { actionWords, isForced, targetLink } from './audit_words';
+import { Visible } from '../../shared/visible';
 
 const pageLength = 100;
 const rereadMax = 1_000;
@@ -22,7 +23,7 @@ const rereadMax = 1_000;
 /** Who did what, the newest first, and whether the chain of it still holds. */
 @Component({
   selector: 'pawl-audit-page',
-  imports: [AsOf, Cell, CopyButton, DataTable, Empty, Failure, FilterBox, Loading, Moment, RouterLink, StatusBadge],
+  imports: [AsOf, Cell, CopyButton, DataTable, Empty, Failure, FilterBox, Loading, Moment, RouterLink, StatusBadge, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   templateUrl: './audit.page.html',

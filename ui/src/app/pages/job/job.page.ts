@@ -26,6 +26,7 @@ import { RunTable } from '../parts/run_table';
 import { ScheduleText } from '../parts/schedule_text';
 import { LeaseText } from '../parts/lease_text';
 import { partitionsFoldedFrom, summaryOf, worthALook } from './partitions';
+import { Visible } from '../../shared/visible';
 
 /** However much happens, the job is read no more often. */
 const rereadEveryMs = 1_000;
@@ -33,7 +34,7 @@ const rereadEveryMs = 1_000;
 /** One job: why it is as it is, how it went, when it comes next, and who holds its keys. */
 @Component({
   selector: 'pawl-job-page',
-  imports: [AsOf, BarChart, Cell, DataTable, Empty, Failure, JobActions, JobStateCell, LeaseText, Loading, Moment, NgTemplateOutlet, RouterLink, RunTable, ScheduleText, StatusBadge],
+  imports: [AsOf, BarChart, Cell, DataTable, Empty, Failure, JobActions, JobStateCell, LeaseText, Loading, Moment, NgTemplateOutlet, RouterLink, RunTable, ScheduleText, StatusBadge, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   templateUrl: './job.page.html',

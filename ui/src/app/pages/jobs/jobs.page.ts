@@ -18,6 +18,7 @@ import { JobStateCell } from '../parts/job_state_cell';
 import { markOf, withMark } from '../parts/run_facts';
 import { RunStrip } from '../parts/run_strip';
 import { ScheduleText } from '../parts/schedule_text';
+import { Visible } from '../../shared/visible';
 
 /** So many cells has a strip. */
 const stripLength = 16;
@@ -28,7 +29,7 @@ const pagesMax = 10;
 /** Every job: when it runs, how it went lately, and why it does not run now. */
 @Component({
   selector: 'pawl-jobs-page',
-  imports: [AsOf, Cell, DataTable, Empty, Failure, FilterBox, JobActions, JobStateCell, Loading, Moment, RouterLink, RunStrip, ScheduleText],
+  imports: [AsOf, Cell, DataTable, Empty, Failure, FilterBox, JobActions, JobStateCell, Loading, Moment, RouterLink, RunStrip, ScheduleText, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   templateUrl: './jobs.page.html',

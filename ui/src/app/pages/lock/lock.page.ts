@@ -18,10 +18,11 @@ import { StatusBadge, toneOfRun, wordOfRun } from '../../shared/status_badge';
 import { TtlBar } from '../../shared/ttl_bar';
 import { Action } from '../parts/action';
 import { ReleaseDialog } from './release_dialog';
+import { Visible } from '../../shared/visible';
 
 @Component({
   selector: 'pawl-lock-page',
-  imports: [Action, RouterLink, AsOf, CopyButton, Empty, Failure, Loading, Moment, ReleaseDialog, StatusBadge, TtlBar],
+  imports: [Action, RouterLink, AsOf, CopyButton, Empty, Failure, Loading, Moment, ReleaseDialog, StatusBadge, TtlBar, Visible],
   providers: [NodeDirectory],
   changeDetection: ChangeDetectionStrategy.OnPush,
   templateUrl: './lock.page.html',

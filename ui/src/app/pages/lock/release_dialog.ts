@@ -5,6 +5,7 @@ import { Clock, countdownText } from '../../core/time';
 import type { LockDetail, Release } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
 import { shortId } from '../parts/run_facts';
+import { Visible } from '../../shared/visible';
 
 /** What the reason may have, as the API says. */
 const reasonMax = 1024;
@@ -20,7 +21,7 @@ function tokenOf(lock: LockDetail): number {
  */
 @Component({
   selector: 'pawl-release-dialog',
-  imports: [Dialog],
+  imports: [Dialog, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   templateUrl: './release_dialog.html',
 })

@@ -15,6 +15,7 @@ import { FilterBox } from '../../shared/filter_box';
 import { Moment } from '../../shared/moment';
 import { Empty, Failure, Loading } from '../../shared/states';
 import { TtlBar } from '../../shared/ttl_bar';
+import { Visible } from '../../shared/visible';
 
 /** A page of the API, and how many locks are read at most. */
 const pageSize = 1_000;
@@ -24,7 +25,7 @@ const settleMs = 200;
 
 @Component({
   selector: 'pawl-locks-page',
-  imports: [RouterLink, AsOf, Cell, DataTable, Empty, Failure, FilterBox, Loading, Moment, TtlBar],
+  imports: [RouterLink, AsOf, Cell, DataTable, Empty, Failure, FilterBox, Loading, Moment, TtlBar, Visible],
   providers: [NodeDirectory],
   changeDetection: ChangeDetectionStrategy.OnPush,
   templateUrl: './locks.page.html',

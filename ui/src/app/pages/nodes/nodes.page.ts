@@ -10,13 +10,14 @@ import { Cell, Column, DataTable } from '../../shared/data_table';
 import { Moment } from '../../shared/moment';
 import { Empty, Failure, Loading } from '../../shared/states';
 import { StatusBadge, Tone } from '../../shared/status_badge';
+import { Visible } from '../../shared/visible';
 
 const tones: Record<Node['state'], Tone> = { live: 'ok', draining: 'warn', silent: 'fail' };
 
 /** The agents that were seen within a day: who is there, how busy each is, and where its own page is. */
 @Component({
   selector: 'pawl-nodes-page',
-  imports: [AsOf, Cell, DataTable, Empty, Failure, Loading, Moment, RouterLink, StatusBadge],
+  imports: [AsOf, Cell, DataTable, Empty, Failure, Loading, Moment, RouterLink, StatusBadge, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   templateUrl: './nodes.page.html',

@@ -17,6 +17,7 @@ import { Failure, Loading } from '../../shared/states';
 import { StatusBadge } from '../../shared/status_badge';
 import { shortId } from '../parts/run_facts';
 import { appended, condensed, within } from './samples';
+import { Visible } from '../../shared/visible';
 
 const hourMs = 3_600_000;
 const windows: Record<string, { name: string; ms: number }> = {
@@ -36,7 +37,7 @@ interface Tile {
 
 @Component({
   selector: 'pawl-overview-page',
-  imports: [RouterLink, AsOf, Cell, Chart, DataTable, Failure, Line, Loading, Moment, StatusBadge],
+  imports: [RouterLink, AsOf, Cell, Chart, DataTable, Failure, Line, Loading, Moment, StatusBadge, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   templateUrl: './overview.page.html',
 })

@@ -6,18 +6,19 @@ import type { Run } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
 import { Mutation } from './mutation';
 import { shortId } from './run_facts';
+import { Visible } from '../../shared/visible';
 
 /** Cancels a run, after it has said what that does; a reason is asked for. */
 @Component({
   selector: 'pawl-cancel-dialog',
-  imports: [Dialog],
+  imports: [Dialog, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
     <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Cancel run ' + short(run().id) + ' of ' + run().job"
                  [busy]="mutation.busy()">
       <form class="form" (submit)="$event.preventDefault(); cancel()">
-        <p>Its command on <strong>{{ run().node }}</strong> gets SIGTERM, and SIGKILL after the job's grace. The run counts as cancelled,
+        <p>Its command on <strong>{{ run().node | visible }}</strong> gets SIGTERM, and SIGKILL after the job's grace. The run counts as cancelled,
           whatever its exit status, and is not retried. The next scheduled run is not affected.</p>
         <label class="field">
           <span>Reason</span>

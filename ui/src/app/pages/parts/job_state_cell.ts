@@ -6,11 +6,12 @@ import type { Job } from '../../core/types';
 import { Line } from '../../shared/line';
 import { StatusBadge } from '../../shared/status_badge';
 import { failuresText, toneOfJob, wordOfJob } from './job_state';
+import { Visible } from '../../shared/visible';
 
 /** How a job stands, why, and where to go on from there. */
 @Component({
   selector: 'pawl-job-state',
-  imports: [Line, RouterLink, StatusBadge],
+  imports: [Line, RouterLink, StatusBadge, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
@@ -20,8 +21,8 @@ import { failuresText, toneOfJob, wordOfJob } from './job_state';
     @if (job().why) { <span class="why">{{ job().why | line }}</span> }
     @if (job().blocked_by; as other) {
       <span class="ways">
-        <a [routerLink]="lockLink(other.key)">Lock<span class="unseen"> {{ other.key }}</span></a>
-        <a [routerLink]="lockLink(other.key)" [queryParams]="{ action: 'force-release' }">Force release<span class="unseen"> {{ other.key }}</span></a>
+        <a [routerLink]="lockLink(other.key)">Lock<span class="unseen"> {{ other.key | visible }}</span></a>
+        <a [routerLink]="lockLink(other.key)" [queryParams]="{ action: 'force-release' }">Force release<span class="unseen"> {{ other.key | visible }}</span></a>
       </span>
     }
   `,

@@ -2,16 +2,18 @@ import { ChangeDetectionStrategy, Component, computed, inject, input, linkedSign
 
 import { Clock, countdownText } from '../../core/time';
 import type { Lock } from '../../core/types';
+import { Visible } from '../../shared/visible';
 
 /** Who holds a key and for how long yet, in one line that counts down. */
 @Component({
   selector: 'pawl-lease-text',
+  imports: [Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
     @if (lock(); as lock) {
       @if (left() <= 0) { <span class="faint">free</span> }
-      @else if (lock.held) { <span class="owner">{{ lock.owner }}</span> <span class="faint">expires in {{ shown() }}</span> }
+      @else if (lock.held) { <span class="owner">{{ lock.owner | visible }}</span> <span class="faint">expires in {{ shown() }}</span> }
       @else { <span>cooldown</span> <span class="faint">{{ shown() }}</span> }
     } @else { <span class="faint">never acquired</span> }
   `,

@@ -6,18 +6,19 @@ import type { Job } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
 import { Moment } from '../../shared/moment';
 import { Mutation } from './mutation';
+import { Visible } from '../../shared/visible';
 
 /** Resumes a paused job, and shows first who paused it and why. */
 @Component({
   selector: 'pawl-resume-dialog',
-  imports: [Dialog, Moment],
+  imports: [Dialog, Moment, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
     <pawl-dialog [open]="true" (openChange)="$event || closed.emit()" [heading]="'Resume ' + job().name" [busy]="mutation.busy()">
       <form class="form" (submit)="$event.preventDefault(); resume()">
         @if (job().paused; as pause) {
-          <p>Paused by <strong>{{ pause.by }}</strong>, <pawl-moment [at]="pause.at" />:</p>
+          <p>Paused by <strong>{{ pause.by | visible }}</strong>, <pawl-moment [at]="pause.at" />:</p>
           <blockquote>{{ pause.reason }}</blockquote>
         }
         <p>Scheduled runs start again, from the next one. Missed runs are not executed.</p>

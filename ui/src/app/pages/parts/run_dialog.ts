@@ -9,6 +9,7 @@ import { Dialog } from '../../shared/dialog';
 import { Mutation } from './mutation';
 import { commandLine } from './definition';
 import { shortId } from './run_facts';
+import { Visible } from '../../shared/visible';
 
 /** Typing is over when nothing has been typed for so long. */
 const typingPauseMs = 300;
@@ -18,7 +19,7 @@ const leasesShown = 16;
 /** Queues a run now, after a preview of what exactly would run and who is in the way. */
 @Component({
   selector: 'pawl-run-dialog',
-  imports: [Dialog, RouterLink],
+  imports: [Dialog, RouterLink, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
@@ -63,7 +64,7 @@ const leasesShown = 16;
               @else { <p>On one of {{ shown.live_nodes }} live {{ shown.live_nodes === 1 ? 'node' : 'nodes' }}.</p> }
               <ul class="leases" data-scrolls>
                 @for (one of leasesOf(shown); track one.key) {
-                  <li><a class="mono" [routerLink]="lockLink(one.key)">{{ one.key }}</a> {{ leaseText(one.lease) }}
+                  <li><a class="mono" [routerLink]="lockLink(one.key)">{{ one.key | visible }}</a> {{ leaseText(one.lease) }}
                     @if (resume()) { <span class="checkpoint">{{ one.checkpoint ? 'from checkpoint ' + one.checkpoint : 'no checkpoint: starts over' }}</span> }
                   </li>
                 }

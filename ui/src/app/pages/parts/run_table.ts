@@ -8,11 +8,12 @@ import { Cell, Column, DataTable } from '../../shared/data_table';
 import { Moment } from '../../shared/moment';
 import { StatusBadge, toneOfRun, wordOfRun } from '../../shared/status_badge';
 import { shortId, tookMs } from './run_facts';
+import { Visible } from '../../shared/visible';
 
 /** Runs as rows: how each ended and why, where, under which token, how long it took. */
 @Component({
   selector: 'pawl-run-table',
-  imports: [Cell, DataTable, Moment, RouterLink, StatusBadge],
+  imports: [Cell, DataTable, Moment, RouterLink, StatusBadge, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
@@ -25,12 +26,12 @@ import { shortId, tookMs } from './run_facts';
         <a class="mono" [routerLink]="['/runs', run.id]" [title]="run.id">{{ short(run.id) }}</a>
       </ng-template>
       <ng-template pawlCell="job" [pawlCellOf]="runs()" let-run>
-        <a [routerLink]="['/jobs', run.job]">{{ run.job }}</a>@if (run.partition > 0) {<span class="faint">/{{ run.partition }}</span>}
+        <a [routerLink]="['/jobs', run.job]">{{ run.job | visible }}</a>@if (run.partition > 0) {<span class="faint">/{{ run.partition }}</span>}
       </ng-template>
       <ng-template pawlCell="partition" [pawlCellOf]="runs()" let-run>{{ run.partition }}</ng-template>
       <ng-template pawlCell="started" [pawlCellOf]="runs()" let-run><pawl-moment [at]="run.started_at" /></ng-template>
       <ng-template pawlCell="took" [pawlCellOf]="runs()" let-run>{{ run.status === 'skipped' ? '–' : took(run) }}</ng-template>
-      <ng-template pawlCell="node" [pawlCellOf]="runs()" let-run>{{ run.node || '–' }}</ng-template>
+      <ng-template pawlCell="node" [pawlCellOf]="runs()" let-run>{{ (run.node || '–') | visible }}</ng-template>
       <ng-template pawlCell="token" [pawlCellOf]="runs()" let-run>
         @if (run.fence_token) { <a class="mono" [routerLink]="lockOf(run)">{{ run.fence_token }}</a> } @else { <span class="faint">none</span> }
       </ng-template>

@@ -22,6 +22,7 @@ import { isMissing } from '../parts/missing';
 import { shortId, tookMs } from '../parts/run_facts';
 import { OutputView } from './output_view';
 import { RunTimeline } from './run_timeline';
+import { Visible } from '../../shared/visible';
 
 /** However much happens, the run is read no more often. */
 const rereadEveryMs = 1_000;
@@ -29,7 +30,7 @@ const rereadEveryMs = 1_000;
 /** One run: how it stands, every attempt with its node and token, and what it writes. */
 @Component({
   selector: 'pawl-run-page',
-  imports: [Action, AsOf, CancelDialog, CopyButton, Empty, Failure, Line, Loading, Moment, OutputView, RouterLink, RunTimeline, StatusBadge],
+  imports: [Action, AsOf, CancelDialog, CopyButton, Empty, Failure, Line, Loading, Moment, OutputView, RouterLink, RunTimeline, StatusBadge, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   templateUrl: './run.page.html',

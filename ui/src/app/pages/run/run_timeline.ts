@@ -5,6 +5,7 @@ import type { RunDetail, RunStatus } from '../../core/types';
 import { Moment } from '../../shared/moment';
 import { StatusBadge, Tone, toneOfRun, wordOfRun } from '../../shared/status_badge';
 import { attemptsOf, spanOf, TimelineAttempt, TimelineMark } from './timeline';
+import { Visible } from '../../shared/visible';
 
 /** Of an attempt with many notes, so many are shown. */
 const marksShown = 12;
@@ -14,16 +15,16 @@ const markWords: Record<string, string> = { checkpoint: 'checkpoint', note: 'not
 /** The attempts at a run one below the other: a list that can be read out, and beside each its place in time. */
 @Component({
   selector: 'pawl-run-timeline',
-  imports: [Moment, StatusBadge],
+  imports: [Moment, StatusBadge, Visible],
   changeDetection: ChangeDetectionStrategy.OnPush,
   preserveWhitespaces: true,
   template: `
     <ol class="timeline">
       @for (one of attempts(); track $index) {
         <li>
-          @if (one.takenFrom) { <p class="handover">Taken over from <strong>{{ one.takenFrom }}</strong> by <strong>{{ one.node }}</strong></p> }
+          @if (one.takenFrom) { <p class="handover">Taken over from <strong>{{ one.takenFrom | visible }}</strong> by <strong>{{ one.node | visible }}</strong></p> }
           <div class="attempt-head">
-            <strong>Attempt {{ one.attempt }}</strong> on {{ one.node || 'no node' }}
+            <strong>Attempt {{ one.attempt }}</strong> on {{ (one.node || 'no node') | visible }}
             <span class="faint">token <span class="mono">{{ one.token || 'none' }}</span></span>
             <pawl-status-badge [tone]="toneOf(one)" [word]="wordOf(one)" />
             <span class="faint">{{ lengthOf(one) }}</span>
