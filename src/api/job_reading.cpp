@@ -1,6 +1,7 @@
 #include "api/job_reading.hpp"
 
 #include "api/memory.hpp"
+#include "api/slices.hpp"
 #include "documents/documents.hpp"
 #include "net/for_each_bounded.hpp"
 #include "time/clocks.hpp"
@@ -128,7 +129,11 @@ async<void> read_runs(std::shared_ptr<job_operation> all, std::size_t which) {
         found = co_await std::move(reading_back);
     }
     if (found.has_error()) co_return std::move(found).error();
-    all->jobs[which].runs = std::move(found->records);
+    auto& runs = all->jobs[which].runs;
+    runs = std::move(found->records);
+    // A list shows no other, and each may have 64 KiB.
+    if (all->how == thoroughness::list)
+        for (std::size_t i = 1; i < runs.size(); ++i) runs[i].checkpoint = std::string{};
     co_return boost::system::in_place_value;
 }
 
@@ -198,9 +203,13 @@ async<void> read_active(shared_context around, std::shared_ptr<health_inputs> no
 async<void> judge_all(std::shared_ptr<job_operation> all) {
     const auto facts = context_of(*all->now);
     bool suspicious = false;
+    slices turn{all->around->core->loop()};
     for (auto& one : all->jobs) {
         one.how = judge(facts_of(one, *all->now), facts);
         suspicious = suspicious || one.how.since.has_value();
+        if (!turn.is_over()) continue;
+        auto turning = turn.give_turn();
+        co_await std::move(turning);
     }
     if (!suspicious) co_return boost::system::in_place_value;
     auto listing = all->around->records->list_audit(0, audit_looked_at);
@@ -286,6 +295,7 @@ async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr
     all->runs = runs;
     all->how = how;
     std::vector<std::string> keys;
+    slices turn{around->core->loop()};
     for (auto& entry : entries) {
         job_reading one;
         one.terms = terms_of(*around, entry);
@@ -295,6 +305,9 @@ async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr
             how == thoroughness::detail ? partitions : std::min(partitions, partitions_listed_max);
         for (std::uint32_t i = 0; i < looked_at; ++i) keys.push_back(one.terms->key(i));
         all->jobs.push_back(std::move(one));
+        if (!turn.is_over()) continue;
+        auto turning = turn.give_turn();
+        co_await std::move(turning);
     }
     net::bounded_step read = [all](std::size_t which) { return read_runs(all, which); };
     auto reading = net::for_each_bounded(all->jobs.size(), asked_at_once_max, std::move(read));
@@ -304,7 +317,12 @@ async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr
     auto looking = read_locks(around, std::move(keys));
     const auto locks = co_await std::move(looking);
     now->store_trouble = locks->trouble;
-    for (auto& one : all->jobs) put_together(one, *now, locks->locks, how);
+    for (auto& one : all->jobs) {
+        put_together(one, *now, locks->locks, how);
+        if (!turn.is_over()) continue;
+        auto turning = turn.give_turn();
+        co_await std::move(turning);
+    }
     auto judging = judge_all(all);
     const auto judged = co_await std::move(judging);
     if (judged.has_error()) co_return judged.error();
@@ -370,8 +388,8 @@ async<job_look> look_at_job(shared_context around, job_entry entry) {
     co_return seen;
 }
 
-async<std::vector<json::object>> job_documents(shared_context around, std::string after,
-                                               std::size_t most, std::size_t runs) {
+async<job_page> read_job_page(shared_context around, std::string after, std::size_t most,
+                              std::size_t runs) {
     auto listing = read_entries(around, std::move(after), most);
     auto entries = co_await std::move(listing);
     if (entries.has_error()) co_return std::move(entries).error();
@@ -379,10 +397,27 @@ async<std::vector<json::object>> job_documents(shared_context around, std::strin
     const auto now = co_await std::move(looking);
     if (now.has_error()) co_return now.error();
     auto reading = read_jobs(around, *now, std::move(*entries), runs, thoroughness::list);
-    const auto jobs = co_await std::move(reading);
-    if (jobs.has_error()) co_return jobs.error();
+    auto jobs = co_await std::move(reading);
+    if (jobs.has_error()) co_return std::move(jobs).error();
+    job_page page;
+    page.jobs = std::move(*jobs);
+    page.now = *now;
+    co_return page;
+}
+
+async<std::vector<json::object>> job_documents(shared_context around, std::string after,
+                                               std::size_t most, std::size_t runs) {
+    auto reading = read_job_page(around, std::move(after), most, runs);
+    const auto page = co_await std::move(reading);
+    if (page.has_error()) co_return page.error();
     std::vector<json::object> all;
-    for (const auto& one : *jobs) all.push_back(json_of(one, **now, runs));
+    slices turn{around->core->loop()};
+    for (const auto& one : page->jobs) {
+        all.push_back(json_of(one, *page->now, runs));
+        if (!turn.is_over()) continue;
+        auto turning = turn.give_turn();
+        co_await std::move(turning);
+    }
     co_return all;
 }
 
