@@ -62,7 +62,7 @@ awaitable<http::response> list(shared_context around, shared_call asked) {
     if (auto* fault = std::get_if<http::response>(&runs)) co_return std::move(*fault);
     const auto& page = std::get<page_request>(request);
     const auto most = static_cast<std::size_t>(std::get<std::int64_t>(runs));
-    auto reading = read_job_page(around, page.after, page.limit, most);
+    auto reading = read_job_page(around, page.after, page.limit, most, thoroughness::page);
     const auto found = co_await std::move(reading);
     if (found.has_error()) co_return problem_of(found.error());
     list_writer jobs{around->core->loop(), "jobs"};
@@ -75,8 +75,8 @@ awaitable<http::response> list(shared_context around, shared_call asked) {
         auto turning = jobs.give_turn();
         co_await std::move(turning);
     }
-    const bool more = jobs.size() == page.limit || jobs.size() < found->jobs.size();
-    co_return jobs.finish(*asked, more ? last : std::string{});
+    const bool ends = found->ends && jobs.size() == found->jobs.size();
+    co_return jobs.finish(*asked, ends ? std::string{} : last);
 }
 
 json::value run_or_null(const std::optional<run_record>& run) {

@@ -57,7 +57,7 @@ std::variant<run_filter, http::response> filter_of(const call& asked) {
 
 std::size_t runs_to_read(const list_writer& page) {
     if (page.size() == 0) return runs_read_first;
-    return std::clamp(page.room() / page.bytes_of_one(), runs_read_first, runs_read_most);
+    return std::clamp<std::size_t>(page.room() / page.bytes_of_one(), 1, runs_read_most);
 }
 
 awaitable<http::response> list(shared_context around, shared_call asked) {
