@@ -191,14 +191,19 @@ awaitable<http::response> api::answer_costly(std::shared_ptr<const api> self, st
         co_return too_many(base::printable(user) + " has " + std::to_string(costly_of_user_max) +
                                " lists or documents under way already; take their answers first",
                            costly_retry);
-    auto waiting = work_line::enter(self->line_, user);
+    auto beginning = work_line::enter(self->untaken_, user);
+    auto untaken = co_await std::move(beginning);
+    auto waiting = work_line::enter(self->at_work_, user);
     const auto turn = co_await std::move(waiting);
     if (asked->request->gone.stop_requested())
         co_return self->refuse(503, "the other side has gone before its turn came");
     auto answering = self->routes_[route].answer(std::move(asked));
     auto made = co_await std::move(answering);
     // A stream is counted where it is written.
-    if (!made.stream) made.place = std::get<places::place>(std::move(taken));
+    if (made.stream) co_return made;
+    using held = std::pair<places::place, work_line::turn>;
+    made.place =
+        std::make_shared<const held>(std::get<places::place>(std::move(taken)), std::move(untaken));
     co_return made;
 }
 

@@ -29,9 +29,10 @@ constexpr millis health_timeout{2'000};
 constexpr millis open_answer_age_max{1'000};
 
 // Answers that cost much (lists, whole runs and jobs, metrics) of one user, or of one address where
-// nobody has said who he is: in work or not yet taken. Beyond it: 429.
-constexpr std::size_t costly_of_user_max = 16;
-// Of these are in work at a time, and the others wait.
+// nobody has said who he is: under way, beyond which it is 429; of these in work or not yet taken,
+// while the others wait; and of these in work, of one and of all.
+constexpr std::size_t costly_of_user_max = 48;
+constexpr std::size_t costly_untaken_of_user_max = 16;
 constexpr work_line::rules costly_at_work{.at_once = 32, .at_once_of_user = 4};
 
 class api {
@@ -76,7 +77,9 @@ private:
     http::router router_;
     const std::shared_ptr<places> costly_ =
         std::make_shared<places>(places::rules{http::limits{}.connections_max, costly_of_user_max});
-    const std::shared_ptr<work_line> line_ = std::make_shared<work_line>(costly_at_work);
+    const std::shared_ptr<work_line> untaken_ = std::make_shared<work_line>(
+        work_line::rules{http::limits{}.connections_max, costly_untaken_of_user_max});
+    const std::shared_ptr<work_line> at_work_ = std::make_shared<work_line>(costly_at_work);
 };
 
 // /healthz, /readyz, /metrics and the document itself.
