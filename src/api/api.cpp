@@ -10,6 +10,7 @@
 #include "api/problem.hpp"
 #include "api/request_credentials.hpp"
 #include "api/run_routes.hpp"
+#include "api/verifier.hpp"
 #include "base/comma_list.hpp"
 #include "base/text.hpp"
 
@@ -36,6 +37,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> security_
     {"Cross-Origin-Resource-Policy", "same-origin"},
     {"Permissions-Policy", "camera=(), geolocation=(), microphone=()"},
 }};
+
+constexpr std::chrono::seconds costly_retry{1};
 
 // What is counted of requests that no route takes: the page, its files, and what there is not.
 constexpr std::string_view unrouted = "(none)";
@@ -166,13 +169,41 @@ awaitable<http::response> api::answer_route(std::shared_ptr<const api> self,
     what->path = std::move(found.values);
     what->query = std::move(*query);
     what->who = std::move(std::get<caller>(admitted));
-    auto answering = which.answer(std::move(what));
+    auto answering = which.costs == cost::much ? answer_costly(self, found.route, std::move(what))
+                                               : which.answer(std::move(what));
     auto made = co_await std::move(answering);
     if (made.stream && which.needs != access::open)
         made.stream = [auth = self->parts_.auth, asked, needs = which.needs,
                        inner = std::move(made.stream)](std::shared_ptr<http::body_stream> where) {
             return inner(std::make_shared<admitted_stream>(std::move(where), auth, asked, needs));
         };
+    co_return made;
+}
+
+// What a flood of these delays is the flood: whoever asks for something else waits for a slice of
+// those that are in work, and another user's list for a few of them.
+awaitable<http::response> api::answer_costly(std::shared_ptr<const api> self, std::size_t route,
+                                             shared_call asked) {
+    const auto user = asked->who.name.empty() ? "address " + address_group(asked->request->peer)
+                                              : "user '" + asked->who.name + "'";
+    auto taken = places::take(self->costly_, user);
+    if (std::holds_alternative<places::full>(taken))
+        co_return too_many(base::printable(user) + " has " + std::to_string(costly_of_user_max) +
+                               " lists or documents under way already; take their answers first",
+                           costly_retry);
+    auto beginning = work_line::enter(self->untaken_, user);
+    auto untaken = co_await std::move(beginning);
+    auto waiting = work_line::enter(self->at_work_, user);
+    const auto turn = co_await std::move(waiting);
+    if (asked->request->gone.stop_requested())
+        co_return self->refuse(503, "the other side has gone before its turn came");
+    auto answering = self->routes_[route].answer(std::move(asked));
+    auto made = co_await std::move(answering);
+    // A stream is counted where it is written.
+    if (made.stream) co_return made;
+    using held = std::pair<places::place, work_line::turn>;
+    made.place =
+        std::make_shared<const held>(std::get<places::place>(std::move(taken)), std::move(untaken));
     co_return made;
 }
 

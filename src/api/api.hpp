@@ -5,6 +5,8 @@
 #include "api/authorizer.hpp"
 #include "api/call.hpp"
 #include "api/context.hpp"
+#include "api/places.hpp"
+#include "api/work_line.hpp"
 #include "http/message.hpp"
 #include "http/router.hpp"
 #include "http/server.hpp"
@@ -25,6 +27,13 @@ namespace pawl::api {
 constexpr millis health_timeout{2'000};
 // Open routes ask the store and the journal at most that often.
 constexpr millis open_answer_age_max{1'000};
+
+// Answers that cost much (lists, whole runs and jobs, metrics) of one user, or of one address where
+// nobody has said who he is: under way, beyond which it is 429; of these in work or not yet taken,
+// while the others wait; and of these in work, of one and of all.
+constexpr std::size_t costly_of_user_max = 48;
+constexpr std::size_t costly_untaken_of_user_max = 16;
+constexpr work_line::rules costly_at_work{.at_once = 32, .at_once_of_user = 4};
 
 class api {
 public:
@@ -54,6 +63,9 @@ private:
     static boost::asio::awaitable<http::response> answer_route(
         std::shared_ptr<const api> self, std::shared_ptr<const http::request> asked,
         http::matched found);
+    static boost::asio::awaitable<http::response> answer_costly(std::shared_ptr<const api> self,
+                                                                std::size_t route,
+                                                                shared_call asked);
     http::response answer_unrouted(const http::request& asked, const http::match& found) const;
     void count(std::string_view route, const http::response& made, instant began) const;
     void secure(http::response& made) const;
@@ -63,6 +75,11 @@ private:
     parts parts_;
     routes routes_;
     http::router router_;
+    const std::shared_ptr<places> costly_ =
+        std::make_shared<places>(places::rules{http::limits{}.connections_max, costly_of_user_max});
+    const std::shared_ptr<work_line> untaken_ = std::make_shared<work_line>(
+        work_line::rules{http::limits{}.connections_max, costly_untaken_of_user_max});
+    const std::shared_ptr<work_line> at_work_ = std::make_shared<work_line>(costly_at_work);
 };
 
 // /healthz, /readyz, /metrics and the document itself.

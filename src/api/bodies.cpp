@@ -33,10 +33,6 @@ std::string media_type(std::string_view field) {
     return base::lower(type);
 }
 
-std::string tag_of(std::string_view text) {
-    return '"' + base::sha256_hex(text).substr(0, 32) + '"';
-}
-
 // RFC 9110, 13.1.2: a list, weak tags included; "*" is any.
 bool names_tag(std::string_view field, std::string_view tag) {
     if (field == "*") return true;
@@ -51,14 +47,34 @@ http::response json_response(unsigned status, const json::value& document) {
     return made;
 }
 
-http::response tagged_response(const call& asked, const json::object& document,
+std::string tag_of(std::string_view text) {
+    return '"' + base::sha256_hex(text).substr(0, 32) + '"';
+}
+
+http::response tagged_response(const call& asked, json::object document,
                                std::initializer_list<std::string_view> volatile_members) {
-    json::object stable = document;
-    for (const auto name : volatile_members) stable.erase(name);
-    const auto tag = tag_of(documents::serialize(stable));
+    json::object left;
+    for (const auto name : volatile_members)
+        if (const auto* found = document.if_contains(name)) {
+            left[name] = *found;
+            document.erase(name);
+        }
+    // Written once: behind the text that has the tag stand the members that do not count.
+    auto text = documents::serialize(document);
+    const auto tag = tag_of(text);
+    if (document.empty()) {
+        text = documents::serialize(left);
+    } else if (!left.empty()) {
+        text.back() = ',';
+        text += documents::serialize(left).substr(1);
+    }
+    return tagged_response(asked, std::move(text), tag);
+}
+
+http::response tagged_response(const call& asked, std::string text, const std::string& tag) {
     http::response made{304};
     if (!names_tag(asked.request->find("if-none-match"), tag))
-        made = http::response{200, json_type, documents::serialize(document)};
+        made = http::response{200, json_type, std::move(text)};
     made.set("ETag", tag);
     // Kept by whoever asked, and asked about again each time.
     made.set("Cache-Control", "private, no-cache");

@@ -24,8 +24,12 @@ constexpr std::size_t page_limit_default = 100;
 http::response json_response(unsigned status, const boost::json::value& document);
 // A GET: with an ETag over the document, and 304 when the caller has it. `volatile_members` of the
 // top level, such as as_of, do not count.
-http::response tagged_response(const call& asked, const boost::json::object& document,
+http::response tagged_response(const call& asked, boost::json::object document,
                                std::initializer_list<std::string_view> volatile_members = {});
+// The same of a text that is JSON already.
+http::response tagged_response(const call& asked, std::string text, const std::string& tag);
+// The ETag of that text.
+std::string tag_of(std::string_view text);
 
 // A document that never changes: worked out once, and shared by all answers.
 struct fixed_document {

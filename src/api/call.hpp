@@ -17,6 +17,9 @@ namespace pawl::api {
 // Who may. Each may what those before it may.
 enum class access { open, viewer, client, operator_, admin };
 
+// Of what costs much a user may have only some under way.
+enum class cost { little, much };
+
 struct caller {
     std::string name{};  // for the audit; empty where nobody has to say who he is
     config::user_role role = config::user_role::viewer;
@@ -37,6 +40,7 @@ struct route {
     std::string pattern;  // as http::router has it
     access needs = access::admin;
     answerer answer;
+    cost costs = cost::little;
 };
 using routes = std::vector<route>;
 

@@ -2,6 +2,8 @@
 
 #include "api/bodies.hpp"
 #include "api/journal_need.hpp"
+#include "api/list_writer.hpp"
+#include "api/places.hpp"
 #include "api/problem.hpp"
 #include "api/queries.hpp"
 #include "api/single_flight.hpp"
@@ -27,8 +29,8 @@ using boost::asio::awaitable;
 constexpr std::size_t hashes_at_once = 100;
 // Who asks shortly after somebody else is given the same answer.
 constexpr millis verification_fresh{1'000};
-// Verifications against a head, which nobody shares, at a time.
-constexpr std::size_t head_walks_max = 2;
+// Verifications against a head, which nobody shares, at a time; one user has one.
+constexpr places::rules head_walks{.most = 2, .most_of_user = 1};
 
 std::string now_text() {
     const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
@@ -66,21 +68,22 @@ awaitable<http::response> list_audit(shared_context around, shared_call asked) {
     if (auto* fault = std::get_if<http::response>(&before)) co_return std::move(*fault);
     const auto limit = std::get<page_request>(request).limit;
     const auto from = static_cast<std::uint64_t>(std::get<std::int64_t>(before));
-    json::object document;
-    json::array entries;
+    list_writer entries{around->core->loop(), "audit"};
     std::uint64_t last = 1;
     // Nothing comes before the first entry, and 0 means the newest.
     if (from != 1) {
         auto listing = around->records->list_audit(from, limit);
         const auto found = co_await std::move(listing);
         if (found.has_error()) co_return problem_of(found.error());
-        for (const auto& one : *found) entries.push_back(documents::json_of(one));
+        for (const auto& one : *found) {
+            entries.add(documents::json_of(one));
+            if (!entries.turn_is_over()) continue;
+            auto turning = entries.give_turn();
+            co_await std::move(turning);
+        }
         if (found->size() == limit) last = found->back().sequence;
     }
-    document["audit"] = std::move(entries);
-    document["next"] = last > 1 ? std::to_string(last) : "";
-    document["as_of"] = now_text();
-    co_return tagged_response(*asked, document, {"as_of"});
+    co_return entries.finish(*asked, last > 1 ? std::to_string(last) : "");
 }
 
 using verification = result<json::object>;
@@ -123,7 +126,7 @@ using verifier = single_flight<verification>;
 
 struct verifiers {
     std::shared_ptr<verifier> whole;  // without a head: one walk for all who ask
-    std::size_t with_head = 0;        // walks that are under way
+    std::shared_ptr<places> with_head = std::make_shared<places>(head_walks);
 };
 
 awaitable<http::response> verify(shared_context around, std::shared_ptr<verifiers> walks,
@@ -137,15 +140,13 @@ awaitable<http::response> verify(shared_context around, std::shared_ptr<verifier
     } else if (!journals::is_hash(head->second)) {
         co_return problem(400, "invalid head '" + base::printable(head->second) +
                                    "'; expected the 64 hexadecimal digits of a hash");
-    } else if (walks->with_head >= head_walks_max) {
-        auto made = problem(503, "too many verifications at the same time: try again");
-        made.set("Retry-After", "1");
-        co_return made;
     } else {
-        ++walks->with_head;
+        const auto taken = places::take(walks->with_head, asked->who.name);
+        if (std::holds_alternative<places::full>(taken))
+            co_return too_many("a verification against a head is under way already: try again",
+                               std::chrono::seconds{1});
         auto walking = walk_audit(around, head->second);
         found = co_await std::move(walking);
-        --walks->with_head;
     }
     if (found->has_error()) co_return problem_of(found->error());
     co_return json_response(200, **found);
@@ -158,7 +159,7 @@ routes control_routes(shared_context around) {
     walks->whole = std::make_shared<verifier>([around] { return walk_audit(around, ""); });
     const auto get = [&](std::string pattern, journal_answer answer) {
         return route{"GET", std::move(pattern), access::viewer,
-                     with_journal(around, std::move(answer))};
+                     with_journal(around, std::move(answer)), cost::much};
     };
     routes all;
     all.push_back(get("/api/v1/nodes", list_nodes));

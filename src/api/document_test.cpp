@@ -62,6 +62,17 @@ TEST_F(Document, HasEachRouteAndNoOther) {
     EXPECT_THAT(documented(), testing::ContainerEq(routed()));
 }
 
+// What a user may have too many of is refused with 429, which programs have to expect.
+TEST_F(Document, TellsWhatMayBeTooMany) {
+    for (const auto& one : api_->all()) {
+        if (one.costs != cost::much) continue;
+        auto path = one.pattern;
+        path.erase(std::remove(path.begin(), path.end(), '*'), path.end());
+        const auto& operation = document_.at("paths").at(path).at("get").as_object();
+        EXPECT_TRUE(operation.at("responses").as_object().contains("429")) << path;
+    }
+}
+
 // Every reference leads somewhere, and every schema is used.
 TEST_F(Document, NamesSchemasThatExistAndUsesThemAll) {
     std::set<std::string> used;

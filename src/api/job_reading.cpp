@@ -1,6 +1,8 @@
 #include "api/job_reading.hpp"
 
+#include "api/list_writer.hpp"
 #include "api/memory.hpp"
+#include "api/slices.hpp"
 #include "documents/documents.hpp"
 #include "net/for_each_bounded.hpp"
 #include "time/clocks.hpp"
@@ -114,9 +116,13 @@ struct job_operation {
     std::vector<job_reading> jobs;
     std::size_t runs = 0;
     thoroughness how = thoroughness::list;
+    // Of a page
+    std::size_t checkpoint_bytes = 0;
+    std::size_t full_at = SIZE_MAX;  // this job and those behind it are left out
 };
 
 async<void> read_runs(std::shared_ptr<job_operation> all, std::size_t which) {
+    if (which >= all->full_at) co_return boost::system::in_place_value;
     run_filter filter;
     filter.job = all->jobs[which].entry.name;
     const auto most = runs_to_read(all->jobs[which].entry, all->runs, all->how);
@@ -128,7 +134,14 @@ async<void> read_runs(std::shared_ptr<job_operation> all, std::size_t which) {
         found = co_await std::move(reading_back);
     }
     if (found.has_error()) co_return std::move(found).error();
-    all->jobs[which].runs = std::move(found->records);
+    auto& runs = all->jobs[which].runs;
+    runs = std::move(found->records);
+    // A list shows no other, and each may have 64 KiB.
+    if (all->how != thoroughness::detail)
+        for (std::size_t i = 1; i < runs.size(); ++i) runs[i].checkpoint = std::string{};
+    if (!runs.empty()) all->checkpoint_bytes += runs.front().checkpoint.size();
+    if (all->how == thoroughness::page && all->checkpoint_bytes >= page_bytes_max)
+        all->full_at = std::min(all->full_at, which + 1);
     co_return boost::system::in_place_value;
 }
 
@@ -198,9 +211,13 @@ async<void> read_active(shared_context around, std::shared_ptr<health_inputs> no
 async<void> judge_all(std::shared_ptr<job_operation> all) {
     const auto facts = context_of(*all->now);
     bool suspicious = false;
+    slices turn{all->around->core->loop()};
     for (auto& one : all->jobs) {
         one.how = judge(facts_of(one, *all->now), facts);
         suspicious = suspicious || one.how.since.has_value();
+        if (!turn.is_over()) continue;
+        auto turning = turn.give_turn();
+        co_await std::move(turning);
     }
     if (!suspicious) co_return boost::system::in_place_value;
     auto listing = all->around->records->list_audit(0, audit_looked_at);
@@ -286,6 +303,7 @@ async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr
     all->runs = runs;
     all->how = how;
     std::vector<std::string> keys;
+    slices turn{around->core->loop()};
     for (auto& entry : entries) {
         job_reading one;
         one.terms = terms_of(*around, entry);
@@ -295,16 +313,25 @@ async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr
             how == thoroughness::detail ? partitions : std::min(partitions, partitions_listed_max);
         for (std::uint32_t i = 0; i < looked_at; ++i) keys.push_back(one.terms->key(i));
         all->jobs.push_back(std::move(one));
+        if (!turn.is_over()) continue;
+        auto turning = turn.give_turn();
+        co_await std::move(turning);
     }
     net::bounded_step read = [all](std::size_t which) { return read_runs(all, which); };
     auto reading = net::for_each_bounded(all->jobs.size(), asked_at_once_max, std::move(read));
     const auto done = co_await std::move(reading);
     if (done.has_error()) co_return done.error();
+    if (all->jobs.size() > all->full_at) all->jobs.resize(all->full_at);
     // Behind the rows: whoever has begun since is seen by one of the two.
     auto looking = read_locks(around, std::move(keys));
     const auto locks = co_await std::move(looking);
     now->store_trouble = locks->trouble;
-    for (auto& one : all->jobs) put_together(one, *now, locks->locks, how);
+    for (auto& one : all->jobs) {
+        put_together(one, *now, locks->locks, how);
+        if (!turn.is_over()) continue;
+        auto turning = turn.give_turn();
+        co_await std::move(turning);
+    }
     auto judging = judge_all(all);
     const auto judged = co_await std::move(judging);
     if (judged.has_error()) co_return judged.error();
@@ -370,19 +397,38 @@ async<job_look> look_at_job(shared_context around, job_entry entry) {
     co_return seen;
 }
 
-async<std::vector<json::object>> job_documents(shared_context around, std::string after,
-                                               std::size_t most, std::size_t runs) {
+async<job_page> read_job_page(shared_context around, std::string after, std::size_t most,
+                              std::size_t runs, thoroughness how) {
     auto listing = read_entries(around, std::move(after), most);
     auto entries = co_await std::move(listing);
     if (entries.has_error()) co_return std::move(entries).error();
     auto looking = read_health_inputs(around);
     const auto now = co_await std::move(looking);
     if (now.has_error()) co_return now.error();
-    auto reading = read_jobs(around, *now, std::move(*entries), runs, thoroughness::list);
-    const auto jobs = co_await std::move(reading);
-    if (jobs.has_error()) co_return jobs.error();
+    const auto all = entries->size();
+    auto reading = read_jobs(around, *now, std::move(*entries), runs, how);
+    auto jobs = co_await std::move(reading);
+    if (jobs.has_error()) co_return std::move(jobs).error();
+    job_page page;
+    page.ends = all < most && jobs->size() == all;
+    page.jobs = std::move(*jobs);
+    page.now = *now;
+    co_return page;
+}
+
+async<std::vector<json::object>> job_documents(shared_context around, std::string after,
+                                               std::size_t most, std::size_t runs) {
+    auto reading = read_job_page(around, std::move(after), most, runs, thoroughness::list);
+    const auto page = co_await std::move(reading);
+    if (page.has_error()) co_return page.error();
     std::vector<json::object> all;
-    for (const auto& one : *jobs) all.push_back(json_of(one, **now, runs));
+    slices turn{around->core->loop()};
+    for (const auto& one : page->jobs) {
+        all.push_back(json_of(one, *page->now, runs));
+        if (!turn.is_over()) continue;
+        auto turning = turn.give_turn();
+        co_await std::move(turning);
+    }
     co_return all;
 }
 

@@ -48,7 +48,8 @@ struct job_reading {
     job_health how{};
 };
 
-enum class thoroughness { list, detail };
+// Of a page those behind where it is full are left out.
+enum class thoroughness { list, page, detail };
 
 // Fails where the journal does; a store that fails is told in each job's health.
 async<std::vector<job_reading>> read_jobs(shared_context around, std::shared_ptr<health_inputs> now,
@@ -69,7 +70,16 @@ struct job_look {
 };
 async<job_look> look_at_job(shared_context around, job_entry entry);
 
-// All of it at once, for those behind `after` by name, at most `most`: what GET /api/v1/jobs shows.
+// Those behind `after` by name, at most `most`, and what they were judged by: what GET /api/v1/jobs
+// shows.
+struct job_page {
+    std::vector<job_reading> jobs{};
+    std::shared_ptr<health_inputs> now{};
+    bool ends = true;  // nothing comes behind it
+};
+async<job_page> read_job_page(shared_context around, std::string after, std::size_t most,
+                              std::size_t runs, thoroughness how);
+// The same as documents, all at once.
 async<std::vector<boost::json::object>> job_documents(shared_context around, std::string after,
                                                       std::size_t most, std::size_t runs);
 

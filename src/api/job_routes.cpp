@@ -2,6 +2,7 @@
 
 #include "api/bodies.hpp"
 #include "api/journal_need.hpp"
+#include "api/list_writer.hpp"
 #include "api/memory.hpp"
 #include "api/problem.hpp"
 #include "api/queries.hpp"
@@ -10,7 +11,6 @@
 #include "documents/documents.hpp"
 #include "engines/rules/journal/control_limits.hpp"
 #include "engines/rules/journal/texts.hpp"
-#include "time/clocks.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -29,11 +29,6 @@ constexpr std::size_t arguments_max = 100;
 constexpr std::size_t argument_length_max = std::size_t{4} * 1024;
 // Names that are looked at for the nearest one.
 constexpr std::size_t names_looked_at = 2'000;
-
-std::string now_text() {
-    const auto now = std::chrono::floor<millis>(time::wall_now()).time_since_epoch().count();
-    return documents::time_text(now);
-}
 
 // 404, with the nearest name.
 awaitable<http::response> no_such_job(shared_context around, std::string name) {
@@ -67,17 +62,21 @@ awaitable<http::response> list(shared_context around, shared_call asked) {
     if (auto* fault = std::get_if<http::response>(&runs)) co_return std::move(*fault);
     const auto& page = std::get<page_request>(request);
     const auto most = static_cast<std::size_t>(std::get<std::int64_t>(runs));
-    auto reading = job_documents(around, page.after, page.limit, most);
-    auto jobs = co_await std::move(reading);
-    if (jobs.has_error()) co_return problem_of(jobs.error());
-    json::array all;
-    for (auto& one : *jobs) all.push_back(std::move(one));
-    json::object document;
-    const bool full = all.size() == page.limit;
-    document["next"] = full ? all.back().at("name") : json::value("");
-    document["jobs"] = std::move(all);
-    document["as_of"] = now_text();
-    co_return tagged_response(*asked, document, {"as_of"});
+    auto reading = read_job_page(around, page.after, page.limit, most, thoroughness::page);
+    const auto found = co_await std::move(reading);
+    if (found.has_error()) co_return problem_of(found.error());
+    list_writer jobs{around->core->loop(), "jobs"};
+    std::string last;
+    for (const auto& one : found->jobs) {
+        jobs.add(json_of(one, *found->now, most));
+        last = one.entry.name;
+        if (jobs.is_full()) break;
+        if (!jobs.turn_is_over()) continue;
+        auto turning = jobs.give_turn();
+        co_await std::move(turning);
+    }
+    const bool ends = found->ends && jobs.size() == found->jobs.size();
+    co_return jobs.finish(*asked, ends ? std::string{} : last);
 }
 
 json::value run_or_null(const std::optional<run_record>& run) {
@@ -363,8 +362,11 @@ routes job_routes(shared_context around) {
         return route{std::move(method), std::move(pattern), needs, with_journal(around, answer)};
     };
     routes all;
-    all.push_back(one("GET", "/api/v1/jobs", access::viewer, list));
-    all.push_back(one("GET", "/api/v1/jobs/{name}", access::viewer, show));
+    for (auto& shown : {one("GET", "/api/v1/jobs", access::viewer, list),
+                        one("GET", "/api/v1/jobs/{name}", access::viewer, show)}) {
+        all.push_back(shown);
+        all.back().costs = cost::much;
+    }
     all.push_back(one("POST", "/api/v1/jobs/{name}/runs", access::operator_, run));
     all.push_back(one("POST", "/api/v1/jobs/{name}/pause", access::operator_, pause));
     all.push_back(one("POST", "/api/v1/jobs/{name}/resume", access::operator_, resume));

@@ -2,6 +2,7 @@
 #include "api/job_routes.hpp"
 
 #include "api/change_limit.hpp"
+#include "api/list_writer.hpp"
 #include "engines/rules/journal/control_limits.hpp"
 #include "test_support/faults/api_world.hpp"
 
@@ -93,6 +94,32 @@ TEST(JobRoutes, JobsAreListedByPagesToTheEnd) {
     job_world world;
     for (const auto* name : {"c", "a", "e", "b", "d"}) world.publish(name);
     EXPECT_THAT(world.on_all_pages("/api/v1/jobs", names_in), ElementsAre("a", "b", "c", "d", "e"));
+}
+
+// Goal: what one page takes is bounded, whatever the last runs have saved. Method: more checkpoints
+// than fit; the pages have each job once.
+TEST(JobRoutes, APageOfLongCheckpointsEndsWhereItIsFull) {
+    job_world world;
+    const std::string text(checkpoint_bytes_max, 'c');
+    std::vector<std::string> published;
+    for (int i = 100; i < 180; ++i) {
+        published.push_back("job-" + std::to_string(i));
+        world.publish(published.back());
+        world.begin_run(std::to_string(i), published.back(), 7, text);
+    }
+    std::vector<std::string> listed;
+    std::string after;
+    int pages = 0;
+    do {
+        const auto page = world.ask({"GET", "/api/v1/jobs?limit=1000&after=" + after});
+        ASSERT_EQ(page.status, 200u);
+        EXPECT_LT(page.body.size(), page_bytes_max + 2 * checkpoint_bytes_max);
+        for (const auto& one : names_in(page)) listed.push_back(one);
+        after = text_in(page, "next");
+        ++pages;
+    } while (!after.empty());
+    EXPECT_GE(pages, 2);
+    EXPECT_EQ(listed, published);
 }
 
 TEST(JobRoutes, AListThatHasNotChangedIsNotSentAgain) {

@@ -121,6 +121,7 @@ std::variant<asked_claim, http::response> claim_of(const service_state& state, c
         *asked.request,
         {"key", "owner", "ttl_ms", "occurrence", "wait_ms", "at_least_once", "claim_id"}};
     auto wanted = std::make_shared<client_claim>();
+    wanted->user = asked.who.name;
     wanted->key = body.required_text("key");
     wanted->how = kept_by_client(millis{body.required_integer("ttl_ms", 1, ttl_max.count())});
     const auto named = body.text("owner");
@@ -255,8 +256,13 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
         count(acquire_outcome::error);
         co_return problem_of(*why);
     }
-    if (std::holds_alternative<crowded>(outcome))
-        co_return asked_again("too many requests wait for keys: ask again without wait_ms");
+    if (const auto* full = std::get_if<crowded>(&outcome))
+        co_return full->why == places::full::of_all
+            ? asked_again("too many requests wait for keys: ask again without wait_ms")
+            : too_many("user '" + base::printable(asked->who.name) + "' has " +
+                           std::to_string(claim_waiters_of_user_max) +
+                           " requests that wait for keys already: ask again without wait_ms",
+                       std::chrono::seconds{1});
     co_return asked_again("nobody waits for this answer any more, or the agent is ending");
 }
 

@@ -263,14 +263,32 @@ TEST(Leases, OneWhoHangsUpLeavesTheLine) {
 TEST(Leases, WhoeverFindsTheLineFullIsToldSoAtOnce) {
     lease_world world;
     world.acquire(R"({"key": "k0", "ttl_ms": 60000})");
+    asked waits{"POST", "/api/v1/leases", R"({"key": "k0", "ttl_ms": 60000, "wait_ms": 60000})"};
     std::vector<std::future<http::response>> waiters;
-    for (std::size_t i = 0; i < claim_waiters_max; ++i)
-        waiters.push_back(
-            world.begin_to_acquire(R"({"key": "k0", "ttl_ms": 60000, "wait_ms": 60000})"));
+    for (std::size_t i = 0; i < claim_waiters_max; ++i) {
+        waits.caller = "user-" + std::to_string(i / claim_waiters_of_user_max);
+        waiters.push_back(world.begin(waits));
+    }
     const auto told = world.acquire(R"({"key": "k1", "ttl_ms": 60000, "wait_ms": 1})");
     EXPECT_EQ(told.status, 503u);
     EXPECT_THAT(text_in(told, "detail"), HasSubstr("ask again without wait_ms"));
     EXPECT_EQ(world.acquire(R"({"key": "k1", "ttl_ms": 60000})").status, 201u);
+}
+
+// One user waits for all that he may, and others wait beside.
+TEST(Leases, OneUserLeavesRoomInTheLineToOthers) {
+    lease_world world;
+    world.acquire(R"({"key": "k0", "ttl_ms": 60000})");
+    asked waits{"POST", "/api/v1/leases", R"({"key": "k0", "ttl_ms": 60000, "wait_ms": 60000})"};
+    waits.caller = "flood";
+    std::vector<std::future<http::response>> waiters;
+    for (std::size_t i = 0; i < claim_waiters_of_user_max; ++i)
+        waiters.push_back(world.begin(waits));
+    const auto told = world.ask(waits);
+    EXPECT_EQ(told.status, 429u);
+    EXPECT_EQ(field_in(told, "Retry-After"), "1");
+    EXPECT_THAT(text_in(told, "detail"), HasSubstr("user 'flood' has 512 requests that wait"));
+    EXPECT_EQ(world.acquire(R"({"key": "k1", "ttl_ms": 60000, "wait_ms": 1})").status, 201u);
 }
 
 // Goal: what nobody will ever use is free at once, and its occurrence is another's to run. Method:

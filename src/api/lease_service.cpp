@@ -10,17 +10,6 @@ namespace {
 
 using boost::asio::awaitable;
 
-class counted {
-public:
-    explicit counted(std::size_t& what) : what_{what} { ++what_; }
-    ~counted() { --what_; }
-    counted(const counted&) = delete;
-    counted& operator=(const counted&) = delete;
-
-private:
-    std::size_t& what_;
-};
-
 // A client that has gone before the key came free may be heard of only now. In one turn of the loop
 // its end is seen, and in the next it is told.
 awaitable<void> hear_of_who_has_gone() {
@@ -51,11 +40,12 @@ awaitable<client_outcome> lease_service::ask(std::shared_ptr<lease_service> self
         bell->post([place] { place->called_off.set(); });
     };
     const std::stop_callback on_gone{wanted->gone, call_off};
-    std::optional<counted> waiter;
+    places::place waiter;
     std::optional<runtime::ticket> turn;
     if (wanted->wait.count() > 0) {
-        if (self->waiting_ >= claim_waiters_max) co_return crowded{};
-        waiter.emplace(self->waiting_);
+        auto taken = places::take(self->waiters_, wanted->user);
+        if (const auto* full = std::get_if<places::full>(&taken)) co_return crowded{*full};
+        waiter = std::get<places::place>(std::move(taken));
         auto line = self->queue_->enter(todo.key, wanted->wait, todo.place);
         turn = co_await std::move(line);
     }

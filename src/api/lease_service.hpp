@@ -10,6 +10,7 @@
 // client has gone it is given back at once.
 #pragma once
 
+#include "api/places.hpp"
 #include "runtime/core.hpp"
 #include "runtime/local_queue.hpp"
 
@@ -26,10 +27,13 @@
 
 namespace pawl::api {
 
-// Requests that wait for keys at a time, of all keys together; each takes room in the server.
-constexpr std::size_t claim_waiters_max = 512;
+// Requests that wait for keys at a time, of all keys together; each takes room in the server. One
+// user has them for a fleet of programs, and leaves most of them to others.
+constexpr std::size_t claim_waiters_max = 2'048;
+constexpr std::size_t claim_waiters_of_user_max = claim_waiters_max / 4;
 
 struct client_claim {
+    std::string user;
     std::string key;
     std::string owner;
     // Names the claim at the store; nothing: a fresh one of ours.
@@ -43,7 +47,9 @@ struct client_grant {
     grant what;
     millis waited{0};  // from when the client was heard to when the request left that granted
 };
-struct crowded {};  // too many wait already
+struct crowded {  // too many wait already
+    places::full why;
+};
 // `cancelled`: the client has gone.
 using client_outcome = acquire_result<client_grant, failure, leasing::cancelled, crowded>;
 
@@ -55,7 +61,7 @@ public:
     // REQUIRES: validate() had nothing to say about the options.
     static boost::asio::awaitable<client_outcome> ask(std::shared_ptr<lease_service> self,
                                                       std::shared_ptr<const client_claim> wanted);
-    std::size_t waiting() const noexcept { return waiting_; }
+    std::size_t waiting() const noexcept { return waiters_->taken(); }
 
 private:
     const std::shared_ptr<runtime::engine>& engine() const { return core_->running(); }
@@ -64,8 +70,8 @@ private:
     runtime::core* core_;
     // One waiter of each key asks the store; the others stand behind it, first come, first served.
     std::shared_ptr<runtime::local_queue> queue_;
-    // State
-    std::size_t waiting_ = 0;
+    const std::shared_ptr<places> waiters_ =
+        std::make_shared<places>(places::rules{claim_waiters_max, claim_waiters_of_user_max});
 };
 
 }  // namespace pawl::api

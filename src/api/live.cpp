@@ -102,6 +102,7 @@ awaitable<void> live::follow(std::shared_ptr<live> self, topic_set wanted,
         if (!mine->backlog.empty()) {
             next = mine->backlog.front();
             mine->backlog.pop_front();
+            mine->backlog_bytes -= next->size();
         }
         auto writing = where->write(std::move(next));
         taken = co_await std::move(writing);
@@ -350,10 +351,13 @@ void live::tell_trouble(topic what, const failure* why) {
 }
 
 void live::push(viewer& to, const event& one) {
-    if (to.backlog.size() >= backlog_max)
+    const auto bytes = to.backlog_bytes + one->size();
+    if (to.backlog.size() >= backlog_max || (!to.backlog.empty() && bytes > backlog_bytes_max)) {
         to.lost = true;
-    else
+    } else {
         to.backlog.push_back(one);
+        to.backlog_bytes = bytes;
+    }
     to.wake.notify_all();
 }
 

@@ -35,7 +35,9 @@ constexpr millis overview_interval{5'000};
 constexpr int look_share = 10;
 // So that proxies know that the stream lives, and a page that the node is not frozen.
 constexpr millis pulse_interval{1'000};
-constexpr std::size_t backlog_max = 64;  // events that a viewer has not taken
+// Events that a viewer has not taken, and their bytes, unless it is one alone.
+constexpr std::size_t backlog_max = 64;
+constexpr std::size_t backlog_bytes_max = std::size_t{4} * 1024 * 1024;
 constexpr std::size_t locks_watched_max = 20'000;
 constexpr std::size_t jobs_watched_max = 2'000;
 // A lease that was renewed as expected is told that often; a heartbeat of a run likewise.
@@ -73,6 +75,7 @@ private:
     struct viewer {
         topic_set wanted;
         std::deque<event> backlog;
+        std::size_t backlog_bytes = 0;
         bool lost = false;  // did not keep up
         net::event wake{};
     };

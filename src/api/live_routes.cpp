@@ -1,6 +1,7 @@
 #include "api/live_routes.hpp"
 
 #include "api/live.hpp"
+#include "api/places.hpp"
 #include "api/problem.hpp"
 #include "api/queries.hpp"
 #include "base/text.hpp"
@@ -29,7 +30,27 @@ std::optional<topic_set> topics_of(std::string_view text, std::string& unknown) 
     return wanted;
 }
 
-awaitable<http::response> follow(std::shared_ptr<live> events, shared_call asked) {
+constexpr std::chrono::seconds full_retry{5};
+
+struct event_streams {
+    std::shared_ptr<live> events;
+    std::shared_ptr<places> viewers =
+        std::make_shared<places>(places::rules{viewers_max, viewers_of_user_max});
+};
+
+http::response full(places::full why, const std::string& user) {
+    if (why == places::full::of_user)
+        return too_many("user '" + base::printable(user) + "' has " +
+                            std::to_string(viewers_of_user_max) +
+                            " event streams already; close one of them",
+                        full_retry);
+    auto made = problem(
+        503, "there are " + std::to_string(viewers_max) + " viewers already; try again later");
+    made.set("Retry-After", std::to_string(full_retry.count()));
+    return made;
+}
+
+awaitable<http::response> follow(event_streams streams, shared_call asked) {
     topic_set wanted = every_topic();
     if (auto bad = query_fault(*asked, {"topics"})) co_return std::move(*bad);
     if (const auto told = asked->query.find("topics"); told != asked->query.end()) {
@@ -42,16 +63,13 @@ awaitable<http::response> follow(std::shared_ptr<live> events, shared_call asked
         wanted = *named;
     }
     if (wanted.empty()) co_return problem(400, "topics is empty; leave it out for all of them");
-    if (events->viewers() >= viewers_max) {
-        auto made = problem(
-            503, "there are " + std::to_string(viewers_max) + " viewers already; try again later");
-        made.set("Retry-After", "5");
-        co_return made;
-    }
+    auto taken = places::take(streams.viewers, asked->who.name);
+    if (const auto* why = std::get_if<places::full>(&taken)) co_return full(*why, asked->who.name);
     http::response made{200};
     made.set("Content-Type", "text/event-stream");
     made.set("Cache-Control", "no-store");
-    made.stream = [events, wanted](std::shared_ptr<http::body_stream> where) {
+    made.stream = [events = streams.events, wanted, place = std::get<places::place>(taken)](
+                      std::shared_ptr<http::body_stream> where) {
         return live::follow(events, wanted, std::move(where));
     };
     co_return made;
@@ -60,10 +78,10 @@ awaitable<http::response> follow(std::shared_ptr<live> events, shared_call asked
 }  // namespace
 
 routes live_routes(shared_context around) {
-    const auto events = std::make_shared<live>(std::move(around));
+    const event_streams streams{std::make_shared<live>(std::move(around))};
     routes all;
     all.push_back({"GET", "/api/v1/events", access::viewer,
-                   [events](shared_call asked) { return follow(events, std::move(asked)); }});
+                   [streams](shared_call asked) { return follow(streams, std::move(asked)); }});
     return all;
 }
 

@@ -2,6 +2,7 @@
 
 #include "api/bodies.hpp"
 #include "api/fence_token_text.hpp"
+#include "api/list_writer.hpp"
 #include "api/memory.hpp"
 #include "api/problem.hpp"
 #include "api/queries.hpp"
@@ -48,16 +49,16 @@ http::response no_such_lock(std::string_view key) {
     return problem(404, "no lock is known under the key " + shown(key) + ": see /api/v1/locks");
 }
 
-http::response page_response(const call& asked, const std::vector<record>& some,
-                             const std::string& next) {
-    json::array locks;
-    locks.reserve(some.size());
-    for (const auto& one : some) locks.push_back(documents::json_of(one));
-    json::object document;
-    document["locks"] = std::move(locks);
-    document["next"] = next;
-    document["as_of"] = time_text_of_now();
-    return tagged_response(asked, document, {"as_of"});
+awaitable<http::response> page_response(shared_context around, shared_call asked,
+                                        std::vector<record> some, std::string next) {
+    list_writer locks{around->core->loop(), "locks"};
+    for (const auto& one : some) {
+        locks.add(documents::json_of(one));
+        if (!locks.turn_is_over()) continue;
+        auto turning = locks.give_turn();
+        co_await std::move(turning);
+    }
+    co_return locks.finish(*asked, next);
 }
 
 awaitable<http::response> list_locks(shared_context around, shared_call asked) {
@@ -79,7 +80,8 @@ awaitable<http::response> list_locks(shared_context around, shared_call asked) {
         std::move(more->records.begin(), more->records.end(), std::back_inserter(found->records));
         found->next = std::move(more->next);
     }
-    co_return page_response(*asked, found->records, found->next);
+    auto writing = page_response(around, asked, std::move(found->records), found->next);
+    co_return co_await std::move(writing);
 }
 
 // Those that are held now, out of all that the store remembers.
@@ -99,13 +101,17 @@ awaitable<http::response> list_active(shared_context around, shared_call asked) 
             if (number(one.holder) == 0) continue;
             // One more than fits: the next page goes on after the last that does, which is one that
             // a request can name.
-            if (active.size() >= limit && base::is_utf8(active.back().key))
-                co_return page_response(*asked, active, active.back().key);
+            if (active.size() >= limit && base::is_utf8(active.back().key)) {
+                next = active.back().key;
+                auto writing = page_response(around, asked, std::move(active), next);
+                co_return co_await std::move(writing);
+            }
             active.push_back(one);
         }
         if (next.empty() || (active.size() >= limit && base::is_utf8(next))) break;
     }
-    co_return page_response(*asked, active, next);
+    auto writing = page_response(around, asked, std::move(active), next);
+    co_return co_await std::move(writing);
 }
 
 // -- how long a force-released key stays in cooldown
@@ -385,10 +391,10 @@ routes lock_routes(shared_context around) {
         return [around, what](shared_call asked) { return what(around, std::move(asked)); };
     };
     return {
-        {"GET", "/api/v1/locks", access::viewer, by(list_locks)},
-        {"GET", "/api/v1/locks/{key*}", access::viewer, by(show_lock)},
+        {"GET", "/api/v1/locks", access::viewer, by(list_locks), cost::much},
+        {"GET", "/api/v1/locks/{key*}", access::viewer, by(show_lock), cost::much},
         {"POST", "/api/v1/locks/release", access::admin, by(release_lock)},
-        {"GET", "/api/locks/active", access::viewer, by(list_active)},
+        {"GET", "/api/locks/active", access::viewer, by(list_active), cost::much},
         {"POST", "/api/locks/release", access::admin, by(release_of_seed)},
     };
 }

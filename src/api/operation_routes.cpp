@@ -168,7 +168,7 @@ routes operation_routes(shared_context around, access metrics_need,
     routes all;
     all.push_back({"GET", "/healthz", access::open, bound(self, operation::health)});
     all.push_back({"GET", "/readyz", access::open, bound(self, operation::readiness)});
-    all.push_back({"GET", "/metrics", metrics_need, bound(self, operation::metrics)});
+    all.push_back({"GET", "/metrics", metrics_need, bound(self, operation::metrics), cost::much});
     all.push_back({"GET", "/api/v1/openapi.json", access::open, bound(self, operation::document)});
     return all;
 }

@@ -57,4 +57,10 @@ http::response problem_of_page(const failure& why, std::string_view after) {
     return problem(400, "after: " + why.detail + "; hand back the next of the page before");
 }
 
+http::response too_many(std::string_view detail, std::chrono::seconds retry) {
+    auto made = problem(429, detail);
+    made.set("Retry-After", std::to_string(retry.count()));
+    return made;
+}
+
 }  // namespace pawl::api

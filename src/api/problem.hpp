@@ -7,6 +7,7 @@
 
 #include <boost/json.hpp>
 
+#include <chrono>
 #include <string_view>
 
 namespace pawl::api {
@@ -22,5 +23,8 @@ http::response problem(unsigned status, std::string_view detail, boost::json::ob
 http::response problem_of(const failure& why);
 // The same for a list: a cursor that no page gave is `rejected` as well, and the caller's fault.
 http::response problem_of_page(const failure& why, std::string_view after);
+
+// 429: a user has as many of something as one user may have.
+http::response too_many(std::string_view detail, std::chrono::seconds retry);
 
 }  // namespace pawl::api

@@ -192,13 +192,6 @@ std::string run_output::tell(const output_part& part, std::uint64_t& offset) {
     return text;
 }
 
-std::shared_ptr<void> run_output::take_place(self_ptr self) {
-    if (self->followers_ >= followers_max) return nullptr;
-    ++self->followers_;
-    auto* place = self.get();
-    return {place, [self = std::move(self)](void*) { --self->followers_; }};
-}
-
 awaitable<void> run_output::follow(self_ptr self, std::string id, std::uint64_t offset,
                                    std::shared_ptr<http::body_stream> where) {
     const auto left = std::make_shared<net::event>();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/context.hpp"
+#include "api/places.hpp"
 #include "http/message.hpp"
 
 #include <pawl/clock.hpp>
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <variant>
 
 namespace pawl::api {
 
@@ -26,6 +28,7 @@ constexpr millis follow_interval_longest{1'000};
 // So that proxies and pages know that the stream lives.
 constexpr millis follow_pulse{15'000};
 constexpr std::size_t followers_max = 500;
+constexpr std::size_t followers_of_user_max = followers_max / 4;
 
 // The text of bytes that may end in the middle of a character: what is no UTF-8 becomes U+FFFD, and
 // the beginning of a character at the end is left for the next part (`taken` says where it begins).
@@ -50,8 +53,10 @@ public:
     static boost::asio::awaitable<void> follow(self_ptr self, std::string id, std::uint64_t offset,
                                                std::shared_ptr<http::body_stream> where);
 
-    // The place of a follower, who has it for as long as he keeps it. None: followers_max have one.
-    static std::shared_ptr<void> take_place(self_ptr self);
+    // For a follower, who keeps it for as long as he follows.
+    std::variant<places::place, places::full> take_place(const std::string& user) {
+        return places::take(followers_, user);
+    }
 
 private:
     struct glimpse;
@@ -69,7 +74,8 @@ private:
     shared_context around_;
     // State
     std::unordered_map<std::string, seen_part> parts_;  // by run and offset
-    std::size_t followers_ = 0;
+    std::shared_ptr<places> followers_ =
+        std::make_shared<places>(places::rules{followers_max, followers_of_user_max});
 };
 
 }  // namespace pawl::api

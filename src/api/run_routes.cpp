@@ -2,6 +2,7 @@
 
 #include "api/bodies.hpp"
 #include "api/journal_need.hpp"
+#include "api/list_writer.hpp"
 #include "api/problem.hpp"
 #include "api/queries.hpp"
 #include "api/run_output.hpp"
@@ -21,6 +22,10 @@ namespace {
 namespace json = boost::json;
 using boost::asio::awaitable;
 
+constexpr std::chrono::seconds full_retry{5};
+// Each may have a checkpoint of 64 KiB: how many are read at once follows from those before.
+constexpr std::size_t runs_read_first = 25;
+constexpr std::size_t runs_read_most = 250;
 // Beyond it an offset is no place in any output; see journals::output_bytes_max.
 constexpr std::int64_t offset_max = std::int64_t{1} << 53;
 
@@ -51,6 +56,11 @@ std::variant<run_filter, http::response> filter_of(const call& asked) {
                             "timed_out, abandoned, skipped");
 }
 
+std::size_t runs_to_read(const list_writer& page) {
+    if (page.size() == 0) return runs_read_first;
+    return std::clamp<std::size_t>(page.room() / page.bytes_of_one(), 1, runs_read_most);
+}
+
 awaitable<http::response> list(shared_context around, shared_call asked) {
     if (auto fault = query_fault(*asked, {"job", "status", "node", "after", "limit"}))
         co_return std::move(*fault);
@@ -59,16 +69,22 @@ awaitable<http::response> list(shared_context around, shared_call asked) {
     auto which = filter_of(*asked);
     if (auto* fault = std::get_if<http::response>(&which)) co_return std::move(*fault);
     const auto& page = std::get<page_request>(request);
-    auto listing = around->records->list_runs(std::get<run_filter>(which), page.after, page.limit);
-    const auto found = co_await std::move(listing);
-    if (found.has_error()) co_return problem_of_page(found.error(), page.after);
-    json::array runs;
-    for (const auto& one : found->records) runs.push_back(documents::json_of(one));
-    json::object document;
-    document["runs"] = std::move(runs);
-    document["next"] = found->next;
-    document["as_of"] = now_text();
-    co_return tagged_response(*asked, document, {"as_of"});
+    list_writer runs{around->core->loop(), "runs"};
+    auto next = page.after;
+    do {
+        const auto some = std::min(runs_to_read(runs), page.limit - runs.size());
+        auto listing = around->records->list_runs(std::get<run_filter>(which), next, some);
+        const auto found = co_await std::move(listing);
+        if (found.has_error()) co_return problem_of_page(found.error(), next);
+        for (const auto& one : found->records) {
+            runs.add(documents::json_of(one));
+            if (!runs.turn_is_over()) continue;
+            auto turning = runs.give_turn();
+            co_await std::move(turning);
+        }
+        next = found->next;
+    } while (!next.empty() && runs.size() < page.limit && !runs.is_full());
+    co_return runs.finish(*asked, next);
 }
 
 // -- one run
@@ -137,18 +153,25 @@ std::uint64_t follow_from(const http::request& request, std::int64_t offset) {
     return place.value_or(static_cast<std::uint64_t>(offset));
 }
 
+http::response full(places::full why, const std::string& user) {
+    if (why == places::full::of_user)
+        return too_many("user " + quoted(user) + " follows " +
+                            std::to_string(followers_of_user_max) +
+                            " outputs already; close one of them, or read by parts",
+                        full_retry);
+    auto made = problem(503, "there are " + std::to_string(followers_max) +
+                                 " followers already; try again later, or read by parts");
+    made.set("Retry-After", std::to_string(full_retry.count()));
+    return made;
+}
+
 // A run that has not begun may be followed as well: what it writes comes when it does.
 awaitable<http::response> follow(shared_context around, std::shared_ptr<run_output> outputs,
                                  shared_call asked, std::int64_t offset) {
     const auto id = asked->path.at("id");
     // Taken before anything is waited for, so that many who come at once are counted as well.
-    auto place = run_output::take_place(outputs);
-    if (!place) {
-        auto full = problem(503, "there are " + std::to_string(followers_max) +
-                                     " followers already; try again later, or read by parts");
-        full.set("Retry-After", "5");
-        co_return full;
-    }
+    auto taken = outputs->take_place(asked->who.name);
+    if (const auto* why = std::get_if<places::full>(&taken)) co_return full(*why, asked->who.name);
     auto finding = around->records->find_run(id);
     const auto run = co_await std::move(finding);
     if (run.has_error()) co_return problem_of(run.error());
@@ -165,7 +188,8 @@ awaitable<http::response> follow(shared_context around, std::shared_ptr<run_outp
     http::response made{200};
     made.set("Content-Type", "text/event-stream");
     made.set("Cache-Control", "no-store");
-    made.stream = [outputs, id, from, place](std::shared_ptr<http::body_stream> where) {
+    made.stream = [outputs, id, from, place = std::get<places::place>(taken)](
+                      std::shared_ptr<http::body_stream> where) {
         return run_output::follow(outputs, id, from, std::move(where));
     };
     co_return made;
@@ -274,17 +298,19 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
 
 routes run_routes(shared_context around) {
     const auto outputs = std::make_shared<run_output>(around);
-    const auto one = [&](std::string method, std::string pattern, access needs, auto answer) {
-        return route{std::move(method), std::move(pattern), needs, with_journal(around, answer)};
+    const auto get = [&](std::string pattern, auto answer) {
+        return route{"GET", std::move(pattern), access::viewer, with_journal(around, answer),
+                     cost::much};
     };
     routes all;
-    all.push_back(one("GET", "/api/v1/runs", access::viewer, list));
-    all.push_back(one("GET", "/api/v1/runs/{id}", access::viewer, show));
-    all.push_back(one("GET", "/api/v1/runs/{id}/output", access::viewer,
-                      [outputs](shared_context where, shared_call asked) {
-                          return output(std::move(where), outputs, std::move(asked));
-                      }));
-    all.push_back(one("POST", "/api/v1/runs/{id}/cancel", access::operator_, cancel));
+    all.push_back(get("/api/v1/runs", list));
+    all.push_back(get("/api/v1/runs/{id}", show));
+    all.push_back(
+        get("/api/v1/runs/{id}/output", [outputs](shared_context where, shared_call asked) {
+            return output(std::move(where), outputs, std::move(asked));
+        }));
+    all.push_back(
+        route{"POST", "/api/v1/runs/{id}/cancel", access::operator_, with_journal(around, cancel)});
     return all;
 }
 

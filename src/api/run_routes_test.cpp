@@ -1,6 +1,7 @@
 // Runs over HTTP: lists, output by parts and as it is written, cancels.
 #include "api/run_routes.hpp"
 
+#include "api/list_writer.hpp"
 #include "api/run_output.hpp"
 #include "test_support/faults/api_world.hpp"
 
@@ -102,6 +103,33 @@ TEST(RunRoutes, WhatIsWrongWithAListIsSaid) {
     EXPECT_THAT(refused("limit=1001"), HasSubstr("limit"));
     EXPECT_THAT(refused("limit=0"), HasSubstr("limit is '0'; write a number from 1 to 1000"));
     EXPECT_THAT(refused("statsu=failed"), HasSubstr("did you mean 'status'?"));
+}
+
+// Goal: what one page takes is bounded, whatever the runs have saved. Method: more checkpoints than
+// fit; the pages have each run once.
+TEST(RunRoutes, APageOfLongCheckpointsEndsWhereItIsFull) {
+    run_world world;
+    const std::string text(checkpoint_bytes_max, 'c');
+    std::vector<std::string> begun;
+    for (int i = 100; i < 180; ++i) {
+        begun.push_back(std::to_string(i));
+        world.begin_run(begun.back());
+        const run_mark who{begun.back(), fence_token{7}};
+        world.journal([&](pawl::journal& records) { return records.checkpoint(who, text); });
+    }
+    std::vector<std::string> listed;
+    std::string after;
+    int pages = 0;
+    do {
+        const auto page = world.ask({"GET", "/api/v1/runs?limit=1000&after=" + after});
+        ASSERT_EQ(page.status, 200u);
+        EXPECT_LT(page.body.size(), page_bytes_max + 2 * checkpoint_bytes_max);
+        for (const auto& one : ids_in(page)) listed.push_back(one);
+        after = text_in(page, "next");
+        ++pages;
+    } while (!after.empty());
+    EXPECT_GE(pages, 2);
+    EXPECT_THAT(listed, UnorderedElementsAreArray(begun));
 }
 
 TEST(RunRoutes, ARunIsShownWithItsHistory) {
@@ -352,7 +380,10 @@ TEST(RunRoutes, WhoeverFollowsHasOneOfTheFewPlaces) {
     what.fields.push_back({"accept", "text/event-stream"});
     std::vector<std::future<http::response>> all;
     world.on_loop([&] {
-        for (std::size_t i = 0; i < followers_max + 10; ++i) all.push_back(world.begin(what));
+        for (std::size_t i = 0; i < followers_max + 10; ++i) {
+            what.caller = "user-" + std::to_string(i % 5);
+            all.push_back(world.begin(what));
+        }
     });
     std::vector<http::response> answers;
     for (auto& one : all) answers.push_back(one.get());
@@ -361,6 +392,21 @@ TEST(RunRoutes, WhoeverFollowsHasOneOfTheFewPlaces) {
     EXPECT_EQ(refused, 10);
     EXPECT_EQ(world.ask(what).status, 503u);
     answers.clear();
+    EXPECT_EQ(world.ask(what).status, 200u);
+}
+
+TEST(RunRoutes, OneUserLeavesPlacesToOtherFollowers) {
+    run_world world;
+    world.begin_run("1");
+    asked what{"GET", "/api/v1/runs/1/output"};
+    what.fields.push_back({"accept", "text/event-stream"});
+    std::vector<http::response> answers;
+    for (std::size_t i = 0; i < followers_of_user_max; ++i) answers.push_back(world.ask(what));
+    const auto refused = world.ask(what);
+    EXPECT_EQ(refused.status, 429u);
+    EXPECT_THAT(text_in(refused, "detail"), HasSubstr("user 'alice' follows 125 outputs already"));
+    EXPECT_EQ(field_in(refused, "Retry-After"), "5");
+    what.caller = "bob";
     EXPECT_EQ(world.ask(what).status, 200u);
 }
 

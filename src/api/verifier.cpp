@@ -62,6 +62,7 @@ std::string address_group(std::string_view peer) {
 verifier::verifier(net::loop& where, std::vector<config::user_settings> users, verifier_rules rules)
     : loop_{where},
       rules_{rules},
+      line_{rules.line_max},
       right_{rules.remembered_max, rules.remembered_for},
       wrong_{rules.remembered_max, rules.remembered_for},
       addresses_{rules.addresses},
@@ -129,12 +130,6 @@ awaitable<auth_result> verifier::judge(credential shown) {
 }
 
 void verifier::begin(shared_check one) {
-    if (line_.size() >= rules_.line_max) {
-        auth_result refused;
-        refused.is = auth_result::kind::overloaded;
-        one->found = std::move(refused);
-        return;
-    }
     if (one->shown->name.empty() && users_.size() > rules_.nameless_users_max) {
         auth_result refused;
         refused.is = auth_result::kind::nameless;
@@ -142,8 +137,12 @@ void verifier::begin(shared_check one) {
         return;
     }
     unsettled_.emplace(one->digest, one);
-    line_.push_back(std::move(one));
-    if (working_) return;
+    if (const auto out = line_.push(one, networks_of(one->shown->peer))) {
+        auth_result refused;
+        refused.is = auth_result::kind::overloaded;
+        settle(**out, std::move(refused), loop_.now());
+    }
+    if (working_ || line_.empty()) return;
     working_ = true;
     boost::asio::co_spawn(loop_.context(), work(shared_from_this()), net::unattended{});
 }
@@ -168,8 +167,7 @@ awaitable<auth_result> verifier::answer_of(std::shared_ptr<verifier> me, shared_
 
 awaitable<void> verifier::work(std::shared_ptr<verifier> me) {
     while (!me->line_.empty()) {
-        const auto one = me->line_.front();
-        me->line_.pop_front();
+        const auto one = me->line_.pop();
         // Those before it in the line may have used up what was free.
         auto refused = me->throttled(*one, me->loop_.now());
         if (refused) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "api/call.hpp"
+#include "api/network_line.hpp"
 #include "api/recent.hpp"
 #include "api/throttle.hpp"
 #include "api/token.hpp"
@@ -18,7 +19,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,7 +32,8 @@ namespace pawl::api {
 struct verifier_rules {
     std::size_t remembered_max = config::users_max;  // of right ones, and of wrong ones
     millis remembered_for = std::chrono::minutes{5};
-    // Waiting for their turn; beyond it: ask again. A hash takes some 25 ms.
+    // Waiting for their turn; beyond it the network with the most makes way, or it is: ask again. A
+    // hash takes some 25 ms.
     std::size_t line_max = 64;
     // A token that names nobody is compared with the hash of each user, when there are that many.
     std::size_t nameless_users_max = 32;
@@ -100,7 +101,7 @@ private:
     std::map<std::string, config::user_settings, std::less<>> users_;  // those one can log in as
     std::uint64_t generation_ = 0;                                     // of users_
     bool working_ = false;
-    std::deque<shared_check> line_;
+    network_line<shared_check> line_;
     std::map<std::string, shared_check> unsettled_;  // by digest
     recent<caller> right_;
     recent<auth_result> wrong_;

@@ -334,6 +334,36 @@ TEST_F(Verifier, TheLineIsBounded) {
     EXPECT_EQ(judge(shown("", alices, "192.0.2.250")).is, kind::right);
 }
 
+// Goal: forged tokens from the addresses of one network do not keep log-ins of others out. Method:
+// they fill the line before whoever is right comes, from the loopback, a /16 and a /48.
+TEST_F(Verifier, ANetworkThatFillsTheLineLeavesAPlaceToOthers) {
+    for (const std::string from : {"127.", "192.0.", "2001:db8:1:"}) {
+        with({user("alice", alices)});
+        std::vector<credential> guesses;
+        for (int i = 0; i < 200; ++i) {
+            const auto [a, b] = std::pair{std::to_string(i), std::to_string(i % 7)};
+            guesses.push_back(shown("", fresh_token("alice"),
+                                    from == "2001:db8:1:" ? from + a + "::" + b
+                                    : from == "127."      ? from + b + "." + b + "." + a
+                                                          : from + b + "." + a));
+        }
+        guesses.push_back(shown("", alices, "198.51.100.1"));
+        const auto counts = judge_all(std::move(guesses));
+        EXPECT_EQ(counts.at(kind::right), 1) << from;
+        EXPECT_GE(counts.at(kind::overloaded), 100) << from;
+    }
+}
+
+TEST_F(Verifier, WhatIsRememberedDoesNotStandInTheLine) {
+    with({user("alice", alices)});
+    ASSERT_EQ(judge(shown("", alices)).is, kind::right);
+    std::vector<credential> guesses;
+    for (int i = 0; i < 200; ++i)
+        guesses.push_back(shown("", fresh_token("alice"), "10." + std::to_string(i) + ".0.1"));
+    guesses.push_back(shown("", alices, "10.250.0.1"));
+    EXPECT_EQ(judge_all(std::move(guesses)).at(kind::right), 1);
+}
+
 TEST_F(Verifier, WhatIsRememberedEndsWithItsUser) {
     const auto alice = user("alice", alices);
     auto bob = user("bob", bobs);

@@ -22,34 +22,61 @@ std::string chunk_size_line(std::size_t bytes) {
 
 }  // namespace
 
+// A body that counts into what the server holds, for as long as it is being sent.
+class connection::held_body {
+public:
+    held_body(std::shared_ptr<connections> all, const std::string* shared, std::size_t bytes)
+        : all_{std::move(all)},
+          shared_{shared},
+          bytes_{bytes},
+          fits_{all_->hold_body(shared, bytes)} {}
+    ~held_body() {
+        if (fits_) all_->release_body(shared_, bytes_);
+    }
+    held_body(const held_body&) = delete;
+    held_body& operator=(const held_body&) = delete;
+
+    bool fits() const noexcept { return fits_; }
+
+private:
+    std::shared_ptr<connections> all_;
+    const std::string* shared_;
+    std::size_t bytes_;
+    bool fits_;
+};
+
 // The request that has come, to the end of its response. True where another may follow.
 boost::asio::awaitable<bool> connection::converse() {
     auto taken = reader_->take();
     exchange about;
-    about.asked = std::move(taken.made);
+    about.is_head = taken.made->method == "HEAD";
     about.keeps_alive = taken.keeps_alive;
     about.is_http_1_0 = taken.is_http_1_0;
     asked_bytes_ = taken.bytes_held;
     count_held();
-    begin_answering(*about.asked);
+    begin_answering(*taken.made);
     response answered;
     if (counted_) {
-        auto asking = ask(about.asked);
+        auto asking = ask(std::move(taken.made));
         answered = co_await std::move(asking);
     } else {
         answered = all_->refuse(503, "the server answers too many requests already: try again");
     }
     bool whole = false;
-    if (answered.stream && about.asked->method != "HEAD" && !has_no_body(answered.status)) {
+    if (answered.stream && !about.is_head && !has_no_body(answered.status)) {
         auto streaming = stream(answered, about);
         whole = co_await std::move(streaming);
         end_answering();
+        asked_bytes_ = 0;
     } else {
         end_answering();
-        auto answering = answer(answered, about);
+        // What the request has held makes room for the answer.
+        asked_bytes_ = 0;
+        count_held();
+        auto answering = hand_over(answered, about);
         whole = co_await std::move(answering);
     }
-    asked_bytes_ = 0;
+    answered.place.reset();
     if (!whole) co_return false;
     ++all_->counts.requests;
     if (persistence_of(about) != persistence::close) co_return true;
@@ -89,6 +116,20 @@ std::string connection::head_or_excuse(response& answered, head_facts facts) {
     return *head_of(answered, facts);
 }
 
+// Sends an answer, or why there is no room for it.
+boost::asio::awaitable<bool> connection::hand_over(response& answered, const exchange& about) {
+    const bool has_body = !about.is_head && !has_no_body(answered.status);
+    const auto* shared = answered.shared_body.get();
+    const auto bytes = shared == nullptr ? answered.body.capacity() : shared->size();
+    const held_body held{all_, shared, has_body ? bytes : 0};
+    if (!held.fits()) {
+        answered = all_->refuse(503, "the server has no room for another answer: try again");
+        ++all_->counts.refused;
+    }
+    auto answering = answer(answered, about);
+    co_return co_await std::move(answering);
+}
+
 boost::asio::awaitable<bool> connection::answer(response& answered, const exchange& about) {
     head_facts facts;
     facts.connection = persistence_of(about);
@@ -97,7 +138,7 @@ boost::asio::awaitable<bool> connection::answer(response& answered, const exchan
     if (!has_no_body(answered.status) && !answered.stream) facts.body = framing::length;
     const auto head = head_or_excuse(answered, facts);
     std::string_view body = answered.shared_body ? *answered.shared_body : answered.body;
-    if (about.asked->method == "HEAD" || has_no_body(answered.status)) body = {};
+    if (about.is_head || has_no_body(answered.status)) body = {};
     auto sending = send(head, body);
     co_return co_await std::move(sending);
 }
@@ -106,8 +147,7 @@ boost::asio::awaitable<bool> connection::answer(response& answered, const exchan
 boost::asio::awaitable<void> connection::turn_down(request_fault why) {
     enter(phase::leaving);
     auto refusal = all_->refuse(why.status, why.detail);
-    exchange about;
-    about.asked = std::make_shared<request>();
+    const exchange about;
     auto answering = answer(refusal, about);
     if (!co_await std::move(answering)) co_return;
     auto parting = part();
@@ -193,10 +233,14 @@ public:
         if (over_ || gone_.stop_requested()) co_return false;
         // An empty chunk would be the last.
         if (bytes->empty()) co_return true;
-        std::string size_line;
-        if (how_ == framing::chunked) size_line = chunk_size_line(bytes->size());
-        auto sending = of_->send(size_line, *bytes, size_line.empty() ? "" : "\r\n");
-        if (co_await std::move(sending)) co_return true;
+        const held_body held{of_->all_, bytes.get(), bytes->size()};
+        if (held.fits()) {
+            std::string size_line;
+            if (how_ == framing::chunked) size_line = chunk_size_line(bytes->size());
+            auto sending = of_->send(size_line, *bytes, size_line.empty() ? "" : "\r\n");
+            if (co_await std::move(sending)) co_return true;
+        }
+        is_whole_ = false;
         over_ = true;
         gone_.request_stop();
         co_return false;
@@ -204,12 +248,14 @@ public:
 
     std::stop_token gone() const override { return gone_.get_token(); }
     void end() noexcept { over_ = true; }
+    bool is_whole() const noexcept { return is_whole_; }  // so far all has been sent
 
 private:
     std::shared_ptr<connection> of_;
     framing how_;
     std::stop_source gone_;
     bool over_ = false;
+    bool is_whole_ = true;
 };
 
 boost::asio::awaitable<bool> connection::produce(const producer& body,
@@ -241,7 +287,7 @@ boost::asio::awaitable<bool> connection::stream(response& answered, exchange& ab
     const bool complete = co_await std::move(producing);
     body->end();
     // Without its end the body shows that it is not whole.
-    if (!complete || cut_) co_return false;
+    if (!complete || cut_ || !body->is_whole()) co_return false;
     if (facts.body != framing::chunked) co_return true;
     auto ending = send(last_chunk);
     co_return co_await std::move(ending);

@@ -57,10 +57,11 @@ public:
 
 private:
     class stream_body;
+    class held_body;
     enum class phase { idle, head, body, answering, leaving };
     enum class arrival { request, fault, none };
     struct exchange {
-        std::shared_ptr<request> asked;
+        bool is_head = false;
         bool keeps_alive = false;
         bool is_http_1_0 = false;
     };
@@ -70,6 +71,7 @@ private:
     boost::asio::awaitable<bool> receive();
     boost::asio::awaitable<bool> converse();
     boost::asio::awaitable<response> ask(std::shared_ptr<const request> asked);
+    boost::asio::awaitable<bool> hand_over(response& answered, const exchange& about);
     boost::asio::awaitable<bool> answer(response& answered, const exchange& about);
     boost::asio::awaitable<bool> stream(response& answered, exchange& about);
     boost::asio::awaitable<bool> produce(const producer& body, std::shared_ptr<stream_body> into);

@@ -168,6 +168,31 @@ bool connections::hold(std::size_t before, std::size_t now) noexcept {
     return now <= before || bytes_held_ <= parts_.bounds.held_bytes_max;
 }
 
+bool connections::hold_body(const std::string* shared, std::size_t bytes) {
+    const auto& bounds = parts_.bounds;
+    if (bytes > bounds.small_answer_bytes) {
+        const auto found = shared == nullptr ? sending_.end() : sending_.find(shared);
+        if (found != sending_.end()) {
+            ++found->second;
+            return true;
+        }
+        const auto most = bounds.held_bytes_max - bounds.held_bytes_max / 4;
+        if (bytes_held_ > most || bytes > most - bytes_held_) return false;
+        if (shared != nullptr) sending_.emplace(shared, 1);
+    }
+    bytes_held_ += bytes;
+    return true;
+}
+
+void connections::release_body(const std::string* shared, std::size_t bytes) noexcept {
+    if (shared != nullptr && bytes > parts_.bounds.small_answer_bytes) {
+        const auto found = sending_.find(shared);
+        if (--found->second > 0) return;
+        sending_.erase(found);
+    }
+    bytes_held_ -= bytes;
+}
+
 std::string_view connections::date() {
     const auto now = time::local_now();
     const auto second = std::chrono::floor<std::chrono::seconds>(now).time_since_epoch().count();

@@ -74,6 +74,10 @@ public:
     void end_request() noexcept { --answering_; }
     // False where all connections together hold too much of what has been half received.
     bool hold(std::size_t before, std::size_t now) noexcept;
+    // A body that is being sent, until it is released; null: it is not shared. False where it does
+    // not fit, and then it is not counted.
+    bool hold_body(const std::string* shared, std::size_t bytes);
+    void release_body(const std::string* shared, std::size_t bytes) noexcept;
 
     // One second long the same.
     std::string_view date();
@@ -102,6 +106,7 @@ private:
     std::size_t turned_away_ = 0;
     std::size_t leaving_ = 0;
     std::size_t bytes_held_ = 0;
+    std::unordered_map<const std::string*, std::size_t> sending_;  // of shared bodies: how often
     std::int64_t date_second_ = -1;
     std::string date_;
     std::array<char, std::size_t{16} * 1024> scratch_{};

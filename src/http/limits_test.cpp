@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <future>
+#include <iterator>
+#include <list>
 #include <system_error>
 
 namespace pawl::http {
@@ -259,6 +261,124 @@ TEST(Limits, WhatRequestsNeedWhileTheyAreAnsweredIsBoundedToo) {
     await_inside(server, blocker, 1);
     server.on_loop<bool>([&] { return blocker.open(); });
     EXPECT_EQ(later.read_head().status, 204U);
+}
+
+// Answers for whoever reads nothing: by "/large" one of its own, by "/shared" the same for all, and
+// by anything else a few bytes.
+struct answering_server {
+    explicit answering_server(std::size_t held_bytes_max)
+        : served{as_handler(), within(held_bytes_max)} {}
+
+    static limits within(std::size_t held_bytes_max) {
+        limits bounds;
+        bounds.held_bytes_max = held_bytes_max;
+        return bounds;
+    }
+    static handler as_handler() {
+        const auto shared = std::make_shared<const std::string>(large_bytes, 's');
+        return [shared](std::shared_ptr<const request> asked) { return made(shared, asked->path); };
+    }
+    static awaitable<response> made(std::shared_ptr<const std::string> shared, std::string path) {
+        response answered{200, "text/plain",
+                          path == "/large" ? std::string(large_bytes, 'x') : "ok"};
+        if (path == "/shared") answered.shared_body = std::move(shared);
+        co_return answered;
+    }
+    // Has begun to send: what the other side's buffers hold is less than the body.
+    raw_client slow_reader(std::uint16_t port, std::string_view path) {
+        raw_client client{port, 4096};
+        client.send(get(path));
+        return client;
+    }
+
+    // More than the buffers of two sockets take.
+    static constexpr std::size_t large_bytes = 20'000'000;
+    trial_server served;
+};
+
+TEST(Limits, AnswersThatAreNotTakenCountIntoWhatIsHeld) {
+    answering_server world{84'000'000};
+    const auto port = world.served.listen();
+    std::vector<raw_client> slow;
+    for (int i = 0; i < 2; ++i) {
+        slow.push_back(world.slow_reader(port, "/large"));
+        EXPECT_EQ(slow.back().read_head().status, 200U);
+    }
+    // Three quarters of what may be held are full; what is small is answered all the same.
+    auto third = world.slow_reader(port, "/large");
+    EXPECT_EQ(third.read_head().status, 200U);
+    raw_client late{port};
+    const auto refused = late.ask(get("/large"));
+    EXPECT_EQ(refused.status, 503U);
+    EXPECT_THAT(refused.body, HasSubstr("no room for another answer"));
+    EXPECT_FALSE(refused.has("Connection: close"));
+    EXPECT_EQ(late.ask(get("/")).status, 200U);
+    EXPECT_EQ(world.served.counts().refused, 1U);
+    // Whoever goes leaves room.
+    slow.clear();
+    world.served.await_counts([](const server_counts& now) { return now.connections == 2; });
+    EXPECT_EQ(late.ask(get("/large")).status, 200U);
+}
+
+TEST(Limits, ABodyThatIsSharedCountsOnce) {
+    answering_server world{40'000'000};
+    const auto port = world.served.listen();
+    std::list<raw_client> slow;
+    for (int i = 0; i < 8; ++i) {
+        slow.push_back(world.slow_reader(port, "/shared"));
+        EXPECT_EQ(slow.back().read_head().status, 200U) << i;
+    }
+    raw_client late{port};
+    EXPECT_EQ(late.ask(get("/large")).status, 503U);
+    // Until the last of them has gone.
+    slow.erase(slow.begin(), std::prev(slow.end()));
+    world.served.await_counts([](const server_counts& now) { return now.connections == 2; });
+    EXPECT_EQ(late.ask(get("/large")).status, 503U);
+    slow.clear();
+    world.served.await_counts([](const server_counts& now) { return now.connections == 1; });
+    EXPECT_EQ(late.ask(get("/large")).status, 200U);
+}
+
+// A stream whose next part does not fit ends: whoever follows comes back.
+TEST(Limits, WhatStreamsWriteCountsIntoWhatIsHeldToo) {
+    const auto stream_parts = [](std::shared_ptr<body_stream> where) -> awaitable<void> {
+        for (bool taken = true; taken;) {
+            auto part = std::make_shared<const std::string>(std::size_t{20'000'000}, 'x');
+            auto writing = where->write(std::move(part));
+            taken = co_await std::move(writing);
+        }
+    };
+    trial_server server{[&](std::shared_ptr<const request>) -> awaitable<response> {
+                            response made{200};
+                            made.stream = stream_parts;
+                            co_return made;
+                        },
+                        answering_server::within(30'000'000)};
+    const auto port = server.listen();
+    raw_client first{port, 4096};
+    first.send(get("/"));
+    EXPECT_EQ(first.read_head().status, 200U);
+    EXPECT_FALSE(first.read_until("\r\n").empty());
+    raw_client second{port};
+    second.send(get("/"));
+    EXPECT_EQ(second.read_head().status, 200U);
+    EXPECT_TRUE(second.read_until("\r\n").empty() && second.is_at_end());
+}
+
+// The server has let go of an answer's place when its other side has it whole.
+TEST(Limits, TheAnswersPlaceIsGivenBackWhenItHasBeenSent) {
+    const auto place = std::make_shared<int>(0);
+    trial_server server{[&](std::shared_ptr<const request>) -> awaitable<response> {
+        response made{200, "text/plain", std::string(20'000'000, 'x')};
+        made.place = place;
+        co_return made;
+    }};
+    raw_client client{server.listen(), 4096};
+    client.send(get("/"));
+    EXPECT_EQ(client.read_head().status, 200U);
+    EXPECT_EQ(place.use_count(), 2);
+    EXPECT_EQ(client.read_bytes(20'000'000).size(), 20'000'000U);
+    server.await_counts([&](const server_counts&) { return place.use_count() == 1; });
 }
 
 limits patient(std::size_t connections, std::size_t per_address) {

@@ -75,6 +75,8 @@ struct response {
     std::string body;
     std::shared_ptr<const std::string> shared_body;  // instead of `body`, where it is set
     producer stream;                                 // instead of both
+    // Let go of when the answer has been sent, or dropped.
+    std::shared_ptr<const void> place;
 };
 
 // Answers one request. Runs on the server's executor; many at a time, one after another on each

@@ -27,9 +27,11 @@ struct limits {
     std::size_t connections_max = 12'000;
     std::size_t connections_per_address_max = 4'000;
     std::size_t requests_max = 1'024;  // answered at a time; beyond it: 503
-    // Of requests that have come in part or are being answered, on all connections together;
-    // beyond it: 503.
+    // Of requests that have come in part or are being answered, and of answers that are being sent,
+    // on all connections together; beyond it: 503. A body that several answers share counts once. A
+    // quarter is out of reach of large answers, and a small one is always sent.
     std::size_t held_bytes_max = std::size_t{64} * 1024 * 1024;
+    std::size_t small_answer_bytes = std::size_t{16} * 1024;
     millis header_wait{10'000};  // from the first byte of a request to the end of its head
     millis body_wait{15'000};    // from there to the end of its body
     millis idle_wait{75'000};    // between two requests

@@ -8,13 +8,14 @@ import time
 
 import proof
 from agents import job
-from api import ApiCase
+from api import ApiCase, user
 from harness import until
 
 IDLE = 10_000
 SLOW = 200
 VIEWERS = 200
-VIEWERS_MAX = 1000  # viewers_max in src/api/live_routes.hpp
+VIEWERS_MAX = 1000  # viewers_max in src/api/live_routes.hpp; one user may have a quarter of them
+ONLOOKERS = ("vera", "victor", "violet", "vince")
 WAITING = 40
 SECONDS = 10
 JOBS = 5
@@ -41,6 +42,11 @@ class Abuse(ApiCase):
         self.links = []
         self.addCleanup(lambda: [link.close() for link in self.links])
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.users.update({name: user(name, "viewer") for name in ONLOOKERS[1:]})
+
     def connect(self, port, source="127.0.0.1"):
         link = socket.create_connection(("127.0.0.1", port), timeout=10, source_address=(source, 0))
         self.links.append(link)
@@ -48,14 +54,20 @@ class Abuse(ApiCase):
 
     def test_whoever_looks_on_or_waits_leaves_room_for_others(self):
         node = self.serving("a")
-        viewer, operator = (f"Host: localhost\r\nAuthorization: Bearer {self.users[name][0]}\r\n" for name in ("vera", "alice"))
+        *viewers, operator = (f"Host: localhost\r\nAuthorization: Bearer {self.users[name][0]}\r\n" for name in (*ONLOOKERS, "alice"))
         for key in range(WAITING):
             self.assertEqual(self.ask(node, "POST", "/api/v1/leases", {"key": f"k{key}", "ttl_ms": 60_000}).status, 201)
-        self.got(node, "/api/v1/locks", who="vera")
-        for _ in range(VIEWERS_MAX):
+        for number in range(VIEWERS_MAX):
             link = self.connect(node.port)
-            link.sendall(f"GET /api/v1/events HTTP/1.1\r\n{viewer}\r\n".encode())
+            link.sendall(f"GET /api/v1/events HTTP/1.1\r\n{viewers[number % len(viewers)]}\r\n".encode())
             self.assertEqual(link.recv(12), b"HTTP/1.1 200")
+        # Each of them has its share, and all are taken.
+        link = self.connect(node.port)
+        link.sendall(f"GET /api/v1/events HTTP/1.1\r\n{viewers[0]}\r\n".encode())
+        self.assertEqual(link.recv(12), b"HTTP/1.1 429")
+        link = self.connect(node.port)
+        link.sendall(f"GET /api/v1/events HTTP/1.1\r\n{operator}\r\n".encode())
+        self.assertEqual(link.recv(12), b"HTTP/1.1 503")
         for key in range(WAITING):
             body = json.dumps({"key": f"k{key}", "ttl_ms": 1000, "wait_ms": 60_000})
             head = f"POST /api/v1/leases HTTP/1.1\r\n{operator}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
