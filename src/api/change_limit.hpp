@@ -15,8 +15,8 @@
 
 namespace pawl::api {
 
-// All jobs that can be paused, paused and resumed in one go, fit in.
-constexpr std::size_t changes_per_hour_max = 2'000;
+// Programs that request runs, some each second, fit in.
+constexpr std::size_t changes_per_hour_max = 20'000;
 
 class change_limit {
 public:
