@@ -58,8 +58,9 @@ status status_of(const pawl::client::answer& from, status conflict) {
     switch (from.status) {
         case 401:
         case 403:
-        case 429:
             return status::refused;
+        case 429:
+            return status::unavailable;
         case 409:
             return conflict;
         case 410:

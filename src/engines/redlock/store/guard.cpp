@@ -83,6 +83,14 @@ std::size_t count_promises(const round& votes) {
     return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_promise));
 }
 
+std::size_t count_forgetful(const round& votes) {
+    const auto& all = votes.answers();
+    return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto& got) {
+        return got && got->has_value() && !(*got)->elements.empty() &&
+               (*got)->elements[0].is_integer() && (*got)->elements[0].number == forgotten;
+    }));
+}
+
 // Any node's clock may have minted the token; who has not answered may be the one that is ahead.
 bool may_be_issued(const round& votes, fence_token token, millis max_skew) {
     return std::any_of(votes.answers().begin(), votes.answers().end(), [&](const auto& got) {
@@ -116,7 +124,11 @@ boost::asio::awaitable<std::shared_ptr<round>> prepare(std::shared_ptr<quorum> a
                                  max_skew = among->settings().max_skew](const round& all) {
         const auto yes = count_promises(all);
         if (yes >= majority) return may_be_issued(all, token, max_skew);
-        return (all.healthy() >= majority && yes + all.missing() < majority);
+        if (all.healthy() < majority || yes + all.missing() >= majority) return false;
+        // Those that are missing may say with the others that the token is from before a loss.
+        const auto lost = count_forgetful(all);
+        const auto too_many = all.answers().size() - majority;
+        return lost > too_many || lost + all.missing() <= too_many;
     };
     co_await votes->until(enough);
     co_return votes;

@@ -281,8 +281,8 @@ TEST(JournalFile, NoStatementScansATable) {
     const auto statements = all_statements();
     EXPECT_GT(statements.size(), 50u);
     // Sorted: what waits to be pruned by age is cut off at the number to be pruned, nodes at those
-    // of one day.
-    const std::vector<std::string> may_sort{"prune_age", "node_list"};
+    // of one day, triggers at those that may be requested.
+    const std::vector<std::string> may_sort{"prune_age", "node_list", "trigger_list"};
     for (const auto& [name, text] : statements) {
         sqlite3_stmt* plan = nullptr;
         const auto asked = "EXPLAIN QUERY PLAN " + text;
@@ -290,7 +290,8 @@ TEST(JournalFile, NoStatementScansATable) {
             << name << ": " << sqlite3_errmsg(other.handle());
         while (sqlite3_step(plan) == SQLITE_ROW) {
             const std::string line = reinterpret_cast<const char*>(sqlite3_column_text(plan, 3));
-            EXPECT_FALSE(line.starts_with("SCAN ") && line != "SCAN CONSTANT ROW")
+            EXPECT_FALSE(line.starts_with("SCAN ") && line != "SCAN CONSTANT ROW" &&
+                         !line.starts_with("SCAN (subquery"))
                 << name << ": " << line;
             const bool sorts = line.find("TEMP B-TREE") != std::string::npos;
             EXPECT_FALSE(sorts && std::count(may_sort.begin(), may_sort.end(), name) == 0)
