@@ -466,6 +466,8 @@ export type Busy = Problem & {
 
 export type AlreadyDone = Problem & {
   last_occurrence: string;
+  /** It may not have run: an earlier request of this claim was not answered by the store. */
+  answer_lost: boolean;
 };
 
 export type Stale = Problem & {
