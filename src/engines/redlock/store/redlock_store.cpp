@@ -147,7 +147,11 @@ async<bool> redlock_store::withdraw(withdrawal given_up) {
     });
     held_.forget_claim(given_up.key, word);
     const auto majority = among_->majority();
-    const round::judge enough = [majority](const round& all) { return all.healthy() >= majority; };
+    // Where one node says that it was held and another that it was not, the next one decides.
+    const round::judge enough = [majority](const round& all) {
+        const auto yes = count_yes(all);
+        return all.healthy() >= majority && (yes >= majority || yes + all.missing() < majority);
+    };
     co_await votes->until(enough);
     for (std::size_t i = 0; i < among_->size(); ++i)
         if (const auto& got = votes->answers()[i]; got && got->has_error())
