@@ -83,7 +83,8 @@ result<std::unique_ptr<connection>> connection::open(const std::string& path, in
 
 // SQLite's locks between processes can only be asked for again: there is nothing to wait on. Longer
 // pauses with every try keep many contenders from wearing out the file's lock.
-bool connection::pause(int times) const noexcept {
+bool connection::pause(int times) noexcept {
+    has_waited_ = true;
     const auto left = deadline_ - lease_clock::now();
     if (left <= 0ns) return false;
     const auto longest =
@@ -96,7 +97,7 @@ bool connection::pause(int times) const noexcept {
 }
 
 int connection::when_busy(void* self, int times) noexcept {
-    return static_cast<const connection*>(self)->pause(times) ? 1 : 0;
+    return static_cast<connection*>(self)->pause(times) ? 1 : 0;
 }
 
 int connection::commit_with(synchronous durability) noexcept {

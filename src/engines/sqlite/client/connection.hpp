@@ -30,9 +30,14 @@ public:
 
     // Until when a statement waits for a lock of another process. A passed one:
     // it tries once.
-    void wait_until(instant deadline) noexcept { deadline_ = deadline; }
+    void wait_until(instant deadline) noexcept {
+        deadline_ = deadline;
+        has_waited_ = false;
+    }
+    // Whether one has waited since.
+    bool has_waited() const noexcept { return has_waited_; }
     // Pauses before the next try, longer each time. False once the deadline has passed.
-    bool pause(int times) const noexcept;
+    bool pause(int times) noexcept;
 
     // What commits from now on wait for. Between transactions only. Returns SQLite's code.
     int commit_with(synchronous durability) noexcept;
@@ -55,6 +60,7 @@ private:
     const std::string path_;
     std::unique_ptr<sqlite3, closing> handle_;
     instant deadline_{};
+    bool has_waited_ = false;
     std::optional<synchronous> durability_{};
 };
 

@@ -65,7 +65,8 @@ failure database::shared_by_machines() const {
 template <class T, class Step>
 result<T> database::write(synchronous durability, instant deadline, Step step) {
     bool wake = false;
-    const auto transact = [&]() -> result<T> {
+    // Nothing: another file has taken the path meanwhile.
+    const auto transact = [&]() -> std::optional<result<T>> {
         auto turn = to_write(deadline);
         if (turn.has_error()) return turn.error();
         auto& table = *(*turn)->writing;
@@ -74,6 +75,10 @@ result<T> database::write(synchronous durability, instant deadline, Step step) {
             settings_.durability == synchronous::full ? durability : settings_.durability;
         if (const int code = by.commit_with(chosen); code != SQLITE_OK) return by.refused(code);
         if (const int code = table.begin(); code != SQLITE_OK) return by.refused(code);
+        if (by.has_waited() && !is_still_there()) {
+            table.roll_back();
+            return std::nullopt;
+        }
         auto did = step(table, now_here());
         if (table.fault() != SQLITE_OK) {
             auto fault = by.refused(table.fault());
@@ -97,9 +102,10 @@ result<T> database::write(synchronous durability, instant deadline, Step step) {
         return std::move(did.answer);
     };
     auto answer = transact();
+    while (!answer) answer = transact();
     // To touch the file is to wake all who watch it; where there is none, nobody does.
     if (wake) ::utimensat(AT_FDCWD, wake_path_.c_str(), nullptr, 0);
-    return answer;
+    return std::move(*answer);
 }
 
 template <class T, class Step>

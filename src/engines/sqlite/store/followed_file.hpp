@@ -106,6 +106,14 @@ public:
     }
 
 protected:
+    // Whether the file at the path is the one that is open. To be asked with a turn in hand, for
+    // one that had to wait for other processes since it was given.
+    bool is_still_there() {
+        if (is_open(identity_of(path_))) return true;
+        look_again_.store(0, std::memory_order_relaxed);
+        return false;
+    }
+
     virtual result<std::unique_ptr<Session>> open_session(instant deadline) = 0;
 
     failure overdue() const {

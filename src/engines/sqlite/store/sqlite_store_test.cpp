@@ -4,7 +4,15 @@
 #include "base/identity.hpp"
 #include "engines/sqlite/store/outsider_fixture.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <string>
+#include <string_view>
 #include <thread>
 
 namespace pawl::sqlite {
@@ -150,6 +158,41 @@ TEST_F(SqliteStore, AFileThatWasReplacedIsOpenedAnew) {
     EXPECT_EQ(seen, token);
     EXPECT_TRUE(release(*before, "key", token));
     EXPECT_GT(granted(*after, "key"), token);
+}
+
+// How often the other threads of this process have waited so far.
+std::uint64_t pauses_of_others() {
+    constexpr std::string_view name = "voluntary_ctxt_switches:";
+    std::uint64_t all = 0;
+    for (const auto& thread : std::filesystem::directory_iterator{"/proc/self/task"}) {
+        if (thread.path().filename() == std::to_string(gettid())) continue;
+        std::ifstream status{thread.path() / "status"};
+        for (std::string line; std::getline(status, line);)
+            if (line.starts_with(name)) all += std::stoull(line.substr(name.size()));
+    }
+    return all;
+}
+
+// Goal: what is granted stands in the file that all others use. Method: a writer waits for the lock
+// of another process, and another file takes the path meanwhile, in which the key is held.
+TEST_F(SqliteStore, AFileThatWasReplacedWhileAWriterWaitedIsNotWritten) {
+    const auto before = open();
+    granted(*before, "warm");
+    outsider locker{path()};
+    locker.run("BEGIN IMMEDIATE");
+    const auto begun = pauses_of_others();
+    auto waiting = std::async(std::launch::async, [&] { return acquire(*before, "key"); });
+    // Each look at the lock ends in a pause.
+    const auto give_up = lease_clock::now() + 10s;
+    while (pauses_of_others() < begun + 200 && lease_clock::now() < give_up)
+        std::this_thread::yield();
+    for (const std::string suffix : {"", "-wal", "-shm"}) std::filesystem::remove(path() + suffix);
+    const auto after = open();
+    const auto token = granted(*after, "key");
+    locker.run("ROLLBACK");
+    const auto told = waiting.get().value();
+    ASSERT_TRUE(std::holds_alternative<busy>(told));
+    EXPECT_EQ(std::get<busy>(told).holder, token);
 }
 
 TEST_F(SqliteStore, NotesOfDeadWaitersGoAway) {
