@@ -154,6 +154,10 @@ std::optional<failure> journal_file::transact(
         if (sqlite3_get_autocommit(by.handle()) == 0) roll_back.run();
     };
     if (!begin.run()) return by.refused(begin.code());
+    if (by.has_waited() && !is_still_there()) {
+        undo();
+        return failure{errc::unreachable, "another file took the path " + path() + " meanwhile"};
+    }
     tables.start();
     const auto at = now();
     for (const auto& each : batch) each->run(tables, at);
