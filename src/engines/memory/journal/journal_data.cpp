@@ -35,13 +35,13 @@ void journal_data::write(const journals::begin_decision& decided) {
 
 // Of each job its oldest, then of each its second; the oldest first.
 std::vector<run_trigger> journal_data::first_triggers(std::size_t limit) const {
-    std::vector<std::string_view> jobs;
+    std::vector<std::string_view> names;
     std::vector<const run_trigger*> waiting;
     for (const auto& [place, one] : triggers) {
-        jobs.push_back(one.job);
+        names.push_back(one.job);
         waiting.push_back(&one);
     }
-    auto chosen = journals::fair_order(jobs);
+    auto chosen = journals::fair_order(names);
     chosen.resize(std::min(chosen.size(), limit));
     std::sort(chosen.begin(), chosen.end());
     std::vector<run_trigger> shown;
