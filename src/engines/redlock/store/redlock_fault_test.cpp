@@ -208,6 +208,13 @@ TEST(RedlockFault, ADamagedRecordIsUnknownForItsOwnLeaseAlone) {
         servers.at(0).ask({"SET", "pawl:redlock:b", wrong});
         EXPECT_EQ(renewed(), (std::vector{renewal::renewed, renewal::unknown, renewal::renewed}));
     }
+    // At both that are left: none of them says no.
+    const auto whole = record_at(servers, 1, "b");
+    auto wrong = whole;
+    wrong.replace(19, 16, "0123456789abcdeg");
+    servers.at(1).ask({"SET", "pawl:redlock:b", wrong});
+    EXPECT_EQ(renewed(), (std::vector{renewal::renewed, renewal::unknown, renewal::renewed}));
+    servers.at(1).ask({"SET", "pawl:redlock:b", whole});
     servers.at(0).ask({"SET", "pawl:redlock:b", text});
     EXPECT_EQ(renewed(), (std::vector{renewal::renewed, renewal::renewed, renewal::renewed}));
 }

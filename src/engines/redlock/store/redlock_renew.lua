@@ -1,5 +1,5 @@
 -- Rule 18. KEYS marker lock...; ARGV life retention_ms, then for each lock: token ttl_ms max_lifetime_ms id; reply a text with one letter for
--- each lock: h (held, and renewed), f (free for this claim: it may be topped up), n (no)
+-- each lock: h (held, and renewed), f (free for this claim: it may be topped up), n (no), u (its record cannot be read)
 local count = #KEYS - 1
 if left > 0 then return string.rep('n', count) end
 local packed = redis.call('MGET', unpack(KEYS, 2))
@@ -16,9 +16,8 @@ for i = 1, count do
     local acquired = tonumber(string.sub(one, 54, 69))
     local phase, own = string.sub(one, 71, 71), string.match(one, '^%S+ %S+ (%S+) ', 75)
     local mine = phase ~= '-' and own == id
-    -- An unreadable record is a no for its own lease alone.
     if not (till and acquired) then
-      answer = 'n'
+      answer = 'u'
     elseif mine and phase == 'c' and string.sub(one, 3, 18) == token then
       local wanted = now + ARGV[at + 1] * 1000
       if ARGV[at + 2] ~= '0' then

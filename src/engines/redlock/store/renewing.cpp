@@ -19,7 +19,8 @@ struct candidate {
 };
 using candidates = std::shared_ptr<const std::vector<candidate>>;
 
-// What renew.lua says of each lease: h (held), f (free for this claim), n (no).
+// What renew.lua says of each lease: h (held), f (free for this claim), n (no), u (unreadable, which
+// is no answer).
 struct vote_count {
     std::size_t held = 0, free = 0, silent = 0;
 };
@@ -38,6 +39,7 @@ vote_count count(const round& votes, std::size_t lease, std::size_t leases) {
         const char letter = (*one)->text[lease];
         if (letter == 'h') ++all.held;
         if (letter == 'f') ++all.free;
+        if (letter == 'u') ++all.silent;
     }
     return all;
 }
