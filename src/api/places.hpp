@@ -2,10 +2,11 @@
 // leaves some to others.
 #pragma once
 
+#include "api/user_counts.hpp"
+
 #include <cstddef>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <variant>
 
 namespace pawl::api {
@@ -24,15 +25,12 @@ public:
     explicit places(const rules& bounds) : bounds_{bounds} {}
 
     static std::variant<place, full> take(std::shared_ptr<places> self, std::string user);
-    std::size_t taken() const noexcept { return taken_; }
+    std::size_t taken() const noexcept { return taken_.of_all(); }
 
 private:
-    void leave(const std::string& user) noexcept;
-
     const rules bounds_;
     // State
-    std::size_t taken_ = 0;
-    std::unordered_map<std::string, std::size_t> of_users_;
+    user_counts taken_;
 };
 
 }  // namespace pawl::api

@@ -16,23 +16,15 @@ struct work_line::waiter {
     net::event called;
 };
 
-std::size_t work_line::working_of(const std::string& user) const {
-    const auto found = of_users_.find(user);
-    return found == of_users_.end() ? 0 : found->second;
-}
-
 work_line::turn work_line::begin(std::shared_ptr<work_line> self, std::string user) {
-    ++self->working_;
-    ++self->of_users_[user];
+    self->working_.add(user);
     const auto* one = self.get();
     return {one,
             [self = std::move(self), user = std::move(user)](const void*) { leave(self, user); }};
 }
 
 void work_line::leave(std::shared_ptr<work_line> self, const std::string& user) {
-    --self->working_;
-    const auto found = self->of_users_.find(user);
-    if (--found->second == 0) self->of_users_.erase(found);
+    self->working_.take_away(user);
     call_next(self);
 }
 
@@ -40,7 +32,7 @@ void work_line::call_next(const std::shared_ptr<work_line>& self) {
     auto next = self->waiting_.end();
     auto fewest = self->bounds_.at_once_of_user;
     for (auto one = self->waiting_.begin(); one != self->waiting_.end(); ++one) {
-        const auto working = self->working_of((*one)->user);
+        const auto working = self->working_.of((*one)->user);
         if (working >= fewest) continue;
         next = one;
         fewest = working;
@@ -54,8 +46,8 @@ void work_line::call_next(const std::shared_ptr<work_line>& self) {
 
 awaitable<work_line::turn> work_line::enter(std::shared_ptr<work_line> self, std::string user) {
     // Whoever waits could not begin either, so nobody is overtaken.
-    if (self->working_ < self->bounds_.at_once &&
-        self->working_of(user) < self->bounds_.at_once_of_user)
+    if (self->working_.of_all() < self->bounds_.at_once &&
+        self->working_.of(user) < self->bounds_.at_once_of_user)
         co_return begin(self, std::move(user));
     const auto one = std::make_shared<waiter>(std::move(user));
     self->waiting_.push_back(one);

@@ -5,13 +5,14 @@
 // So a user who asks for a hundred lists at once delays a list of another by a few of them.
 #pragma once
 
+#include "api/user_counts.hpp"
+
 #include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
 #include <list>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 namespace pawl::api {
 
@@ -35,13 +36,11 @@ private:
     static turn begin(std::shared_ptr<work_line> self, std::string user);
     static void leave(std::shared_ptr<work_line> self, const std::string& user);
     static void call_next(const std::shared_ptr<work_line>& self);
-    std::size_t working_of(const std::string& user) const;
 
     const rules bounds_;
     // State
-    std::size_t working_ = 0;
-    std::unordered_map<std::string, std::size_t> of_users_;  // at work
-    std::list<std::shared_ptr<waiter>> waiting_;             // in the order in which they came
+    user_counts working_;
+    std::list<std::shared_ptr<waiter>> waiting_;  // in the order in which they came
 };
 
 }  // namespace pawl::api
