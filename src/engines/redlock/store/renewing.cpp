@@ -19,8 +19,8 @@ struct candidate {
 };
 using candidates = std::shared_ptr<const std::vector<candidate>>;
 
-// What renew.lua says of each lease: h (held), f (free for this claim), n (no), u (unreadable, which
-// is no answer).
+// What renew.lua says of each lease: h (held), f (free for this claim), n (no), u (unreadable,
+// which is no answer).
 struct vote_count {
     std::size_t held = 0, free = 0, silent = 0;
 };
