@@ -20,9 +20,15 @@ TYPED_TEST_P(StoreLaws, AForcedReleaseKeepsTheKeyHeldByNobodyForItsDelay) {
 
 TYPED_TEST_P(StoreLaws, TheDelayOfAForcedReleaseNeverOutlastsTheLease) {
     auto mine = this->open();
-    const auto token = mine.granted(fresh_claim("key", 20s));
-    EXPECT_TRUE(yes(mine.force_release("key", token, 10min)));
-    EXPECT_LE(mine.refused(fresh_claim("key")).remaining, 20s);
+    for (const millis delay : {millis{10min}, millis::max()}) {
+        const auto key = "key-" + std::to_string(delay.count());
+        const auto token = mine.granted(fresh_claim(key, 20s));
+        EXPECT_TRUE(yes(mine.force_release(key, token, delay)));
+        const auto told = mine.refused(fresh_claim(key));
+        EXPECT_EQ(told.reason, busy_reason::lingering);
+        EXPECT_GT(told.remaining, 10s);
+        EXPECT_LE(told.remaining, 20s);
+    }
 }
 
 TYPED_TEST_P(StoreLaws, AForcedReleaseWithoutDelayFreesAtOnce) {

@@ -453,10 +453,11 @@ async<bool> mysql_store::release(std::string key, fence_token token, release_opt
 async<bool> mysql_store::force_release(std::string key, fence_token token, millis delay) {
     const auto self = shared_from_this();
     if (number(token) == 0) co_return false;
-    auto text = statements::all().force_release.with({{"space", space_},
-                                                      {"key", literal(key)},
-                                                      {"token", text_of(token)},
-                                                      {"delay_us", micros_text(delay)}});
+    auto text =
+        statements::all().force_release.with({{"space", space_},
+                                              {"key", literal(key)},
+                                              {"token", text_of(token)},
+                                              {"delay_us", micros_text(std::min(delay, ttl_max))}});
     const auto got = co_await pool_->ask(std::move(text));
     if (got.has_error()) co_return got.error();
     if (got->answers.size() != 4) co_return unexpected("a forced release");

@@ -293,7 +293,9 @@ async<bool> postgresql_store::release(std::string key, fence_token token, releas
 async<bool> postgresql_store::force_release(std::string key, fence_token token, millis delay) {
     const auto self = shared_from_this();
     auto asked = call(text_->force_release);
-    asked.add_bytes(key).add(signed_number(token)).add(std::int64_t{delay.count()});
+    asked.add_bytes(key)
+        .add(signed_number(token))
+        .add(std::int64_t{std::min(delay, ttl_max).count()});
     auto asking = ask_for_flag(std::move(asked));
     co_return co_await std::move(asking);
 }

@@ -87,7 +87,8 @@ bool force_release(lease_state& state, fence_token token, millis delay, const st
     if (!state.live(now) || number(token) == 0) return false;
     const bool cooling = number(state.holder) == 0 && delay.count() == 0;
     if ((cooling ? state.last_token : state.holder) != token) return false;
-    leave_to_nobody(state, std::min<micros>(state.until, now.elapsed + delay));
+    // No lease is longer, and no sum overflows.
+    leave_to_nobody(state, std::min<micros>(state.until, now.elapsed + std::min(delay, ttl_max)));
     state.last_token = fence_token{number(state.last_token) + 1};
     return true;
 }
@@ -107,9 +108,10 @@ end_effect release(lease_state& state, fence_token token, const release_options&
         leave_to_nobody(state, state.until);
         return effect;
     }
-    const auto until = how.at_least == release_options::until_expiry
-                           ? state.until
-                           : std::max<micros>(now.elapsed, state.acquired + how.at_least);
+    const auto until =
+        how.at_least == release_options::until_expiry
+            ? state.until
+            : std::max<micros>(now.elapsed, state.acquired + std::min(how.at_least, ttl_max));
     leave_to_nobody(state, until);
     effect.was_holder = true;
     return effect;
