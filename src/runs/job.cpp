@@ -146,6 +146,16 @@ private:
         me.written_ = run_session::make(me.home_.loop(), std::move(how));
     }
 
+    // A copy of what the body was given may outlive the run, and all of pawl.
+    static bool save(runtime::link& way, const std::weak_ptr<run_session>& session,
+                     std::string_view text) {
+        if (way.is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+        const runtime::link::visit on{way};
+        const auto written = on ? session.lock() : nullptr;
+        if (!written) return false;
+        return on.loop().wait_for(run_session::checkpoint(written, std::string{text})).value();
+    }
+
     // What the body is told of itself.
     run order_of(const beginning& begun) const {
         run order{start_.key, begun.id, start_.token, told_.token()};
@@ -154,9 +164,8 @@ private:
         order.attempt = begun.attempt;
         order.last_checkpoint = begun.checkpoint;
         if (written_)
-            order.save = [&loop = home_.loop(), written = written_](std::string_view text) {
-                return loop.wait_for(run_session::checkpoint(written, std::string{text})).value();
-            };
+            order.save = [way = home_.home(), session = std::weak_ptr{written_}](
+                             std::string_view text) { return save(*way, session, text); };
         return order;
     }
 
@@ -246,7 +255,10 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
     co_return now.outcome();
 }
 
-awaitable<run_outcome> run_on_loop(runtime::core& home, job what, std::stop_token stop) {
+// It may be awaited for the first time when the core has gone: the way there says so.
+awaitable<run_outcome> run_on_loop(std::shared_ptr<runtime::link> way, runtime::core& home,
+                                   job what, std::stop_token stop) {
+    runtime::reach(*way);
     check_body(what);
     runtime::check_claim(*home.running(), what.name, what.lease, what.waiting);
     std::stop_source gone;
@@ -288,7 +300,8 @@ run_outcome locks::run(const job& what, std::stop_token stop) {
 }
 
 boost::asio::awaitable<run_outcome> locks::async_run(const job& what, std::stop_token stop) {
-    return run_on_loop(runtime::opened(core_.get()), what, std::move(stop));
+    auto& home = runtime::opened(core_.get());
+    return run_on_loop(home.home(), home, what, std::move(stop));
 }
 
 }  // namespace pawl

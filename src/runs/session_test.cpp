@@ -15,6 +15,7 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -60,6 +61,22 @@ TEST(WrittenRun, AnOccurrenceThatTheJournalKnowsAsOverIsNotRunAgain) {
     auto b = one.open_with_fresh_store();
     EXPECT_EQ(b.run(nightly), run_outcome::skipped_done);
     EXPECT_EQ(runs, 1);
+}
+
+// A body may hand what it was given to a thread that outlives everything.
+TEST(WrittenRun, ACopyOfWhatTheBodyWasGivenSavesNothingAfterTheRun) {
+    journal_world one;
+    auto a = std::make_optional(one.open());
+    std::optional<run> kept;
+    const job nightly{.name = "j", .lease = again, .body = [&](const run& now) {
+                          EXPECT_TRUE(now.checkpoint("in time"));
+                          kept = now;
+                      }};
+    EXPECT_EQ(a->run(nightly), run_outcome::ran);
+    EXPECT_FALSE(kept->checkpoint("after the run"));
+    EXPECT_EQ(one.run_of(kept->id).checkpoint, "in time");
+    a.reset();
+    EXPECT_FALSE(kept->checkpoint("after the end of its locks"));
 }
 
 // At least once: what was thrown is no end, and the next one goes on from what was saved.

@@ -156,8 +156,10 @@ awaitable<std::uint64_t> serve_terms(runtime::core& home, std::shared_ptr<candid
     }
 }
 
-awaitable<std::uint64_t> lead_on_loop(runtime::core& home, std::string key, lease_options options,
-                                      std::stop_token stop, term_body body) {
+awaitable<std::uint64_t> lead_on_loop(std::shared_ptr<runtime::link> way, runtime::core& home,
+                                      std::string key, lease_options options, std::stop_token stop,
+                                      term_body body) {
+    runtime::reach(*way);
     std::stop_source gone;
     const auto told =
         std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), home.closing());
@@ -187,8 +189,8 @@ std::uint64_t locks::lead(std::string_view key, const lease_options& options, st
 
 awaitable<std::uint64_t> locks::async_lead(std::string_view key, lease_options options,
                                            std::stop_token stop, const term_body& body) {
-    return lead_on_loop(runtime::opened(core_.get()), std::string{key}, options, std::move(stop),
-                        body);
+    auto& home = runtime::opened(core_.get());
+    return lead_on_loop(home.home(), home, std::string{key}, options, std::move(stop), body);
 }
 
 }  // namespace pawl

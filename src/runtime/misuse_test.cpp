@@ -40,6 +40,34 @@ std::string mistake_of(Call call) {
     return {};
 }
 
+// Goal: an awaitable that is first awaited after the end of its `locks` says so. Method: all that
+// run work, whose bodies would use what is gone.
+TEST(Misuse, ACallThatBeginsAfterTheEndOfItsLocksIsClosed) {
+    world one;
+    auto a = std::make_optional(one.open());
+    const job work{.name = "j", .lease = {.ttl = 1min}, .body = [](const run&) { FAIL(); }};
+    auto running = a->async_run(work);
+    auto leading = a->async_lead("l", {.ttl = 1min}, {}, [](const term&) { FAIL(); });
+    auto sharing = a->async_run_partitions("p", 2, {}, [](const partition&) { FAIL(); },
+                                           {.lease = {.ttl = 1min}});
+    a.reset();
+    boost::asio::io_context context;
+    const auto code_of = [&](auto call) {
+        auto ended = boost::asio::co_spawn(context, std::move(call), boost::asio::use_future);
+        context.restart();
+        context.run();
+        try {
+            ended.get();
+        } catch (const store_error& error) {
+            return error.code();
+        }
+        return errc::rejected;
+    };
+    EXPECT_EQ(code_of(std::move(running)), errc::closed);
+    EXPECT_EQ(code_of(std::move(leading)), errc::closed);
+    EXPECT_EQ(code_of(std::move(sharing)), errc::closed);
+}
+
 // Goal: trust ends with the object that renews. Method: leases of two kinds outlive their `locks`.
 TEST(Misuse, ALeaseThatOutlivesItsLocksIsLost) {
     struct listening : observer {

@@ -35,9 +35,11 @@ boost::asio::awaitable<bool> share_while(runtime::core& home, std::shared_ptr<pa
     co_return co_await std::move(sharing);
 }
 
-boost::asio::awaitable<void> share_on_loop(runtime::core& home, std::string name,
-                                           std::uint32_t count, std::stop_token stop,
-                                           partition_body body, partition_options options) {
+boost::asio::awaitable<void> share_on_loop(std::shared_ptr<runtime::link> way, runtime::core& home,
+                                           std::string name, std::uint32_t count,
+                                           std::stop_token stop, partition_body body,
+                                           partition_options options) {
+    runtime::reach(*way);
     std::stop_source gone;
     const auto told =
         std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), home.closing());
@@ -60,8 +62,9 @@ boost::asio::awaitable<void> locks::async_run_partitions(std::string_view name, 
                                                          std::stop_token stop,
                                                          const partition_body& body,
                                                          partition_options options) {
-    return share_on_loop(runtime::opened(core_.get()), std::string{name}, count, std::move(stop),
-                         body, options);
+    auto& home = runtime::opened(core_.get());
+    return share_on_loop(home.home(), home, std::string{name}, count, std::move(stop), body,
+                         options);
 }
 
 }  // namespace pawl
