@@ -76,7 +76,11 @@ public:
     // The same until `deadline`. The clock is read once.
     template <class Clock, class Duration>
     [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& deadline) {
-        return try_lock_for(deadline - Clock::now());
+        // A difference of integers could overflow: time_point::min() is a deadline as well.
+        using seconds = std::chrono::duration<double>;
+        const auto now = Clock::now();
+        if (!(deadline > now)) return try_lock();
+        return try_lock_for(seconds{deadline.time_since_epoch()} - seconds{now.time_since_epoch()});
     }
 
     // Releases the key in the background, and never waits for the store. It throws nothing for a

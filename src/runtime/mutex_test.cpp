@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -33,6 +34,18 @@ std::error_code code_of(Call call) {
 bool is_held(locks& where, const std::string& key) {
     const auto seen = where.inspect(key);
     return seen && number(seen->holder) != 0;
+}
+
+// trusted_until() of an empty lease is instant::min().
+TEST(Mutex, ADeadlineMayBeTheFirstOrTheLastOfItsClock) {
+    world one;
+    auto a = one.open(), b = one.open();
+    mutex mine{a, "door", plain}, theirs{b, "door", plain};
+    EXPECT_TRUE(theirs.try_lock_until(std::chrono::system_clock::time_point::max()));
+    EXPECT_FALSE(mine.try_lock_until(std::chrono::steady_clock::time_point::min()));
+    EXPECT_FALSE(mine.try_lock_until(instant::min()));
+    EXPECT_FALSE(mine.try_lock_until(std::chrono::system_clock::now() - 1h));
+    theirs.unlock();
 }
 
 TEST(Mutex, GuardsOfTheStandardLibraryHoldTheKey) {
