@@ -50,19 +50,23 @@ public:
 
     // Moves the time forward. What is due on the way happens in its order, each at its own time:
     // renewals, the end of leases, waits that end. It has happened when this returns. Throws
-    // option_error for a negative duration.
+    // option_error for a negative duration, and std::logic_error from a callback on pawl's own
+    // loop, such as a stop callback or an observer.
     void advance(millis by);
 
     // From now on nothing happens by itself in this process, as while it is stopped by a signal or
     // by a collector of garbage: it renews no lease and fires no stop token, however far the time
-    // advances. Calls on it still work. A second call changes nothing.
+    // advances. Calls on it still work. A second call changes nothing. Throws option_error for a
+    // process of another world.
     void freeze(const locks& process);
 
-    // It continues, and catches up at once with what is due. A second call changes nothing.
+    // It continues, and catches up at once with what is due. A second call changes nothing. Throws
+    // as freeze() and advance() do.
     void thaw(const locks& process);
 
     // Takes the key from its holder, whose process hears of it at once unless it is frozen: the
     // stop token fires, and lease::lost() is loss_reason::taken. False: the key was not held.
+    // Throws std::logic_error where advance() does.
     bool lose(std::string_view key);
 
     // The next `times` operations at the store fail, whichever process asks. One that fails with

@@ -96,22 +96,19 @@ public:
 
     void advance(millis by) {
         if (by.count() < 0) throw option_error{"time cannot be turned back"};
+        check_may_turn();
         const std::lock_guard turning{turn_mutex_};
         turn_to(clock_.now() + by);
     }
 
     void set_frozen(const locks& which, bool frozen) {
-        {
-            const std::lock_guard lock{mutex_};
-            for (auto& one : processes_) {
-                const auto* loop = one.loop();
-                if (loop != nullptr && is_loop_of(which, *one.loop())) one.frozen = frozen;
-            }
-        }
+        if (!mark_frozen(which, frozen))
+            throw option_error{"this locks object is of no process of this world"};
         if (!frozen) advance(millis{0});
     }
 
     bool lose(const std::string& key) {
+        check_may_turn();
         const auto seen = data_->inspect(key);
         if (!seen || number(seen->holder) == 0 ||
             !data_->force_release(key, seen->holder, millis{0}))
@@ -132,6 +129,28 @@ private:
         // Null: it has ended.
         net::loop* loop() const { return home->get().first; }
     };
+
+    // Whoever turns the time drives the loops, and would wait for himself.
+    void check_may_turn() {
+        const std::lock_guard lock{mutex_};
+        for (const auto& one : processes_)
+            if (const auto* loop = one.loop(); loop != nullptr && loop->is_driving())
+                throw std::logic_error{
+                    "the time of a world was turned in a callback on pawl's own loop, such as a "
+                    "stop callback: turn it on another thread"};
+    }
+
+    bool mark_frozen(const locks& which, bool frozen) {
+        const std::lock_guard lock{mutex_};
+        bool found = false;
+        for (auto& one : processes_) {
+            auto* loop = one.loop();
+            if (loop == nullptr || !is_loop_of(which, *loop)) continue;
+            one.frozen = frozen;
+            found = true;
+        }
+        return found;
+    }
 
     static bool is_loop_of(const locks& which, net::loop& loop) {
         return which.get_executor() == boost::asio::any_io_executor{loop.get_executor()};

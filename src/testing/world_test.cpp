@@ -6,6 +6,8 @@
 #include <atomic>
 #include <latch>
 #include <optional>
+#include <stdexcept>
+#include <stop_token>
 #include <thread>
 
 namespace pawl::testing {
@@ -33,6 +35,29 @@ TEST(World, TheHeartbeatGoesByTheTimeThatIsTurned) {
     EXPECT_EQ(one.now(), before + 1h);
     EXPECT_GT(lease->trusted_until(), one.now());
     EXPECT_EQ(lease->token(), token);
+}
+
+// Whoever turns the time waits for its loops, and a callback on one of them would wait for itself.
+TEST(World, TimeIsNotTurnedInACallback) {
+    world one;
+    auto a = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 30s, .renew = renewal_mode::manual});
+    ASSERT_TRUE(lease);
+    int refusals = 0;
+    const std::stop_callback told{lease->stop_token(), [&] {
+                                      EXPECT_THROW(one.advance(1s), std::logic_error);
+                                      EXPECT_THROW(one.lose("k"), std::logic_error);
+                                      ++refusals;
+                                  }};
+    one.advance(31s);
+    EXPECT_EQ(refusals, 1);
+}
+
+TEST(World, AProcessOfAnotherWorldIsNotFrozen) {
+    world one, other;
+    auto a = one.open();
+    EXPECT_THROW(other.freeze(a), option_error);
+    EXPECT_THROW(other.thaw(a), option_error);
 }
 
 // As in a process that stands still: the lease is over for its holder, and then at the store.
