@@ -32,13 +32,14 @@ public:
     explicit operator bool() const&& = delete;
     bool has_value() const&& = delete;
 
-    // What was acquired. Each throws std::logic_error if nothing was.
+    // What was acquired; of a temporary by value, so that no reference to it dangles. Each throws
+    // std::logic_error if nothing was.
     [[nodiscard]] Held& value() & { return checked(*this); }
     [[nodiscard]] const Held& value() const& { return checked(*this); }
-    [[nodiscard]] Held&& value() && { return std::move(checked(*this)); }
+    [[nodiscard]] Held value() && { return std::move(checked(*this)); }
     [[nodiscard]] Held& operator*() & { return checked(*this); }
     [[nodiscard]] const Held& operator*() const& { return checked(*this); }
-    [[nodiscard]] Held&& operator*() && { return std::move(checked(*this)); }
+    [[nodiscard]] Held operator*() && { return std::move(checked(*this)); }
     Held* operator->() { return &checked(*this); }
     const Held* operator->() const { return &checked(*this); }
 
