@@ -3,6 +3,7 @@
 #include "base/number.hpp"
 
 #include <array>
+#include <limits>
 #include <stdexcept>
 
 namespace pawl::base {
@@ -63,9 +64,15 @@ parsed<millis> parse_duration(std::string_view text) {
 }
 
 std::string format_duration(millis duration) {
-    if (duration.count() <= 0) return "0s";
+    if (duration.count() == 0) return "0s";
     std::string text;
     auto left = duration.count();
+    if (left < 0) {
+        text = '-';
+        left = left == std::numeric_limits<std::int64_t>::min()
+                   ? std::numeric_limits<std::int64_t>::max()
+                   : -left;
+    }
     for (const auto& [name, milliseconds] : units) {
         const auto count = left / milliseconds;
         if (count == 0) continue;

@@ -59,7 +59,9 @@ TEST(Duration, PrintsWhatReadsBack) {
         EXPECT_EQ(parse_duration(format_duration(millis{count})).value().count(), count);
     EXPECT_EQ(format_duration(millis{90'000}), "1m30s");
     EXPECT_EQ(format_duration(millis{0}), "0s");
-    EXPECT_EQ(format_duration(millis{-5}), "0s");
+    EXPECT_EQ(format_duration(millis{-5}), "-5ms");
+    EXPECT_EQ(format_duration(millis{-61'000}), "-1m1s");
+    EXPECT_EQ(format_duration(millis::min()), "-" + format_duration(millis::max()));
 }
 
 }  // namespace

@@ -26,12 +26,12 @@ std::optional<std::string> text_fault_of(std::string_view what, std::string_view
     if (text.size() > bytes_max)
         return "the " + name + " has " + std::to_string(text.size()) + " bytes: at most " +
                std::to_string(bytes_max);
+    if (!is_utf8(text))
+        return "the " + name + " '" + printable(to_utf8(text)) + "' is not UTF-8: use UTF-8 text";
     const auto bad = find_unprintable(text);
     if (bad != std::string_view::npos)
         return "the " + name + " has a control character at byte " + std::to_string(bad + 1) +
                ": use printable text";
-    if (!is_utf8(text))
-        return "the " + name + " '" + printable(to_utf8(text)) + "' is not UTF-8: use UTF-8 text";
     return std::nullopt;
 }
 

@@ -1,6 +1,7 @@
 #include "base/text.hpp"
 
 #include "base/terminal_text.hpp"
+#include "base/utf8.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,8 +27,10 @@ TEST(Text, KeysAreUpTo512PrintableBytes) {
 }
 
 TEST(Text, KeysAndOwnersAreUtf8) {
-    for (const std::string bad : {"\xff\xfe", "caf\xe9", "a\xe2\xac", "\xc0\xaf", "\xed\xa0\xa0"}) {
+    for (const std::string bad : {"\xff\xfe", "caf\xe9", "a\xe2\xac", "\xc0\xaf", "\xed\xa0\xa0",
+                                  "\xe2\x82", "\xed\xa0\x80"}) {
         EXPECT_THAT(key_fault(bad).value(), HasSubstr("is not UTF-8")) << bad;
+        EXPECT_TRUE(is_utf8(key_fault(bad).value())) << bad;
         EXPECT_THAT(owner_fault(bad).value(), HasSubstr("is not UTF-8")) << bad;
     }
 }
