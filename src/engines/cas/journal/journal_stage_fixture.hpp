@@ -158,12 +158,12 @@ private:
         if (count_ < at_) return fate::answered;
         if (count_ > at_) return is_last_ ? fate::request_lost : fate::answered;
         if (meanwhile_) {
-            held_ = hold_time_;
-            // Requests of others are not counted.
+            // Requests of others are not counted, nor held: what is started here may ask at once.
             at_ = std::numeric_limits<int>::max();
             std::exchange(meanwhile_, nullptr)();
             at_ = 0;
             count_ = 1;
+            held_ = hold_time_;
         }
         return how_;
     }
