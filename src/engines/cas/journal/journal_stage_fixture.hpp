@@ -4,8 +4,8 @@
 
 #include "engines/cas/journal/cas_journal.hpp"
 #include "engines/cas/store/record_text.hpp"
-#include "engines/cas/store/stage_fixture.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
+#include "test_support/media/memory_stage.hpp"
 
 #include <pawl/spi/journal.hpp>
 
@@ -22,6 +22,10 @@
 #include <vector>
 
 namespace pawl::cas {
+
+using namespace std::chrono_literals;
+using testing_media::fate;
+using testing_media::record_table;
 
 // Answers as texts, without times.
 inline std::string told(bool answer) { return answer ? "yes" : "no"; }
@@ -185,7 +189,7 @@ public:
         return found;
     }
 
-    stage on;
+    testing_media::memory_stage on;
     bool shows_heartbeats = true;
     std::optional<violation> broken{};
 
