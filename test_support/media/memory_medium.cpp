@@ -314,6 +314,19 @@ private:
 
 }  // namespace
 
+std::shared_ptr<record_table> table_named(const std::string& name,
+                                          const cas::medium_traits& traits) {
+    static std::mutex registry_mutex;
+    static std::map<std::string, std::shared_ptr<record_table>> registry;
+    const std::lock_guard lock{registry_mutex};
+    auto& found = registry[name];
+    if (!found) {
+        found = std::make_shared<record_table>();
+        found->traits = traits;
+    }
+    return found;
+}
+
 std::shared_ptr<cas::medium> make_memory_medium(net::loop& where,
                                                 std::shared_ptr<record_table> on) {
     return std::make_shared<memory_medium>(where, std::move(on));

@@ -98,6 +98,10 @@ private:
     requests count_;
 };
 
+// The one of this process with this name, which is made with these traits.
+std::shared_ptr<record_table> table_named(const std::string& name,
+                                          const cas::medium_traits& traits);
+
 std::shared_ptr<cas::medium> make_memory_medium(net::loop& where, std::shared_ptr<record_table> on);
 
 }  // namespace pawl::testing_media

@@ -7,6 +7,7 @@ namespace pawl::cas {
 namespace {
 
 constexpr int numbers_tried_max = 8;
+constexpr int looks_max = 4;
 
 }  // namespace
 
@@ -147,6 +148,7 @@ async<decision<beginning>> cas_journal::decide_begin(std::shared_ptr<starting> w
     const auto& mine = what->mine;
     mine->gone.clear();
     what->repeated.reset();
+    what->was_passed = false;
     auto there = parse_at(mine->key, stands);
     if (there.has_error()) co_return there.error();
     if (!there->elsewhere.empty()) co_return journals::id_taken(start.id);
@@ -155,7 +157,9 @@ async<decision<beginning>> cas_journal::decide_begin(std::shared_ptr<starting> w
         auto looking = checkpoint_of(*there->run, until);
         auto text = co_await std::move(looking);
         if (text.has_error()) co_return text.error();
-        there->run->row.record.checkpoint = std::move(*text);
+        what->was_passed = !text->has_value();
+        if (what->was_passed) co_return records_->too_slow();
+        there->run->row.record.checkpoint = std::move(**text);
         known = there->run->row;
     }
     journals::saved_checkpoint past;
@@ -187,6 +191,20 @@ async<decision<beginning>> cas_journal::decide_begin(std::shared_ptr<starting> w
     co_return made;
 }
 
+// Decides again where a run has gone on, or was pruned, while it was decided on.
+async<beginning> cas_journal::begin_as_it_stands(std::shared_ptr<starting> what, instant until) {
+    for (int looks = 1;; ++looks) {
+        decide_step<beginning> decide = [&](const seen& stands, std::string nonce) {
+            return decide_begin(what, stands, std::move(nonce), until);
+        };
+        auto beginning_it =
+            records_->amend<beginning>(what->mine->key, std::nullopt, until, std::move(decide));
+        auto begun = co_await std::move(beginning_it);
+        const bool has_failed = begun.has_error() && begun.error().code == errc::unreachable;
+        if (!has_failed || !what->was_passed || looks == looks_max) co_return begun;
+    }
+}
+
 async<beginning> cas_journal::begin(run_start start) {
     const auto self = shared_from_this();
     if (start.answers_trigger && start.occurrence)
@@ -198,11 +216,7 @@ async<beginning> cas_journal::begin(run_start start) {
     const auto until = *ready;
     const auto what = std::make_shared<starting>(std::move(start));
     const auto& mine = what->mine;
-    decide_step<beginning> decide = [&](const seen& stands, std::string nonce) {
-        return decide_begin(what, stands, std::move(nonce), until);
-    };
-    auto beginning_it =
-        records_->amend<beginning>(mine->key, std::nullopt, until, std::move(decide));
+    auto beginning_it = begin_as_it_stands(what, until);
     auto begun = co_await std::move(beginning_it);
     if (begun.has_error()) {
         // What is in doubt may be there.

@@ -6,9 +6,8 @@
 #include "test_support/conformance/journal/journal_laws.hpp"
 #include "test_support/media/memory_medium.hpp"
 
-#include <map>
 #include <memory>
-#include <mutex>
+#include <string>
 
 namespace pawl::conformance {
 namespace {
@@ -21,19 +20,11 @@ public:
     static std::string_view name() { return Traits::name; }
     static std::shared_ptr<journal> open_at(net::loop& where, const std::string&,
                                             store_settings settings) {
-        static std::mutex registry_mutex;
-        static std::map<std::string, std::shared_ptr<record_table>> registry;
-        std::shared_ptr<record_table> table;
-        {
-            const std::lock_guard lock{registry_mutex};
-            auto& found = registry[settings.name_space];
-            if (!found) {
-                found = std::make_shared<record_table>();
-                found->traits.clock_step = Traits::clock_step;
-                found->traits.batch_max = Traits::batch_max;
-            }
-            table = found;
-        }
+        cas::medium_traits traits;
+        traits.clock_step = Traits::clock_step;
+        traits.batch_max = Traits::batch_max;
+        auto table = testing_media::table_named(
+            std::string{Traits::name} + " " + settings.name_space, traits);
         return cas::make_cas_journal(where, settings,
                                      testing_media::make_memory_medium(where, std::move(table)));
     }

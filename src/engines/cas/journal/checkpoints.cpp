@@ -10,17 +10,17 @@ constexpr std::size_t checkpoint_here_max = 1024;
 
 }  // namespace
 
-async<std::string> cas_journal::checkpoint_of(const run_state& state, instant until) {
-    if (state.apart.empty()) co_return state.row.record.checkpoint;
+async<std::optional<std::string>> cas_journal::checkpoint_of(const run_state& state,
+                                                             instant until) {
+    if (state.apart.empty()) co_return std::optional{state.row.record.checkpoint};
     const auto key = keys::checkpoint(state.number, state.apart);
     auto reading = records_->read(key, until);
     const auto stands = co_await std::move(reading);
     if (stands.has_error()) co_return stands.error();
-    // The run has saved another meanwhile.
-    if (stands->at.empty()) co_return records_->too_slow();
+    if (stands->at.empty()) co_return std::optional<std::string>{};
     auto text = parse_checkpoint(stands->text);
     if (text.has_error()) co_return records_->unreadable(key, text.error());
-    co_return text;
+    co_return std::optional{std::move(*text)};
 }
 
 async<void> cas_journal::keep_checkpoint(run_state& state, std::string text, std::string ref,

@@ -1,7 +1,6 @@
 #include "engines/cas/journal/journal_records.hpp"
 
 #include "base/hex.hpp"
-#include "base/text.hpp"
 
 #include <algorithm>
 
@@ -238,10 +237,6 @@ void journal_records::remember(const std::string& key, seen what) {
     what.clock.reset();
     if (what.text.size() > remembered_text_max) what.text = {};
     known_.insert_or_assign(key, std::move(what));
-}
-
-failure journal_records::unreadable(const std::string& key, const failure& why) const {
-    return {why.code, ledger_->place() + ": " + base::printable(key) + ": " + why.detail};
 }
 
 failure journal_records::too_slow() const {

@@ -87,7 +87,9 @@ public:
     void forget(const std::string& key) { known_.erase(key); }
 
     // Of a record that cannot be read.
-    failure unreadable(const std::string& key, const failure& why) const;
+    failure unreadable(const std::string& key, const failure& why) const {
+        return ledger_->unreadable(key, why);
+    }
     failure too_slow() const;
 
 private:

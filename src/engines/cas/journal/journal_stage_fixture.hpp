@@ -1,23 +1,31 @@
 // Journals over one medium in memory, on virtual time, of which any request can be lost or held;
-// and all that can be seen of a journal, as a text.
+// all that can be seen of a journal, as a text; and the laws that sweeps hold verbs to.
 #pragma once
 
 #include "engines/cas/journal/cas_journal.hpp"
 #include "engines/cas/store/record_text.hpp"
-#include "engines/cas/store/stage_fixture.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
+#include "test_support/media/memory_stage.hpp"
 
 #include <pawl/spi/journal.hpp>
 
+#include <algorithm>
+#include <array>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace pawl::cas {
+
+using namespace std::chrono_literals;
+using testing_media::fate;
+using testing_media::record_table;
 
 // Answers as texts, without times.
 inline std::string told(bool answer) { return answer ? "yes" : "no"; }
@@ -52,9 +60,37 @@ async<std::string> answer_of(async<T> verb) {
         co_return told(*got);
 }
 
+// What holds of every verb, whatever becomes of its requests.
+enum class law {
+    one_step,         // all of a verb is seen, or nothing of it
+    true_answer,      // an answer says what happened, and a failure no more than is known
+    repeatable,       // whoever repeats a verb gets its answer, and the same is seen
+    saved_for_heirs,  // the job's next run is given what was saved
+    nothing_left,     // what runs and lost processes leave can be removed
+    in_turn,          // of two verbs one happens before the other
+    views_agree       // whoever looks is answered, by each list and each look alike
+};
+inline std::string_view name_of(law which) {
+    constexpr std::array<std::string_view, 7> names{"one_step",        "true_answer",  "repeatable",
+                                                    "saved_for_heirs", "nothing_left", "in_turn",
+                                                    "views_agree"};
+    return names.at(static_cast<std::size_t>(which));
+}
+
+// The first law that was seen broken.
+struct violation {
+    law broken{};
+    std::string how{};
+};
+
+// What a process reaches the table by.
+using media_maker =
+    std::function<std::shared_ptr<medium>(net::loop&, std::shared_ptr<record_table>)>;
+
 class journal_stage {
 public:
-    explicit journal_stage(std::uint64_t seed = 1) : on{seed} {
+    explicit journal_stage(media_maker by = testing_media::make_memory_medium)
+        : makes_{std::move(by)} {
         on.table->fates = [this](bool writes, const record_name& name) {
             return fate_for(writes, name);
         };
@@ -69,8 +105,7 @@ public:
 
     // A process of its own.
     std::shared_ptr<journal> open() {
-        return make_cas_journal(on.where(), on.settings.common,
-                                testing_media::make_memory_medium(on.where(), on.table));
+        return make_cas_journal(on.where(), on.settings.common, makes_(on.where(), on.table));
     }
     std::string ask(const std::shared_ptr<journal>& who, const told_verb& verb) {
         return on.end_of(verb(*who)).value();
@@ -78,8 +113,13 @@ public:
     template <class T>
     T get(async<T> verb) {
         auto got = on.end_of(std::move(verb));
-        EXPECT_TRUE(got.has_value()) << got.error().detail;
+        demand(law::views_agree, got.has_value(), [&] { return got.error().detail; });
         return got.has_value() ? std::move(*got) : T{};
+    }
+    // `how` gives a text, where the law is broken.
+    template <class How>
+    void demand(law which, bool holds, How how) {
+        if (!holds && !broken) broken = violation{which, how()};
     }
 
     // From now on the request with this number, from 1, fares so; and with `is_last` the process is
@@ -113,12 +153,12 @@ public:
         for (const auto* job : {"report", "backup"}) {
             run_filter which;
             which.job = job;
-            text << "of " << job << ":" << ids(runs(*by, which)) << "\n";
+            text << "of " << job << ":" << listed(*by, which, all) << "\n";
         }
         for (const auto status : {run_status::started, run_status::abandoned}) {
             run_filter which;
             which.status = status;
-            text << name_of(status) << ":" << ids(runs(*by, which)) << "\n";
+            text << name_of(status) << ":" << listed(*by, which, all) << "\n";
         }
         const auto control = get(by->read_control_state());
         text << "cancels:";
@@ -137,7 +177,8 @@ public:
         auto audit = get(by->list_audit(0, 100));
         for (const auto& each : audit) text << " " << each.sequence << each.actor;
         std::reverse(audit.begin(), audit.end());
-        EXPECT_FALSE(journals::first_broken(audit));
+        demand(law::views_agree, !journals::first_broken(audit),
+               [] { return "the audit's chain is broken"; });
         return text.str();
     }
     // What lies in the medium, by its keys.
@@ -148,8 +189,9 @@ public:
         return found;
     }
 
-    stage on;
+    testing_media::memory_stage on;
     bool shows_heartbeats = true;
+    std::optional<violation> broken{};
 
 private:
     fate fate_for(bool, const record_name& name) {
@@ -158,12 +200,12 @@ private:
         if (count_ < at_) return fate::answered;
         if (count_ > at_) return is_last_ ? fate::request_lost : fate::answered;
         if (meanwhile_) {
-            held_ = hold_time_;
-            // Requests of others are not counted.
+            // Requests of others are not counted, nor held: what is started here may ask at once.
             at_ = std::numeric_limits<int>::max();
             std::exchange(meanwhile_, nullptr)();
             at_ = 0;
             count_ = 1;
+            held_ = hold_time_;
         }
         return how_;
     }
@@ -183,6 +225,18 @@ private:
         for (const auto& each : runs) text += " " + each.id;
         return text;
     }
+    // Those of all that the filter fits, and no others.
+    std::string listed(journal& by, const run_filter& which, const std::vector<run_record>& all) {
+        std::vector<run_record> fitting;
+        std::copy_if(all.begin(), all.end(), std::back_inserter(fitting), [&](const auto& run) {
+            return which.job.value_or(run.job) == run.job &&
+                   which.status.value_or(run.status) == run.status;
+        });
+        const auto found = ids(runs(by, which));
+        demand(law::views_agree, found == ids(fitting),
+               [&] { return "listed:" + found + ", and not:" + ids(fitting); });
+        return found;
+    }
     std::string shown(journal& by, const run_record& run) {
         std::ostringstream text;
         text << run.id << " " << run.job << " " << name_of(run.status) << " " << number(run.token)
@@ -191,7 +245,8 @@ private:
              << (run.cancel_requested ? " cancel" : "")
              << (shows_heartbeats && run.last_heartbeat > run.started_at ? " heard" : "") << " "
              << run.output_size;
-        EXPECT_TRUE(get(by.find_run(run.id))) << run.id;
+        demand(law::views_agree, get(by.find_run(run.id)).has_value(),
+               [&] { return "listed and not found: " + run.id; });
         for (const auto& event : get(by.history(run.id)))
             text << " " << event.kind << "(" << event.text << ")";
         const auto part = get(by.read_output(run.id, 0, 100'000));
@@ -199,6 +254,7 @@ private:
         return text.str();
     }
 
+    const media_maker makes_;
     int count_ = 0;
     int at_ = 0;
     fate how_ = fate::answered;

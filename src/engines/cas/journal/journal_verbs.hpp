@@ -76,6 +76,7 @@ private:
         const run_start start;
         const std::shared_ptr<claimed_run> mine = std::make_shared<claimed_run>();
         std::optional<run_state> repeated{};  // it had begun before
+        bool was_passed = false;              // what stood there has changed during the decision
         std::uint64_t answered = 0;           // the number of its trigger
         std::string added{};                  // skip(): the id of another that is there
     };
@@ -140,6 +141,7 @@ private:
 
     async<decision<beginning>> decide_begin(std::shared_ptr<starting> what, const seen& stands,
                                             std::string nonce, instant until);
+    async<beginning> begin_as_it_stands(std::shared_ptr<starting> what, instant until);
     async<decision<bool>> decide_skip(std::shared_ptr<starting> what, std::string reason,
                                       const seen& stands, std::string nonce, instant until);
     async<void> add_run(run_state& state, const journals::begin_decision& decided,
@@ -152,7 +154,8 @@ private:
                                          instant until);
     async<void> assure(run_state state, instant until);
 
-    async<std::string> checkpoint_of(const run_state& state, instant until);
+    // Nothing: the run has saved another meanwhile, or is gone.
+    async<std::optional<std::string>> checkpoint_of(const run_state& state, instant until);
     async<void> keep_checkpoint(run_state& state, std::string text, std::string ref, instant until);
     async<journals::saved_checkpoint> last_saved(std::string job, std::uint32_t partition,
                                                  instant until);

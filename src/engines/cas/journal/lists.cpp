@@ -65,10 +65,10 @@ async<std::optional<run_record>> cas_journal::show(std::string id, instant until
         if (!found->state) co_return std::optional<run_record>{};
         auto looking = checkpoint_of(*found->state, until);
         auto text = co_await std::move(looking);
-        if (text.has_error() && looks + 1 < looks_max) continue;
         if (text.has_error()) co_return text.error();
+        if (!*text) continue;
         std::optional<run_record> run{std::move(found->state->row.record)};
-        run->checkpoint = std::move(*text);
+        run->checkpoint = std::move(**text);
         co_return run;
     }
     co_return records_->too_slow();

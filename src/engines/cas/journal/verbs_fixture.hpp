@@ -119,28 +119,29 @@ inline run_start inheriting(const std::string& id, std::uint64_t token, std::int
 }
 inline const std::string large_checkpoint(3000, 'c');
 
+inline const told_verb begun = begin_of(start_of("a", 7, 1));
+inline const run_mark run_a = mark("a", 7);
+
 // So many notes that the next one makes a page of those before.
 inline std::vector<told_verb> begun_with_notes(int count) {
-    std::vector<told_verb> before{begin_of(start_of("a", 7, 1))};
-    for (int i = 0; i < count; ++i) before.push_back(note_of(mark("a", 7), std::to_string(i)));
+    std::vector<told_verb> before{begun};
+    for (int i = 0; i < count; ++i) before.push_back(note_of(run_a, std::to_string(i)));
     return before;
 }
 
 inline std::vector<watched_verb> verbs_of_runners() {
-    const auto begun = begin_of(start_of("a", 7, 1));
-    const auto a = mark("a", 7);
     return {
         {"begin of an occurrence", {}, begun},
         {"begin without an occurrence", {}, begin_of(start_of("a", 7))},
         {"begin that resumes", {begun}, begin_of(start_of("b", 8, 1))},
         {"begin of an orphan with a cancel",
-         {begun, finish_of(a, run_status::abandoned), cancel_of("a")},
+         {begun, finish_of(run_a, run_status::abandoned), cancel_of("a")},
          begin_of(start_of("b", 8, 1))},
         {"begin of what was skipped",
          {skip_of(start_of("a", 7, 1))},
          begin_of(start_of("b", 8, 1))},
         {"begin from the last checkpoint",
-         {begun, checkpoint_of(a, large_checkpoint)},
+         {begun, checkpoint_of(run_a, large_checkpoint)},
          begin_of(inheriting("b", 8, 2))},
         {"begin that answers a trigger", {add_of(trigger_with("t"))}, begin_of(answering("t", 7))},
         {"begin without its trigger", {}, begin_of(answering("t", 7))},
@@ -151,36 +152,34 @@ inline std::vector<watched_verb> verbs_of_runners() {
          beat_of({mark("a", 7), mark("b", 8), mark("a", 6), mark("none", 1)}),
          false,
          true},
-        {"note", {begun}, note_of(a, "one")},
-        {"note that makes a page", begun_with_notes(15), note_of(a, "last")},
-        {"next attempt", {begun}, attempt_of(a, 1)},
-        {"output", {begun, output_of(a, 0, "line 1\n")}, output_of(a, 7, "line 2\n")},
+        {"note", {begun}, note_of(run_a, "one")},
+        {"note that makes a page", begun_with_notes(15), note_of(run_a, "last")},
+        {"next attempt", {begun}, attempt_of(run_a, 1)},
+        {"output", {begun, output_of(run_a, 0, "line 1\n")}, output_of(run_a, 7, "line 2\n")},
         {"output beyond its bound",
-         {begun, output_of(a, 0, "line 1\n", 10)},
-         output_of(a, 7, "line 2\nline 3\n", 10)},
-        {"checkpoint", {begun}, checkpoint_of(a, "page 1")},
+         {begun, output_of(run_a, 0, "line 1\n", 10)},
+         output_of(run_a, 7, "line 2\nline 3\n", 10)},
+        {"checkpoint", {begun}, checkpoint_of(run_a, "page 1")},
         {"large checkpoint over another",
-         {begun, checkpoint_of(a, large_checkpoint)},
-         checkpoint_of(a, large_checkpoint + "d")},
+         {begun, checkpoint_of(run_a, large_checkpoint)},
+         checkpoint_of(run_a, large_checkpoint + "d")},
         {"checkpoint over that of another run",
          {begin_of(start_of("b", 6, 2)), checkpoint_of(mark("b", 6), "old"), begun},
-         checkpoint_of(a, "new")},
+         checkpoint_of(run_a, "new")},
         {"checkpoint that is too old",
          {begin_of(start_of("b", 8, 2)), checkpoint_of(mark("b", 8), "new"), begun},
-         checkpoint_of(a, "old")},
-        {"finish", {begun, cancel_of("a")}, finish_of(a, run_status::cancelled)},
-        {"abandon", {begun}, finish_of(a, run_status::abandoned)},
+         checkpoint_of(run_a, "old")},
+        {"finish", {begun, cancel_of("a")}, finish_of(run_a, run_status::cancelled)},
+        {"abandon", {begun}, finish_of(run_a, run_status::abandoned)},
         {"cancel", {begun}, cancel_of("a")},
     };
 }
 
 inline std::vector<watched_verb> verbs_of_others() {
-    const auto begun = begin_of(start_of("a", 7, 1));
-    const auto a = mark("a", 7);
     return {
         {"prune",
-         {begun, checkpoint_of(a, large_checkpoint), output_of(a, 0, "line"),
-          finish_of(a, run_status::completed), begin_of(start_of("b", 8, 2))},
+         {begun, checkpoint_of(run_a, large_checkpoint), output_of(run_a, 0, "line"),
+          finish_of(run_a, run_status::completed), begin_of(start_of("b", 8, 2))},
          prune_of(0)},
         {"add a trigger", {}, add_of(trigger_with("t"))},
         {"remove a trigger", {add_of(trigger_with("t"))}, remove_of("t")},

@@ -6,25 +6,13 @@
 #include "test_support/conformance/store_laws.hpp"
 #include "test_support/media/memory_medium.hpp"
 
-#include <map>
-#include <mutex>
+#include <memory>
+#include <string>
 
 namespace pawl::conformance {
 namespace {
 
 using testing_media::record_table;
-
-std::shared_ptr<record_table> table_of(const std::string& name, const cas::medium_traits& traits) {
-    static std::mutex registry_mutex;
-    static std::map<std::string, std::shared_ptr<record_table>> registry;
-    const std::lock_guard lock{registry_mutex};
-    auto& found = registry[name];
-    if (!found) {
-        found = std::make_shared<record_table>();
-        found->traits = traits;
-    }
-    return found;
-}
 
 template <class Traits>
 class cas_engine : public in_memory {
@@ -33,8 +21,8 @@ public:
 
     static std::shared_ptr<record_table> table(const std::string& name_space,
                                                const std::string& address) {
-        return table_of(std::string{Traits::name} + " " + name_space + " " + address,
-                        Traits::made());
+        return testing_media::table_named(
+            std::string{Traits::name} + " " + name_space + " " + address, Traits::made());
     }
     static std::shared_ptr<lease_store> open_at(net::loop& where, const std::string& address,
                                                 store_settings settings) {

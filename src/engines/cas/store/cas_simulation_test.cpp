@@ -115,11 +115,11 @@ private:
 
     boost::asio::awaitable<void> contend(int who) {
         base::id_source ids{static_cast<std::uint64_t>(who) + 1};
-        auto store = on.open();
+        auto store = actor{on}.store();
         for (;;) {
             auto pausing = net::sleep_for(std::chrono::milliseconds{any(1'500)});
             co_await std::move(pausing);
-            if (happens(10)) store = on.open();  // another process
+            if (happens(10)) store = actor{on}.store();  // another process
             claim wanted{"key", ids.next(), "contender", ttl};
             const withdrawal given_up{"key", wanted.id};
             const auto sent = on.now();

@@ -2,8 +2,6 @@
 
 #include "engines/cas/store/verbs.hpp"
 
-#include "base/text.hpp"
-
 #include <algorithm>
 
 namespace pawl::cas {
@@ -32,9 +30,7 @@ millis cas_store::rounded(millis ttl) const {
 result<lease_rules> cas_store::read_lease(const std::string& key, const seen& stands) const {
     if (stands.at.empty()) return lease_rules{lease_record{}};
     auto read = parse_lease(stands.text);
-    if (read.has_error())
-        return failure{read.error().code, records_->place() + ": " + base::printable(key) + ": " +
-                                              read.error().detail};
+    if (read.has_error()) return records_->unreadable(key, read.error());
     return lease_rules{std::move(*read)};
 }
 
@@ -56,6 +52,32 @@ async<void> cas_store::look_at_floor(const seen& stands, instant until) {
         co_return result<void>{};
     auto looking = space_->look(until);
     co_return co_await std::move(looking);
+}
+
+async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, instant until,
+                                   lease_step step) {
+    const auto self = shared_from_this();
+    const record_name name{record_kind::lease, key};
+    const auto decide = [&](const seen& stands, const clock_bounds& now,
+                            std::string nonce) -> result<decision<bool>> {
+        auto lease = read_lease(key, stands);
+        if (lease.has_error()) return lease.error();
+        const auto effect = step(*lease, now);
+        decision<bool> made{effect.was_holder};
+        if (effect.changed) made.text = lease->text(std::move(nonce), now);
+        return made;
+    };
+    auto deciding = records_->amend<bool>(name, std::move(known), until, decide);
+    co_return co_await std::move(deciding);
+}
+
+async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, lease_step step) {
+    const auto self = shared_from_this();
+    auto opening = space_->ready();
+    const auto open = co_await std::move(opening);
+    if (open.has_error()) co_return open.error();
+    auto changing = amend_lease(std::move(key), std::move(known), *open, std::move(step));
+    co_return co_await std::move(changing);
 }
 
 std::shared_ptr<lease_store> make_cas_store(net::loop& where, cas_settings settings,

@@ -55,23 +55,10 @@ async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
 // The version that a late claim goes by is another afterwards, whether or not it was granted: so
 // its record is written anew, with nothing changed, and made where there was none.
 async<bool> cas_store::do_withdraw(withdrawal given_up) {
-    const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
-    if (open.has_error()) co_return open.error();
-    const auto until = *open;
-    const record_name name{record_kind::lease, given_up.key};
-    auto deciding =
-        records_->amend<bool>(name, std::nullopt, until,
-                              [this, &given_up](const seen& stands, const clock_bounds& now,
-                                                std::string nonce) -> result<decision<bool>> {
-                                  auto lease = read_lease(given_up.key, stands);
-                                  if (lease.has_error()) return lease.error();
-                                  decision<bool> made{lease->withdraw(given_up, now).was_holder};
-                                  made.text = lease->text(std::move(nonce), now);
-                                  return made;
-                              });
-    co_return co_await std::move(deciding);
+    lease_step step = [given_up](lease_rules& lease, const clock_bounds& now) {
+        return rules::end_effect{lease.withdraw(given_up, now).was_holder, true};
+    };
+    return amend_lease(given_up.key, std::nullopt, std::move(step));
 }
 
 }  // namespace pawl::cas

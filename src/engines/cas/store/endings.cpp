@@ -1,7 +1,6 @@
 // Release and forced release, the fence, and the end of records that are past their retention.
 #include "engines/cas/store/verbs.hpp"
 
-#include "base/text.hpp"
 #include "net/unattended.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -24,46 +23,18 @@ constexpr millis retention_min{1'000};
 }  // namespace
 
 async<bool> cas_store::do_release(std::string key, fence_token token, release_options how) {
-    const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
-    if (open.has_error()) co_return open.error();
-    const auto until = *open;
-    const auto age = age_of(key, token);
-    const record_name name{record_kind::lease, key};
-    auto deciding = records_->amend<bool>(name, known(key), until,
-                                          [&](const seen& stands, const clock_bounds& now,
-                                              std::string nonce) -> result<decision<bool>> {
-                                              auto lease = read_lease(key, stands);
-                                              if (lease.has_error()) return lease.error();
-                                              const auto effect =
-                                                  lease->release(token, how, age, now);
-                                              decision<bool> made{effect.was_holder};
-                                              if (effect.changed)
-                                                  made.text = lease->text(std::move(nonce), now);
-                                              return made;
-                                          });
-    co_return co_await std::move(deciding);
+    lease_step step = [=, age = age_of(key, token)](lease_rules& lease, const clock_bounds& now) {
+        return lease.release(token, how, age, now);
+    };
+    return amend_lease(key, known(key), std::move(step));
 }
 
 async<bool> cas_store::do_force_release(std::string key, fence_token token, millis delay) {
-    const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
-    if (open.has_error()) co_return open.error();
-    const auto until = *open;
-    const record_name name{record_kind::lease, key};
-    auto deciding =
-        records_->amend<bool>(name, std::nullopt, until,
-                              [&](const seen& stands, const clock_bounds& now,
-                                  std::string nonce) -> result<decision<bool>> {
-                                  auto lease = read_lease(key, stands);
-                                  if (lease.has_error()) return lease.error();
-                                  decision<bool> made{lease->force_release(token, delay, now)};
-                                  if (made.answer) made.text = lease->text(std::move(nonce), now);
-                                  return made;
-                              });
-    co_return co_await std::move(deciding);
+    lease_step step = [=](lease_rules& lease, const clock_bounds& now) {
+        const bool done = lease.force_release(token, delay, now);
+        return rules::end_effect{done, done};
+    };
+    return amend_lease(key, std::nullopt, std::move(step));
 }
 
 async<fence_result> cas_store::do_fence(std::string resource, fence_token token, fence_rule rule) {
@@ -80,10 +51,7 @@ async<fence_result> cas_store::do_fence(std::string resource, fence_token token,
             fence_record fence;
             if (!stands.at.empty()) {
                 auto read = parse_fence(stands.text);
-                if (read.has_error())
-                    return failure{read.error().code, records_->place() + ": " +
-                                                          base::printable(resource) + ": " +
-                                                          read.error().detail};
+                if (read.has_error()) return records_->unreadable(resource, read.error());
                 fence = std::move(*read);
             }
             const auto& common = settings_.common;

@@ -1,6 +1,7 @@
 #include "engines/cas/store/ledger.hpp"
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -126,6 +127,10 @@ instant::duration ledger::unchanged(const std::string& key, const version& at) {
 std::chrono::nanoseconds ledger::jitter(std::chrono::nanoseconds most) {
     std::uniform_int_distribution<std::int64_t> any{0, std::max<std::int64_t>(most.count(), 0)};
     return std::chrono::nanoseconds{any(random_)};
+}
+
+failure ledger::unreadable(std::string_view what, const failure& why) const {
+    return {why.code, place() + ": " + base::printable(what) + ": " + why.detail};
 }
 
 failure ledger::unsettled(const progress& so_far, failure why) const {

@@ -15,6 +15,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -85,6 +86,9 @@ public:
     // How one call of amend() has fared; also for loops that write more than one record.
     struct progress;
     boost::asio::awaitable<void> back_off(int conflicts);
+
+    // Of a record that cannot be read.
+    failure unreadable(std::string_view what, const failure& why) const;
 
 private:
     failure unsettled(const progress& so_far, failure why) const;

@@ -8,40 +8,31 @@ namespace {
 constexpr std::size_t writes_at_once = 8;
 constexpr std::size_t reads_at_once = 8;
 
-// Of writes that their caller may leave, so it owns what they use.
-struct parallel_writes {
-    parallel_writes(std::shared_ptr<medium> on, std::span<const change> changes)
-        : on{std::move(on)}, changes{changes.begin(), changes.end()} {
-        answers.reserve(changes.size());
-        for (std::size_t i = 0; i < changes.size(); ++i)
-            answers.emplace_back(failure{errc::unreachable, "the write was not begun"});
-    }
+// Of requests that their caller may leave, so it owns what they use.
+template <class Request, class Answer>
+struct side_by_side {
+    side_by_side(std::shared_ptr<medium> on, std::vector<Request> requests)
+        : on{std::move(on)},
+          requests{std::move(requests)},
+          answers(this->requests.size(), failure{errc::unreachable, "the request was not begun"}) {}
 
     std::shared_ptr<medium> on;
-    std::vector<change> changes;
-    std::vector<result<write_answer>> answers;
+    std::vector<Request> requests;
+    std::vector<result<Answer>> answers;
 };
+using parallel_writes = side_by_side<change, write_answer>;
+using parallel_reads = side_by_side<record_name, seen>;
 
 async<void> write_one(std::shared_ptr<parallel_writes> all, std::size_t index, instant until) {
-    auto writing = all->on->write(all->changes[index], until);
+    auto writing = all->on->write(all->requests[index], until);
     all->answers[index] = co_await std::move(writing);
     co_return result<void>{};
 }
 
-struct parallel_reads {
-    parallel_reads(std::shared_ptr<medium> on, std::vector<record_name> names)
-        : on{std::move(on)}, names{std::move(names)}, found(this->names.size()) {}
-
-    std::shared_ptr<medium> on;
-    std::vector<record_name> names;
-    std::vector<seen> found;
-};
-
 async<void> read_one(std::shared_ptr<parallel_reads> all, std::size_t index, instant until) {
-    auto reading = all->on->read(all->names[index], until);
-    auto got = co_await std::move(reading);
-    if (got.has_error()) co_return got.error();
-    all->found[index] = std::move(*got);
+    auto reading = all->on->read(all->requests[index], until);
+    all->answers[index] = co_await std::move(reading);
+    if (all->answers[index].has_error()) co_return all->answers[index].error();
     co_return result<void>{};
 }
 
@@ -52,15 +43,18 @@ async<std::vector<seen>> medium::read_many(std::vector<record_name> names, insta
     net::bounded_step step = [all, until](std::size_t index) {
         return read_one(all, index, until);
     };
-    auto reading = net::for_each_bounded(all->names.size(), reads_at_once, std::move(step));
+    auto reading = net::for_each_bounded(all->requests.size(), reads_at_once, std::move(step));
     const auto done = co_await std::move(reading);
     if (done.has_error()) co_return done.error();
-    co_return std::move(all->found);
+    std::vector<seen> found;
+    for (auto& each : all->answers) found.push_back(std::move(*each));
+    co_return found;
 }
 
 async<std::vector<result<write_answer>>> medium::write_many(std::span<const change> changes,
                                                             instant until) {
-    const auto all = std::make_shared<parallel_writes>(shared_from_this(), changes);
+    const auto all = std::make_shared<parallel_writes>(
+        shared_from_this(), std::vector<change>{changes.begin(), changes.end()});
     net::bounded_step step = [all, until](std::size_t index) {
         return write_one(all, index, until);
     };

@@ -99,9 +99,9 @@ async<void> name_space::look(instant until) {
         if (!stands->at.empty()) {
             auto read = parse_marker(stands->text);
             if (read.has_error())
-                co_return failure{read.error().code, records_->place() +
-                                                         ": the marker: " + read.error().detail +
-                                                         "; choose another namespace="};
+                co_return records_->unreadable(
+                    "the marker",
+                    {read.error().code, read.error().detail + "; choose another namespace="});
             found = std::move(*read);
             if (!is_same_data(found->identity, identity_) && std::exchange(asks_again, false)) {
                 auto preparing = prepare(until);
@@ -147,19 +147,18 @@ async<void> name_space::begin(const seen& stands, const std::optional<marker_rec
 
 async<void> name_space::raise_floor(fence_token to, instant until) {
     const auto self = shared_from_this();
-    auto raising =
-        records_->amend<marker_record>(marker_name(), std::nullopt, until,
-                                       [to](const seen& stands, const clock_bounds&,
-                                            std::string nonce) -> result<decision<marker_record>> {
-                                           auto read = parse_marker(stands.text);
-                                           if (read.has_error()) return read.error();
-                                           decision<marker_record> made{*read};
-                                           if (read->floor >= to) return made;
-                                           made.answer.floor = to;
-                                           made.answer.nonce = std::move(nonce);
-                                           made.text = encode(made.answer);
-                                           return made;
-                                       });
+    const auto raise = [to](const seen& stands, const clock_bounds&,
+                            std::string nonce) -> result<decision<marker_record>> {
+        auto read = parse_marker(stands.text);
+        if (read.has_error()) return read.error();
+        decision<marker_record> made{*read};
+        if (read->floor >= to) return made;
+        made.answer.floor = to;
+        made.answer.nonce = std::move(nonce);
+        made.text = encode(made.answer);
+        return made;
+    };
+    auto raising = records_->amend<marker_record>(marker_name(), std::nullopt, until, raise);
     auto raised = co_await std::move(raising);
     if (raised.has_error()) co_return raised.error();
     marker_ = std::move(*raised);

@@ -14,46 +14,86 @@ constexpr std::uint64_t token_max = (std::uint64_t{1} << 53) - 1;
 constexpr std::int64_t micros_max = std::int64_t{1} << 53;
 constexpr int rounds_max = 1000;
 constexpr std::size_t nonce_bytes_max = 64;
-constexpr char none = '-';
+constexpr std::string_view none = "-";
 
 bool is_plain(char letter) { return letter > ' ' && letter <= '~' && letter != '%'; }
 
 std::string word_of(std::string_view bytes) {
-    if (bytes.empty()) return {none};
+    if (bytes.empty()) return std::string{none};
     // One that is the sign of none is told apart from it.
-    if (bytes == std::string_view{&none, 1}) return "%2D";
+    if (bytes == none) return "%2D";
     return base::percent_encode(bytes, is_plain);
 }
 
-class line {
+// Writes the words of a line.
+class writer {
 public:
-    explicit line(std::string_view kind)
+    explicit writer(std::string_view kind)
         : text_{std::to_string(layout_version) + " " + std::string{kind}} {}
 
-    line& add(std::string_view name, std::string_view value) {
-        text_.append(" ").append(name).append("=").append(value);
-        return *this;
+    void nonce(const std::string& value) { word("nonce", value); }
+    void token(std::string_view name, fence_token value) {
+        word(name, std::to_string(number(value)));
     }
-    line& add(std::string_view name, std::int64_t value) {
-        return add(name, std::to_string(value));
+    void time(std::string_view name, micros value) { word(name, std::to_string(value.count())); }
+    void term(std::string_view name, millis value) { word(name, std::to_string(value.count())); }
+    void rounds(std::string_view name, int value) { word(name, std::to_string(value)); }
+    void due(std::string_view name, const std::optional<occurrence>& value) {
+        word(name, value ? std::to_string(number(*value)) : std::string{none});
     }
-    line& add(std::string_view name, micros value) { return add(name, value.count()); }
-    line& add(std::string_view name, fence_token value) {
-        return add(name, std::to_string(number(value)));
-    }
+    void bytes(std::string_view name, const std::string& value) { word(name, word_of(value)); }
     std::string text() { return std::move(text_); }
 
 private:
+    void word(std::string_view name, std::string_view value) {
+        text_.append(" ").append(name).append("=").append(value);
+    }
+
     std::string text_;
 };
 
-// Reads the words of a line in their order; after the first that is wrong nothing is right.
+// Reads the same words in the same order; after the first that is wrong nothing is right.
 class reader {
 public:
-    explicit reader(std::string_view text) : rest_{text} {}
+    reader(std::string_view kind, std::string_view text) : rest_{text} {
+        if (word() != std::to_string(layout_version) || word() != kind) is_wrong_ = true;
+    }
 
-    std::optional<std::string_view> word() {
-        if (is_wrong_ || is_over_) return wrong();
+    void nonce(std::string& into) {
+        into = value("nonce");
+        if (into.empty() || into.size() > nonce_bytes_max) is_wrong_ = true;
+    }
+    void token(std::string_view name, fence_token& into) {
+        into = fence_token{within(name, std::uint64_t{0}, token_max)};
+    }
+    void time(std::string_view name, micros& into) {
+        into = micros{within(name, -micros_max, micros_max)};
+    }
+    void term(std::string_view name, millis& into) {
+        into = millis{within(name, millis::rep{0}, term_max.count())};
+    }
+    void rounds(std::string_view name, int& into) { into = within(name, 0, rounds_max); }
+    void due(std::string_view name, std::optional<occurrence>& into) {
+        const auto found = value(name);
+        if (found == none) return;
+        const auto when = base::parse_number<std::int64_t>(found);
+        if (!when) is_wrong_ = true;
+        into = occurrence{when.value_or(0)};
+    }
+    void bytes(std::string_view name, std::string& into) {
+        const auto found = value(name);
+        if (found == none) return;
+        auto decoded = base::percent_decode(found);
+        if (decoded.has_value())
+            into = std::move(*decoded);
+        else
+            is_wrong_ = true;
+    }
+    bool is_good() const { return !is_wrong_ && is_over_; }
+
+private:
+    std::string_view word() {
+        if (is_over_) is_wrong_ = true;
         const auto end = rest_.find(' ');
         const auto found = rest_.substr(0, end);
         is_over_ = end == std::string_view::npos;
@@ -62,48 +102,69 @@ public:
     }
     std::string_view value(std::string_view name) {
         const auto found = word();
-        if (found && found->size() > name.size() && found->starts_with(name) &&
-            (*found)[name.size()] == '=')
-            return found->substr(name.size() + 1);
-        wrong();
-        return {};
-    }
-    std::int64_t integer(std::string_view name, std::int64_t least, std::int64_t most) {
-        const auto found = base::parse_number_within(value(name), least, most);
-        if (!found) wrong();
-        return found.value_or(least);
-    }
-    micros time(std::string_view name) { return micros{integer(name, -micros_max, micros_max)}; }
-    fence_token token(std::string_view name) {
-        const auto found = base::parse_number_within(value(name), std::uint64_t{0}, token_max);
-        if (!found) wrong();
-        return fence_token{found.value_or(0)};
-    }
-    std::string bytes(std::string_view name) {
-        const auto found = value(name);
-        if (found == std::string_view{&none, 1}) return {};
-        auto decoded = base::percent_decode(found);
-        if (decoded.has_value()) return std::move(*decoded);
-        wrong();
-        return {};
-    }
-    std::string nonce() {
-        const auto found = value("nonce");
-        if (found.empty() || found.size() > nonce_bytes_max) wrong();
-        return std::string{found};
-    }
-    bool is_good() const { return !is_wrong_ && is_over_; }
-
-private:
-    std::nullopt_t wrong() {
+        if (found.size() > name.size() && found.starts_with(name) && found[name.size()] == '=')
+            return found.substr(name.size() + 1);
         is_wrong_ = true;
-        return std::nullopt;
+        return {};
+    }
+    template <class Number>
+    Number within(std::string_view name, Number least, Number most) {
+        const auto found = base::parse_number_within(value(name), least, most);
+        if (!found) is_wrong_ = true;
+        return found.value_or(least);
     }
 
     std::string_view rest_;
     bool is_over_ = false;
     bool is_wrong_ = false;
 };
+
+// The words of each kind of record, in their order, for a writer and for a reader.
+struct lease_line {
+    using record = lease_record;
+    static constexpr std::string_view kind = "lease";
+    static void take(auto& words, auto& record) {
+        words.nonce(record.nonce);
+        words.token("holder", record.state.holder);
+        words.token("last", record.state.last_token);
+        words.time("until", record.state.until);
+        words.term("term", record.term);
+        words.time("acquired", record.state.acquired);
+        words.time("wall", record.state.acquired_wall);
+        words.time("used", record.used);
+        words.due("done", record.state.last_done);
+        words.bytes("id", record.state.claim_id);
+        words.bytes("owner", record.state.owner);
+    }
+};
+
+struct fence_line {
+    using record = fence_record;
+    static constexpr std::string_view kind = "fence";
+    static void take(auto& words, auto& record) {
+        words.nonce(record.nonce);
+        words.token("newest", record.newest);
+    }
+};
+
+struct marker_line {
+    using record = marker_record;
+    static constexpr std::string_view kind = "marker";
+    static void take(auto& words, auto& record) {
+        words.nonce(record.nonce);
+        words.time("born", record.born);
+        words.token("floor", record.floor);
+        words.rounds("race", record.rounds);
+        words.bytes("identity", record.identity);
+    }
+};
+
+template <class Line>
+std::string written(const typename Line::record& record) {
+    writer words{Line::kind};
+    Line::take(words, record);
+    return words.text();
+}
 
 failure refusal(std::string_view text, std::string_view kind) {
     const auto layout = base::parse_number<int>(text.substr(0, text.find(' ')));
@@ -114,106 +175,34 @@ failure refusal(std::string_view text, std::string_view kind) {
                                 " record of pawl's: another program has written it"};
 }
 
-bool begins_right(reader& words, std::string_view kind) {
-    const auto layout = words.word();
-    const auto found = words.word();
-    return layout == std::to_string(layout_version) && found == kind;
-}
-
 // There is one way to write each record, so what reads the same and is written otherwise is not
 // pawl's.
-template <class Record>
-result<Record> checked(Record read, const reader& words, std::string_view text,
-                       std::string_view kind) {
-    if (!words.is_good() || encode(read) != text) return refusal(text, kind);
+template <class Line>
+result<typename Line::record> parsed(std::string_view text) {
+    reader words{Line::kind, text};
+    typename Line::record read;
+    Line::take(words, read);
+    if (!words.is_good() || written<Line>(read) != text) return refusal(text, Line::kind);
     return read;
 }
 
-constexpr std::string_view lease_kind = "lease";
-constexpr std::string_view fence_kind = "fence";
-constexpr std::string_view marker_kind = "marker";
-
 }  // namespace
 
-std::string encode(const lease_record& record) {
-    const auto& state = record.state;
-    line made{lease_kind};
-    made.add("nonce", record.nonce)
-        .add("holder", state.holder)
-        .add("last", state.last_token)
-        .add("until", state.until)
-        .add("term", record.term.count())
-        .add("acquired", state.acquired)
-        .add("wall", state.acquired_wall)
-        .add("used", record.used);
-    if (state.last_done)
-        made.add("done", number(*state.last_done));
-    else
-        made.add("done", std::string_view{&none, 1});
-    return made.add("id", word_of(state.claim_id)).add("owner", word_of(state.owner)).text();
-}
-
-std::string encode(const fence_record& record) {
-    return line{fence_kind}.add("nonce", record.nonce).add("newest", record.newest).text();
-}
-
-std::string encode(const marker_record& record) {
-    return line{marker_kind}
-        .add("nonce", record.nonce)
-        .add("born", record.born)
-        .add("floor", record.floor)
-        .add("race", std::int64_t{record.rounds})
-        .add("identity", word_of(record.identity))
-        .text();
-}
+std::string encode(const lease_record& record) { return written<lease_line>(record); }
+std::string encode(const fence_record& record) { return written<fence_line>(record); }
+std::string encode(const marker_record& record) { return written<marker_line>(record); }
 
 result<lease_record> parse_lease(std::string_view text) {
-    reader words{text};
-    if (!begins_right(words, lease_kind)) return refusal(text, lease_kind);
-    lease_record read;
-    auto& state = read.state;
-    read.nonce = words.nonce();
-    state.holder = words.token("holder");
-    state.last_token = words.token("last");
-    state.until = words.time("until");
-    read.term = millis{words.integer("term", 0, term_max.count())};
-    state.acquired = words.time("acquired");
-    state.acquired_wall = words.time("wall");
-    read.used = words.time("used");
-    const auto done = words.value("done");
-    if (done != std::string_view{&none, 1}) {
-        const auto due = base::parse_number<std::int64_t>(done);
-        if (!due) return refusal(text, lease_kind);
-        state.last_done = occurrence{*due};
-    }
-    state.claim_id = words.bytes("id");
-    state.owner = words.bytes("owner");
+    auto read = parsed<lease_line>(text);
+    if (read.has_error()) return read;
+    const auto& state = read->state;
     const bool is_held = number(state.holder) != 0;
     if (state.holder > state.last_token || (!is_held && !state.claim_id.empty()))
-        return refusal(text, lease_kind);
-    return checked(std::move(read), words, text, lease_kind);
+        return refusal(text, lease_line::kind);
+    return read;
 }
-
-result<fence_record> parse_fence(std::string_view text) {
-    reader words{text};
-    if (!begins_right(words, fence_kind)) return refusal(text, fence_kind);
-    fence_record read;
-    read.nonce = words.nonce();
-    read.newest = words.token("newest");
-    return checked(std::move(read), words, text, fence_kind);
-}
-
-result<marker_record> parse_marker(std::string_view text) {
-    reader words{text};
-    if (!begins_right(words, marker_kind)) return refusal(text, marker_kind);
-    marker_record read;
-    read.nonce = words.nonce();
-    read.born = words.time("born");
-    read.floor = words.token("floor");
-    read.rounds = static_cast<int>(words.integer("race", 0, rounds_max));
-    read.identity = words.bytes("identity");
-    return checked(std::move(read), words, text, marker_kind);
-}
+result<fence_record> parse_fence(std::string_view text) { return parsed<fence_line>(text); }
+result<marker_record> parse_marker(std::string_view text) { return parsed<marker_line>(text); }
 
 std::string_view nonce_of(std::string_view text) {
     constexpr std::string_view name = " nonce=";

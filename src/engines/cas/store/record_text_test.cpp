@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <string>
+#include <tuple>
 
 namespace pawl::cas {
 namespace {
@@ -25,18 +26,11 @@ lease_record held_record() {
     return held;
 }
 
-void expect_same(const lease_record& one, const lease_record& other) {
-    EXPECT_EQ(one.state.holder, other.state.holder);
-    EXPECT_EQ(one.state.last_token, other.state.last_token);
-    EXPECT_EQ(one.state.claim_id, other.state.claim_id);
-    EXPECT_EQ(one.state.owner, other.state.owner);
-    EXPECT_EQ(one.state.acquired, other.state.acquired);
-    EXPECT_EQ(one.state.acquired_wall, other.state.acquired_wall);
-    EXPECT_EQ(one.state.until, other.state.until);
-    EXPECT_EQ(one.state.last_done, other.state.last_done);
-    EXPECT_EQ(one.term, other.term);
-    EXPECT_EQ(one.used, other.used);
-    EXPECT_EQ(one.nonce, other.nonce);
+auto all_of(const lease_record& record) {
+    const auto& state = record.state;
+    return std::tuple{state.holder,   state.last_token,    state.claim_id, state.owner,
+                      state.acquired, state.acquired_wall, state.until,    state.last_done,
+                      record.term,    record.used,         record.nonce};
 }
 
 TEST(CasRecord, ALeaseIsOneLineThatPeopleCanRead) {
@@ -61,12 +55,12 @@ TEST(CasRecord, ALeaseIsReadAsItWasWritten) {
             for (const auto letter : text) EXPECT_TRUE(letter >= ' ' && letter <= '~') << text;
             const auto read = parse_lease(text);
             ASSERT_TRUE(read.has_value()) << text;
-            expect_same(*read, written);
+            EXPECT_EQ(all_of(*read), all_of(written)) << text;
         }
     const lease_record touched{.nonce = "0"};
     const auto read = parse_lease(encode(touched));
     ASSERT_TRUE(read.has_value());
-    expect_same(*read, touched);
+    EXPECT_EQ(all_of(*read), all_of(touched));
 }
 
 TEST(CasRecord, AFenceAndAMarkerAreReadAsTheyWereWritten) {

@@ -85,18 +85,12 @@ async<void> cas_store::renew_alone(std::shared_ptr<cas_store> self, std::shared_
                                    std::size_t which) {
     const auto index = all->alone[which];
     const auto& lease = all->leases[index];
-    const record_name name{record_kind::lease, lease.key};
-    auto deciding = self->records_->amend<bool>(
-        name, std::nullopt, all->until,
-        [&](const seen& stands, const clock_bounds& now,
-            std::string nonce) -> result<decision<bool>> {
-            auto record = self->read_lease(lease.key, stands);
-            if (record.has_error()) return record.error();
-            const auto age = self->age_of(lease.key, lease.token);
-            decision<bool> made{record->renew(lease, self->rounded(lease.ttl), age, now)};
-            if (made.answer) made.text = record->text(std::move(nonce), now);
-            return made;
-        });
+    lease_step step = [&](lease_rules& record, const clock_bounds& now) {
+        const auto age = self->age_of(lease.key, lease.token);
+        const bool done = record.renew(lease, self->rounded(lease.ttl), age, now);
+        return rules::end_effect{done, done};
+    };
+    auto deciding = self->amend_lease(lease.key, std::nullopt, all->until, std::move(step));
     const auto renewed = co_await std::move(deciding);
     if (renewed.has_error())
         all->failures[index] = renewed.error();

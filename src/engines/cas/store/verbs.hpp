@@ -8,7 +8,9 @@
 #include "engines/cas/store/name_space.hpp"
 #include "net/quiet_store.hpp"
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +42,12 @@ private:
     async<void> look_at_floor(const seen& stands, instant until);
     result<lease_rules> read_lease(const std::string& key, const seen& stands) const;
     std::optional<seen> known(const std::string& key) const;
+
+    // What a verb makes of a lease: its answer, and whether the record is to be written.
+    using lease_step = std::function<rules::end_effect(lease_rules&, const clock_bounds&)>;
+    async<bool> amend_lease(std::string key, std::optional<seen> known, instant until,
+                            lease_step step);
+    async<bool> amend_lease(std::string key, std::optional<seen> known, lease_step step);
 
     // How long ago this process was granted the key under this token, at least; 0 if it was not.
     instant::duration age_of(const std::string& key, fence_token token) const;
