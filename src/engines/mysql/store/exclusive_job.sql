@@ -46,15 +46,16 @@ BEGIN
   END IF;
 END//
 
--- The grant is that of acquire.sql, word for word, and is judged by the row that it has left: how many
--- rows a statement has changed means something else to each client.
+-- The grant is that of acquire.sql, word for word, for a microsecond: who takes extends it, once there
+-- is a row that says so. It is judged by what it has left: how many rows a statement has changed means
+-- something else to each client.
 CREATE PROCEDURE pawl_take_exclusive_job(
   its_space VARBINARY(64), skew_us BIGINT, job VARCHAR(256) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin,
   instance VARCHAR(37) CHARACTER SET ascii, expires_us BIGINT, OUT granted BIGINT)
 MODIFIES SQL DATA
 BEGIN
   DECLARE now_us     BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
-  DECLARE its_ttl_us BIGINT DEFAULT expires_us + skew_us - now_us;
+  DECLARE its_ttl_us BIGINT DEFAULT 1;
   DECLARE its_key    VARBINARY(512) DEFAULT CAST(job AS BINARY);
   DECLARE its_id     VARBINARY(64) DEFAULT LOWER(REPLACE(instance, '-', ''));
   DECLARE its_owner  VARBINARY(256) DEFAULT CONCAT('exclusive_job ', LOWER(instance));
@@ -63,7 +64,7 @@ BEGIN
   DECLARE is_claim   VARBINARY(64);
   DECLARE is_owner   VARBINARY(256);
   DECLARE why        VARCHAR(128) CHARACTER SET utf8mb4;
-  IF its_ttl_us < 1 THEN
+  IF expires_us + skew_us <= now_us THEN
     SET why = CONCAT('lock_expires_at ', FROM_UNIXTIME(expires_us / 1000000), ' has passed; expected a time ahead');
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = why;
   END IF;
@@ -87,7 +88,7 @@ BEGIN
   WHERE name_space = its_space AND lock_key = its_key FOR UPDATE;
   IF is_holder = 0 OR is_claim <> its_id THEN
     SET why = CONCAT('job ''', LEFT(job, 40), IF(is_holder = 0, ''' is in cooldown after a release',
-                     CONCAT(''' is held by ', LEFT(CONVERT(is_owner USING utf8mb4), 50))));
+                     CONCAT(''' is held by ', COALESCE(LEFT(CONVERT(is_owner USING utf8mb4), 50), '?'))));
     SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, MESSAGE_TEXT = why;
   END IF;
   SET granted = is_holder;
@@ -108,18 +109,22 @@ BEGIN
   WHERE name_space = its_space AND lock_key = its_key AND holder = granted;
 END//
 
--- The release is that of release.sql, word for word.
+-- The release is that of release.sql, word for word. A lock that has expired, which a program may tidy up
+-- that is not its own, leaves its lease to end by itself: its holder's clock may be behind.
 CREATE PROCEDURE pawl_end_exclusive_job(
-  its_space VARBINARY(64), job VARCHAR(256) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, its_token BIGINT)
+  its_space VARBINARY(64), job VARCHAR(256) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, expires_us BIGINT,
+  its_token BIGINT)
 MODIFIES SQL DATA
 BEGIN
   DECLARE now_us  BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
   DECLARE its_key VARBINARY(512) DEFAULT CAST(job AS BINARY);
-  UPDATE pawl_lease SET
-    until_at = IF(until_at > now_us, now_us + LAST_INSERT_ID(1) - 1, until_at),
-    holder   = 0,
-    claim_id = ''
-  WHERE name_space = its_space AND lock_key = its_key AND holder = its_token;
+  IF expires_us > now_us THEN
+    UPDATE pawl_lease SET
+      until_at = IF(until_at > now_us, now_us + LAST_INSERT_ID(1) - 1, until_at),
+      holder   = 0,
+      claim_id = ''
+    WHERE name_space = its_space AND lock_key = its_key AND holder = its_token;
+  END IF;
 END//
 
 -- It gets its name when its triggers are there: no program writes a table that takes no lease.
@@ -134,22 +139,32 @@ CREATE TABLE pawl_exclusive_job_new (
   fence_token     BIGINT NULL COMMENT 'given by pawl with each grant'
 ) ENGINE = InnoDB//
 
--- The lease first, so that a program that is refused never waits for the row. Where the job has a row
--- of another grant, what follows decides: the statement fails, passes the row by (IGNORE) and has taken
--- nothing, or updates it and takes the lease then. The arguments are the namespace, and the bound on
--- skew in microseconds.
+-- The lease first, so that a program that is refused never waits for the row. What IGNORE passes by, as
+-- the job has a row, leaves nothing taken. The arguments are the namespace, and the bound on skew in
+-- microseconds.
 CREATE TRIGGER exclusive_job_take BEFORE INSERT ON pawl_exclusive_job_new FOR EACH ROW
 BEGIN
   DECLARE expires_us BIGINT DEFAULT CAST(UNIX_TIMESTAMP(NEW.lock_expires_at) * 1000000 AS SIGNED);
   DECLARE granted    BIGINT;
   CALL pawl_check_exclusive_job(NEW.job_id, NEW.job_instance_id, expires_us);
   CALL pawl_take_exclusive_job('pawl', 1000000, NEW.job_id, NEW.job_instance_id, expires_us, granted);
-  IF EXISTS (SELECT 1 FROM exclusive_job WHERE job_id = NEW.job_id AND NOT fence_token <=> granted) THEN
-    CALL pawl_end_exclusive_job('pawl', NEW.job_id, granted);
-    SET granted = NULL;
-  END IF;
   SET NEW.fence_token = granted, @pawl_job = CONCAT(UTC_TIMESTAMP(6), ' ', NEW.job_id),
       @pawl_job_instance = NEW.job_instance_id, @pawl_job_expires_us = expires_us;
+END//
+
+-- No row comes to be without its lease, as it would where a REPLACE has deleted that of the same lock
+-- since.
+CREATE TRIGGER exclusive_job_taken AFTER INSERT ON pawl_exclusive_job_new FOR EACH ROW
+BEGIN
+  DECLARE expires_us BIGINT DEFAULT CAST(UNIX_TIMESTAMP(NEW.lock_expires_at) * 1000000 AS SIGNED);
+  DECLARE granted    BIGINT;
+  DECLARE why        VARCHAR(128) CHARACTER SET utf8mb4;
+  CALL pawl_extend_exclusive_job('pawl', 1000000, NEW.job_id, NEW.job_instance_id, expires_us, granted);
+  IF NOT granted <=> NEW.fence_token THEN
+    SET why = CONCAT('job ''', LEFT(NEW.job_id, 40), ''' is held by this instance; expected UPDATE, not REPLACE');
+    SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, MESSAGE_TEXT = why;
+  END IF;
+  SET @pawl_job = NULL;
 END//
 
 -- An INSERT … ON DUPLICATE KEY UPDATE takes the lease for the instance that it names. What it has newly
@@ -179,27 +194,14 @@ BEGIN
   END IF;
   IF granted IS NULL THEN
     CALL pawl_take_exclusive_job('pawl', 1000000, OLD.job_id, NEW.job_instance_id, expires_us, granted);
+    CALL pawl_extend_exclusive_job('pawl', 1000000, OLD.job_id, NEW.job_instance_id, expires_us, granted);
   END IF;
   SET NEW.fence_token = granted, @pawl_job = NULL;
 END//
 
--- No row comes to be without its lease: not by REPLACE, which deletes one between the first trigger and
--- this.
-CREATE TRIGGER exclusive_job_taken AFTER INSERT ON pawl_exclusive_job_new FOR EACH ROW
-BEGIN
-  DECLARE held BIGINT;
-  DECLARE why  VARCHAR(128) CHARACTER SET utf8mb4;
-  SELECT COUNT(*) INTO held FROM pawl_lease
-  WHERE name_space = 'pawl' AND lock_key = CAST(NEW.job_id AS BINARY) AND holder = NEW.fence_token FOR UPDATE;
-  IF held = 0 THEN
-    SET why = CONCAT('job ''', LEFT(NEW.job_id, 40), ''' has a row; expected INSERT, not REPLACE');
-    SIGNAL SQLSTATE '23000' SET MYSQL_ERRNO = 1062, MESSAGE_TEXT = why;
-  END IF;
-  SET @pawl_job = NULL;
-END//
-
 CREATE TRIGGER exclusive_job_end BEFORE DELETE ON pawl_exclusive_job_new FOR EACH ROW
-  CALL pawl_end_exclusive_job('pawl', OLD.job_id, OLD.fence_token)//
+  CALL pawl_end_exclusive_job('pawl', OLD.job_id, CAST(UNIX_TIMESTAMP(OLD.lock_expires_at) * 1000000 AS SIGNED),
+                              OLD.fence_token)//
 
 DELIMITER ;
 

@@ -215,6 +215,20 @@ TEST(MysqlExclusiveJob, ALeaseOutlivesItsLockByTheBoundOnSkew) {
     EXPECT_EQ(by.update_lock("report", one, "60"), 1);
 }
 
+// Goal: a lock that another program tidies up once it has expired keeps its lease for as long as
+// its holder may believe in it; one that is running ends with its row.
+TEST(MysqlExclusiveJob, ToDeleteWhatHasExpiredOvertakesNoOne) {
+    const classic_table table{"600000000"};
+    const auto& by = *table.by;
+    EXPECT_EQ(by.try_acquire("report", one, "0.001"), 1);
+    table.until_expired("report");
+    EXPECT_EQ(by.run("DELETE FROM exclusive_job WHERE lock_expires_at < NOW(6)"), 1);
+    EXPECT_TRUE(is_held(by.insert("report", other)));
+    EXPECT_EQ(by.insert("report", one), 1);
+    EXPECT_EQ(by.run("DELETE FROM exclusive_job"), 1);
+    EXPECT_EQ(by.insert("report", other), 1);
+}
+
 TEST(MysqlExclusiveJob, ProgramsAndClientsOfPawlExcludeEachOther) {
     classic_table table;
     const auto& by = *table.by;
@@ -455,6 +469,24 @@ TEST(MysqlExclusiveJob, WithoutTheTablesOfPawlThereIsNone) {
     EXPECT_EQ(table.ask("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_NAME LIKE "
                         "'%exclusive_job%'"),
               "0");
+}
+
+// Goal: jobs do not get into each other's way: no wait for another's row, and no deadlock. Method:
+// each program has a job of its own, and is never refused.
+TEST(MysqlExclusiveJob, ProgramsOfDifferentJobsDoNotMeet) {
+    const classic_table table;
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 6; ++i)
+        threads.emplace_back([&, i] {
+            const program by{table.port()};
+            const auto job = "job" + std::to_string(i);
+            for (int times = 0; times < 30; ++times) {
+                EXPECT_EQ(by.try_acquire(job, one), 1);
+                EXPECT_EQ(by.try_acquire(job, one, "90"), 2);
+                EXPECT_EQ(by.release_lock(job, one), 1);
+            }
+        });
+    threads.clear();
 }
 
 // Goal: however they mix, one at a time is inside. Method: programs with either statement, that
