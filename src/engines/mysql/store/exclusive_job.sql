@@ -65,7 +65,7 @@ BEGIN
   DECLARE is_owner   VARBINARY(256);
   DECLARE why        VARCHAR(128) CHARACTER SET utf8mb4;
   IF expires_us + skew_us <= now_us THEN
-    SET why = CONCAT('lock_expires_at ', FROM_UNIXTIME(expires_us / 1000000), ' has passed; expected a time ahead');
+    SET why = CONCAT('lock_expires_at ', FROM_UNIXTIME(expires_us * 0.000001), ' has passed; expected a time ahead');
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = why;
   END IF;
   INSERT INTO pawl_lease (name_space, lock_key, holder, claim_id, owner, acquired, until_at, last_token,
@@ -183,7 +183,7 @@ BEGIN
     CALL pawl_take_exclusive_job('pawl', 1000000, OLD.job_id, @pawl_job_instance, @pawl_job_expires_us, granted);
     IF NOT granted <=> OLD.fence_token OR NEW.job_instance_id <> @pawl_job_instance THEN
       SET NEW.job_instance_id = @pawl_job_instance,
-          NEW.lock_expires_at = FROM_UNIXTIME(@pawl_job_expires_us / 1000000),
+          NEW.lock_expires_at = FROM_UNIXTIME(@pawl_job_expires_us * 0.000001),
           expires_us = @pawl_job_expires_us;
     END IF;
   END IF;

@@ -288,6 +288,61 @@ TEST(MysqlExclusiveJob, AForcedReleaseIsObeyed) {
     EXPECT_TRUE(is_held(by.insert("report", one)));
 }
 
+// Goal: what a program may believe is what the lease says. Method: after each statement the row and
+// the lease name one token and one end; one statement writes nothing of its own accord, and one
+// mistakes the old time for the new.
+TEST(MysqlExclusiveJob, TheRowAndTheLeaseAgree) {
+    classic_table table;
+    const auto& by = *table.by;
+    const auto agree = [&] {
+        return table.ask(
+                   "SELECT l.holder = j.fence_token AND l.claim_id = "
+                   "LOWER(REPLACE(j.job_instance_id, '-', '')) AND l.until_at = 1000000 + "
+                   "CAST(UNIX_TIMESTAMP(j.lock_expires_at) * 1000000 AS SIGNED) FROM "
+                   "pawl.exclusive_job AS j JOIN pawl.pawl_lease AS l ON l.lock_key = "
+                   "CAST(j.job_id AS BINARY)") == "1";
+    };
+    const auto insert = [](const std::string& instance, const std::string& lasts,
+                           const std::string& update) {
+        return "INSERT INTO exclusive_job (job_id, job_instance_id, lock_expires_at) VALUES "
+               "('report', '" +
+               instance + "', NOW(6) + INTERVAL " + lasts + " SECOND) ON DUPLICATE KEY UPDATE " +
+               update;
+    };
+    const std::string nothing = "job_id = job_id",
+                      mistaken =
+                          "lock_expires_at = IF(lock_expires_at < NOW(6), VALUES(lock_expires_at), "
+                          "lock_expires_at), job_instance_id = IF(lock_expires_at < NOW(6), "
+                          "VALUES(job_instance_id), job_instance_id)";
+    const auto lasts_for = [&](const std::string& seconds) {
+        return table.ask("SELECT lock_expires_at > NOW(6) + INTERVAL " + seconds +
+                         " SECOND FROM pawl.exclusive_job") == "1";
+    };
+    const auto force = [&](const std::string& instance) {
+        EXPECT_TRUE(yes(table.mine.force_release("report", by.token_of("report", instance), 0ms)));
+    };
+    for (const auto& update : {nothing, mistaken}) {
+        EXPECT_EQ(by.run(insert(one, "100", update)), 1);
+        EXPECT_TRUE(agree());
+        // Its own, which runs on: as the statement says.
+        EXPECT_EQ(by.run(insert(one, "600", update)), 0);
+        EXPECT_TRUE(agree());
+        EXPECT_FALSE(lasts_for("200"));
+        // A new grant to the same, and to another, whose time is ahead of the row's and before it.
+        force(one);
+        EXPECT_EQ(by.run(insert(one, "1200", update)), 2);
+        EXPECT_TRUE(agree());
+        EXPECT_TRUE(lasts_for("1000"));
+        force(one);
+        EXPECT_EQ(by.run(insert(other, "60", update)), 2);
+        EXPECT_TRUE(agree());
+        EXPECT_FALSE(lasts_for("200"));
+        EXPECT_EQ(by.update_lock("report", other, "30"), 1);
+        EXPECT_TRUE(agree());
+        EXPECT_EQ(by.run("DELETE FROM exclusive_job"), 1);
+    }
+}
+
 // Goal: a statement that grants nothing is never "1 row", whatever the driver counts. Method: a
 // connection that counts the rows found, as that of Java does unless told otherwise.
 TEST(MysqlExclusiveJob, WhoCountsTheRowsFoundIsNotMisled) {
