@@ -11,6 +11,7 @@
 
 SET NAMES utf8mb4;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';
+DROP PROCEDURE IF EXISTS pawl_check_layout;
 DROP PROCEDURE IF EXISTS pawl_check_exclusive_job;
 DROP PROCEDURE IF EXISTS pawl_take_exclusive_job;
 DROP PROCEDURE IF EXISTS pawl_extend_exclusive_job;
@@ -22,6 +23,15 @@ INSERT IGNORE INTO pawl_floor (name_space, token) VALUES ('pawl', 0);
 
 DELIMITER //
 
+CREATE PROCEDURE pawl_check_layout()
+READS SQL DATA
+BEGIN
+  IF COALESCE((SELECT layout FROM pawl_marker WHERE only_one = 1), 0) <> 1 THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
+      'the tables of pawl have another layout than exclusive_job knows; expected 1';
+  END IF;
+END//
+
 -- What is wrong is refused before any lease is touched: under IGNORE, or without a strict sql_mode, the
 -- constraints of the table warn, and their row is passed by.
 CREATE PROCEDURE pawl_check_exclusive_job(
@@ -29,10 +39,7 @@ CREATE PROCEDURE pawl_check_exclusive_job(
   expires_us BIGINT)
 READS SQL DATA
 BEGIN
-  IF COALESCE((SELECT layout FROM pawl_marker WHERE only_one = 1), 0) <> 1 THEN
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-      'the tables of pawl have another layout than exclusive_job knows; expected 1';
-  END IF;
+  CALL pawl_check_layout();
   IF job IS NULL OR CHAR_LENGTH(job) NOT BETWEEN 1 AND 255 OR OCTET_LENGTH(job) > 512 OR job LIKE '% ' THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
       'invalid job_id; expected 1 to 255 characters, in 512 bytes at most, and no space at the end';
@@ -118,6 +125,7 @@ MODIFIES SQL DATA
 BEGIN
   DECLARE now_us  BIGINT DEFAULT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6));
   DECLARE its_key VARBINARY(512) DEFAULT CAST(job AS BINARY);
+  CALL pawl_check_layout();
   IF expires_us > now_us THEN
     UPDATE pawl_lease SET
       until_at = IF(until_at > now_us, now_us + LAST_INSERT_ID(1) - 1, until_at),

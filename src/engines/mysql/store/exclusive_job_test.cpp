@@ -514,6 +514,7 @@ TEST(MysqlExclusiveJob, ANewerLayoutIsRefused) {
     EXPECT_EQ(by.try_acquire("report", one).error, signalled);
     EXPECT_EQ(by.try_acquire("more", one).error, signalled);
     EXPECT_EQ(by.update_lock("report", one, "300").error, signalled);
+    EXPECT_EQ(by.release_lock("report", one).error, signalled);
 }
 
 // Goal: there is never a table that takes no leases. Method: the script is run before pawl was.
