@@ -184,6 +184,10 @@ if(TARGET pawl_store_postgresql)
   install(FILES ${PROJECT_SOURCE_DIR}/src/engines/postgresql/journal/schema.sql
           DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME postgresql-journal.sql COMPONENT pawl)
 endif()
+if(TARGET pawl_store_mysql)
+  install(FILES ${PROJECT_SOURCE_DIR}/src/engines/mysql/store/exclusive_job.sql
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl RENAME mysql-exclusive-job.sql COMPONENT pawl)
+endif()
 if(TARGET pawl_share)
   install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT pawl)
   install(FILES ${PROJECT_BINARY_DIR}/share/pawl.bash

@@ -1,6 +1,12 @@
 #include "engines/mysql/store/statements.hpp"
 
+#include "acquire_sql.hpp"
+#include "exclusive_job_sql.hpp"
+#include "release_sql.hpp"
+
 #include <gtest/gtest.h>
+
+#include <sstream>
 
 namespace pawl::mysql {
 namespace {
@@ -61,6 +67,33 @@ TEST(MysqlStatement, NoNameStandsInsideQuotes) {
         EXPECT_FALSE(quoted && each == '<');
     }
     EXPECT_FALSE(quoted);
+}
+
+// What a program's statement grants and ends is what a client's does: the script repeats the texts,
+// with its own names for their values.
+TEST(MysqlStatement, TheScriptOfTheClassicTableRepeatsTheGrantAndTheRelease) {
+    const auto folded = [](const std::string& text) {
+        std::istringstream words{text};
+        std::string all, word;
+        while (words >> word) all += word + " ";
+        return all;
+    };
+    const auto script = folded(std::string{embedded::exclusive_job_sql});
+    const auto repeats = [&](std::string text) {
+        for (auto at = text.find(server_clock); at != std::string::npos;
+             at = text.find(server_clock))
+            text.replace(at, server_clock.size(), "now_us");
+        text = folded(text + ";");
+        EXPECT_NE(script.find(text), std::string::npos) << text;
+    };
+    repeats(statement{embedded::acquire_sql}.with({{"space", "its_space"},
+                                                   {"key", "its_key"},
+                                                   {"id", "its_id"},
+                                                   {"owner", "its_owner"},
+                                                   {"ttl_us", "its_ttl_us"},
+                                                   {"mark", "its_mark"}}));
+    repeats(statement{embedded::release_sql}.with(
+        {{"space", "its_space"}, {"key", "its_key"}, {"token", "its_token"}, {"until", "now_us"}}));
 }
 
 }  // namespace
