@@ -71,9 +71,13 @@ BEGIN
 END
 $$;
 
+-- Of a lock that has expired anybody may delete the row: its lease runs out by itself, max_skew later.
 CREATE FUNCTION pawl.end_exclusive_job() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  IF OLD.lock_expires_at <= clock_timestamp() THEN
+    RETURN OLD;
+  END IF;
   PERFORM pawl.release_v1(TG_ARGV[0], l.key, l.holder, 0, NULL)
   FROM pawl.lease AS l
   WHERE l.name_space = TG_ARGV[0] AND l.key = convert_to(OLD.job_id, 'UTF8') AND l.holder = OLD.fence_token

@@ -99,6 +99,19 @@ TEST(ExclusiveJob, ALeaseOutlivesItsLockByTheBoundOnSkew) {
     EXPECT_EQ(table.update_lock("report", one, "1 minute"), 1);
 }
 
+// Programs of this kind delete what has expired before they insert.
+TEST(ExclusiveJob, ALeaseOutlivesTheRowOfALockThatHasExpired) {
+    const classic_table table;
+    table.ask(
+        "DROP TRIGGER take ON exclusive_job; CREATE TRIGGER take BEFORE INSERT ON exclusive_job "
+        "FOR EACH ROW EXECUTE FUNCTION pawl.take_exclusive_job('pawl', '10 minutes')");
+    EXPECT_EQ(table.try_acquire("report", one, "1 millisecond"), 1);
+    until([&] { return table.ask("SELECT lock_expires_at < now() FROM exclusive_job") == "t"; });
+    table.ask("DELETE FROM exclusive_job WHERE lock_expires_at < now()");
+    EXPECT_EQ(table.ask("SELECT count(*) FROM exclusive_job"), "0");
+    EXPECT_EQ(table.try_acquire("report", other), 0);
+}
+
 TEST(ExclusiveJob, ProgramsAndClientsOfPawlExcludeEachOther) {
     classic_table table;
     EXPECT_EQ(table.try_acquire("report", one), 1);
