@@ -323,7 +323,8 @@ TEST(IllBehaved, OutOfDescriptorsIsOneClearLineAndPasses) {
 TEST(IllBehaved, WithoutTheLauncherNothingStarts) {
     body_trial house;
     kill(house.guards().pid(), SIGKILL);
-    ASSERT_TRUE(eventually([&] { return !house.guards().is_alive(); }));
+    // Not only ending: its socket is closed as well.
+    ASSERT_TRUE(eventually([&] { return !is_running(house.guards().pid()); }));
     const auto ended = house.run(shell("true"));
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.reason,

@@ -295,6 +295,9 @@ TEST(Guard, OutlivesTheLauncher) {
         EXPECT_TRUE(eventually([&] { return !house.from().is_alive(); }));
     });
     EXPECT_EQ(status.code, 6);
+    // It counts as dead a moment before its socket is closed, and a request in between is
+    // unanswered.
+    ASSERT_TRUE(eventually([&] { return !crash::is_running(house.from().pid()); }));
     const auto fault = house.fault_of(shell("true"));
     ASSERT_TRUE(fault);
     EXPECT_THAT(fault->describe(shell("true")), testing::HasSubstr("process that starts guards"));
