@@ -146,9 +146,9 @@ runtime::journal_maker checked(runtime::journal_maker make) {
                            : std::string{one.name} + " comes as a module, and " +
                                  std::string{one.module} + ".so is in none of " + folders +
                                  ": install the package " + std::string{one.module} +
-                                 ", or name its folder in PAWL_ENGINE_PATH (a program may link "
-                                 "pawl::" +
-                                 std::string{one.module.substr(5)} + " instead)"};
+                                 ", or name its folder in PAWL_ENGINE_PATH; a program that is "
+                                 "linked with a static pawl links pawl::" +
+                                 std::string{one.module.substr(5)} + " instead"};
 }
 
 // A scheme is letters, digits, '+', '-' and '.', so it is safe as a part of a file's name.

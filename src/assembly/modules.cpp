@@ -41,7 +41,16 @@ void check_fit(const std::filesystem::path& file, std::uint32_t made_for) {
 library open_library(const std::filesystem::path& file) {
     // Its own symbols stay its own; the core's are those of the program.
     void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) refuse(file, "cannot be loaded: " + last_fault());
+    if (handle == nullptr) {
+        const auto why = last_fault();
+        // Of the core, which a static program does not show to others.
+        const bool is_static = why.find("undefined symbol: _Z") != std::string::npos &&
+                               why.find("4pawl") != std::string::npos;
+        refuse(file, "cannot be loaded: " + why +
+                         (is_static ? ": a program that is linked with a static pawl loads no "
+                                      "modules; link pawl::NAME instead"
+                                    : ""));
+    }
     const auto* made_for =
         static_cast<const std::uint32_t*>(dlsym(handle, "pawl_engine_interface"));
     using entry_point = const engine_module* (*)();
