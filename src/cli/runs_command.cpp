@@ -230,7 +230,7 @@ status cancel_run(const globals& options, const std::string& given, const std::s
     const auto id = whole_id(*asked, given);
     const auto done = asked->cancel_run(id, reason);
     tell_cancelled(options, id, done.job, done.withdrawn ? "withdrew queued" : "cancelling");
-    return status::done;
+    return asked->outcome();
 }
 
 std::string variable(const char* name) {
