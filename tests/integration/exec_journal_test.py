@@ -102,6 +102,23 @@ class Exec(Audited):
         # The one that was too long has changed nothing.
         self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", 'printf %s "$PAWL_CHECKPOINT" | wc -c').out.strip(), "65536")
 
+    def test_a_journal_that_is_down_keeps_no_key(self):
+        told, go = self.folder / "told", self.folder / "go"
+        with open(told, "w") as log:
+            holder = subprocess.Popen([PAWL, "--store", self.store, "--journal", "redis://127.0.0.1:1", "exec", "k", "--", "sh", "-c",
+                                       f'echo held; until [ -e "{go}" ]; do sleep 0.02; done'],
+                                      env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
+        self.addCleanup(self.end, holder)
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        waiting = self.start("exec", "k", "--wait", "--no-journal", "--", "echo", "granted")
+        self.assertIn("waiting for lock 'k'", waiting.stderr.readline())
+        go.touch()
+        self.assertEqual(waiting.stdout.readline(), "granted\n")
+        # It still waits for the journal, for two seconds.
+        self.assertNotIn("result of the run not recorded", told.read_text())
+        self.assertEqual(holder.wait(30), 0)
+        self.assertIn("result of the run not recorded", told.read_text())
+
     def test_a_checkpoint_that_no_variable_can_hold_is_refused(self):
         """It would come back cut off at its NUL byte."""
         outcome = self.pawl("exec", "k", "--", PAWL, "checkpoint", "-", stdin="page 1")
