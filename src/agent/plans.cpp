@@ -75,9 +75,9 @@ json::object describe(const config::job_settings& job) {
     if (!job.group.empty()) what["group"] = job.group;
     if (!job.lease_is_shared) what["lease"] = false;
     what["ttl"] = text(job.ttl);
-    what["at_least"] = text(job.min_hold);
-    what["hold"] = job.hold_until_expiry;
-    what["occurrence"] = word_of(job.delivery, delivery_words);
+    what["min_hold"] = text(job.min_hold);
+    what["hold_until_expiry"] = job.hold_until_expiry;
+    what["delivery"] = word_of(job.delivery, delivery_words);
     what["misfire"] = word_of(job.misfire, misfire_words);
     what["misfire_window"] = text(job.misfire_window);
     what["overlap"] = word_of(job.overlap, overlap_words);

@@ -45,6 +45,28 @@ TEST(RunSocket, SavesWhatTheRunSaysUnderItsOwnToken) {
 }
 
 // The fence of the store is reached with the run's own token or an older one, never a newer.
+// It would come back cut off, in a variable of the next command.
+TEST(RunSocket, SavesNoTextThatNoCommandCanBeGiven) {
+    body_trial house;
+    std::vector<std::string> saved;
+    auto order = order_of();
+    order.save = [&saved](std::string text) -> async<bool> {
+        saved.push_back(std::move(text));
+        co_return true;
+    };
+    // printf(1) of the shell would end it too.
+    const std::string speaks =
+        "python3 -c \"import os,socket,sys;p=socket.socket(socket.AF_UNIX);p.settimeout(20);"
+        "p.connect(os.environ['PAWL_RUN_SOCKET']);"
+        "p.sendall(os.fsencode(sys.argv[1])+b'\\na\\0b');print(p.recv(65536).decode())\" '";
+    const auto told =
+        house.run(shell(speaks + R"({"verb": "checkpoint", "bytes": 3, )" + mine + "}'"), order)
+            .output;
+    EXPECT_THAT(told, HasSubstr(R"("answer":"failed","error":"rejected")"));
+    EXPECT_THAT(told, HasSubstr("NUL at byte 2"));
+    EXPECT_THAT(saved, testing::IsEmpty());
+}
+
 TEST(RunSocket, ChecksFencesUpToTheRunsOwnToken) {
     body_trial house;
     std::vector<std::uint64_t> checked;

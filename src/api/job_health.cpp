@@ -181,10 +181,10 @@ std::string lingering(const job_facts& job, const partition_facts& part,
     const auto& terms = *job.terms;
     std::string cause = "after a force release, or a minimum hold time";
     if (terms.hold)
-        cause = "hold = true";
+        cause = "hold_until_expiry = true";
     else if (terms.at_least.count() > 0 &&
              std::abs(lock.acquired_at + terms.at_least.count() - until) < 2'000)
-        cause = "at_least = " + base::format_duration(terms.at_least);
+        cause = "min_hold = " + base::format_duration(terms.at_least);
     return "its lock " + shown(lock.key) + " is in cooldown until " + when(until) + " (" + cause +
            ")";
 }

@@ -174,9 +174,12 @@ TEST(JobHealth, JitterIsNoLateness) {
     EXPECT_EQ(one.look().state, job_state::late);
 }
 
-// What hold and occurrence = "off" leave out leaves no row.
+// What hold_until_expiry and delivery = "off" leave out leaves no row; nor does what agents of
+// before publish under their former names.
 TEST(JobHealth, AnOccurrenceThatFoundItsKeyBusyAndIsNotRememberedIsNotLate) {
-    for (const auto* definition : {R"({"hold": true, "ttl": "20m"})", R"({"occurrence": "off"})"}) {
+    for (const auto* definition :
+         {R"({"hold_until_expiry": true, "ttl": "20m"})", R"({"delivery": "off"})",
+          R"({"hold": true, "ttl": "20m"})", R"({"occurrence": "off"})"}) {
         scene one;
         one.define(definition);
         EXPECT_EQ(one.look().state, job_state::late) << definition;
@@ -193,7 +196,7 @@ TEST(JobHealth, AnOccurrenceThatFoundItsKeyBusyAndIsNotRememberedIsNotLate) {
 // An occurrence that is not remembered is not made up for by an agent that starts later.
 TEST(JobHealth, WithoutMemoryOnlyWhatIsDueSinceAnAgentStartedIsLate) {
     scene one;
-    one.define(R"({"occurrence": "off"})");
+    one.define(R"({"delivery": "off"})");
     one.nodes[0].started_at = six + second;
     EXPECT_EQ(one.look().state, job_state::idle);
 }
@@ -346,11 +349,13 @@ TEST(JobHealth, ItSaysWhereThePreviousOccurrenceStillRuns) {
 
 TEST(JobHealth, ItSaysUntilWhenTheKeyLingersAndWhatKeepsIt) {
     scene one;
-    one.define(R"({"at_least": "6m"})");
-    one.parts[0].lock = one.lock("", 0, 1min);
-    EXPECT_EQ(one.look().why,
-              "its lock job/report is in cooldown until 2026-11-22T06:06:00Z (at_least = "
-              "6m)");
+    for (const auto* definition : {R"({"min_hold": "6m"})", R"({"at_least": "6m"})"}) {
+        one.define(definition);
+        one.parts[0].lock = one.lock("", 0, 1min);
+        EXPECT_EQ(one.look().why,
+                  "its lock job/report is in cooldown until 2026-11-22T06:06:00Z (min_hold = "
+                  "6m)");
+    }
     one.define("{}");
     EXPECT_THAT(one.look().why, HasSubstr("(after a force release, or a minimum hold time)"));
 }

@@ -104,7 +104,7 @@ awaitable<http::response> no_such_run(shared_context around, std::string id) {
     auto asking = asked_for(around, id);
     const auto waiting = co_await std::move(asking);
     if (waiting.has_error()) co_return problem_of(waiting.error());
-    if (!*waiting) co_return problem(404, "no run " + quoted(id) + " is known: see /api/v1/runs");
+    if (!*waiting) co_return problem(404, "run " + quoted(id) + " not found; see /api/v1/runs");
     json::object more;
     more["job"] = (*waiting)->job;
     more["asked_at"] = documents::time_text((*waiting)->at);

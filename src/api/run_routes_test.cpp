@@ -165,7 +165,7 @@ TEST(RunRoutes, ARunThatHasNotBegunIsToldFromOneThatNobodyKnows) {
     for (const auto* path : {"", "/output"}) {
         const auto unknown = world.ask({"GET", std::string{"/api/v1/runs/x"} + path});
         EXPECT_EQ(unknown.status, 404u);
-        EXPECT_EQ(text_in(unknown, "detail"), "no run 'x' is known: see /api/v1/runs");
+        EXPECT_EQ(text_in(unknown, "detail"), "run 'x' not found; see /api/v1/runs");
         const auto waiting = world.ask({"GET", std::string{"/api/v1/runs/waiting"} + path});
         EXPECT_EQ(waiting.status, 404u);
         EXPECT_THAT(text_in(waiting, "detail"), HasSubstr("has not begun"));

@@ -6,6 +6,7 @@
 #include "api/problem.hpp"
 #include "api/run_output.hpp"
 #include "base/ascii.hpp"
+#include "http/certificate.hpp"
 #include "net/timer.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -131,6 +132,13 @@ result<void> service::listen_once() {
     if (port.has_error()) return port.error();
     listening(*port);
     return boost::system::in_place_value;
+}
+
+std::optional<std::string> tls_fault(const config::agent_settings& configured) {
+    if (!configured.tls) return std::nullopt;
+    const auto opened = http::certificate::open({configured.tls->cert, configured.tls->key}, {});
+    if (opened.has_error()) return opened.error().detail;
+    return std::nullopt;
 }
 
 async<void> service::start(std::shared_ptr<service> self) {

@@ -36,6 +36,10 @@ struct service_parts {
 };
 
 // On the loop of its context only, but for replace_users.
+// What is wrong with its certificate and key, in one line; nothing where it has none, or may not
+// read them. An agent that starts with such files ends.
+std::optional<std::string> tls_fault(const config::agent_settings& configured);
+
 class service : public std::enable_shared_from_this<service> {
 public:
     explicit service(service_parts made_of);

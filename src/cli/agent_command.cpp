@@ -21,8 +21,10 @@
 #include "metrics/instruments.hpp"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -69,21 +71,32 @@ config::parsed_configuration read(const globals& options) {
     return parsed;
 }
 
+using lines = std::vector<std::string>;
+
 // What only the store's engine can say of a configuration. It need not be there for that.
-void check_leases(const config::parsed_configuration& parsed, runtime::core& core,
-                  safety_class safety) {
-    const auto bad = agent::lease_faults(parsed.values, core.running()->store().traits(), safety);
-    std::vector<std::string> lines;
-    lines.reserve(bad.size());
-    for (const auto& one : bad) lines.push_back(parsed.file + ": " + one);
-    if (!lines.empty()) refuse(lines);
+lines lease_faults(const config::parsed_configuration& parsed, runtime::core& core,
+                   safety_class safety) {
+    auto bad = agent::lease_faults(parsed.values, core.running()->store().traits(), safety);
+    for (auto& one : bad) one.insert(0, parsed.file + ": ");
+    return bad;
 }
 
-void check_journal(const std::string& store, const std::string& journal) {
-    if (assembly::plan_journal(store, journal)) return;
+void check_leases(const config::parsed_configuration& parsed, runtime::core& core,
+                  safety_class safety) {
+    if (const auto bad = lease_faults(parsed, core, safety); !bad.empty()) refuse(bad);
+}
+
+void check_journal(const chosen_store& store, const chosen_store& journal) {
+    try {
+        if (assembly::plan_journal(store.url, journal.url)) return;
+    } catch (const option_error& error) {
+        throw exit_error{journal.from == "--journal" ? status::usage : status::configuration,
+                         journal.from + ": " + error.what()};
+    }
     throw exit_error{status::configuration,
-                     "the store keeps no journal of runs, and an agent needs one: set journal, "
-                     "such as journal = \"sqlite:/var/lib/pawl/journal.db\""};
+                     store.from +
+                         ": the store keeps no journal of runs, and an agent needs one: set "
+                         "journal, such as journal = \"sqlite:/var/lib/pawl/journal.db\""};
 }
 
 assembly::store_plan plan_of(const chosen_store& store) {
@@ -95,16 +108,67 @@ assembly::store_plan plan_of(const chosen_store& store) {
     }
 }
 
-// Opens no database, which would make the file, for whoever checks and not for the agent's user. Of
-// leases, memory says what SQLite says.
-status check(const globals& options, const config::parsed_configuration& parsed) {
-    const auto store = choose_store(options);
+// What is wrong with a configuration on these. Opens no database, which would make the file, for
+// whoever checks and not for the agent's user. Of leases, memory says what SQLite says. Throws
+// exit_error for what is wrong with the URLs.
+lines faults_on(const config::parsed_configuration& parsed, const chosen_store& store,
+                const chosen_store& journal) {
     const auto plan = plan_of(store);
-    auto instead = options;
-    if (plan.engine == "sqlite") instead.store = "memory:";
-    auto core = open_core(instead);
-    check_leases(parsed, *core, plan.settings.safety);
-    check_journal(store.url, choose_journal(options).url);
+    check_journal(store, journal);
+    try {
+        const auto core =
+            assembly::open_core(plan.engine == "sqlite" ? "memory:" : store.url, "", {});
+        return lease_faults(parsed, *core, plan.settings.safety);
+    } catch (const store_error& error) {
+        return {store.from + ": " + error.what()};
+    }
+}
+
+// Not this user's to read, where it may be the agent's.
+bool is_hidden(const std::string& path) {
+    return ::access(path.c_str(), R_OK) != 0 && errno == EACCES;
+}
+
+lines tls_faults(const config::parsed_configuration& parsed) {
+    const auto& tls = parsed.values.agent.tls;
+    if (!tls) return {};
+    for (const auto* path : {&tls->cert, &tls->key}) {
+        if (!is_hidden(*path)) continue;
+        log(log_level::warn, parsed.file + ": tls is not checked, as " + *path +
+                                 " may not be read by this user; check it as the agent's user");
+        return {};
+    }
+    const auto fault = api::tls_fault(parsed.values.agent);
+    return fault ? lines{parsed.file + ": " + *fault} : lines{};
+}
+
+void add(lines& all, const lines& more) {
+    for (const auto& one : more)
+        if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+}
+
+// What the command line says wrong is told at once; the rest, each on a line of its own.
+void add_faults_on(lines& all, const config::parsed_configuration& parsed,
+                   const chosen_store& store, const chosen_store& journal) {
+    try {
+        add(all, faults_on(parsed, store, journal));
+    } catch (const exit_error& error) {
+        if (error.code() == status::usage) throw;
+        add(all, {error.what()});
+    }
+}
+
+// The store that is used, and the one that the file names, where an option or a variable is used in
+// its place: whoever checks a file here may run the agent elsewhere.
+status check(const globals& options, const config::parsed_configuration& parsed) {
+    auto all = tls_faults(parsed);
+    add_faults_on(all, parsed, choose_store(options), choose_journal(options));
+    const auto own = config::read_configuration_file(parsed.file);
+    add(all, config::describe(own));
+    if (own.usable() && !own.values.store.empty())
+        add_faults_on(all, own, {own.values.store, own.file},
+                      {own.values.journal, own.values.journal.empty() ? "the store" : own.file});
+    if (!all.empty()) refuse(all);
     std::cout << parsed.file << ": ok, " << base::counted(parsed.values.jobs.size(), "job") << '\n';
     return status::done;
 }
@@ -225,7 +289,7 @@ status run_agent(const globals& options, const agent_options& how) {
     auto core = open_core(options, watched_by(instruments), around);
     instruments->own_owner(core->running()->owner());
     check_leases(parsed, *core, core->running()->settings().safety);
-    check_journal(store.url, journal.url);
+    check_journal(store, journal);
     agent::agent_parts parts;
     parts.core = core.get();
     parts.records = core->records();

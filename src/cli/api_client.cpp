@@ -141,6 +141,17 @@ std::string api_client::foreign(const pawl::client::answer& from) const {
            ", is not one of an agent's API";
 }
 
+// The agent names its routes; people here have commands, and are told as the store tells them.
+std::string told_to_people(std::string detail) {
+    constexpr std::string_view route = "see /api/v1/";
+    const auto at = detail.rfind(route);
+    if (at == std::string::npos) return detail;
+    const auto what = detail.substr(at + route.size());
+    if (what == "runs" || what == "jobs" || what == "locks")
+        detail.replace(at, std::string::npos, "see 'pawl " + what + " ls'");
+    return detail;
+}
+
 void api_client::refuse(const pawl::client::answer& from, status conflict) const {
     std::string detail;
     if (from.find("content-type").starts_with(problem_type)) {
@@ -153,7 +164,7 @@ void api_client::refuse(const pawl::client::answer& from, status conflict) const
     }
     if (detail.empty()) throw exit_error{status::configuration, foreign(from)};
     if (from.status == 401 && !caller_.has_token()) detail += " (PAWL_TOKEN is not set)";
-    throw exit_error{status_of(from, conflict), detail};
+    throw exit_error{status_of(from, conflict), told_to_people(std::move(detail))};
 }
 
 json::value api_client::got(const std::string& target) {

@@ -74,6 +74,9 @@ public:
     client(const client&) = delete;
     client& operator=(const client&) = delete;
 
+    // The status of a command that did what it was told: done, or why the audit log lacks it.
+    status outcome() const noexcept { return unaudited_; }
+
     // -- locks
     virtual page list_locks(const std::string& prefix, const std::string& after,
                             std::size_t limit) = 0;
@@ -108,6 +111,9 @@ public:
 
     // What `pawl doctor --json` prints. An agent has bounds of its own.
     virtual boost::json::object examine(const health::doctor_bounds& bounds) = 0;
+
+protected:
+    status unaudited_ = status::done;
 };
 
 // Which client: --url; else --store; else PAWL_URL, outside a run; else the store.

@@ -1,5 +1,6 @@
 #include "cli/command_line.hpp"
 
+#include "cli/checked_output.hpp"
 #include "cli/commands.hpp"
 #include "cli/output.hpp"
 #include "cli/secrets.hpp"
@@ -194,9 +195,7 @@ void add_commands(const program& me, context& where, const std::vector<std::stri
     for (const auto& one : me.commands) one.add(where);
 }
 
-}  // namespace
-
-int run_program(const program& me, int count, char** words) {
+int parse_and_run(const program& me, int count, char** words) {
     auto given = words_of(count, words);
     hide_secrets(count, words);
     // Asked by every installer and health check, and answered before the rest is set up.
@@ -221,6 +220,14 @@ int run_program(const program& me, int count, char** words) {
         return report_parse_error(app, error);
     }
     return run_chosen(app, options, chosen);
+}
+
+}  // namespace
+
+int run_program(const program& me, int count, char** words) {
+    keep_standard_descriptors();
+    checked_output printed{std::cout};
+    return printed.end(parse_and_run(me, count, words));
 }
 
 }  // namespace pawl::cli

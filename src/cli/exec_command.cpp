@@ -13,6 +13,7 @@
 #include "cli/output.hpp"
 #include "cli/push_warning.hpp"
 #include "cli/silent_runs.hpp"
+#include "cli/waiting_note.hpp"
 #include "exec/launcher.hpp"
 #include "exec/signal_relay.hpp"
 #include "exec/terminal.hpp"
@@ -28,6 +29,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <atomic>
 #include <csignal>
 #include <future>
 #include <memory>
@@ -36,8 +38,6 @@ namespace pawl::cli {
 namespace {
 
 constexpr millis last_withdrawal{2'000};
-// What a bare --wait stands for.
-constexpr millis wait_unlimited = std::chrono::days{3'650};
 
 struct exec_options {
     std::string key;
@@ -161,29 +161,6 @@ std::shared_ptr<journal> open_records(runtime::core& core, const exec_options& w
         log(log_level::warn, std::string{"run not recorded: "} + error.what());
     }
     return nullptr;
-}
-
-// For whom a wait is.
-std::string holder_text(const record& lock) {
-    const auto left = base::format_duration(lock.remaining);
-    if (number(lock.holder) == 0) return "in cooldown, available in " + left;
-    return "held by " + lock.owner + " (token " + std::to_string(number(lock.holder)) +
-           ", expires in " + left + " unless renewed)";
-}
-
-// And until when. It looks beside the claim, which it must not delay, so that the holder may be
-// this process by then. What fails here fails for the claim as well, which says so.
-boost::asio::awaitable<void> tell_waiting(std::shared_ptr<lease_store> store, std::string key,
-                                          std::string me, millis wait) {
-    auto looking = store->inspect(key);
-    const auto seen = co_await std::move(looking);
-    if (seen.has_error() || !*seen) co_return;
-    const auto& lock = **seen;
-    if (lock.owner == me || lock.remaining.count() <= 0) co_return;
-    const auto end = std::chrono::floor<millis>(time::wall_now()).time_since_epoch() + wait;
-    const auto bound = wait >= wait_unlimited ? std::string{"without a time limit"}
-                                              : "until " + local_time(end.count());
-    log(log_level::info, "waiting for lock '" + key + "', " + holder_text(lock) + ", " + bound);
 }
 
 class execution {
@@ -377,7 +354,8 @@ private:
     runs::run_session::settings how_to_write() {
         runs::run_session::settings how;
         how.where = journal_;
-        how.who.on_renewal_failures = [](const failure* why) {
+        how.who.on_renewal_failures = [this](const failure* why) {
+            journal_fails_ = why != nullptr;
             if (why != nullptr)
                 log(log_level::warn, "journal unreachable: " + why->detail);
             else
@@ -564,6 +542,17 @@ private:
         runs::tell(held, runs::settle(status, written, !session_->is_stale()));
     }
 
+    // As long as the journal answers, the end is recorded first: runs of a key do not overlap in
+    // its rows. One that fails delays the next holder only where it has a say: of an occurrence,
+    // the release tells whether it is done.
+    release_outcome let_go(lease& held, run_end how) {
+        const bool first = journal_fails_ && !plan_.lease.occurrence;
+        if (!first) settle(held, std::move(how));
+        const auto released = held.release();
+        if (first) write_end(std::move(how));
+        return released;
+    }
+
     ended run_while_trusted(lease& held, const beginning& begun) {
         ended how;
         how.started = false;
@@ -593,8 +582,7 @@ private:
         const bool lost = !held.trusted();
         const auto why = held.lost();
         held.watch_deadline({});
-        settle(held, end_of(how, &held));
-        const auto released = held.release();
+        const auto released = let_go(held, end_of(how, &held));
         if (how.by_lease() && !session_->was_cancelled()) {
             log(log_level::error, "lease lost, stopped the command key=" + mine_.key + " reason=" +
                                       std::string{why ? name_of(*why) : "trust_ended"});
@@ -614,7 +602,8 @@ private:
     exec::launcher& guards_;
     std::string store_url_;
     std::string journal_url_;
-    runtime::core* core_;  // of store_
+    std::atomic<bool> journal_fails_ = false;  // set on the loop, so it outlives that
+    runtime::core* core_;                      // of store_
     locks store_;
     std::shared_ptr<journal> journal_;  // null: the run is not recorded
     bool journal_answers_ = false;

@@ -1,5 +1,6 @@
 #include "cli/exec_run.hpp"
 
+#include "agent/environment.hpp"
 #include "cli/output.hpp"
 
 #include <algorithm>
@@ -11,6 +12,7 @@ namespace {
 
 // SIGKILL takes a moment to be carried out; the command is to be dead when trust ends.
 constexpr std::chrono::nanoseconds kill_lead_max = millis{20};
+constexpr int could_not_run = 126;  // as a shell says it
 
 }  // namespace
 
@@ -65,6 +67,12 @@ boost::asio::awaitable<ended> exec_run::run(std::shared_ptr<exec_run> self, exec
     if (self->early_signal_) {
         how.status = 128 + *self->early_signal_;
         how.started = false;
+        co_return how;
+    }
+    // A body of the library may have saved such a checkpoint: cut off it would be another one.
+    if (auto impossible = agent::unspeakable(wanted); !impossible.empty()) {
+        how.status = could_not_run;
+        how.fault = std::move(impossible);
         co_return how;
     }
     const auto shown = exec::command{wanted.arguments};

@@ -263,9 +263,10 @@ status run_job(const globals& options, const run_options& how) {
         if (options.json)
             print_json(boost::json::object{{"job", how.request.job}, {"ids", std::move(all)}});
     }
-    if (!how.wait) return status::done;
+    if (!how.wait) return asked->outcome();
     tell_waiting(how.request.job, ids);
-    return wait_for_runs(options, *asked, ids);
+    const auto ended = wait_for_runs(options, *asked, ids);
+    return ended == status::done ? asked->outcome() : ended;
 }
 
 // -- pause and resume
@@ -278,7 +279,7 @@ status pause_job(const globals& options, const std::string& name, const std::str
     else
         std::cout << "job '" << base::printable(name)
                   << (changed ? "' paused; its active runs continue\n" : "' was already paused\n");
-    return status::done;
+    return asked->outcome();
 }
 
 status resume_job(const globals& options, const std::string& name) {
@@ -290,7 +291,7 @@ status resume_job(const globals& options, const std::string& name) {
         std::cout << "job '" << base::printable(name)
                   << (changed ? "' resumed; it runs at its next scheduled time\n"
                               : "' was not paused\n");
-    return status::done;
+    return asked->outcome();
 }
 
 void add_run(context& all, CLI::App& group) {

@@ -1,7 +1,6 @@
 #include "cli/journal_client.hpp"
 
 #include "assembly/engines.hpp"
-#include "cli/output.hpp"
 #include "cli/status.hpp"
 #include "documents/job_terms.hpp"
 
@@ -13,19 +12,18 @@
 namespace pawl::cli {
 namespace {
 
+// Empty where the store keeps none, and no other is named.
 runtime::journal_maker maker_for(const globals& options) {
     const auto store = choose_store(options);
     const auto journal = choose_journal(options);
     try {
-        auto make = assembly::plan_journal(store.url, journal.url);
-        if (make) return make;
+        return assembly::plan_journal(store.url, journal.url);
     } catch (const option_error& error) {
         const bool flag =
             journal.from == "--journal" || (journal.url.empty() && store.from == "--store");
         const auto from = journal.url.empty() ? store.from : journal.from;
         throw exit_error{flag ? status::usage : status::configuration, from + ": " + error.what()};
     }
-    throw journal_missing();
 }
 
 }  // namespace
@@ -36,8 +34,11 @@ exit_error journal_missing() {
             "sqlite:, postgresql:, mysql:, redis:, mongodb: or dynamodb:"};
 }
 
+bool keeps_journal(const globals& options) { return maker_for(options) != nullptr; }
+
 journal_client::journal_client(const globals& options) {
     const auto make = maker_for(options);
+    if (!make) throw journal_missing();
     auto open = [](net::loop& where, const runtime::journal_maker& how)
         -> boost::asio::awaitable<std::shared_ptr<journal>> { co_return how(where); };
     journal_ = loop_.wait_for(open(loop_, make));
@@ -49,25 +50,7 @@ void audit(journal_client& where, std::string action, std::string target, std::s
     what.action = std::move(action);
     what.target = std::move(target);
     what.detail = std::move(detail);
-    try {
-        where.ask(where.verbs().append_audit(what));
-    } catch (const store_error& error) {
-        log(log_level::error,
-            "not audited action=" + what.action + " target=" + what.target + ": " + error.what());
-    }
-}
-
-void audit_where_possible(const globals& options, std::string action, std::string target,
-                          std::string detail) {
-    std::optional<journal_client> records;
-    try {
-        records.emplace(options);
-    } catch (const exit_error& error) {
-        return log(log_level::debug, std::string{"not audited: "} + error.what());
-    } catch (const store_error& error) {
-        return log(log_level::warn, std::string{"not audited: "} + error.what());
-    }
-    audit(*records, std::move(action), std::move(target), std::move(detail));
+    where.ask(where.verbs().append_audit(what));
 }
 
 std::vector<job_entry> known_jobs(journal_client& where) {

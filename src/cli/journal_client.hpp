@@ -20,6 +20,9 @@ namespace pawl::cli {
 
 // For a store that keeps no journal, where none is named beside it.
 exit_error journal_missing();
+// Whether there is one, for a command that needs none. Opens nothing; throws exit_error for a URL
+// that is none.
+bool keeps_journal(const globals& options);
 
 class journal_client {
 public:
@@ -40,12 +43,8 @@ private:
     std::shared_ptr<journal> journal_;
 };
 
-// Writes down what somebody did. A journal that fails is told on stderr, as what was done is done.
+// Writes down what somebody did. Throws store_error.
 void audit(journal_client& where, std::string action, std::string target, std::string detail);
-
-// The same for a command that needs no journal: where there is none, the log has to do.
-void audit_where_possible(const globals& options, std::string action, std::string target,
-                          std::string detail);
 
 // The entry of a job that some agent has published. Throws exit_error, with the nearest name, where
 // there is none.

@@ -175,7 +175,7 @@ status release_lock(const globals& options, const release_arguments& how) {
     else
         std::cout << "released lock '" << base::printable(how.key) << "' from token "
                   << number(token) << "; available in " << base::format_duration(free_in) << '\n';
-    return status::done;
+    return asked->outcome();
 }
 
 }  // namespace

@@ -230,7 +230,7 @@ status cancel_run(const globals& options, const std::string& given, const std::s
     const auto id = whole_id(*asked, given);
     const auto done = asked->cancel_run(id, reason);
     tell_cancelled(options, id, done.job, done.withdrawn ? "withdrew queued" : "cancelling");
-    return status::done;
+    return asked->outcome();
 }
 
 std::string variable(const char* name) {
@@ -257,6 +257,12 @@ status save_checkpoint(const globals& options, const std::string& argument) {
         throw exit_error{status::usage, "a checkpoint has at most " +
                                             std::to_string(checkpoint_bytes_max) + " bytes, and " +
                                             "this one has " + std::to_string(text.size())};
+    // A command of a later run finds it in a variable of its environment, which ends at a NUL.
+    if (const auto nul = text.find('\0'); nul != std::string::npos)
+        throw exit_error{status::usage, "invalid checkpoint: NUL at byte " +
+                                            std::to_string(nul + 1) +
+                                            "; expected bytes that an environment variable can "
+                                            "hold, so encode it, such as with base64"};
     run_mark who{id, fence_token{token.empty() ? 0 : token_option(token)}};
     const auto save = [&] {
         if (const auto asked = run_client::inside_run(options)) return asked->save_checkpoint(text);

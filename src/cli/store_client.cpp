@@ -92,6 +92,17 @@ private:
         return records().ask(std::move(asking));
     }
 
+    // What was done cannot be taken back, so a failure is told with the status, behind the result.
+    void note_audit(std::string action, std::string target, std::string detail) {
+        const auto what = "action=" + action + " target=" + target;
+        try {
+            audit(records(), std::move(action), std::move(target), std::move(detail));
+        } catch (const store_error& error) {
+            log(log_level::error, "done, but not in the audit log " + what + ": " + error.what());
+            unaudited_ = status_of(error.code());
+        }
+    }
+
     api::shared_context context();
     std::vector<run_record> last_runs(const std::string& job, std::size_t limit);
     std::size_t live_nodes() { return documents::count_live(list_nodes()); }
@@ -134,14 +145,19 @@ millis store_client::release(const forced_release& what) {
     // enough: the store takes the least of both, and what was shown may have been renewed since.
     const auto delay = what.delay.value_or(ttl_max);
     const auto token = documents::releasable(shown);
+    // Before anything is done: a URL that is none is a mistake of the command line. A journal that
+    // is down is none, and no reason to leave the key held.
+    const bool audited = keeps_journal(options_);
     if (!store().force_release(shown.key, token, delay))
         throw exit_error{status::refused, "not released: lock '" + base::printable(shown.key) +
                                               "' no longer has token " +
                                               std::to_string(number(token)) +
                                               "; see 'pawl locks show'"};
     log(log_level::warn, documents::force_release_line(shown, what.reason));
-    audit_where_possible(options_, "lock.release", shown.key,
-                         documents::force_release_detail(shown, what.reason));
+    if (audited)
+        note_audit("lock.release", shown.key, documents::force_release_detail(shown, what.reason));
+    else
+        log(log_level::debug, "not audited: the store keeps no journal");
     const auto after = store().inspect(shown.key);
     // What the next holder has left is no wait: the key was free when it was granted to them.
     return after && number(after->holder) == 0 ? after->remaining : millis{0};
@@ -230,7 +246,7 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
         ask(verbs().add_trigger(one));
     }
     const auto past = what.resume ? inheritance::last_saved : inheritance::none;
-    audit(records(), "job.run", job.name, documents::words_of_request(past, what.arguments));
+    note_audit("job.run", job.name, documents::words_of_request(past, what.arguments));
     return ids;
 }
 
@@ -239,14 +255,14 @@ bool store_client::pause_job(const std::string& name, const std::string& reason)
     if (const auto full = journals::pause_fault(ask(verbs().read_control_state()), job.name))
         throw exit_error{status::usage, *full};
     const bool changed = ask(verbs().pause(job.name, reason, actor_name()));
-    if (changed) audit(records(), "job.pause", name, reason);
+    if (changed) note_audit("job.pause", name, reason);
     return changed;
 }
 
 bool store_client::resume_job(const std::string& name) {
     const bool changed = ask(verbs().unpause(name));
     if (changed)
-        audit(records(), "job.resume", name, "");
+        note_audit("job.resume", name, "");
     else
         known_job(records(), name);
     return changed;
@@ -336,14 +352,14 @@ void store_client::read_output(const std::string& id, reading how, const output_
 cancelled_run store_client::cancel_run(const std::string& id, const std::string& reason) {
     const auto asked = asked_for(id);
     if (asked && ask(verbs().remove_trigger(id))) {
-        audit(records(), "run.cancel", id, documents::cancel_words(asked->job, reason));
+        note_audit("run.cancel", id, documents::cancel_words(asked->job, reason));
         return {asked->job, true};
     }
     const auto run = known_run(id);
     if (!ask(verbs().request_cancel(id, documents::cancel_words(actor_name(), reason))))
         throw exit_error{status::usage, "run '" + base::printable(id) + "' already finished: " +
                                             std::string{name_of(run.status)}};
-    audit(records(), "run.cancel", id, documents::cancel_words(run.job, reason));
+    note_audit("run.cancel", id, documents::cancel_words(run.job, reason));
     return {run.job, false};
 }
 

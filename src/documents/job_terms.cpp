@@ -30,6 +30,11 @@ bool flag_in(const json::object& what, std::string_view name, bool otherwise) {
     return found != nullptr && found->is_bool() ? found->as_bool() : otherwise;
 }
 
+// Under its name, or the one that agents published it under before.
+std::string_view name_in(const json::object& what, std::string_view name, std::string_view former) {
+    return what.contains(name) ? name : former;
+}
+
 base::argument_rule arguments_in(const json::object& what) {
     base::argument_rule rule;
     // A program's own function takes what it is given.
@@ -64,10 +69,10 @@ job_terms::job_terms(const job_entry& job)
       key_prefix{definition.contains("body") ? "" : base::job_key_prefix},
       enabled{flag_in(definition, "enabled", true)},
       arguments{arguments_in(definition)},
-      remembers{text_in(definition, "occurrence") != "off"},
-      hold{flag_in(definition, "hold", false)},
+      remembers{text_in(definition, name_in(definition, "delivery", "occurrence")) != "off"},
+      hold{flag_in(definition, name_in(definition, "hold_until_expiry", "hold"), false)},
       ttl{duration_in(definition, "ttl", millis{30'000})},
-      at_least{duration_in(definition, "at_least", millis{0})},
+      at_least{duration_in(definition, name_in(definition, "min_hold", "at_least"), millis{0})},
       jitter{duration_in(definition, "jitter", millis{0})} {
     if (enabled) rule = rule_of(job, definition);
 }

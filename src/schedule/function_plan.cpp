@@ -123,7 +123,7 @@ job_entry entry_of(const job_plan& plan, const schedule_options& when, const std
     what["zone"] = when.zone;
     what["body"] = "a function of the program";
     what["ttl"] = base::format_duration(plan.lease.ttl);
-    what["occurrence"] = modes[static_cast<std::size_t>(plan.queue.mode)];
+    what["delivery"] = modes[static_cast<std::size_t>(plan.queue.mode)];
     what["misfire"] = when.misfire == pawl::misfire::skip ? "skip" : "run-once";
     what["overlap"] = when.overlap == pawl::overlap::skip ? "skip" : "queue";
     what["partitions"] = when.partitions;

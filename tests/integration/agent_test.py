@@ -5,13 +5,14 @@ import pathlib
 import re
 import shutil
 import signal
+import subprocess
 import time
 import urllib.error
 import urllib.request
 
 import proof
 from agents import AgentCase, job
-from harness import Case, Redis, pawl, until
+from harness import Case, Redis, environment, pawl, until
 
 # Seconds after an occurrence until misfire = "skip" lets it go, and one more.
 FORGOTTEN = 11
@@ -86,6 +87,38 @@ class Check(Case):
             self.assert_one_line(self.check('store = "etcd://127.0.0.1:1"\n' + job("a", "true"), *words), 78, "journal")
         beside = 'store = "etcd://127.0.0.1:1"\n' + f'journal = "{self.store}"\n' + job("a", "true")
         self.assertEqual(self.check(beside, "--check").status, 0)
+
+    def test_a_certificate_that_cannot_be_used_is_found_before_the_agent_starts(self):
+        for name in ("one", "other"):
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=a",
+                            "-days", "2", "-keyout", self.folder / f"{name}.key", "-out", self.folder / f"{name}.pem"],
+                           check=True, capture_output=True)
+        for cert, key, says in (("one.pem", "one.key", None), ("none.pem", "one.key", "none.pem: the TLS certificate cannot be used"),
+                                ("one.pem", "none.key", "none.key: the TLS key cannot be used"),
+                                ("one.pem", "other.key", "other.key: the TLS key cannot be used: key values mismatch")):
+            text = (f'store = "{self.store}"\n[agent]\ntls = {{ cert = "{self.folder}/{cert}", key = "{self.folder}/{key}" }}\n'
+                    + job("a", "true"))
+            checked = self.check(text, "--check")
+            if says is None:
+                self.assertEqual((checked.status, checked.err), (0, ""))
+            else:
+                self.assert_one_line(checked, 78, says)
+                self.assertIn(f"pawl: {self.config}: ", checked.err)
+
+    def test_the_store_of_the_file_is_checked_where_a_variable_takes_its_place(self):
+        elsewhere = environment(PAWL_STORE=self.store)
+        once = job("a", "true", schedule="@daily", on_store_down="run")
+        for text, says in (('store = "foo:x"\n' + job("a", "true"), "foo"),
+                           ('store = "etcd://127.0.0.1:1"\n' + job("a", "true"), "keeps no journal"),
+                           ('store = "sqlite:x.db?safety=correctness"\n' + once, "on_store_down"),
+                           (f'store = "{self.store}"\njournal = "etcd://h"\n' + job("a", "true"), "etcd")):
+            self.config = self.folder / "pawl.toml"
+            self.config.write_text(text)
+            checked = pawl("agent", "--check", "--config", str(self.config), env=elsewhere)
+            self.assert_one_line(checked, 78, says)
+            self.assertIn(f"pawl: {self.config}:", checked.err)
+        # An agent that uses another store does not care.
+        self.assertEqual(self.check(f'store = "{self.store}"\n' + once, "--check").status, 0)
 
     def test_the_command_line_is_wrong_without_a_file_or_with_a_bad_url(self):
         self.assert_one_line(pawl("agent"), 64, "--config")

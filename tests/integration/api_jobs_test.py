@@ -213,7 +213,7 @@ class Why(ApiCase):
         self.assertEqual((held["blocked_by"]["key"], held["blocked_by"]["partition"]), ("job/held", 0))
         late = self.why(agent, "long", r"^its previous run of \S+ still runs on node-a since \S+ \(run [-0-9a-f]{36}\)$")
         self.assertEqual(late["running"], 1)
-        self.why(agent, "lingers", r"^its lock job/lingers is in cooldown until \S+ \(at_least = 10m\)$")
+        self.why(agent, "lingers", r"^its lock job/lingers is in cooldown until \S+ \(min_hold = 10m\)$")
         seen = until(lambda: (one := self.got(agent, "/api/v1/overview"))["counts"]["jobs_late"] == 2 and one)
         late = {one["subject"]: one for one in seen["attention"] if one["kind"] == "job_late"}
         self.assertEqual(set(late), {"long", "lingers"})

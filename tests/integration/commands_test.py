@@ -110,6 +110,20 @@ class Locks(Case):
         self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 0)
         self.assert_one_line(self.pawl(*release, "--now"), 64, "lock 'job/a' is free; expected one that is held or in cooldown")
 
+    def test_a_forced_release_that_is_not_audited_says_so_by_its_status(self):
+        self.hold("a", "--no-journal")
+        away = ("--journal", "redis://127.0.0.1:1", "locks", "release", "a", "--reason", "x", "--yes")
+        released = self.pawl(*away)
+        self.assertEqual(released.status, 69, released.err)
+        self.assertIn("released lock 'a'", released.out)
+        self.assertEqual(released.err.count("done, but not in the audit log action=lock.release target=a: "), 1, released.err)
+        self.assertNotEqual(self.pawl("locks", "show", "a", "--json").json()["held"], True)
+
+    def test_nothing_is_released_where_the_journal_is_no_url(self):
+        self.hold("a", "--no-journal")
+        self.assert_one_line(self.pawl("--journal", "nonsense:", "locks", "release", "a", "--reason", "x", "--yes"), 64, "--journal")
+        self.assertTrue(self.pawl("locks", "show", "a", "--json").json()["held"])
+
     def test_a_forced_release_asks_first(self):
         self.hold("job/a")
         self.assert_one_line(self.pawl("locks", "release", "job/a", "--reason", "x"), 64, "--yes")

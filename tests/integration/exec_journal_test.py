@@ -102,6 +102,43 @@ class Exec(Audited):
         # The one that was too long has changed nothing.
         self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", 'printf %s "$PAWL_CHECKPOINT" | wc -c').out.strip(), "65536")
 
+    def test_a_journal_that_is_down_keeps_no_key(self):
+        told, go = self.folder / "told", self.folder / "go"
+        with open(told, "w") as log:
+            holder = subprocess.Popen([PAWL, "--store", self.store, "--journal", "redis://127.0.0.1:1", "exec", "k", "--", "sh", "-c",
+                                       f'echo held; until [ -e "{go}" ]; do sleep 0.02; done'],
+                                      env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
+        self.addCleanup(self.end, holder)
+        self.assertEqual(holder.stdout.readline(), "held\n")
+        waiting = self.start("exec", "k", "--wait", "--no-journal", "--", "echo", "granted")
+        self.assertIn("waiting for lock 'k'", waiting.stderr.readline())
+        go.touch()
+        self.assertEqual(waiting.stdout.readline(), "granted\n")
+        # It still waits for the journal, for two seconds.
+        self.assertNotIn("result of the run not recorded", told.read_text())
+        self.assertEqual(holder.wait(30), 0)
+        self.assertIn("result of the run not recorded", told.read_text())
+
+    def test_a_checkpoint_that_no_variable_can_hold_is_refused(self):
+        """It would come back cut off at its NUL byte."""
+        outcome = self.pawl("exec", "k", "--", PAWL, "checkpoint", "-", stdin="page 1")
+        self.assertEqual(outcome.status, 0, outcome.err)
+        outcome = self.pawl("exec", "k", "--", PAWL, "checkpoint", "-", stdin="a\0b")
+        self.assert_one_line(outcome, 64, "NUL at byte 2")
+        self.assertEqual(self.pawl("exec", "k", "--", "sh", "-c", 'echo "<$PAWL_CHECKPOINT>"').out, "<page 1>\n")
+
+    def test_no_command_is_given_a_part_of_a_checkpoint(self):
+        """A body of the library may have saved a NUL byte."""
+        self.assertEqual(self.pawl("exec", "k", "--", PAWL, "checkpoint", "page 1").status, 0)
+        with contextlib.closing(sqlite3.connect(self.store.removeprefix("sqlite:"))) as rows, rows:
+            for table in ("pawl_run", "pawl_checkpoint"):
+                rows.execute(f"UPDATE {table} SET checkpoint = x'610062'")
+        outcome = self.pawl("exec", "k", "--", "echo", "started")
+        self.assertEqual((outcome.status, outcome.out), (126, ""))
+        self.assertIn("PAWL_CHECKPOINT holds a NUL byte", outcome.err)
+        row = self.runs("k")[-1]
+        self.assertEqual((row["status"], row["exit_status"]), ("failed", 126))
+
     def test_a_checkpoint_is_refused_outside_a_run_and_after_it(self):
         self.assert_one_line(self.pawl("checkpoint", "x"), 64, "PAWL_RUN_ID")
         run, token = self.pawl("exec", "k", "--", "sh", "-c", 'echo "$PAWL_RUN_ID $PAWL_FENCE_TOKEN"').out.split()
@@ -315,8 +352,9 @@ class Tampering(Audited):
 class ExecOnRedis(OnRedis, Exec):
     """Every law of exec above, on a real Redis."""
 
-    # It gives two runs a common beginning in the file.
+    # They write to the file: a common beginning of two runs, a checkpoint that no command saves.
     test_a_run_is_found_by_the_beginning_of_its_id_where_one_run_has_it = None
+    test_no_command_is_given_a_part_of_a_checkpoint = None
 
     def written(self, space, run):
         return self.server.ask("HGET", f"{space}:journal:run:{run}", "status"), self.server.ask("HGET", f"{space}:journal:run:{run}", "reason")

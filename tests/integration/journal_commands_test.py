@@ -72,6 +72,11 @@ class Jobs(Shared):
         until(lambda: self.runs("metronome"))
         document = self.pawl("jobs", "show", "metronome", "--json").json()
         self.assertEqual(document["definition"]["command"], ["/bin/sh", "-c", "true", "sh"])
+        # By the names that the configuration has for them.
+        self.assertEqual({name: document["definition"].get(name) for name in
+                          ("min_hold", "hold_until_expiry", "delivery", "at_least", "hold", "occurrence")},
+                         {"min_hold": "0s", "hold_until_expiry": False, "delivery": "at-most-once",
+                          "at_least": None, "hold": None, "occurrence": None})
         self.assertEqual(document["last_run"]["job"], "metronome")
         for one in document["runs"]:
             self.assert_is_run(one)

@@ -100,7 +100,11 @@ class Answers(RemoteCase):
     def test_what_is_not_there_is_said_as_the_store_says_it(self):
         self.assert_one_line(self.by("vera", "locks", "show", "nothing"), 64, "lock 'nothing' not found")
         self.assert_one_line(self.by("vera", "jobs", "show", "ecko"), 64, "did you mean 'echo'?")
-        self.assert_one_line(self.by("vera", "runs", "show", "nothing"), 64, "no run 'nothing' is known")
+        self.assert_one_line(self.by("vera", "runs", "show", "nothing"), 64, "run 'nothing' not found; see 'pawl runs ls'")
+        for words in (["jobs", "show", "ecko"], ["jobs", "pause", "ecko", "--reason", "x"], ["runs", "show", "nothing"], ["runs", "cancel", "nothing"]):
+            told = self.by("alice", *words).err
+            self.assertEqual(told, self.pawl(*words).err)
+            self.assertTrue(told.startswith("pawl: "), told)
         self.assert_one_line(self.by("alice", "jobs", "run", "parts", "--partition", "3"), 64, "partitions 0 to 2")
 
     def test_a_store_named_by_hand_and_a_run_know_no_agent(self):

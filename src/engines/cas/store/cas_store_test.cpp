@@ -354,6 +354,19 @@ TEST_F(CasStore, TheFirstClaimWaitsForTheNamespaceThatItMakes) {
     EXPECT_LE(silent.now() - asked, 500ms + 20s);
 }
 
+// Goal: who asks once hears why. Method: a table whose client gives up a little later than the
+// verb.
+TEST(CasStore, AMediumThatIsGoneSaysWhyAndNotThatItIsMadeReady) {
+    stage gone;
+    gone.settings.common.timeout = 500ms;
+    gone.table->delay = [] { return 550ms; };
+    gone.table->fates = [](bool, const record_name&) { return fate::request_lost; };
+    actor mine{gone};
+    const auto asked = gone.now();
+    expect_one_line(mine.failed(claim_of("a")), errc::unreachable, "memory: no answer");
+    EXPECT_LE(gone.now() - asked, 750ms);
+}
+
 // Goal: a server that is far costs three rounds of the first claim, and no more. Method: each
 // request takes a tenth of a second.
 TEST_F(CasStore, AFarServerIsRacedThreeTimes) {

@@ -16,7 +16,11 @@ constexpr std::chrono::seconds opening_max{60};
 
 // How much longer than its timeout a verb waits for it: who asks once, as a command does, would
 // else fail because it is the first. The medium has answered then, so it is not one that is gone.
-constexpr std::chrono::seconds making_wait_max{20};
+constexpr millis making_wait_max{20'000};
+
+// A medium that is gone is given up by its own client at about the verb's end: whoever asks once
+// hears from it why, and not from here that it may be asked again.
+constexpr millis cause_wait_max{250};
 
 // A medium that was refused is asked again after this: it may have been replaced.
 constexpr std::chrono::minutes refused_for{1};
@@ -44,8 +48,9 @@ async<instant> name_space::ready() {
     }
     auto waiting = mine->done.wait_until(until);
     co_await std::move(waiting);
-    if (!mine->end && (mine->is_racing || records_->on().has_answered())) {
-        auto staying = mine->done.wait_until(until + making_wait_max);
+    if (!mine->end) {
+        const bool answers = mine->is_racing || records_->on().has_answered();
+        auto staying = mine->done.wait_until(until + (answers ? making_wait_max : cause_wait_max));
         co_await std::move(staying);
     }
     if (mine->end && mine->end->has_error()) co_return mine->end->error();

@@ -147,7 +147,7 @@ export type Job = {
   arguments: boolean | string[];
   published_by: string;
   published_at: string;
-  /** What its configuration says, without values of variables. */
+  /** What its configuration says, under the names of its keys, without values of variables. */
   definition: Record<string, unknown>;
   /** blocked: a client that is no run of the job holds its key, see blocked_by. late: a scheduled run is due for more than ten seconds and has not started. waiting: a run is queued and has not started. failing: its newest runs failed, see consecutive_failures. */
   state: 'running' | 'blocked' | 'late' | 'waiting' | 'paused' | 'disabled' | 'failing' | 'idle';

@@ -81,10 +81,10 @@ describe('a command in words', () => {
 
 describe('settings', () => {
   it('are told under their own names, the empty ones left out', () => {
-    const settings = settingsOf({ ttl: '30s', hold: false, env: [], user: '', retries: { max: 2, backoff: '10s' }, command: ['a', 'b c'] });
+    const settings = settingsOf({ ttl: '30s', hold_until_expiry: false, env: [], user: '', retries: { max: 2, backoff: '10s' }, command: ['a', 'b c'] });
     expect(settings.map(({ name, text }) => [name, text])).toEqual([
       ['ttl', '30s'],
-      ['hold', 'no'],
+      ['hold_until_expiry', 'no'],
       ['retries', 'max = 2, backoff = 10s'],
       ['command', "a 'b c'"],
     ]);

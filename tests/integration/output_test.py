@@ -1,0 +1,74 @@
+"""What is printed arrives, or the exit status says that it did not."""
+import os
+import subprocess
+
+from harness import PAWL, Case, environment, until
+
+
+class Output(Case):
+    def write_to(self, sink, *words, env=None):
+        """Runs pawl with `sink`, as a shell writes it, behind it; nothing of it is read here."""
+        line = '"$0" "$@" ' + sink
+        return subprocess.run(["bash", "-c", line, PAWL, *words], env=env or environment(PAWL_STORE=self.store),
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=60)
+
+    def configuration(self):
+        path = self.folder / "pawl.toml"
+        path.write_text(f'store = "{self.store}"\n[[job]]\nname = "tick"\ncommand = ["true"]\nschedule = "@daily"\n')
+        return path
+
+    def commands(self):
+        return (["token", "new", "--name", "a", "--role", "viewer"], ["locks", "ls"], ["--json", "runs", "ls"],
+                ["--json", "audit", "ls"], ["cron", "next", "0 2 * * *"], ["bench", "--for", "100ms"],
+                ["agent", "--check", "--config", str(self.configuration())], ["--version"], ["--help"],
+                ["--version", "--verbose"], ["completion", "bash"])
+
+    def assert_lost(self, done, words, why):
+        self.assertEqual(done.returncode, 74, f"{words}: {done.stderr}")
+        lines = [line for line in done.stderr.splitlines() if line.startswith("pawl: ")]
+        self.assertEqual(len(lines), 1, done.stderr)
+        self.assertIn(f"cannot write to standard output: {why}", lines[0])
+
+    def test_a_full_disk_is_a_failure_of_every_command(self):
+        for words in self.commands():
+            self.assert_lost(self.write_to("> /dev/full", *words), words, "No space left on device")
+
+    def test_so_is_an_output_that_is_closed(self):
+        for words in self.commands():
+            self.assert_lost(self.write_to(">&-", *words), words, "Bad file descriptor")
+
+    def test_no_file_of_pawl_takes_the_number_of_an_output_that_is_closed(self):
+        """A connection whose descriptor is 1 would get the results."""
+        busy = subprocess.Popen(["bash", "-c", 'exec "$0" "$@" >&- 2>&- <&-', PAWL, "bench", "--for", "60s"],
+                                env=environment(PAWL_STORE="memory:"))
+        self.addCleanup(self.end, busy)
+        files = f"/proc/{busy.pid}/fd"
+
+        def is_busy():
+            try:
+                return any("eventpoll" in os.readlink(f"{files}/{one}") for one in os.listdir(files))
+            except FileNotFoundError:  # one that was closed meanwhile
+                return False
+
+        until(is_busy)
+        self.assertEqual([os.readlink(f"{files}/{one}") for one in range(3)], ["/dev/null"] * 3)
+
+    def test_so_is_it_where_there_is_something_to_tell(self):
+        self.assertEqual(self.write_to("> /dev/null", "exec", "a", "--", "true").returncode, 0)
+        run = self.pawl("--json", "runs", "ls").json()["runs"][0]["id"]
+        for words in (["runs", "show", run], ["runs", "ls"]):
+            self.assert_lost(self.write_to("> /dev/full", *words), words, "No space left on device")
+
+    def test_a_reader_that_goes_away_is_no_failure(self):
+        """As `head` does, also where SIGPIPE is ignored."""
+        for line in ('"$0" "$@" | true', 'trap "" PIPE; "$0" "$@" | true'):
+            done = subprocess.run(["bash", "-c", line + '; echo "${PIPESTATUS[0]}" >&2', PAWL, "completion", "bash"],
+                                  env=environment(), stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertNotIn("standard output", done.stderr)
+            self.assertNotIn("74", done.stderr.splitlines())
+
+    def test_the_status_of_a_command_that_exec_runs_is_its_own(self):
+        for status in (0, 3):
+            done = self.write_to("> /dev/full", "exec", "a", "--", "sh", "-c", f"echo lost; exit {status}")
+            self.assertEqual(done.returncode, status)
+
