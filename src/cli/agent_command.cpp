@@ -105,7 +105,12 @@ status check(const globals& options, const config::parsed_configuration& parsed)
     auto core = open_core(instead);
     check_leases(parsed, *core, plan.settings.safety);
     check_journal(store.url, choose_journal(options).url);
-    std::cout << parsed.file << ": ok, " << base::counted(parsed.values.jobs.size(), "job") << '\n';
+    // A file that was cut off, or not yet written, looks like this as well.
+    if (parsed.sets_nothing)
+        std::cout << parsed.file << ": sets nothing; an agent with it has no job and no user\n";
+    else
+        std::cout << parsed.file << ": ok, " << base::counted(parsed.values.jobs.size(), "job")
+                  << '\n';
     return status::done;
 }
 
