@@ -231,6 +231,8 @@ awaitable<void> agent::reload(std::shared_ptr<agent> self, std::string why) {
             const auto bad =
                 lease_faults(read.values, engine.store().traits(), engine.settings().safety);
             faults.insert(faults.end(), bad.begin(), bad.end());
+            if (const auto emptied = config::emptied_fault(me.configured_, read))
+                faults.push_back(*emptied);
         }
         if (!faults.empty()) {
             for (const auto& line : faults) me.log(log_level::error, line);

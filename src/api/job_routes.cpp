@@ -9,6 +9,7 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
+#include "documents/reason.hpp"
 #include "engines/rules/journal/control_limits.hpp"
 #include "engines/rules/journal/texts.hpp"
 
@@ -297,21 +298,12 @@ http::response paused_response(const std::string& name, bool paused, bool change
     return json_response(200, document);
 }
 
-// Nothing, or what is wrong with the reason.
-std::optional<http::response> reason_fault(std::string_view reason) {
-    if (reason.find_first_not_of(" \t\r\n") == std::string_view::npos)
-        return problem(400, "reason is empty; say why, for those who wonder");
-    if (reason.size() <= reason_bytes_max) return std::nullopt;
-    return problem(400, "reason has " + std::to_string(reason.size()) + " bytes; at most " +
-                            std::to_string(reason_bytes_max) + " are kept");
-}
-
 awaitable<http::response> pause(shared_context around, shared_call asked) {
     if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
     body_reader body{*asked->request, {"reason"}};
     const auto reason = body.required_text("reason");
     if (body.fault()) co_return *body.fault();
-    if (auto fault = reason_fault(reason)) co_return std::move(*fault);
+    if (const auto fault = documents::reason_fault(reason)) co_return problem(400, *fault);
     auto finding = find_job(around, asked->path.at("name"));
     auto found = co_await std::move(finding);
     if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
@@ -337,7 +329,7 @@ awaitable<http::response> resume(shared_context around, shared_call asked) {
     const auto reason = body.text("reason");
     if (body.fault()) co_return *body.fault();
     if (reason)
-        if (auto fault = reason_fault(*reason)) co_return std::move(*fault);
+        if (const auto fault = documents::reason_fault(*reason)) co_return problem(400, *fault);
     const auto name = asked->path.at("name");
     if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     // Of a job that no agent has any more as well: its pause would wait for it for ever.

@@ -9,10 +9,10 @@
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/reserved_names.hpp"
-#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 #include "documents/documents.hpp"
+#include "documents/reason.hpp"
 #include "schedule/dispatcher.hpp"
 #include "time/clocks.hpp"
 
@@ -276,22 +276,12 @@ awaitable<http::response> carry_out(shared_context around, shared_call asked, fo
     co_return json_response(200, document);
 }
 
-std::optional<http::response> reason_fault(std::string_view reason) {
-    if (reason.empty()) return problem(400, "reason is empty: say why, for the audit");
-    if (reason.size() > reason_bytes_max)
-        return problem(400, "reason has " + std::to_string(reason.size()) + " bytes: at most " +
-                                std::to_string(reason_bytes_max));
-    if (base::find_unprintable(reason) != std::string_view::npos)
-        return problem(400, "reason has a control character: write it as one line");
-    return std::nullopt;
-}
-
 // Or why it cannot be released.
 awaitable<std::variant<record, http::response>> lock_to_release(shared_context around,
                                                                 std::string key,
                                                                 std::string reason) {
     if (auto bad = base::key_fault(key)) co_return problem(400, *bad);
-    if (auto bad = reason_fault(reason)) co_return std::move(*bad);
+    if (const auto bad = documents::reason_fault(reason)) co_return problem(400, *bad);
     auto looking = store_of(*around).inspect(key);
     auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return problem_of(seen.error());

@@ -7,9 +7,9 @@
 #include "api/queries.hpp"
 #include "api/run_output.hpp"
 #include "base/number.hpp"
-#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
+#include "documents/reason.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>
@@ -237,21 +237,13 @@ http::response cancelled(const std::string& id, const std::string& job, bool wit
     return json_response(202, document);
 }
 
-std::optional<http::response> reason_fault(std::string_view reason) {
-    if (reason.size() > reason_bytes_max)
-        return problem(400, "reason has " + std::to_string(reason.size()) + " bytes; at most " +
-                                std::to_string(reason_bytes_max) + " are kept");
-    if (base::find_unprintable(reason) != std::string_view::npos)
-        return problem(400, "reason has a control character: write it as one line");
-    return std::nullopt;
-}
-
 awaitable<http::response> cancel(shared_context around, shared_call asked) {
     if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
     body_reader body{*asked->request, {"reason"}};
     const auto reason = body.text("reason").value_or("");
     if (body.fault()) co_return *body.fault();
-    if (auto fault = reason_fault(reason)) co_return std::move(*fault);
+    if (!reason.empty())
+        if (const auto fault = documents::reason_fault(reason)) co_return problem(400, *fault);
     if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     const auto id = asked->path.at("id");
     auto asking = asked_for(around, id);

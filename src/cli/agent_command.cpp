@@ -169,7 +169,12 @@ status check(const globals& options, const config::parsed_configuration& parsed)
         add_faults_on(all, own, {own.values.store, own.file},
                       {own.values.journal, own.values.journal.empty() ? "the store" : own.file});
     if (!all.empty()) refuse(all);
-    std::cout << parsed.file << ": ok, " << base::counted(parsed.values.jobs.size(), "job") << '\n';
+    // A file that was cut off, or not yet written, looks like this as well.
+    if (parsed.sets_nothing)
+        std::cout << parsed.file << ": sets nothing; an agent with it has no job and no user\n";
+    else
+        std::cout << parsed.file << ": ok, " << base::counted(parsed.values.jobs.size(), "job")
+                  << '\n';
     return status::done;
 }
 

@@ -188,6 +188,8 @@ status report_plan(const globals& options, const schedule::fleet& planned, const
 
 status bench(const globals& options, const bench_options& what) {
     const auto duration = duration_option("--for", what.duration);
+    if (duration.count() == 0)
+        throw CLI::ValidationError{"--for", "'" + what.duration + "' leaves no time to measure in"};
     if (!what.plan) {
         const auto clients = what.clients > 0 ? what.clients : clients_usual;
         return report(options, measure(options, clients, duration));

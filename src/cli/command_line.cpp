@@ -2,6 +2,7 @@
 
 #include "cli/checked_output.hpp"
 #include "cli/commands.hpp"
+#include "cli/given_options.hpp"
 #include "cli/output.hpp"
 #include "cli/secrets.hpp"
 #include "cli/version.hpp"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -64,22 +66,12 @@ int report(const std::string& line, status code) {
     return static_cast<int>(code);
 }
 
-const CLI::App& chosen_in(const CLI::App& app) {
-    const auto below = app.get_subcommands();
-    return below.empty() ? app : chosen_in(*below.back());
-}
-
-std::string path_of(const CLI::App& command) {
-    const auto* above = command.get_parent();
-    return (above == nullptr ? "" : path_of(*above) + " ") + command.get_name();
-}
-
 bool lacks_command(const CLI::App& group) {
     return group.get_require_subcommand_min() > 0 && group.get_subcommands().empty();
 }
 
 std::string describe_unknown(const CLI::App& group, const std::string& word) {
-    const auto where = " (see '" + path_of(group) + " --help')";
+    const auto where = see_help_of(group);
     if (word.starts_with('-')) return "unknown option '" + base::printable(word) + "'" + where;
     std::vector<std::string_view> names;
     for (const auto* one : group.get_subcommands([](const CLI::App*) { return true; }))
@@ -92,6 +84,9 @@ std::string describe_unknown(const CLI::App& group, const std::string& word) {
 // CLI11 has a status of its own for every kind of mistake; for its callers all of them are usage.
 int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
+    // Whatever else it led to.
+    if (const auto unknown = unknown_option_fault(app)) return report(*unknown, status::usage);
+    if (const auto empty = empty_value_fault(app)) return report(*empty, status::usage);
     if (const auto& last = chosen_in(app); lacks_command(last)) {
         const auto words = app.remaining(true);
         if (!words.empty()) return report(describe_unknown(last, words.front()), status::usage);
@@ -103,7 +98,7 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
     std::string line = error.what();
     for (auto& letter : line)
         if (letter == '\n') letter = ' ';
-    return report(line + " (see 'pawl --help')", status::usage);
+    return report(line + see_help_of(chosen_in(app)), status::usage);
 }
 
 }  // namespace
@@ -141,7 +136,9 @@ std::vector<std::string> words_of(int count, char** given) {
     const auto end = std::find(words.begin(), words.end(), "--");
     for (auto word = words.begin(); word != end; ++word) {
         if (*word != "--wait") continue;
-        const bool has_value = word + 1 != end && base::parse_duration(*(word + 1)).has_value();
+        const auto next = word + 1;
+        const bool has_value =
+            next != end && (next->empty() || base::parse_duration(*next).has_value());
         if (!has_value) *word += "=3650d";
     }
     // CLI11 reads them from the back.
@@ -149,9 +146,16 @@ std::vector<std::string> words_of(int count, char** given) {
     return words;
 }
 
-// The others need the store itself, or nothing at all. They leave PAWL_URL alone.
+// The others need the store itself, or nothing at all.
 constexpr std::array<std::string_view, 7> asking_commands{"locks", "jobs",  "runs",  "nodes",
                                                           "audit", "fence", "doctor"};
+// What these do in another store than that of the agents is worth nothing, or does harm.
+constexpr std::array<std::string_view, 3> commands_on_the_store{"exec", "drill", "bench"};
+
+template <class Names>
+bool is_among(const Names& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 void check_url(const CLI::App& app, const globals& options) {
     if (!options.url) return;
@@ -160,18 +164,32 @@ void check_url(const CLI::App& app, const globals& options) {
                                             (options.store ? "--store" : "--journal") +
                                             " exclude each other; give one of them"};
     for (const auto* command : app.get_subcommands())
-        if (std::find(asking_commands.begin(), asking_commands.end(), command->get_name()) ==
-            asking_commands.end())
+        if (!is_among(asking_commands, command->get_name()))
             throw exit_error{status::usage, "'pawl " + command->get_name() +
                                                 "' works on the store itself (--store); leave out "
                                                 "--url"};
+}
+
+// Who has PAWL_URL set means the store of that agent, and not this machine's own.
+void check_url_variable(const CLI::App& app, const globals& options) {
+    const char* url = std::getenv("PAWL_URL");
+    if (url == nullptr || *url == '\0') return;
+    for (const auto* command : app.get_subcommands())
+        if (is_among(commands_on_the_store, command->get_name()) &&
+            choose_store(options).from == "default")
+            throw exit_error{status::configuration,
+                             "PAWL_URL is set, but 'pawl " + command->get_name() +
+                                 "' works on the store itself; name it with --store, PAWL_STORE "
+                                 "or --config, or unset PAWL_URL"};
 }
 
 int run_chosen(const CLI::App& app, const globals& options, const action& chosen) {
     try {
         set_up_logging(options);
         log_as_json(options.log_format == "json");
+        if (const auto empty = empty_value_fault(app)) return report(*empty, status::usage);
         check_url(app, options);
+        check_url_variable(app, options);
         return static_cast<int>(chosen());
     } catch (const exit_error& error) {
         return report(error.what(), error.code());
@@ -211,6 +229,7 @@ int parse_and_run(const program& me, int count, char** words) {
     app.fallthrough();
     context everything{app, options, chosen};
     add_commands(me, everything, given);
+    part_empty_values(app, given);
     app.footer(
         "Example: pawl exec invoices/nightly --ttl 30s -- /usr/local/bin/send-invoices\n"
         "'pawl COMMAND --help' shows an example of each command; the manual page is pawl(1).");

@@ -1,7 +1,9 @@
 #include "cli/configuration.hpp"
 
 #include "assembly/engines.hpp"
+#include "base/text.hpp"
 #include "cli/configuration_file.hpp"
+#include "cli/output.hpp"
 #include "cli/status.hpp"
 
 #include <spdlog/pattern_formatter.h>
@@ -41,6 +43,13 @@ std::optional<std::string> environment(const char* name) {
     return value;
 }
 
+// A file that was named, and names no store, may have been meant to. Told once in a process.
+void tell_default(const std::string& file, const std::string& url) {
+    static bool told = false;
+    if (std::exchange(told, true)) return;
+    log(log_level::info, base::printable(file) + " names no store: using the default, " + url);
+}
+
 }  // namespace
 
 chosen_store choose_store(const globals& options) {
@@ -56,7 +65,9 @@ chosen_store choose_store(const globals& options) {
                          "this run has not been given its store; set store_access = true for its "
                          "job, or name one with --store"};
     try {
-        return {assembly::default_store_url(), "default"};
+        auto url = assembly::default_store_url();
+        if (file) tell_default(*file, url);
+        return {std::move(url), "default"};
     } catch (const option_error& error) {
         throw exit_error{status::configuration, error.what()};
     }

@@ -1,7 +1,11 @@
 // Which store a command works on: a flag beats the environment, which beats the file.
 #include "cli/configuration.hpp"
+#include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/status.hpp"
+#include "config/fields.hpp"
+#include "config/file_keys.hpp"
+#include "config/reading.hpp"
 #include "test_support/folder.hpp"
 
 #include <gmock/gmock.h>
@@ -76,6 +80,60 @@ TEST_F(Configuration, AFileThatCannotBeMeantIsToldWithItsPlace) {
     EXPECT_THAT(why.what(), HasSubstr("pawl.toml:1:"));
     options_.config = folder_ / "absent.toml";
     EXPECT_EQ(refusal([&] { choose_store(options_); }).code(), status::configuration);
+}
+
+// It would read as an empty file, and the store would be this machine's own.
+TEST_F(Configuration, WhatIsNoFileIsRefusedAsTheAgentRefusesIt) {
+    for (const auto& path : {folder_ / ".", folder_ / "absent.toml", std::string{"/dev/null"}}) {
+        options_.config = path;
+        const auto why = refusal([&] { choose_store(options_); });
+        EXPECT_EQ(why.code(), status::configuration) << path;
+        const auto said = config::describe(config::read_configuration_file(path));
+        ASSERT_EQ(said.size(), 1U);
+        EXPECT_EQ(why.what(), said.front());
+        EXPECT_EQ(refusal([&] { choose_journal(options_); }).code(), status::configuration) << path;
+    }
+}
+
+TEST_F(Configuration, AMisspeltOrMisplacedStoreIsNoDefault) {
+    const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"stor = 'memory:'\n", ":1:1: unknown key 'stor' in the file; did you mean 'store'?"},
+        {"Store = 'memory:'\n", "did you mean 'store'?"},
+        {"store = 'memory:'\njournl = 'none'\n", ":2:1: unknown key 'journl' in the file"},
+        {"redis = 'memory:'\n", "unknown key 'redis' in the file; there are agent"},
+        {"[agent]\nstore = 'memory:'\n",
+         ":2:1: unknown key 'store' in [agent]; it belongs to the file, above its first [table]"},
+        {"[agent]\nstor = 'memory:'\n",
+         "unknown key 'stor' in [agent]; 'store' belongs to the file"},
+        {"[[job]]\nname = 'j'\n\njournal = 'none'\n",
+         ":4:1: unknown key 'journal' in [[job]]; it belongs to the file"},
+        {"store = ''\n", ":1:9: store is empty"},
+    };
+    for (const auto& one : cases) {
+        options_.config = folder_.write("pawl.toml", one.text);
+        const auto why = refusal([&] { choose_store(options_), choose_journal(options_); });
+        EXPECT_EQ(why.code(), status::configuration) << one.text;
+        EXPECT_THAT(why.what(), HasSubstr(one.says)) << one.text;
+        EXPECT_FALSE(config::read_configuration(one.text, "pawl.toml").usable()) << one.text;
+    }
+}
+
+// Goal: exec does not depend on jobs being right, and no key that an agent takes is a misspelt
+// store.
+TEST_F(Configuration, WhatIsWrongWithAJobStopsNoOtherCommand) {
+    options_.config = folder_.write(
+        "pawl.toml", "store = 'memory:file'\n[agent]\nlisen = 1\n[[job]]\nstore_access = 'x'\n");
+    EXPECT_EQ(choose_store(options_).url, "memory:file");
+    for (const auto& one : config::known_keys())
+        if (one.section != "the file")
+            EXPECT_FALSE(base::nearest(one.name, {"store", "journal"})) << one.name;
+}
+
+TEST_F(Configuration, AFileWithoutAStoreSaysThatTheDefaultIsUsed) {
+    options_.config = folder_.write("pawl.toml", "# store = 'memory:'\n");
+    EXPECT_EQ(choose_store(options_).from, "default");
 }
 
 // Its default would be another store than the one that granted the run its lease.

@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/exec_run.hpp"
 #include "cli/footprint.hpp"
+#include "cli/given_options.hpp"
 #include "cli/lost_answer.hpp"
 #include "cli/output.hpp"
 #include "cli/push_warning.hpp"
@@ -85,7 +86,8 @@ plan plan_of(const exec_options& what) {
             throw CLI::ValidationError{"--occurrence", "'" + what.occurrence + "' at column " +
                                                            std::to_string(when.error().column + 1) +
                                                            ": " + when.error().what +
-                                                           ", or minute, hour, day"};
+                                                           "; give such a time, or minute, hour "
+                                                           "or day"};
         made.lease.occurrence =
             occurrence{std::chrono::floor<millis>(*when).time_since_epoch().count()};
     }
@@ -646,7 +648,7 @@ void add_exec(context& all) {
                     "wait for the lock, without a limit or up to DUR (--wait=DUR)")
         ->type_name("[=DUR]");
     one->add_option("--slots", what->slots, "hold one of N slots: at most N nodes run it at a time")
-        ->check(CLI::Range(std::uint32_t{1}, slots_max))
+        ->check(number_within(1, slots_max))
         ->type_name("N");
     one->add_option("--occurrence", what->occurrence,
                     "scheduled time, run at most once for it over all nodes; minute, hour or day: "
@@ -661,7 +663,7 @@ void add_exec(context& all) {
                     "how long the command may run, with a lease or without; exit status 124")
         ->type_name("DUR");
     one->add_option("--skip-status", what->skip_status, "exit status when skipped (75 or 76)")
-        ->check(CLI::Range(0, 255))
+        ->check(number_within(0, 255))
         ->type_name("N");
     one->add_option("--on-store-down", what->on_store_down, "skip (exit 69) or run without a lease")
         ->check(CLI::IsMember({"skip", "run"}))

@@ -2,8 +2,11 @@
 #include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
+#include "cli/given_options.hpp"
 #include "cli/output.hpp"
 #include "time/pause.hpp"
+
+#include <pawl/partition.hpp>
 
 #include <array>
 #include <cstdio>
@@ -301,6 +304,7 @@ void add_run(context& all, CLI::App& group) {
     run->add_option("ARG", how->request.arguments, "extra arguments of its command, after --")
         ->type_name("");
     run->add_option("--partition", how->request.partition, "run this partition only; default all")
+        ->check(number_within(0, partitions_max - 1))
         ->type_name("N");
     run->add_flag("--dry-run", how->dry_run, "show what would run, and start nothing");
     run->add_flag("--resume", how->request.resume, "resume from the last checkpoint");
@@ -334,7 +338,7 @@ void add_jobs(context& all) {
     pause->add_option("NAME", *name, "the job")->required();
     pause->add_option("--reason", *reason, "record the reason; jobs and the web UI show it")
         ->required()
-        ->check(one_line_fault)
+        ->check(reason_option_fault)
         ->type_name("TEXT");
     pause->footer(
         "Example: pawl jobs pause daily-report --reason \"the warehouse is being moved\"");

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
+#include "cli/given_options.hpp"
 #include "cli/output.hpp"
 
 #include <unistd.h>
@@ -213,7 +214,7 @@ void add_locks(context& all) {
     release->add_option("KEY", how->key, "its key")->required();
     release->add_option("--reason", how->reason, "record the reason in the audit log")
         ->required()
-        ->check(one_line_fault)
+        ->check(reason_option_fault)
         ->type_name("TEXT");
     release->add_flag("--yes", how->yes, "skip confirmation");
     release

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
+#include "cli/given_options.hpp"
 #include "cli/journal_client.hpp"
 #include "cli/output.hpp"
 #include "cli/run_client.hpp"
@@ -322,6 +323,7 @@ void add_runs(context& all) {
     cancel->footer("Example: pawl runs cancel 7b0c6e9e --reason 'wrong input'");
     auto reason = std::make_shared<std::string>();
     cancel->add_option("--reason", *reason, "record the reason with the run and in the audit log")
+        ->check(reason_option_fault)
         ->type_name("TEXT");
     cancel->callback([&all, id, reason] {
         all.chosen = [&all, id, reason] { return cancel_run(all.options, *id, *reason); };

@@ -1,6 +1,8 @@
 #include "config/reading.hpp"
 
 #include "base/comma_list.hpp"
+#include "base/counted.hpp"
+#include "base/text.hpp"
 #include "config/fields.hpp"
 #include "config/findings.hpp"
 
@@ -85,6 +87,20 @@ configuration_changes differences(const settings& before, const settings& after)
     compare_users(before, after, changes);
     compare_jobs(before, after, changes);
     return changes;
+}
+
+std::optional<std::string> emptied_fault(const settings& before,
+                                         const parsed_configuration& after) {
+    const bool loses_jobs = !before.jobs.empty() && after.values.jobs.empty();
+    const bool loses_users = !before.users.empty() && after.sets_nothing;
+    if (!loses_jobs && !loses_users) return std::nullopt;
+    std::string lost = loses_jobs ? base::counted(before.jobs.size(), "job") : "";
+    if (loses_users)
+        lost += (loses_jobs ? " and " : "") + base::counted(before.users.size(), "user");
+    return base::printable(after.file) +
+           (after.sets_nothing ? ": sets nothing, although this agent has "
+                               : ": has no [[job]], although this agent has ") +
+           lost + "; restart the agent to run it without";
 }
 
 }  // namespace pawl::config

@@ -63,5 +63,25 @@ TEST(Differences, ShowNoSecret) {
     EXPECT_THAT(stores.restarts, ElementsAre(Not(HasSubstr("hunter"))));
 }
 
+// Goal: a file that was cut off or emptied ends no schedule. Method: what is in force, beside each
+// file that could take its place.
+TEST(Differences, AFileThatTakesAllJobsAwayIsNotMeant) {
+    const std::string user = "[[user]]\nname='u'\nrole='admin'\ntoken_hash='$argon2id$x'\n";
+    const auto why = [](const std::string& before, const std::string& after) {
+        return emptied_fault(read_whole(before), read_configuration(after, "f.toml")).value_or("");
+    };
+    EXPECT_EQ(why(job("a") + job("b") + user, ""),
+              "f.toml: sets nothing, although this agent has 2 jobs and 1 user; restart the agent "
+              "to run it without");
+    EXPECT_THAT(why(job("a"), "# nothing yet\n"), HasSubstr("has 1 job; restart"));
+    EXPECT_THAT(why(job("a") + user, user), HasSubstr("has no [[job]], although"));
+    EXPECT_THAT(why(user, "\n"), HasSubstr("sets nothing, although this agent has 1 user"));
+    // Each of these is somebody's wish.
+    EXPECT_EQ(why(job("a") + job("b"), job("b")), "");
+    EXPECT_EQ(why(job("a"), job("b")), "");
+    EXPECT_EQ(why(user, "[agent]\nname='a'\n"), "");
+    EXPECT_EQ(why("", ""), "");
+}
+
 }  // namespace
 }  // namespace pawl::config

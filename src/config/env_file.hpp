@@ -13,16 +13,6 @@ namespace pawl::config {
 
 constexpr std::size_t env_file_bytes_max = 1u << 20;
 
-// A file's content, or why there is none.
-struct file_text {
-    std::string text;
-    std::string fault;  // empty when it was read
-    bool readable_by_all = false;
-};
-
-// Only a regular file of at most `bytes_max`, so that no pipe makes anybody wait.
-file_text read_regular_file(const std::string& path, std::size_t bytes_max);
-
 struct env_file_content {
     std::vector<variable> variables;  // sorted by name
     std::string fault;                // quotes no value; empty when all is well

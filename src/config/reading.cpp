@@ -3,6 +3,8 @@
 #include "base/text.hpp"
 #include "config/env_file.hpp"
 #include "config/fields.hpp"
+#include "config/file_keys.hpp"
+#include "config/regular_file.hpp"
 #include "config/rules.hpp"
 
 #include <toml++/toml.h>
@@ -30,22 +32,6 @@ std::string folder_of(const std::string& file) {
     return slash == 0 ? "/" : file.substr(0, slash);
 }
 
-// What the parser says, for people.
-std::string syntax_fault(std::string_view description) {
-    constexpr std::string_view prefix = "Error while parsing ";
-    if (description.starts_with(prefix)) description.remove_prefix(prefix.size());
-    std::string what = "no valid TOML: " + std::string{description};
-    if (description.find("could not determine value type") != std::string_view::npos)
-        what += "; texts and durations stand in quotes, such as \"30s\"";
-    if (description.ends_with("saw ';'")) what += "; write each setting on a line of its own";
-    if (description.find("cannot redefine") != std::string_view::npos)
-        what += "; each key and each [table] stands once, and each job begins with [[job]]";
-    // The number itself may be a secret that lacks its quotes.
-    if (description.find("not representable") != std::string_view::npos)
-        what = "no valid TOML: a number is too large; texts stand in quotes";
-    return what;
-}
-
 // One reading from beginning to end.
 class reading {
 public:
@@ -53,6 +39,7 @@ public:
         : source_{text}, files_{folder_of(file_name)}, store_{store} {}
 
     void read(const toml::table& root) {
+        sets_nothing_ = root.empty();
         read_file_keys(root);
         read_agent(root);
         read_users(root);
@@ -67,6 +54,7 @@ public:
         done.faults = found_.take_faults();
         done.warnings = found_.take_warnings();
         done.fault_count = found_.fault_count();
+        done.sets_nothing = sets_nothing_;
         return done;
     }
 
@@ -75,7 +63,7 @@ public:
 private:
     void read_file_keys(const toml::table& root) {
         const reading_scope scope{source_, found_, file_keys_, "the file"};
-        std::vector<std::string_view> names{"agent", "user", "defaults", "job"};
+        std::vector<std::string_view> names(file_tables.begin(), file_tables.end());
         for (const auto& one : file_fields()) names.push_back(one.name);
         for (const auto& [key, value] : root) {
             const field<settings>* known = nullptr;
@@ -229,6 +217,7 @@ private:
     origins file_keys_, agent_keys_, default_keys_;
     job_settings defaults_;
     settings values_;
+    bool sets_nothing_ = false;
 };
 
 parsed_configuration about_the_file(const std::string& file, const std::string& what) {

@@ -8,6 +8,7 @@
 #include "config/settings.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,7 @@ struct parsed_configuration {
     std::vector<fault> faults;    // by position
     std::vector<fault> warnings;  // what works, but hardly as meant; by position
     std::size_t fault_count = 0;  // also of those that were not kept
+    bool sets_nothing = false;    // an empty file, or one of comments alone
 
     bool usable() const noexcept { return fault_count == 0; }
 };
@@ -55,5 +57,9 @@ struct configuration_changes {
 };
 
 configuration_changes differences(const settings& before, const settings& after);
+
+// Why a file that is read again cannot have been meant, though it has no fault: it takes every job
+// away, or, where it sets nothing at all, every user. To have neither, an agent is started again.
+std::optional<std::string> emptied_fault(const settings& before, const parsed_configuration& after);
 
 }  // namespace pawl::config

@@ -53,4 +53,11 @@ std::string format_size(std::int64_t bytes) {
     return std::to_string(bytes);
 }
 
+std::string format_count(std::int64_t count) {
+    std::string digits = std::to_string(count);
+    for (std::size_t from_end = 3; from_end < digits.size(); from_end += 4)
+        digits.insert(digits.size() - from_end, ",");
+    return digits;
+}
+
 }  // namespace pawl::config

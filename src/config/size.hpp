@@ -16,4 +16,7 @@ base::parsed<std::int64_t> parse_size(std::string_view text);
 // In the largest binary unit that leaves a whole number: 1048576 is "1MiB".
 std::string format_size(std::int64_t bytes);
 
+// Thousands apart: 1,000,000.
+std::string format_count(std::int64_t count);
+
 }  // namespace pawl::config

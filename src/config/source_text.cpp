@@ -155,4 +155,19 @@ std::optional<fault> nesting_fault(std::string_view text) {
     return std::nullopt;
 }
 
+std::string syntax_fault(std::string_view description) {
+    constexpr std::string_view prefix = "Error while parsing ";
+    if (description.starts_with(prefix)) description.remove_prefix(prefix.size());
+    std::string what = "no valid TOML: " + std::string{description};
+    if (description.find("could not determine value type") != std::string_view::npos)
+        what += "; texts and durations stand in quotes, such as \"30s\"";
+    if (description.ends_with("saw ';'")) what += "; write each setting on a line of its own";
+    if (description.find("cannot redefine") != std::string_view::npos)
+        what += "; each key and each [table] stands once, and each job begins with [[job]]";
+    // The number itself may be a secret that lacks its quotes.
+    if (description.find("not representable") != std::string_view::npos)
+        what = "no valid TOML: a number is too large; texts stand in quotes";
+    return what;
+}
+
 }  // namespace pawl::config

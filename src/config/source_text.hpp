@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,5 +36,8 @@ private:
 
 // What would take the parser deeper than its stack goes, found without recursion.
 std::optional<fault> nesting_fault(std::string_view text);
+
+// What the parser says is wrong, for people, and without what may be a secret.
+std::string syntax_fault(std::string_view description);
 
 }  // namespace pawl::config

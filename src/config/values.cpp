@@ -55,13 +55,6 @@ place place_of(const toml::source_position& at) { return {at.line, at.column}; }
 
 place place_of(const toml::node& value) { return place_of(value.source().begin); }
 
-std::string format_count(std::int64_t count) {
-    std::string digits = std::to_string(count);
-    for (std::size_t from_end = 3; from_end < digits.size(); from_end += 4)
-        digits.insert(digits.size() - from_end, ",");
-    return digits;
-}
-
 std::string format_number(double value) {
     std::string text = std::to_string(value);
     text.erase(text.find_last_not_of('0') + 1);

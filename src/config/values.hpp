@@ -3,6 +3,7 @@
 
 #include "base/argument_rule.hpp"
 #include "config/findings.hpp"
+#include "config/size.hpp"
 #include "config/source_text.hpp"
 
 #include <pawl/types.hpp>
@@ -85,8 +86,6 @@ private:
 // A name that a variable of the environment may have here; PAWL_ is taken.
 std::optional<std::string> variable_name_fault(std::string_view name);
 
-// Thousands apart: 1,000,000.
-std::string format_count(std::int64_t count);
 std::string format_number(double value);
 
 }  // namespace pawl::config

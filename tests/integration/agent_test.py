@@ -47,6 +47,13 @@ class Check(Case):
         self.assertEqual((checked.status, checked.out, checked.err), (0, f"{self.config}: ok, 1 job\n", ""))
         self.assertEqual([one.name for one in self.folder.iterdir()], ["pawl.toml"])
 
+    def test_a_file_that_sets_nothing_is_said_to(self):
+        for text in ("", "\n", "# store = \"memory:\"\n"):
+            with self.subTest(text):
+                checked = self.check(text, "--store", self.store, "--check")
+                self.assertEqual((checked.status, checked.out, checked.err),
+                                 (0, f"{self.config}: sets nothing; an agent with it has no job and no user\n", ""))
+
     def test_every_fault_is_told_with_its_line_and_column(self):
         text = ('store = "sqlite:x.db"\n\n[[job]]\nname = "a"\ncommand = ["true"]\nschedul = "@daily"\n'
                 'zone = "Europe/Pariss"\nttl = "soon"\n\n[[job]]\nname = "a"\ncommand = ["true"]\nschedule = "61 * * * *"\n')
@@ -177,6 +184,23 @@ class Reload(AgentCase):
         until(lambda: "hunter2" in self.lines("keep"))
         self.assertNotIn("hunter2", agent.log())
         self.assertNotIn("hunter2", self.pawl("jobs", "show", "keep", "--json").out)
+        agent.stop()
+
+    def test_a_file_that_was_emptied_takes_no_job_away(self):
+        tick = job("tick", f"echo run >> {self.folder}/tick", schedule="@every 1s")
+        agent = self.agent("node-a", tick).start()
+        whole = agent.file.read_text()
+        for times, (text, says) in enumerate((("", "sets nothing"), ("# nothing yet\n", "sets nothing"),
+                                              (whole[:whole.index("[[job]]")], r"has no \[\[job\]\]")), 1):
+            agent.file.write_text(text)
+            agent.says("reload rejected, keeping current configuration", times)
+            self.assertRegex(agent.log(), f"error {agent.file}: {says}, although this agent has 1 job; restart the agent to run it without")
+        count = len(self.lines("tick"))
+        until(lambda: len(self.lines("tick")) > count)
+        # Who means it starts the agent again.
+        agent.stop()
+        agent.write()
+        agent.start()
         agent.stop()
 
     def test_a_hangup_reads_time_zones_again(self):

@@ -66,6 +66,62 @@ class Usage(Case):
                              "leave it out")
 
 
+class Named(Case):
+    """A store that was named and is not there is never another one: the command would run on every host."""
+
+    def refused(self, says, *words, status=78, **variables):
+        ran = self.folder / "ran"
+        default = self.folder / "state"
+        variables = {"XDG_STATE_HOME": str(default), "HOME": str(self.folder), **variables}
+        self.assert_one_line(pawl(*words, "exec", "k", "--", "touch", str(ran), env=environment(**variables)), status, says)
+        self.assertFalse(ran.exists())
+        self.assertFalse(default.exists())
+
+    def test_an_occurrence_of_a_variable_that_is_not_set_runs_nothing(self):
+        for words in (["--occurrence", ""], ["--occurrence="]):
+            with self.subTest(words):
+                self.assert_one_line(self.pawl("exec", "k", *words, "--", "touch", str(self.folder / "ran")), 64, "--occurrence is empty")
+                self.assertFalse((self.folder / "ran").exists())
+        self.assertEqual(self.pawl("locks", "ls", "--json").json()["locks"], [])
+
+    def test_a_folder_as_the_configuration_is_no_empty_file(self):
+        for says, path in (("is no regular file", self.folder), ("is no regular file", "/dev/null"), ("cannot be read", self.folder / "none")):
+            with self.subTest(path):
+                self.refused(f"{path}: {says}", "--config", str(path))
+                self.refused(f"{path}: {says}", PAWL_CONFIG=str(path))
+
+    def test_a_store_that_is_misspelt_or_misplaced_is_found(self):
+        config = self.folder / "pawl.toml"
+        for text, says in ((f'stor = "{self.store}"\n', "did you mean 'store'?"),
+                           (f'[agent]\nstore = "{self.store}"\n', "above its first [table]")):
+            with self.subTest(text):
+                config.write_text(text)
+                self.refused(f"{config}:{text.count(chr(10))}:1: unknown key", "--config", str(config))
+
+    def test_a_file_that_names_no_store_says_which_one_is_used(self):
+        config = self.folder / "pawl.toml"
+        config.write_text("[agent]\nmax_concurrent_runs = 1\n")
+        # It opens no store.
+        told = pawl("agent", "--config", str(config), "--check", env=environment(XDG_STATE_HOME=str(self.folder)))
+        self.assertIn(f"{config} names no store: using the default, sqlite:", told.err)
+        self.assertEqual((told.status, told.err.count("names no store")), (0, 1))
+
+    def test_an_agent_that_is_named_is_not_this_machines_own_store(self):
+        agent = {"PAWL_URL": "http://127.0.0.1:1"}
+        self.refused("PAWL_URL is set, but 'pawl exec' works on the store itself", **agent)
+        for words in (["bench", "--for", "1s"], ["drill", "pause"]):
+            with self.subTest(words):
+                self.assert_one_line(pawl(*words, env=environment(XDG_STATE_HOME=str(self.folder), **agent)), 78, "PAWL_URL is set")
+        self.assertEqual(pawl("exec", "k", "--", "true", env=environment(PAWL_STORE=self.store, **agent)).status, 0)
+        self.assertEqual(pawl("--store", self.store, "exec", "k", "--", "true", env=environment(**agent)).status, 0)
+
+    def test_a_reason_says_something_at_the_store_as_well(self):
+        for words in (["jobs", "pause", "j"], ["locks", "release", "k", "--yes"], ["runs", "cancel", "r"]):
+            for reason in ("", " ", "\t"):
+                with self.subTest((words, reason)):
+                    self.assert_one_line(self.pawl(*words, "--reason", reason), 64, "reason is empty; say why, for the audit")
+
+
 class Apart(Case):
     """bin/pawl without lib/pawl/pawl, as where somebody copied one file of two."""
 

@@ -147,7 +147,7 @@ class OnMachine(unittest.TestCase):
 
     def assert_installed(self):
         self.assertIn("pawl ", self.run_in("pawl", "--version"))
-        self.assertIn("ok, 0 jobs", self.run_in("pawl", "agent", "--config", CONFFILE, "--check"))
+        self.assertIn("sets nothing", self.run_in("pawl", "agent", "--config", CONFFILE, "--check"))
         self.assertRegex(self.run_in("getent", "passwd", "pawl"), r"^pawl:x:\d+:\d+:pawl jobs:/var/lib/pawl:/usr/sbin/nologin$")
         for folder in ("/etc/pawl", "/etc/pawl/exec", "/var/lib/pawl"):
             self.assertEqual(self.run_in("stat", "--format=%a %U %G", folder), "750 root root", folder)
