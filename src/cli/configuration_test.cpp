@@ -132,7 +132,7 @@ TEST_F(Configuration, WhatIsWrongWithAJobStopsNoOtherCommand) {
     }
 }
 
-TEST_F(Configuration, AFileWithoutAStoreSaysThatTheDefaultIsUsed) {
+TEST_F(Configuration, AFileWithoutAStoreStandsForTheDefault) {
     options_.config = folder_.write("pawl.toml", "# store = 'memory:'\n");
     EXPECT_EQ(choose_store(options_).from, "default");
 }
