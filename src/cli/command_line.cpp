@@ -9,7 +9,6 @@
 
 #include "base/duration.hpp"
 #include "base/number.hpp"
-#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 
 #include <CLI/CLI.hpp>
@@ -110,13 +109,6 @@ millis duration_option(const std::string& name, const std::string& text) {
                                              std::to_string(parsed.error().column + 1) + ": " +
                                              parsed.error().what};
     return *parsed;
-}
-
-std::string one_line_fault(const std::string& text) {
-    const auto bad = base::find_unprintable(text);
-    if (bad == std::string::npos) return {};
-    return "control character at byte " + std::to_string(bad + 1) +
-           "; expected one line of printable text";
 }
 
 std::uint64_t token_option(const std::string& text) {

@@ -62,7 +62,7 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
          "--occurrence is empty; expected RFC3339|minute|hour|day, or leave the option out (see"},
         {{"exec", "key", "--occurrence=", "--", "true"}, "--occurrence is empty"},
         {{"exec", "key", "--wait=", "--", "true"}, "--wait is empty"},
-        {{"exec", "key", "--wait", "", "--", "true"}, "--wait is empty"},
+        {{"exec", "key", "--wait", "", "--", "true"}, "--wait is empty; expected DUR, or"},
         {{"exec", "key", "--ttl=", "--", "true"}, "--ttl is empty; expected DUR"},
         {{"exec", "key", "--timeout", "", "--", "true"}, "--timeout is empty"},
         {{"exec", "key", "--slots=", "--", "true"}, "--slots is empty; expected N"},

@@ -61,7 +61,5 @@ millis duration_option(const std::string& name, const std::string& text);
 std::uint64_t token_option(const std::string& text);
 // What the option of a list takes that may be longer than a page.
 inline constexpr std::size_t list_limit_max = 1'000'000;
-// For CLI::Option::check: why this is no text for people, on one line; empty: it is.
-std::string one_line_fault(const std::string& text);
 
 }  // namespace pawl::cli

@@ -126,12 +126,13 @@ TEST_F(Configuration, WhatIsWrongWithAJobStopsNoOtherCommand) {
     options_.config = folder_.write(
         "pawl.toml", "store = 'memory:file'\n[agent]\nlisen = 1\n[[job]]\nstore_access = 'x'\n");
     EXPECT_EQ(choose_store(options_).url, "memory:file");
-    for (const auto& one : config::known_keys())
-        if (one.section != "the file")
-            EXPECT_FALSE(base::nearest(one.name, {"store", "journal"})) << one.name;
+    for (const auto& one : config::known_keys()) {
+        if (one.section == "the file") continue;
+        EXPECT_FALSE(base::nearest(one.name, {"store", "journal"})) << one.name;
+    }
 }
 
-TEST_F(Configuration, AFileWithoutAStoreSaysThatTheDefaultIsUsed) {
+TEST_F(Configuration, AFileWithoutAStoreStandsForTheDefault) {
     options_.config = folder_.write("pawl.toml", "# store = 'memory:'\n");
     EXPECT_EQ(choose_store(options_).from, "default");
 }

@@ -29,15 +29,20 @@ bool may_be_empty(const CLI::Option& one) {
                        [&](std::string_view name) { return one.check_lname(std::string{name}); });
 }
 
+// DUR of [=DUR], and without what it says of the bounds.
+std::string type_shown(const CLI::Option& one) {
+    auto type = one.get_type_name();
+    type.resize(std::min(type.find(':'), type.size()));
+    return type.starts_with("[=") && type.ends_with(']') ? type.substr(2, type.size() - 3) : type;
+}
+
 std::optional<std::string> empty_option_of(const CLI::App& command) {
     for (const auto* one : command.get_options()) {
         if (!one->nonpositional() || one->count() == 0 || !takes_a_value(*one)) continue;
         const auto& values = one->results();
         if (may_be_empty(*one) || std::find(values.begin(), values.end(), "") == values.end())
             continue;
-        // Without what it says of the bounds.
-        const auto type = one->get_type_name();
-        return one->get_name() + " is empty; expected " + type.substr(0, type.find(':')) +
+        return one->get_name() + " is empty; expected " + type_shown(*one) +
                (one->get_required() ? "" : ", or leave the option out");
     }
     return std::nullopt;

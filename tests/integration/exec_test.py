@@ -128,7 +128,7 @@ class Exec(Case):
         self.assertIn(76, ran)
         wrong = self.pawl("exec", "k", "--occurrence", "minuet", "--", "true")
         self.assertEqual(wrong.status, 64)
-        self.assertIn("or minute, hour, day", wrong.err)
+        self.assertIn("or minute, hour or day", wrong.err)
 
     def test_an_occurrence_under_at_least_once_may_run_again_after_a_failure(self):
         fired = ("--occurrence", "2026-01-02T03:04:05Z", "--at-least-once")
