@@ -48,8 +48,8 @@ class Jobs(ApiCase):
         self.assert_problem(agent, self.ask(agent, "POST", run, raw="{}", Content_Type="text/plain"), 415, "application/json")
         self.assert_problem(agent, self.ask(agent, "POST", "/api/v1/jobs/off/runs"), 409, "not enabled")
         self.assert_problem(agent, self.ask(agent, "POST", "/api/v1/jobs/nobody/resume"), 404, "nobody")
-        self.assert_problem(agent, self.ask(agent, "GET", "/api/v1/runs/x"), 404, "no run 'x'")
-        self.assert_problem(agent, self.ask(agent, "POST", "/api/v1/runs/x/cancel"), 404, "no run 'x'")
+        self.assert_problem(agent, self.ask(agent, "GET", "/api/v1/runs/x"), 404, "run 'x' not found")
+        self.assert_problem(agent, self.ask(agent, "POST", "/api/v1/runs/x/cancel"), 404, "run 'x' not found")
         self.assert_problem(agent, self.ask(agent, "POST", run, who="vera"), 403, "operator")
         self.assertEqual(self.got(agent, "/api/v1/audit")["audit"], [])
         self.assertEqual(self.got(agent, "/api/v1/runs")["runs"], [])
@@ -149,7 +149,7 @@ class Runs(ApiCase):
                                        r"no run of waits has this token; a run that alice queued at \S+ waits for it$")
         self.assert_problem(agent, self.ask(agent, "GET", f"/api/v1/runs/{waiting}"), 404, "has not begun")
         self.assertTrue(self.ask(agent, "POST", f"/api/v1/runs/{waiting}/cancel").json()["withdrawn"])
-        self.assert_problem(agent, self.ask(agent, "GET", f"/api/v1/runs/{waiting}"), 404, "no run")
+        self.assert_problem(agent, self.ask(agent, "GET", f"/api/v1/runs/{waiting}"), 404, "not found")
         self.assertEqual([row["action"] for row in self.got(agent, "/api/v1/audit")["audit"]], ["run.cancel", "job.run", "run.cancel", "job.run"])
 
 

@@ -46,7 +46,7 @@ class Refusals(Case):
     def test_what_is_wrong_is_told_in_one_line(self):
         for words, says in [(["--role", "admin"], "--name is required"),
                             (["--name", "a"], "--role is required"),
-                            (["--name", "", "--role", "admin"], "is empty; give 1 to 64 bytes"),
+                            (["--name", "", "--role", "admin"], "--name is empty; expected NAME"),
                             (["--name", "n" * 65, "--role", "admin"], "has 65 bytes; at most 64"),
                             (["--name", "a\nb", "--role", "admin"], "has a control character"),
                             (["--name", "\x1b[31m", "--role", "admin"], "has a control character"),
