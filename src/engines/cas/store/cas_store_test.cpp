@@ -356,7 +356,7 @@ TEST_F(CasStore, TheFirstClaimWaitsForTheNamespaceThatItMakes) {
 
 // Goal: who asks once hears why. Method: a table whose client gives up a little later than the
 // verb.
-TEST(CasStore, AMediumThatIsGoneSaysWhyAndNotThatItIsMadeReady) {
+TEST(CasStores, AMediumThatIsGoneSaysWhyAndNotThatItIsMadeReady) {
     stage gone;
     gone.settings.common.timeout = 500ms;
     gone.table->delay = [] { return 550ms; };

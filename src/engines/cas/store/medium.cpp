@@ -10,8 +10,8 @@ constexpr std::size_t reads_at_once = 8;
 
 // Of requests that their caller may leave, so it owns what they use.
 template <class Request, class Answer>
-struct side_by_side {
-    side_by_side(std::shared_ptr<medium> on, std::vector<Request> requests)
+struct parallel_requests {
+    parallel_requests(std::shared_ptr<medium> on, std::vector<Request> requests)
         : on{std::move(on)},
           requests{std::move(requests)},
           answers(this->requests.size(), failure{errc::unreachable, "the request was not begun"}) {}
@@ -20,8 +20,8 @@ struct side_by_side {
     std::vector<Request> requests;
     std::vector<result<Answer>> answers;
 };
-using parallel_writes = side_by_side<change, write_answer>;
-using parallel_reads = side_by_side<record_name, seen>;
+using parallel_writes = parallel_requests<change, write_answer>;
+using parallel_reads = parallel_requests<record_name, seen>;
 
 async<void> write_one(std::shared_ptr<parallel_writes> all, std::size_t index, instant until) {
     auto writing = all->on->write(all->requests[index], until);
