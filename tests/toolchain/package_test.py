@@ -113,6 +113,8 @@ class Package(unittest.TestCase):
             path = next(filter(None, named))
             (folder / pathlib.Path(path).name).write_text("NAME=value\n")
             open_text = open_text.replace(path, str(folder / pathlib.Path(path).name))
+        call("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=a", "-days", "1",
+             "-keyout", folder / "tls.key", "-out", folder / "tls.crt")
         (folder / "all.toml").write_text(open_text)
         self.assertIn("ok, 1 job\n", call(BUILD / "bin/pawl", "agent", "--config", folder / "all.toml", "--check"))
 
@@ -147,7 +149,7 @@ class OnMachine(unittest.TestCase):
 
     def assert_installed(self):
         self.assertIn("pawl ", self.run_in("pawl", "--version"))
-        self.assertIn("sets nothing", self.run_in("pawl", "agent", "--config", CONFFILE, "--check"))
+        self.assertIn("ok, 0 jobs", self.run_in("pawl", "agent", "--config", CONFFILE, "--check"))
         self.assertRegex(self.run_in("getent", "passwd", "pawl"), r"^pawl:x:\d+:\d+:pawl jobs:/var/lib/pawl:/usr/sbin/nologin$")
         for folder in ("/etc/pawl", "/etc/pawl/exec", "/var/lib/pawl"):
             self.assertEqual(self.run_in("stat", "--format=%a %U %G", folder), "750 root root", folder)
