@@ -109,7 +109,7 @@ assembly::store_plan plan_of(const chosen_store& store) {
 }
 
 // What is wrong with a configuration on these. Opens no database, which would make the file, for
-// whoever checks and not for the agent's user. Of leases, memory says what SQLite says. Throws
+// the user who checks and not for the agent's. Of leases, memory says what SQLite says. Throws
 // exit_error for what is wrong with the URLs.
 lines faults_on(const config::parsed_configuration& parsed, const chosen_store& store,
                 const chosen_store& journal) {
@@ -159,7 +159,7 @@ void add_faults_on(lines& all, const config::parsed_configuration& parsed,
 }
 
 // The store that is used, and the one that the file names, where an option or a variable is used in
-// its place: whoever checks a file here may run the agent elsewhere.
+// its place: a file that is checked here may be run elsewhere.
 status check(const globals& options, const config::parsed_configuration& parsed) {
     auto all = tls_faults(parsed);
     add_faults_on(all, parsed, choose_store(options), choose_journal(options));

@@ -64,11 +64,11 @@ async<std::string> answer_of(async<T> verb) {
 enum class law {
     one_step,         // all of a verb is seen, or nothing of it
     true_answer,      // an answer says what happened, and a failure no more than is known
-    repeatable,       // whoever repeats a verb gets its answer, and the same is seen
+    repeatable,       // a repeated verb has the same answer, and the same is seen
     saved_for_heirs,  // the job's next run is given what was saved
     nothing_left,     // what runs and lost processes leave can be removed
     in_turn,          // of two verbs one happens before the other
-    views_agree       // whoever looks is answered, by each list and each look alike
+    views_agree       // every look is answered, by each list and each look alike
 };
 inline std::string_view name_of(law which) {
     constexpr std::array<std::string_view, 7> names{"one_step",        "true_answer",  "repeatable",
