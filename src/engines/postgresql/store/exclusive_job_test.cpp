@@ -49,6 +49,13 @@ public:
             std::stoull(ask("SELECT fence_token FROM exclusive_job WHERE job_id = '" + job + "'"))};
     }
 
+    // What the script has as max_skew when a lock is taken.
+    void bound_skew_by(const std::string& interval) const {
+        ask("DROP TRIGGER take ON exclusive_job; CREATE TRIGGER take BEFORE INSERT ON "
+            "exclusive_job FOR EACH ROW EXECUTE FUNCTION pawl.take_exclusive_job('pawl', '" +
+            interval + "')");
+    }
+
     client mine;
 
 private:
@@ -76,9 +83,7 @@ TEST(ExclusiveJob, ItsStatementsMeanWhatTheyMeant) {
 // Goal: a lock that has run out passes on, and is lost for its instance. Method: no bound on skew.
 TEST(ExclusiveJob, ALockThatHasExpiredIsTakenOver) {
     const classic_table table;
-    table.ask(
-        "DROP TRIGGER take ON exclusive_job; CREATE TRIGGER take BEFORE INSERT ON exclusive_job "
-        "FOR EACH ROW EXECUTE FUNCTION pawl.take_exclusive_job('pawl', '0')");
+    table.bound_skew_by("0");
     EXPECT_EQ(table.try_acquire("report", one, "0.3 seconds"), 1);
     until([&] { return table.try_acquire("report", other) == 1; });
     EXPECT_EQ(table.update_lock("report", one, "1 minute"), 0);
@@ -90,9 +95,7 @@ TEST(ExclusiveJob, ALockThatHasExpiredIsTakenOver) {
 // nobody else took can still be extended.
 TEST(ExclusiveJob, ALeaseOutlivesItsLockByTheBoundOnSkew) {
     const classic_table table;
-    table.ask(
-        "DROP TRIGGER take ON exclusive_job; CREATE TRIGGER take BEFORE INSERT ON exclusive_job "
-        "FOR EACH ROW EXECUTE FUNCTION pawl.take_exclusive_job('pawl', '10 minutes')");
+    table.bound_skew_by("10 minutes");
     EXPECT_EQ(table.try_acquire("report", one, "1 millisecond"), 1);
     until([&] { return table.ask("SELECT lock_expires_at < now() FROM exclusive_job") == "t"; });
     EXPECT_EQ(table.try_acquire("report", other), 0);
@@ -102,9 +105,7 @@ TEST(ExclusiveJob, ALeaseOutlivesItsLockByTheBoundOnSkew) {
 // Programs of this kind delete what has expired before they insert.
 TEST(ExclusiveJob, ALeaseOutlivesTheRowOfALockThatHasExpired) {
     const classic_table table;
-    table.ask(
-        "DROP TRIGGER take ON exclusive_job; CREATE TRIGGER take BEFORE INSERT ON exclusive_job "
-        "FOR EACH ROW EXECUTE FUNCTION pawl.take_exclusive_job('pawl', '10 minutes')");
+    table.bound_skew_by("10 minutes");
     EXPECT_EQ(table.try_acquire("report", one, "1 millisecond"), 1);
     until([&] { return table.ask("SELECT lock_expires_at < now() FROM exclusive_job") == "t"; });
     table.ask("DELETE FROM exclusive_job WHERE lock_expires_at < now()");
