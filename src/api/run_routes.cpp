@@ -240,10 +240,11 @@ http::response cancelled(const std::string& id, const std::string& job, bool wit
 awaitable<http::response> cancel(shared_context around, shared_call asked) {
     if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
     body_reader body{*asked->request, {"reason"}};
-    const auto reason = body.text("reason").value_or("");
+    const auto given = body.text("reason");
     if (body.fault()) co_return *body.fault();
-    if (!reason.empty())
-        if (const auto fault = documents::reason_fault(reason)) co_return problem(400, *fault);
+    if (given)
+        if (const auto fault = documents::reason_fault(*given)) co_return problem(400, *fault);
+    const auto reason = given.value_or("");
     if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     const auto id = asked->path.at("id");
     auto asking = asked_for(around, id);

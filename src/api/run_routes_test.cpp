@@ -149,8 +149,11 @@ TEST(RunRoutes, ARunIsShownWithItsHistory) {
 TEST(RunRoutes, ARunSaysWhoAskedForItsEndAndWhy) {
     run_world world;
     world.begin_run("1");
-    const auto refused = world.ask({"POST", "/api/v1/runs/1/cancel", R"({"reason": 7})"});
-    EXPECT_EQ(refused.status, 400u);
+    for (const std::string given : {"7", R"("")", R"(" ")"})
+        EXPECT_EQ(
+            world.ask({"POST", "/api/v1/runs/1/cancel", R"({"reason": )" + given + "}"}).status,
+            400u)
+            << given;
     EXPECT_EQ(world.ask({"POST", "/api/v1/runs/1/cancel", R"({"reason":"wrong input"})"}).status,
               202u);
     const auto shown = world.ask({"GET", "/api/v1/runs/1"});

@@ -83,6 +83,7 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"redis://h/x", "number from 0"},
         {"rediss://h?cert=/x", "go together"},
         {"redis://h?password_file=/nonexistent/secret", "No such file"},
+        {"redis://h?password_file=/", "a folder: name a file"},
         {"redis://h?wait=few", "wait=few: expected a number of replicas"},
         {"redis+sentinel://a,b", "the name of a master"},
         {"redis+sentinel://a/orders/x", "number from 0"},

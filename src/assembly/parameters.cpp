@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace pawl::assembly {
 namespace {
@@ -51,16 +53,24 @@ std::optional<std::size_t> parameters::choice(std::string_view name,
 }
 
 std::optional<std::string> parameters::password() {
-    const auto file_name = text("password_file");
     const auto plain = text("password");
-    if (!file_name) return plain ? plain : url_.password;
+    auto kept = first_line_of("password_file");
+    if (!kept) return plain ? plain : url_.password;
     if (plain || url_.password)
         throw option_error{"the store URL gives both a password and a password_file: keep one"};
-    std::ifstream file{*file_name};
+    return kept;
+}
+
+std::optional<std::string> parameters::first_line_of(std::string_view name) {
+    const auto path = text(name);
+    if (!path) return std::nullopt;
+    std::error_code ignored;
+    if (std::filesystem::is_directory(*path, ignored))
+        refuse(name, *path, "a folder: name a file with the password in its first line");
+    std::ifstream file{*path};
     std::string line;
     if (!file || !std::getline(file, line))
-        refuse("password_file", *file_name,
-               file.is_open() ? "the file is empty" : std::strerror(errno));
+        refuse(name, *path, file.is_open() ? "the file is empty" : std::strerror(errno));
     if (line.ends_with('\r')) line.pop_back();
     return line;
 }

@@ -27,6 +27,8 @@ public:
                                       const std::vector<std::string_view>& allowed);
     // The password of the URL, or the first line of the file that password_file names.
     std::optional<std::string> password();
+    // The first line of the file that the parameter names.
+    std::optional<std::string> first_line_of(std::string_view name);
     // Throws for the first parameter that was not asked for, with the nearest that was.
     void finish() const;
 

@@ -38,17 +38,6 @@ std::vector<redis::server_address> addresses_of(const base::store_url& url,
     return all;
 }
 
-std::string first_line_of(const std::string& name) {
-    std::ifstream file{name};
-    std::string line;
-    if (!file || !std::getline(file, line))
-        throw option_error{
-            "the store URL's parameter sentinel_password_file=" + base::printable(name) + ": " +
-            (file.is_open() ? "the file is empty" : std::strerror(errno))};
-    if (line.ends_with('\r')) line.pop_back();
-    return line;
-}
-
 void take_socket(parameters& query, const base::store_url& url, redis::redis_settings& settings) {
     if (!url.endpoints.empty() || url.path.empty())
         throw option_error{url.scheme + ": takes the path of a socket, such as " + url.scheme +
@@ -71,8 +60,8 @@ void take_sentinels(parameters& query, const base::store_url& url,
     if (slash != std::string::npos)
         settings.database = database_number(form_of(url).engine, url.path.substr(slash + 1));
     settings.sentinel_user = query.text("sentinel_user").value_or("");
-    if (const auto file = query.text("sentinel_password_file"))
-        settings.sentinel_password = first_line_of(*file);
+    if (auto secret = query.first_line_of("sentinel_password_file"))
+        settings.sentinel_password = std::move(*secret);
 }
 
 void take_cluster(const base::store_url& url, redis::redis_settings& settings) {

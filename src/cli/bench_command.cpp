@@ -3,6 +3,7 @@
 #include "base/identity.hpp"
 #include "cli/commands.hpp"
 #include "cli/fleet_option.hpp"
+#include "cli/given_options.hpp"
 #include "cli/output.hpp"
 
 #include <boost/asio/co_spawn.hpp>
@@ -207,7 +208,7 @@ void add_bench(context& all) {
     auto what = std::make_shared<bench_options>();
     one->add_option("--clients", what->clients,
                     "number of concurrent clients (default 1, with --plan 64)")
-        ->check(CLI::Range(1, 10'000))
+        ->check(number_within(1, 10'000))
         ->type_name("N");
     one->add_option("--for", what->duration, "duration of the measurement")
         ->type_name("DUR")

@@ -1,6 +1,7 @@
 // pawl cron next EXPR: when a schedule fires.
 #include "base/text.hpp"
 #include "cli/commands.hpp"
+#include "cli/given_options.hpp"
 #include "cli/output.hpp"
 #include "time/cron.hpp"
 #include "time/rfc3339.hpp"
@@ -89,7 +90,7 @@ void add_cron(context& all) {
     one->add_option("--from", what->from, "print occurrences after this time; default: now")
         ->type_name("RFC3339");
     one->add_option("--count", what->count, "number of occurrences")
-        ->check(CLI::Range(1, most_occurrences))
+        ->check(number_within(1, most_occurrences))
         ->type_name("N")
         ->capture_default_str();
     one->add_option("--gap", what->gap,

@@ -4,6 +4,7 @@
 #include "cli/commands.hpp"
 #include "cli/demo_serve.hpp"
 #include "cli/demo_work.hpp"
+#include "cli/given_options.hpp"
 #include "cli/journal_client.hpp"
 #include "cli/output.hpp"
 #include "cli/own_process.hpp"
@@ -474,7 +475,7 @@ void add_demo(context& all) {
         "demo", "run competing agents on an embedded store; check that nothing ran twice");
     auto what = std::make_shared<demo_options>();
     one->add_option("--nodes", what->nodes, "number of agents")
-        ->check(CLI::Range(2, 26))
+        ->check(number_within(2, 26))
         ->type_name("N")
         ->capture_default_str();
     one->add_option("--for", what->duration, "duration of the demo")

@@ -3,6 +3,7 @@
 #include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
+#include "cli/given_options.hpp"
 #include "cli/output.hpp"
 
 #include <unistd.h>
@@ -93,7 +94,7 @@ void add_doctor(context& all) {
         ->type_name("DUR")
         ->capture_default_str();
     one->add_option("--waiters", what->waiters_warned, "warn about a key with at least N waiters")
-        ->check(CLI::Range(1, 1'000'000))
+        ->check(number_within(1, 1'000'000))
         ->type_name("N")
         ->capture_default_str();
     one->footer("Example: pawl doctor --store redis://127.0.0.1:6379 --json");

@@ -192,7 +192,7 @@ void add_locks(context& all) {
     ls->add_option("--after", listing->after, "page cursor: list the keys after this one")
         ->type_name("KEY");
     ls->add_option("--limit", listing->limit, "maximum results; default all")
-        ->check(CLI::Range(std::size_t{1}, list_limit_max))
+        ->check(number_within(1, list_limit_max))
         ->type_name("N");
     ls->add_flag("--all", listing->all,
                  "include free locks and pawl's own (pawl/…); --json always does");

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
+#include "cli/given_options.hpp"
 #include "cli/output.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
 #include "schedule/job_digest.hpp"
@@ -116,7 +117,7 @@ void add_audit(context& all) {
     auto what = std::make_shared<audit_options>();
     auto* ls = group->add_subcommand("ls", "list the actions of users, newest first");
     ls->add_option("--limit", what->limit, "maximum results")
-        ->check(CLI::Range(std::size_t{1}, page_limit_max))
+        ->check(number_within(1, page_limit_max))
         ->type_name("N")
         ->capture_default_str();
     auto* verify = ls->add_flag("--verify", what->verify, "verify the hash chain instead");

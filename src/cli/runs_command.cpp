@@ -293,7 +293,7 @@ void add_runs(context& all) {
     ls->add_option("--after", listing->after, "page cursor: the `next` of the page before")
         ->type_name("CURSOR");
     ls->add_option("--limit", listing->limit, "maximum results")
-        ->check(CLI::Range(std::size_t{1}, list_limit_max))
+        ->check(number_within(1, list_limit_max))
         ->type_name("N")
         ->capture_default_str();
     ls->footer("Example: pawl runs ls --status failed --json");

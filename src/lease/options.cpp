@@ -19,6 +19,29 @@ std::string number_text(double value) {
     return text;
 }
 
+std::optional<std::string> sign_fault(const char* name, millis value) {
+    if (value.count() >= 0) return std::nullopt;
+    return std::string{name} + " " + format_duration(value) + " is negative: give 0 or more";
+}
+
+// An enumerator that a cast made, which no engine expects.
+template <class Choice>
+std::optional<std::string> choice_fault(const char* name, Choice value, Choice last) {
+    if (value >= Choice{} && value <= last) return std::nullopt;
+    return std::string{name} + " " + std::to_string(static_cast<int>(value)) +
+           " is no enumerator: take one that <pawl/options.hpp> or <pawl/types.hpp> names";
+}
+
+std::optional<std::string> choices_fault(const lease_options& o) {
+    if (auto bad = choice_fault("mode", o.mode, delivery::off)) return bad;
+    if (auto bad = choice_fault("renew", o.renew, renewal_mode::manual)) return bad;
+    if (auto bad = choice_fault("if_expired", o.if_expired, expired_renewal::extend_if_unclaimed))
+        return bad;
+    if (auto bad = choice_fault("again", o.again, reentrancy::instance)) return bad;
+    if (auto bad = choice_fault("tokens", o.tokens, fencing::required)) return bad;
+    return choice_fault("on_store_down", o.on_store_down, store_down::retry);
+}
+
 std::optional<std::string> ttl_fault(const lease_options& o, const store_traits& traits) {
     if (o.ttl.count() == 0)
         return "ttl is missing: say how long the lease may live without a heartbeat, such as 30s";
@@ -60,7 +83,9 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
                format_duration(o.ttl) +
                " only after its holder was told to stop, with a grace of " +
                format_duration(o.grace) + ": lower it, or the grace";
-    if (o.max_renew_failures < 1) return "max_renew_failures must be 1 or more";
+    if (o.max_renew_failures < 1)
+        return "max_renew_failures " + std::to_string(o.max_renew_failures) +
+               " is too low: give 1 or more";
     return std::nullopt;
 }
 
@@ -72,13 +97,12 @@ std::optional<std::string> ending_fault(const lease_options& o) {
         return "at_least " + format_duration(o.at_least) + " is longer than the ttl of " +
                format_duration(o.ttl) +
                ", but with hold the lease ends when its ttl does: raise the ttl, or drop hold";
-    if (o.max_lifetime.count() < 0) return "max_lifetime cannot be negative";
+    if (auto bad = sign_fault("max_lifetime", o.max_lifetime)) return bad;
     if (o.max_lifetime.count() > 0 && o.max_lifetime < o.ttl)
         return "max_lifetime " + format_duration(o.max_lifetime) + " is shorter than the ttl of " +
                format_duration(o.ttl) + ": a lease lives for its ttl at least";
-    if (o.grace.count() < 0) return "grace cannot be negative";
-    if (o.acquire_jitter.count() < 0) return "acquire_jitter cannot be negative";
-    return std::nullopt;
+    if (auto bad = sign_fault("grace", o.grace)) return bad;
+    return sign_fault("acquire_jitter", o.acquire_jitter);
 }
 
 std::optional<std::string> trust_fault(const lease_options& o) {
@@ -115,6 +139,7 @@ std::optional<std::string> safety_fault(const lease_options& o, const store_trai
 
 std::optional<std::string> validate(const lease_options& options, const store_traits& traits,
                                     safety_class safety) {
+    if (auto bad = choices_fault(options)) return bad;
     if (auto bad = ttl_fault(options, traits)) return bad;
     if (auto bad = trust_fault(options)) return bad;
     if (auto bad = renewal_fault(options)) return bad;

@@ -47,7 +47,10 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
     EXPECT_THAT(fault({.ttl = 30s, .max_lifetime = 10s}), HasSubstr("max_lifetime 10s"));
     EXPECT_THAT(fault({.ttl = 30s, .drift = 0.5}), HasSubstr("drift 0.5"));
     EXPECT_THAT(fault({.ttl = 30s, .margin = 30s}), HasSubstr("margin 30s"));
-    EXPECT_THAT(fault({.ttl = 30s, .grace = -1s}), HasSubstr("grace"));
+    EXPECT_THAT(fault({.ttl = 30s, .max_lifetime = -1s}), HasSubstr("max_lifetime -1s"));
+    EXPECT_THAT(fault({.ttl = 30s, .grace = -1s}), HasSubstr("grace -1s is negative"));
+    EXPECT_THAT(fault({.ttl = 30s, .acquire_jitter = -1s}), HasSubstr("acquire_jitter -1s"));
+    EXPECT_THAT(fault({.ttl = 30s, .max_renew_failures = 0}), HasSubstr("max_renew_failures 0"));
     for (const std::int64_t far :
          {std::int64_t{-1}, number(occurrence_max) + 1, INT64_MIN, INT64_MAX})
         EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{far}}),
@@ -55,6 +58,22 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
     EXPECT_EQ(fault({.ttl = 30s, .occurrence = occurrence_max}), "");
     EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{1}, .mode = delivery::off}),
                 HasSubstr("mode off"));
+}
+
+// A cast makes one, as of a number that was read from a file.
+TEST(Options, AValueOutsideItsEnumIsRefused) {
+    const auto faulty = [](auto lease_options::* which, int value) {
+        lease_options options{.ttl = 30s};
+        options.*which = static_cast<std::decay_t<decltype(options.*which)>>(value);
+        return fault(options);
+    };
+    EXPECT_THAT(faulty(&lease_options::mode, 3), HasSubstr("mode 3 is no enumerator"));
+    EXPECT_THAT(faulty(&lease_options::renew, 2), HasSubstr("renew 2"));
+    EXPECT_THAT(faulty(&lease_options::if_expired, -1), HasSubstr("if_expired -1"));
+    EXPECT_THAT(faulty(&lease_options::again, 2), HasSubstr("again 2"));
+    EXPECT_THAT(faulty(&lease_options::tokens, 2), HasSubstr("tokens 2"));
+    EXPECT_THAT(faulty(&lease_options::on_store_down, 2), HasSubstr("on_store_down 2"));
+    EXPECT_EQ(faulty(&lease_options::on_store_down, 1), "");
 }
 
 // A holder that is told to stop before it has renewed would be stopped in each lease.

@@ -17,7 +17,8 @@ std::optional<std::string> partition_fault(const partition_options& options, std
         return "the number of partitions is " + std::to_string(count) + ": give 1 to " +
                std::to_string(partitions_max);
     const auto& interval = options.interval;
-    if (interval.count() < 0) return "interval cannot be negative";
+    if (interval.count() < 0)
+        return "interval " + format_duration(interval) + " is negative: give 0 or more";
     if (interval > options.lease.ttl)
         return "interval " + format_duration(interval) + " is longer than the ttl of " +
                format_duration(options.lease.ttl) +

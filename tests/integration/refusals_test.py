@@ -33,6 +33,9 @@ class Usage(Case):
         (["locks", "ls", "--limit", "0"], "--limit: Value 0 not in range 1 to 1000000"),
         (["locks", "ls", "--limit", "1000001"], "--limit"),
         (["runs", "ls", "--limit", "0"], "--limit: Value 0 not in range 1 to 1000000"),
+        (["runs", "ls", "--limit", "0x10"], "--limit: Value 0x10 not in range"),
+        (["bench", "--clients", "+3"], "--clients: Value +3 not in range"),
+        (["cron", "next", "0 2 * * *", "--count", "0x2"], "--count: Value 0x2 not in range"),
         (["audit", "ls", "--limit", "0"], "--limit: Value 0 not in range 1 to 1000"),
     ]
 
@@ -203,6 +206,8 @@ class BadServers(Case):
 
     def test_another_server_on_the_port_is_78(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.settimeout(30)
+
             def answer():
                 link, _ = listener.accept()
                 with link:
