@@ -22,11 +22,13 @@ constexpr millis retention_min{1'000};
 
 }  // namespace
 
+// A coroutine, so that what is remembered is read on the loop: a caller may make it elsewhere.
 async<bool> cas_store::do_release(std::string key, fence_token token, release_options how) {
     lease_step step = [=, age = age_of(key, token)](lease_rules& lease, const clock_bounds& now) {
         return lease.release(token, how, age, now);
     };
-    return amend_lease(key, known(key), std::move(step));
+    auto releasing = amend_lease(key, known(key), std::move(step));
+    co_return co_await std::move(releasing);
 }
 
 async<bool> cas_store::do_force_release(std::string key, fence_token token, millis delay) {
