@@ -93,11 +93,11 @@ struct lease_options {
     int max_renew_failures = 3;
 
     // The stop token fires this long before the lease stops being valid. Default: 10 s, of which at
-    // most a third of the ttl counts. Not negative. 0: it fires when the lease stops being valid.
+    // most a third of the ttl counts. 0 to ten years. 0: it fires when the lease stops being valid.
     millis grace{10'000};
 
     // Renewal ends this long after the grant, so that a job that hangs loses its lease.
-    // Default: 0, never. Else the ttl or more.
+    // Default: 0, never. Else the ttl to ten years.
     millis max_lifetime{0};
 
     // -- How far it is believed
@@ -116,7 +116,8 @@ struct lease_options {
 
     // -- How it is claimed
 
-    // What a second claim in this process gets. Default: none.
+    // What a second claim in this process gets. Default: none. `instance` is rejected together with
+    // an occurrence.
     reentrancy again = reentrancy::none;
 
     // Whether tokens have to rise even after a loss of data. Default: issued.
@@ -126,7 +127,7 @@ struct lease_options {
     store_down on_store_down = store_down::fail;
 
     // A random delay of 0 to this before the claim, so that the same node does not always win.
-    // Default: 0, no delay. Not negative.
+    // Default: 0, no delay. At most ten years.
     millis acquire_jitter{0};
 };
 static_assert(std::is_trivially_destructible_v<lease_options>);
@@ -141,7 +142,7 @@ struct wait_policy {
     int retries = 0;
 
     // The mean pause before each of these: a random time from 0 to twice this. Default: 200 ms.
-    // Not negative.
+    // 0 to ten years.
     millis backoff{200};
 };
 static_assert(std::is_trivially_destructible_v<wait_policy>);

@@ -40,7 +40,7 @@ bool heartbeat::renewal_helps() const {
 heartbeat::step heartbeat::next(instant now) const {
     if (!trusted(now)) return {act::lose, now};
     if (!stop_told_ && now >= stop_at()) return {act::stop, now};
-    auto until = stop_told_ ? trust_end_ : stop_at();
+    auto until = stop_told_ ? trust_end_ : std::min(stop_at(), trust_end_);
     // A job that has been told to stop still needs the key while it does: renewal goes on.
     if (renewal_helps()) {
         if (now >= renew_at_) return {act::renew, now};

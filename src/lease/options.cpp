@@ -19,9 +19,14 @@ std::string number_text(double value) {
     return text;
 }
 
-std::optional<std::string> sign_fault(const char* name, millis value) {
-    if (value.count() >= 0) return std::nullopt;
-    return std::string{name} + " " + format_duration(value) + " is negative: give 0 or more";
+// What is longer than any program runs; clocks count nanoseconds, of which 64 bits hold 292 years.
+constexpr millis duration_max = std::chrono::hours{24 * 3650};
+
+std::optional<std::string> range_fault(const char* name, millis value) {
+    if (value.count() >= 0 && value <= duration_max) return std::nullopt;
+    return std::string{name} + " " + format_duration(value) +
+           (value.count() < 0 ? " is negative: give 0 or more"
+                              : " is too long: at most " + format_duration(duration_max));
 }
 
 // An enumerator that a cast made, which no engine expects.
@@ -97,12 +102,12 @@ std::optional<std::string> ending_fault(const lease_options& o) {
         return "at_least " + format_duration(o.at_least) + " is longer than the ttl of " +
                format_duration(o.ttl) +
                ", but with hold the lease ends when its ttl does: raise the ttl, or drop hold";
-    if (auto bad = sign_fault("max_lifetime", o.max_lifetime)) return bad;
+    if (auto bad = range_fault("max_lifetime", o.max_lifetime)) return bad;
     if (o.max_lifetime.count() > 0 && o.max_lifetime < o.ttl)
         return "max_lifetime " + format_duration(o.max_lifetime) + " is shorter than the ttl of " +
                format_duration(o.ttl) + ": a lease lives for its ttl at least";
-    if (auto bad = sign_fault("grace", o.grace)) return bad;
-    return sign_fault("acquire_jitter", o.acquire_jitter);
+    if (auto bad = range_fault("grace", o.grace)) return bad;
+    return range_fault("acquire_jitter", o.acquire_jitter);
 }
 
 std::optional<std::string> trust_fault(const lease_options& o) {
@@ -132,6 +137,10 @@ std::optional<std::string> safety_fault(const lease_options& o, const store_trai
     if (o.occurrence && (number(*o.occurrence) < 0 || *o.occurrence > occurrence_max))
         return "occurrence " + std::to_string(number(*o.occurrence)) +
                " lies outside the years 1970 to 9999: give Unix milliseconds";
+    if (o.occurrence && o.again == reentrancy::instance)
+        return "reentrancy::instance shares a lease that was claimed for another occurrence, or "
+               "for "
+               "none: leave one of the two out";
     return std::nullopt;
 }
 
@@ -156,9 +165,11 @@ renewal_timing renewal_timing_of(const lease_options& options) {
                                                     : std::max<nanos>(how.ttl / 50, millis{5});
     how.trust = base::scaled(how.ttl, 1.0 - options.drift) - margin;
     how.renew_after = base::scaled(how.ttl, options.renew_fraction);
-    how.retry_after =
-        options.retry_period.count() > 0 ? nanos{options.retry_period} : how.renew_after / 3;
-    how.stop_margin = std::min<nanos>(options.grace, how.ttl / 3);
+    how.retry_after = options.retry_period.count() > 0
+                          ? nanos{std::min(options.retry_period, options.ttl)}
+                          : how.renew_after / 3;
+    // In milliseconds, which hold any grace.
+    how.stop_margin = std::min<nanos>(std::min(options.grace, options.ttl), how.ttl / 3);
     // The store ends the lifetime by its own clock, and ours may be slow (rule 8).
     if (options.max_lifetime.count() > 0)
         how.max_lifetime = base::scaled(nanos{options.max_lifetime}, 1.0 - options.drift) - margin;

@@ -1,5 +1,7 @@
 #include <pawl/options.hpp>
 
+#include "lease/renewal_timing.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,6 +60,28 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
     EXPECT_EQ(fault({.ttl = 30s, .occurrence = occurrence_max}), "");
     EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{1}, .mode = delivery::off}),
                 HasSubstr("mode off"));
+}
+
+// As people write "no limit": nanoseconds would overflow.
+TEST(Options, ADurationBeyondAnyClockIsRefused) {
+    for (const auto far : {millis::max(), millis{std::chrono::years{300}}}) {
+        EXPECT_THAT(fault({.ttl = 30s, .grace = far}), HasSubstr("grace"));
+        EXPECT_THAT(fault({.ttl = 30s, .max_lifetime = far}), HasSubstr("at most 3650d"));
+        EXPECT_THAT(fault({.ttl = 30s, .acquire_jitter = far}), HasSubstr("acquire_jitter"));
+        EXPECT_THAT(fault({.ttl = 30s, .retry_period = far}), HasSubstr("retry_period"));
+        EXPECT_THAT(fault({.ttl = 30s, .margin = far}), HasSubstr("margin"));
+        const auto how = leasing::renewal_timing_of(
+            {.ttl = 30s, .renew = renewal_mode::manual, .retry_period = far, .grace = far});
+        EXPECT_EQ(how.stop_margin, 10s);
+        EXPECT_EQ(how.retry_after, 30s);
+    }
+    EXPECT_EQ(fault({.ttl = 30s, .grace = 24h * 3650, .max_lifetime = 24h * 3650}), "");
+}
+
+// The handle that is shared would be taken for a grant of the occurrence, which runs again later.
+TEST(Options, AnOccurrenceIsNotSharedByReentrancy) {
+    EXPECT_THAT(fault({.ttl = 30s, .occurrence = occurrence{1}, .again = reentrancy::instance}),
+                HasSubstr("another occurrence"));
 }
 
 // A cast makes one, as of a number that was read from a file.

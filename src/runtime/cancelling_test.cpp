@@ -342,12 +342,11 @@ TEST(Cancelling, AnAnswerThatComesTooLateIsGivenBack) {
     EXPECT_TRUE(b.acquire("k", once, 10s));
 }
 
-// Somebody has come to share the lease before its answer was dropped: what he did is done.
+// Somebody has come to share the lease before its answer was dropped.
 TEST(Cancelling, WhatSomebodySharesIsNotGivenBack) {
     journal_world one;
     auto a = one.open(), b = one.open();
-    auto how = once;
-    how.again = reentrancy::instance;
+    constexpr lease_options how{.ttl = 1min, .again = reentrancy::instance};
     auto context = std::make_unique<boost::asio::io_context>();
     boost::asio::co_spawn(*context, ask_for(a, how, 0ms), boost::asio::detached);
     std::optional<lease> shared;
@@ -361,9 +360,26 @@ TEST(Cancelling, WhatSomebodySharesIsNotGivenBack) {
     context.reset();
     ASSERT_TRUE(shared);
     EXPECT_TRUE(shared->trusted());
-    shared->mark_done();
+    EXPECT_TRUE(a.drain(10s));
+    EXPECT_FALSE(b.try_acquire("k", how));
     shared->release();
-    EXPECT_TRUE(std::holds_alternative<already_done>(b.claim_key("k", once)));
+    EXPECT_TRUE(b.try_acquire("k", how));
+}
+
+// Each thread that ends its part of a program waits for what is under way.
+TEST(Cancelling, ThreadsThatDrainAtOnceAllReturnWhenAllHasEnded) {
+    journal_world one;
+    auto a = one.open();
+    one.faults->release_delay = 200ms;
+    for (int round = 0; round < 5; ++round) {
+        const auto begun = std::chrono::steady_clock::now();
+        ASSERT_TRUE(a.acquire("k", {.ttl = 1min}, 10s));  // released at once
+        {
+            std::vector<std::jthread> threads;
+            for (int i = 0; i < 3; ++i) threads.emplace_back([&] { EXPECT_TRUE(a.drain(1min)); });
+        }
+        EXPECT_LT(std::chrono::steady_clock::now() - begun, 30s);
+    }
 }
 
 // Both a wrapped executor of the program's context and one of pawl's own.

@@ -1,5 +1,6 @@
 #include "runtime/checks.hpp"
 
+#include "base/duration.hpp"
 #include "base/text.hpp"
 
 #include <pawl/errors.hpp>
@@ -21,6 +22,9 @@ void check_claim(const engine& what, std::string_view key, const lease_options& 
     if (how_long.wait.count() < 0) throw option_error{"the wait cannot be negative"};
     if (how_long.retries < 0 || how_long.backoff.count() < 0)
         throw option_error{"retries and backoff cannot be negative"};
+    if (how_long.backoff > wait_longest)
+        throw option_error{"the backoff " + base::format_duration(how_long.backoff) +
+                           " is too long: at most " + base::format_duration(wait_longest)};
 }
 
 }  // namespace pawl::runtime

@@ -299,7 +299,8 @@ awaitable<void> claimer::withdraw(std::shared_ptr<claimer> self, withdrawal give
 }
 
 void claimer::end_ending() {
-    if (--endings_ == 0 && drained_) drained_->called_off.notify_all();
+    if (--endings_ > 0) return;
+    for (const auto& waiting : drains_) waiting->called_off.notify_all();
 }
 
 awaitable<bool> claimer::drain(std::shared_ptr<claimer> self, millis longest,
@@ -310,11 +311,12 @@ awaitable<bool> claimer::drain(std::shared_ptr<claimer> self, millis longest,
     };
     const std::stop_callback on_stop{stop, call_off};
     const auto until = self->loop_.now() + std::min(longest, wait_longest);
-    self->drained_ = waiting;
+    self->drains_.push_back(waiting);
     while (self->endings_ > 0 && !waiting->called_off.is_set() && self->loop_.now() < until) {
         auto resting = waiting->called_off.wait_until(until);
         co_await std::move(resting);
     }
+    std::erase(self->drains_, waiting);
     co_return self->endings_ == 0;
 }
 

@@ -26,6 +26,7 @@
 #include <random>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace pawl::runtime {
 
@@ -150,7 +151,7 @@ private:
     leasing::nanos round_trip_{0};  // what a claim takes, about
     std::size_t endings_ = 0;
     bool push_failed_ = false;
-    std::shared_ptr<place_in_line> drained_;  // who waits for the endings
+    std::vector<std::shared_ptr<place_in_line>> drains_;  // who wait for the endings
 };
 
 }  // namespace pawl::runtime
