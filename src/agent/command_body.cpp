@@ -273,9 +273,11 @@ work_result command_body::ended(const exec::exit_status& status) const {
             break;
         }
         case exec::ending::deadline:
+            how.out_of_time = true;
             how.reason = "stopped (its lease was about to end): " + end;
             break;
         case exec::ending::guard_lost:
+            how.cut_off = true;
             how.reason = "its guard was killed, and the command with it";
             break;
     }

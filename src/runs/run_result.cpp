@@ -44,8 +44,10 @@ run_end judge_work(const work_result& what, const circumstances& under) {
     if (!under.trusted || too_late || under.cause == stop_cause::lost)
         return judge_lost(what, under);
     const auto left = under.is_at_least_once ? run_status::abandoned : run_status::failed;
-    if (!under.cause)
-        return ended(under.failed == failing::reopens ? left : run_status::failed, what.reason);
+    if (!under.cause) {
+        const bool is_open = what.cut_off || under.failed == failing::reopens;
+        return ended(is_open ? left : run_status::failed, what.reason);
+    }
     if (timed_out) return ended(run_status::timed_out, "it took longer than its timeout");
     if (under.cause == stop_cause::cancelled) return ended(run_status::cancelled, "cancelled");
     return ended(under.is_at_least_once ? run_status::abandoned : run_status::cancelled,
@@ -55,7 +57,9 @@ run_end judge_work(const work_result& what, const circumstances& under) {
 }  // namespace
 
 run_end judge(const work_result& what, const circumstances& under) {
-    auto how = judge_work(what, under);
+    auto why = under;
+    if (what.out_of_time && !why.cause) why.cause = stop_cause::lost;
+    auto how = judge_work(what, why);
     if (what.started) how.exit_status = what.exit_status;
     return how;
 }

@@ -24,6 +24,10 @@ struct work_result {
     bool started = true;             // nothing of the work has been done where this is false
     std::optional<int> exit_status;  // nothing: it has none, or never began
     std::string reason;              // one line for people: "exit 3", "killed by SIGSEGV"
+    // Not by itself, and before it was told to stop: by the end of its lease, which its guard sees
+    // also while this process is frozen, or with its guard.
+    bool out_of_time = false;
+    bool cut_off = false;
 };
 
 // What a failure makes of an at-least-once occurrence.

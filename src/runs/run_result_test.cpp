@@ -21,6 +21,16 @@ work_result broken() {
     made.reason = "exit 3";
     return made;
 }
+work_result out_of_time() {
+    auto made = broken();
+    made.out_of_time = true;
+    return made;
+}
+work_result cut_off() {
+    auto made = broken();
+    made.cut_off = true;
+    return made;
+}
 work_result never_began() {
     work_result made;
     made.started = false;
@@ -77,6 +87,11 @@ const std::vector<row>& table() {
          "its lease was lost (taken); exit 3"},
         {"its lease was ending", broken(), told(stop_cause::lost), lost, abandoned,
          "its lease was lost (ending); exit 3"},
+        {"its guard saw the lease end before it was told", out_of_time(), calm(), lost, abandoned,
+         "its lease was lost (ending); exit 3"},
+        {"it was told something else before", out_of_time(), told(stop_cause::cancelled), cancelled,
+         cancelled, "cancelled"},
+        {"its guard was killed", cut_off(), calm(), failed, abandoned, "exit 3"},
         {"it took too long", broken(), told(stop_cause::timed_out), timed_out, timed_out,
          "it took longer than its timeout"},
         {"somebody cancelled it", broken(), told(stop_cause::cancelled), cancelled, cancelled,

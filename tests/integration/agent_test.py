@@ -323,6 +323,21 @@ class End(AgentCase):
             occurrences = [one["occurrence"] for one in self.runs(name)]
             self.assertEqual(len(occurrences), len(set(occurrences)), name)
 
+    def test_a_frozen_agents_run_whose_lease_was_about_to_end_is_taken_up_again(self):
+        # Its guard ends the command in time, and the agent wakes while its lease can still be trusted: no failure of the command's own.
+        jobs = [job(name, FIRST_STAYS.format(self.folder, name), schedule="@every 1s", ttl="15s", grace="5s", occurrence=name)
+                for name in ("at-least-once", "at-most-once")]
+        agent = self.agent("node-a", *jobs).start()
+        begun = {name: until(lambda n=name: self.lines(f"{n}.begun"))[0].split() for name in ("at-least-once", "at-most-once")}
+        agent.signal(signal.SIGSTOP)
+        until(lambda: all(is_gone(one[0]) for one in begun.values()), 30)
+        agent.signal(signal.SIGCONT)
+        row = self.ended(begun["at-least-once"][1], 60)
+        self.assertEqual((row["status"], row["attempt"]), ("completed", 2), row)
+        row = self.ended(begun["at-most-once"][1], 60)
+        self.assertEqual((row["status"], row["attempt"]), ("lost", 1), row)
+        agent.stop()
+
 
 class EachNode(AgentCase):
     """lease = false: a job runs on each node, once for each occurrence, and one beside it is shared as ever."""
