@@ -115,6 +115,9 @@ struct held_key {
     std::optional<std::uint32_t> slot{};
 
     std::string slot_text() const { return slot ? std::to_string(*slot) : ""; }
+    std::string count_text(std::optional<std::uint32_t> slots) const {
+        return slot && slots ? std::to_string(*slots) : "";
+    }
 };
 
 exec::command command_for(const exec_options& what, const held_key& mine, const std::string& store,
@@ -124,6 +127,7 @@ exec::command command_for(const exec_options& what, const held_key& mine, const 
     std::vector<std::pair<std::string, std::string>> variables{
         {"PAWL_KEY", mine.key},
         {"PAWL_SLOT", mine.slot_text()},
+        {"PAWL_SLOT_COUNT", mine.count_text(what.slots)},
         {"PAWL_FENCE_TOKEN", number(token) == 0 ? "" : std::to_string(number(token))},
         {"PAWL_OWNER", owner},
         {"PAWL_RUN_ID", begun.id},
