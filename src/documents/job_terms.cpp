@@ -33,8 +33,9 @@ bool flag_in(const json::object& what, std::string_view name, bool otherwise) {
 std::int64_t number_in(const json::object& what, std::string_view name) {
     const auto* found = what.if_contains(name);
     if (found == nullptr) return 0;
-    const auto read = found->try_to_number<std::int64_t>();
-    return read.has_value() ? *read : 0;
+    boost::system::error_code no_number;
+    const auto read = found->to_number<std::int64_t>(no_number);
+    return no_number ? 0 : read;
 }
 
 // Under its name, or the one that agents published it under before.
