@@ -554,11 +554,13 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
                key + " began " + text_of(occurrence) + " and never completed it" + row);
     // Who was granted it could be reached by nobody for so long that others took it for lost:
     // before it wrote a line, or between that and the beginning.
-    const bool granted_only = history.grants > 0 && history.begins == 0 && !history.given_back;
+    // When it was back it may have given that up, but the row stays.
+    const bool granted_only = history.grants > 0 && history.begins == 0;
     const bool lost_with_node =
         granted_only && ((row.starts_with(" (lost: its node was lost") &&
                           was_away(history.granted_to, history.first_grant, plan.ttl)) ||
-                         (row.starts_with(" (lost: its node ") && row.ends_with(" fell silent)")));
+                         (!history.given_back && row.starts_with(" (lost: its node ") &&
+                          row.ends_with(" fell silent)")));
     // Others have found it marked, and left it to who had it; so it is that node's to run.
     const bool given_back = history.given_back && plan.rules.mode == delivery::at_most_once;
     bool needed = false;
