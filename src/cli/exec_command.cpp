@@ -676,9 +676,10 @@ void add_exec(context& all) {
     one->footer(
         "Example: pawl exec invoices/nightly --ttl 30s --occurrence 2026-11-20T02:00:00Z -- "
         "/usr/local/bin/send-invoices\n"
-        "The command sees PAWL_KEY, PAWL_SLOT, PAWL_FENCE_TOKEN, PAWL_OWNER, PAWL_RUN_ID, "
-        "PAWL_OCCURRENCE, PAWL_STORE\n"
-        "and PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 busy, 76 "
+        "The command sees PAWL_KEY, PAWL_SLOT, PAWL_SLOT_COUNT, PAWL_FENCE_TOKEN, PAWL_OWNER, "
+        "PAWL_RUN_ID, PAWL_OCCURRENCE,\n"
+        "PAWL_STORE and PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 "
+        "busy, 76 "
         "already run, 124 timed out.");
     one->callback([&all, what] {
         what->occurrence = named_occurrence(std::move(what->occurrence));

@@ -42,8 +42,8 @@ public:
 
     // The number of an occurrence, counted from a fixed day by the calendar of the zone: of two
     // that follow each other the numbers do as well. Only where the clocks of the zone are changed
-    // in between may it leave numbers out, or have some again. The same on every node, and in
-    // microseconds for every expression.
+    // in between may it leave numbers out, or have some again. The same on every node, and cheap
+    // for every expression.
     std::int64_t ordinal(wall_instant at, const zone& where) const noexcept;
 
     // As it was written, a macro as a macro.

@@ -21,16 +21,27 @@ std::int64_t days_between(const day_plan& days, year_month from, year_month unti
     return all;
 }
 
-// The days that fit and come before this one; below zero where it lies before the first month.
-std::int64_t days_before(const day_plan& days, year_month_day date) noexcept {
+// The days that fit from the first month up to this one; below zero where it lies before.
+std::int64_t days_until(const day_plan& days, year_month month, months distance) noexcept {
+    if (distance < months{0}) return -days_between(days, month, first_month);
+    const auto cycles = distance / calendar_cycle;
+    const auto rest = days_between(days, first_month, first_month + distance % calendar_cycle);
+    if (cycles == 0) return rest;
+    return rest + cycles * days_between(days, first_month, first_month + calendar_cycle);
+}
+
+// The days that fit and come before this one.
+std::int64_t days_before(const cron_plan& what, year_month_day date) noexcept {
     const year_month month{date.year() / date.month()};
     const auto below = bits(0, static_cast<int>(static_cast<unsigned>(date.day())) - 1);
-    const auto in_month = count(days.of(date.year(), date.month()) & below);
+    const auto in_month = count(what.days.of(date.year(), date.month()) & below);
     const auto distance = month - first_month;
-    if (distance < months{0}) return in_month - days_between(days, month, first_month);
-    const auto cycles = distance / calendar_cycle;
-    auto all = days_between(days, first_month, first_month + distance % calendar_cycle);
-    if (cycles > 0) all += cycles * days_between(days, first_month, first_month + calendar_cycle);
+    // Of clocks that are far behind nothing is kept: below zero a count would not fit.
+    if (distance < months{0}) return days_until(what.days, month, distance) + in_month;
+    const auto number = static_cast<std::int32_t>(distance.count());
+    if (const auto known = what.counted.find(number)) return *known + in_month;
+    const auto all = days_until(what.days, month, distance);
+    what.counted.keep(number, static_cast<std::int32_t>(all));
     return all + in_month;
 }
 
@@ -59,7 +70,7 @@ std::int64_t cron::ordinal(wall_instant at, const zone& where) const noexcept {
     const auto today = floor<days>(clock);
     const auto& times = plan_->time;
     const auto each_day = times_until(times, days{1} - seconds{1});
-    return days_before(plan_->days, year_month_day{today}) * each_day +
+    return days_before(*plan_, year_month_day{today}) * each_day +
            times_until(times, clock - today);
 }
 
