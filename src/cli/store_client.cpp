@@ -215,9 +215,13 @@ std::vector<std::uint32_t> store_client::choose_partitions(const job_entry& job,
     const auto saved =
         what.resume ? last_runs(job.name, page_limit_max) : std::vector<run_record>{};
     std::vector<bool> taken;
-    for (const auto slot : all) {
-        const auto lock = store().inspect(terms.key(slot));
-        taken.push_back(lock && lock->remaining.count() > 0);
+    try {
+        for (const auto slot : all) {
+            const auto lock = store().inspect(terms.key(slot));
+            taken.push_back(lock && lock->remaining.count() > 0);
+        }
+    } catch (const store_error&) {
+        // The journal takes the request also while the store is away.
     }
     return {documents::choose_slot(terms, {seen.triggers, taken, &saved})};
 }
