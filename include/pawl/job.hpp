@@ -43,7 +43,7 @@ struct run {
     // The checkpoint that an earlier attempt at this occurrence saved last. Empty: there is none.
     std::string last_checkpoint{};
 
-    // Which partition it runs, from 0, and how many there are.
+    // Which partition it runs, from 0, and how many there are; of a job with slots: which slot.
     std::uint32_t partition = 0;
     std::uint32_t partition_count = 1;
 

@@ -98,7 +98,13 @@ struct schedule_options {
     // all processes. Default: 1. 1 to 1024. With lease_options::hold only 1.
     std::uint32_t partitions = 1;
 
-    // How many of its partitions may run in this process at a time. Default: 0, any number.
+    // Above 1: at most so many runs at a time over all processes. The job has the keys NAME/0 to
+    // NAME/(slots-1), and each occurrence runs under one of them in turn; run::partition says
+    // which. Default: 1. 1 to slots_max. Above 1 not with partitions or lease_options::hold.
+    std::uint32_t slots = 1;
+
+    // How many of its partitions or slots may run in this process at a time. Default: 0, any
+    // number.
     std::size_t max_concurrent_runs = 0;
 
     // An occurrence that is due while the store cannot be reached. Default: wait.

@@ -80,8 +80,17 @@ void add_run(variables& all, const schedule::run_order& order) {
     all["PAWL_ATTEMPT"] = std::to_string(order.attempt);
     all["PAWL_TRIGGER"] = order.trigger;
     all["PAWL_CHECKPOINT"] = order.checkpoint;
-    all["PAWL_PARTITION"] = std::to_string(order.partition);
-    all["PAWL_PARTITION_COUNT"] = std::to_string(order.partition_count);
+    // One set is told, and the other may not be left over from the agent's own environment: with
+    // slots a run is all of the work, and there is no part of it to be named.
+    const auto which = std::to_string(order.partition);
+    const auto many = std::to_string(order.partition_count);
+    all["PAWL_SLOT"] = order.has_slots ? which : "";
+    all["PAWL_SLOT_COUNT"] = order.has_slots ? many : "";
+    all.erase("PAWL_PARTITION");
+    all.erase("PAWL_PARTITION_COUNT");
+    if (order.has_slots) return;
+    all["PAWL_PARTITION"] = which;
+    all["PAWL_PARTITION_COUNT"] = many;
 }
 
 bool has_nul(string_view text) { return text.find('\0') != string_view::npos; }

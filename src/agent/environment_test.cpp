@@ -46,11 +46,30 @@ TEST(Environment, TellsTheCommandOfItsRun) {
     for (const char* expected :
          {"PAWL_RUN_ID=run-7", "PAWL_JOB=report", "PAWL_KEY=job/report/3",
           "PAWL_IDEMPOTENCY_KEY=report/3/1792490400000", "PAWL_CHECKPOINT=row 17\nof 40",
-          "PAWL_PARTITION=3", "PAWL_PARTITION_COUNT=8", "PAWL_FENCE_TOKEN=9",
-          "PAWL_OCCURRENCE=2026-10-20T10:00:00.250Z", "PAWL_ATTEMPT=2", "PAWL_TRIGGER=schedule",
-          "PAWL_OWNER=node-a:1", "PAWL_NODE=node-a", "PAWL_STORE=redis://u@r/1",
-          "PAWL_JOURNAL=postgresql://p/pawl"})
+          "PAWL_PARTITION=3", "PAWL_PARTITION_COUNT=8", "PAWL_SLOT=", "PAWL_SLOT_COUNT=",
+          "PAWL_FENCE_TOKEN=9", "PAWL_OCCURRENCE=2026-10-20T10:00:00.250Z", "PAWL_ATTEMPT=2",
+          "PAWL_TRIGGER=schedule", "PAWL_OWNER=node-a:1", "PAWL_NODE=node-a",
+          "PAWL_STORE=redis://u@r/1", "PAWL_JOURNAL=postgresql://p/pawl"})
         EXPECT_THAT(all, Contains(expected).Times(1));
+}
+
+// Goal: a command that divides its work by partitions is not misled by a job with slots, nor by
+// what the agent itself was started under.
+TEST(Environment, OfAJobWithSlotsItNamesTheSlotAndNoPartition) {
+    setenv("PAWL_PARTITION", "5", 1);
+    setenv("PAWL_PARTITION_COUNT", "6", 1);
+    schedule::run_order order;
+    order.partition = 1;
+    order.partition_count = 4;
+    order.has_slots = true;
+    for (const auto from : {ground::clean, ground::inherited}) {
+        const auto all = environment_of({}, order, {}, from, {});
+        EXPECT_THAT(all, Contains("PAWL_SLOT=1").Times(1));
+        EXPECT_THAT(all, Contains("PAWL_SLOT_COUNT=4").Times(1));
+        EXPECT_THAT(all, Not(Contains(StartsWith("PAWL_PARTITION"))));
+    }
+    unsetenv("PAWL_PARTITION");
+    unsetenv("PAWL_PARTITION_COUNT");
 }
 
 // A run by hand has no occurrence, and one without a lease no token: the variables are there,

@@ -90,6 +90,7 @@ json::object describe(const config::job_settings& job) {
                        {"factor", job.retries.factor},
                        {"max_backoff", text(job.retries.max_backoff)}};
     what["partitions"] = job.partitions;
+    what["slots"] = job.slots;
     what["on_store_down"] = word_of(job.on_store_down, outage_words);
     what["output_limit"] = job.output_limit;
     what["keep_runs"] = job.keep_runs;
@@ -142,7 +143,8 @@ std::shared_ptr<const schedule::job_plan> plan_of(
     plan->soft_timeout = job->soft_timeout;
     plan->timeout = job->timeout;
     plan->grace = job->grace;
-    plan->partitions = static_cast<std::uint32_t>(job->partitions);
+    plan->partitions = static_cast<std::uint32_t>(job->key_count());
+    plan->has_slots = job->slots > 1;
     plan->runs_max = static_cast<std::uint32_t>(job->max_concurrent_runs);
     if (job->on_store_down == outage::run_without_lease)
         plan->on_store_down = outage::run_without_lease;

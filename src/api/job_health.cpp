@@ -6,6 +6,7 @@
 #include "documents/documents.hpp"
 #include "schedule/dispatcher.hpp"
 #include "schedule/key_state.hpp"
+#include "schedule/turns.hpp"
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
@@ -43,8 +44,8 @@ std::string plural(std::size_t count, const std::string& word) {
 // -- when it is due
 
 // What was last asked of the schedule: occurrences up to here have been dealt with.
-std::int64_t position_of(const job_facts& job, const partition_facts& part,
-                         const shared_facts& around) {
+std::int64_t position_of_one(const job_facts& job, const partition_facts& part,
+                             const shared_facts& around) {
     auto position = job.entry->since;
     const auto reach = [&](std::int64_t at) { position = std::max(position, at); };
     if (part.last_occurrence)
@@ -71,6 +72,17 @@ std::int64_t position_of(const job_facts& job, const partition_facts& part,
     return position;
 }
 
+// Of a job with slots whose occurrences give way, a later one that has begun in another slot has
+// left the earlier ones behind.
+std::int64_t position_of(const job_facts& job, const partition_facts& part,
+                         const shared_facts& around) {
+    auto position = position_of_one(job, part, around);
+    if (job.terms->has_slots && !job.terms->takes_in_order)
+        for (const auto& other : job.partitions)
+            position = std::max(position, position_of_one(job, other, around));
+    return position;
+}
+
 bool quietly_busy(const job_facts& job, const partition_facts& part) {
     const bool closed = part.lock && part.lock->remaining.count() > 0;
     return (job.terms->hold || !job.terms->remembers) && (closed || part.active);
@@ -81,10 +93,17 @@ struct dueness {
     std::optional<std::int64_t> missed{};  // came due, and will not run any more
 };
 
-std::optional<std::int64_t> occurrence_after(const job_facts& job, std::int64_t position) {
-    const auto found = job.terms->occurrences_after(position, 1);
-    if (found.empty()) return std::nullopt;
-    return found.front();
+// Of this partition, up to `until`.
+std::optional<std::int64_t> occurrence_after(const job_facts& job, const partition_facts& part,
+                                             std::int64_t position, std::int64_t until) {
+    const auto& rule = *job.terms->rule;
+    const auto latest = wall_instant{millis{until}};
+    auto next = rule.when.next(wall_instant{millis{position}}, rule.where, rule.policy);
+    while (next && *next <= latest && job.terms->has_slots &&
+           schedule::slot_of(rule, *next, job.terms->partitions) != part.partition)
+        next = rule.when.next(*next, rule.where, rule.policy);
+    if (!next || *next > latest) return std::nullopt;
+    return std::chrono::floor<millis>(*next).time_since_epoch().count();
 }
 
 // `may_begin`: somebody is there who could run it.
@@ -93,16 +112,17 @@ dueness look_at_schedule(const job_facts& job, const partition_facts& part,
     dueness seen;
     if (!job.terms->rule || quietly_busy(job, part)) return seen;
     const auto expiry = late_after + job.terms->jitter;
-    const auto first = occurrence_after(job, position_of(job, part, around));
-    if (!first || *first + expiry.count() > around.now) return seen;
+    const auto late = around.now - expiry.count();
+    const auto first = occurrence_after(job, part, position_of(job, part, around), late);
+    if (!first) return seen;
     const auto window = job.terms->rule->lateness_max + job.terms->jitter;
     if (!may_begin || around.now - *first <= window.count()) {
         seen.due = first;
         return seen;
     }
     seen.missed = first;
-    const auto next = occurrence_after(job, around.now - window.count() - 1);
-    if (next && *next > *first && *next + expiry.count() <= around.now) seen.due = next;
+    const auto next = occurrence_after(job, part, around.now - window.count() - 1, late);
+    if (next && *next > *first) seen.due = next;
     return seen;
 }
 
@@ -228,7 +248,14 @@ std::string or_unseen(std::string why, const job_facts& job, const partition_fac
 
 std::string in_partition(const job_facts& job, const partition_facts& part, std::string why) {
     if (job.terms->partitions == 1) return why;
-    return "partition " + std::to_string(part.partition) + ": " + why;
+    return (job.terms->has_slots ? "slot " : "partition ") + std::to_string(part.partition) + ": " +
+           why;
+}
+
+// "; 3 of its 8 partitions are late"
+std::string how_many(const job_facts& job, std::uint32_t count, const std::string& are_what) {
+    return "; " + std::to_string(count) + " of its " + std::to_string(job.partitions.size()) +
+           (job.terms->has_slots ? " slots are " : " partitions are ") + are_what;
 }
 
 bool has_failed(run_status status) {
@@ -254,9 +281,7 @@ job_health late(const job_facts& job, const shared_facts& around) {
     if (first != nullptr) {
         seen.state = job_state::late;
         seen.why = in_partition(job, *first, or_unseen(obstacle(job, *first, around), job, *first));
-        if (seen.late > 1)
-            seen.why += "; " + std::to_string(seen.late) + " of its " +
-                        std::to_string(job.partitions.size()) + " partitions are late";
+        if (seen.late > 1) seen.why += how_many(job, seen.late, "late");
     } else if (missed) {
         seen.why = "its run of " + when(*missed) +
                    " was missed and is not executed: no agent could start it within " +
@@ -280,9 +305,7 @@ job_health blocked(const job_facts& job, const shared_facts& around) {
     seen.since = first->lock->acquired_at;
     seen.blocked_by = blockage{first->partition, *first->lock};
     seen.why = in_partition(job, *first, held_by(job, *first));
-    if (seen.blocked > 1)
-        seen.why += "; " + std::to_string(seen.blocked) + " of its " +
-                    std::to_string(job.partitions.size()) + " partitions are blocked";
+    if (seen.blocked > 1) seen.why += how_many(job, seen.blocked, "blocked");
     return seen;
 }
 

@@ -166,6 +166,32 @@ TEST(JobHealth, ARowOfTheDayBeforeIsNoneOfThisOccurrence) {
     EXPECT_EQ(one.look().state, job_state::late);
 }
 
+// Goal: of a job with slots only the slot whose turn it was is late, and none where a later turn of
+// another slot has begun. Method: each minute over two slots; six is the turn of the second.
+TEST(JobHealth, OfAJobWithSlotsTheOneWhoseTurnItWasIsLate) {
+    scene one;
+    one.entry.schedule = "* * * * *";
+    one.entry.partitions = 2;
+    one.define(R"({"slots": 2})");
+    one.parts.resize(2);
+    one.now = six + 30 * second;
+    one.parts[0].last_occurrence = six - minute;
+    one.parts[1].last_occurrence = six;
+    EXPECT_EQ(one.look().state, job_state::idle);
+    one.parts[1].last_occurrence = six - 2 * minute;
+    EXPECT_EQ(one.look().state, job_state::late);
+    EXPECT_EQ(one.look().since, six);
+    EXPECT_EQ(one.look().late, 1u);
+    EXPECT_THAT(one.look().why, HasSubstr("slot 1: "));
+    one.now = six + minute + 30 * second;
+    one.parts[0].last_occurrence = six + minute;
+    EXPECT_EQ(one.look().state, job_state::idle);
+    // Where occurrences wait for their slot it is still to run.
+    one.define(R"({"slots": 2, "overlap": "queue"})");
+    EXPECT_EQ(one.look().state, job_state::late);
+    EXPECT_EQ(one.look().since, six);
+}
+
 TEST(JobHealth, JitterIsNoLateness) {
     scene one;
     one.define(R"({"jitter": "10m"})");

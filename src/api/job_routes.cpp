@@ -173,31 +173,68 @@ std::vector<std::uint32_t> partitions_of(const documents::job_terms& job,
     return all;
 }
 
+async<std::vector<run_record>> newest_runs(shared_context around, std::string job) {
+    run_filter which;
+    which.job = std::move(job);
+    auto finding = around->records->list_runs(std::move(which), "", page_limit_max);
+    auto page = co_await std::move(finding);
+    if (page.has_error()) co_return page.error();
+    co_return std::move(page->records);
+}
+
+// Each partition; of a job with slots the one slot that is to have the run.
+async<std::vector<std::uint32_t>> choose_partitions(shared_context around,
+                                                    std::shared_ptr<const documents::job_terms> job,
+                                                    std::shared_ptr<const run_request> request) {
+    if (request->partition || !job->has_slots) co_return partitions_of(*job, *request);
+    auto looking = around->records->read_control_state();
+    const auto seen = co_await std::move(looking);
+    if (seen.has_error()) co_return seen.error();
+    std::vector<run_record> runs;
+    if (request->resume) {
+        auto finding = newest_runs(around, job->name);
+        auto found = co_await std::move(finding);
+        if (found.has_error()) co_return found.error();
+        runs = std::move(*found);
+    }
+    std::vector<std::string> keys;
+    for (const auto one : partitions_of(*job, *request)) keys.push_back(job->key(one));
+    auto reading = read_locks(around, keys);
+    const auto locks = co_await std::move(reading);
+    std::vector<bool> taken;
+    for (const auto& key : keys) {
+        const auto lock = locks->locks.find(key);
+        taken.push_back(lock != locks->locks.end() && lock->second.remaining.count() > 0);
+    }
+    std::vector<std::uint32_t> chosen{documents::choose_slot(*job, {seen->triggers, taken, &runs})};
+    co_return chosen;
+}
+
 // Everything but the effect.
 awaitable<http::response> show_what_would_run(shared_context around,
                                               std::shared_ptr<const documents::job_terms> job,
                                               std::shared_ptr<const run_request> request) {
-    const auto partitions = partitions_of(*job, *request);
+    auto choosing = choose_partitions(around, job, request);
+    const auto partitions = co_await std::move(choosing);
+    if (partitions.has_error()) co_return problem_of(partitions.error());
     auto listing = around->records->list_nodes();
     const auto nodes = co_await std::move(listing);
     if (nodes.has_error()) co_return problem_of(nodes.error());
     std::vector<run_record> runs;
     if (request->resume) {
-        run_filter which;
-        which.job = job->name;
-        auto finding = around->records->list_runs(std::move(which), "", page_limit_max);
-        auto page = co_await std::move(finding);
-        if (page.has_error()) co_return problem_of(page.error());
-        runs = std::move(page->records);
+        auto finding = newest_runs(around, job->name);
+        auto found = co_await std::move(finding);
+        if (found.has_error()) co_return problem_of(found.error());
+        runs = std::move(*found);
     }
     std::vector<std::string> keys;
-    keys.reserve(partitions.size());
-    for (const auto one : partitions) keys.push_back(job->key(one));
+    keys.reserve(partitions->size());
+    for (const auto one : *partitions) keys.push_back(job->key(one));
     auto looking = read_locks(around, std::move(keys));
     const auto locks = co_await std::move(looking);
     if (!locks->trouble.empty()) co_return problem_of(failure{errc::unreachable, locks->trouble});
     std::vector<documents::planned_run> planned;
-    for (const auto one : partitions) {
+    for (const auto one : *partitions) {
         documents::planned_run next;
         next.partition = one;
         const auto lock = locks->locks.find(job->key(one));
@@ -213,14 +250,16 @@ awaitable<http::response> show_what_would_run(shared_context around,
 awaitable<http::response> ask_for(shared_context around, shared_call asked,
                                   std::shared_ptr<const documents::job_terms> job,
                                   std::shared_ptr<const run_request> request) {
-    const auto partitions = partitions_of(*job, *request);
+    auto choosing = choose_partitions(around, job, request);
+    const auto partitions = co_await std::move(choosing);
+    if (partitions.has_error()) co_return problem_of(partitions.error());
     auto looking = around->records->read_control_state();
     const auto seen = co_await std::move(looking);
     if (seen.has_error()) co_return problem_of(seen.error());
-    if (const auto full = journals::request_fault(*seen, job->name, partitions.size()))
+    if (const auto full = journals::request_fault(*seen, job->name, partitions->size()))
         co_return problem(409, *full);
     json::array ids;
-    for (const auto partition : partitions) {
+    for (const auto partition : *partitions) {
         run_trigger what;
         what.id = base::fresh_uuid();
         what.job = job->name;
@@ -270,7 +309,8 @@ awaitable<http::response> run(shared_context around, shared_call asked) {
     const auto shown = "'" + base::printable(job->name) + "'";
     if (request->partition && *request->partition >= job->partitions)
         co_return problem(400, "partition is " + std::to_string(*request->partition) +
-                                   "; the job " + shown + " has partitions 0 to " +
+                                   "; the job " + shown + " has " +
+                                   (job->has_slots ? "slots" : "partitions") + " 0 to " +
                                    std::to_string(job->partitions - 1));
     if (auto fault = base::argument_fault(job->arguments, job->name, request->arguments))
         co_return problem(403, *fault);

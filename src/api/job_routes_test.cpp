@@ -313,6 +313,58 @@ TEST(JobRoutes, OnePartitionMayBeAskedFor) {
     EXPECT_EQ(detail_of(answer), "partition is 4; the job 'a' has partitions 0 to 3");
 }
 
+// Goal: a manual run of a job with slots is one run, and waits for no slot while another is free.
+// Method: of three one is held; then more are queued than there are slots.
+TEST(JobRoutes, ARunOfAJobWithSlotsIsQueuedForAFreeOne) {
+    job_world world;
+    world.publish("a", R"({"slots": 3})", 3);
+    world.hold("job/a/0");
+    const auto dry = world.ask({"POST", "/api/v1/jobs/a/runs", R"({"dry_run": true})"});
+    ASSERT_EQ(dry.status, 200u) << dry.body;
+    const auto planned = json_in(dry).at("runs").as_array();
+    ASSERT_THAT(planned, SizeIs(1));
+    EXPECT_EQ(planned[0].at("key"), "job/a/1");
+    EXPECT_TRUE(planned[0].at("lease").is_null());
+    std::vector<std::uint32_t> slots;
+    for (int i = 0; i < 4; ++i) {
+        const auto answer = world.ask({"POST", "/api/v1/jobs/a/runs", "{}"});
+        ASSERT_EQ(answer.status, 202u) << answer.body;
+        EXPECT_THAT(json_in(answer).at("ids").as_array(), SizeIs(1));
+        slots.push_back(world.seen().triggers.back().partition);
+    }
+    EXPECT_THAT(slots, ElementsAre(1u, 2u, 0u, 1u));
+    ASSERT_EQ(world.ask({"POST", "/api/v1/jobs/a/runs", R"({"partition": 2})"}).status, 202u);
+    EXPECT_EQ(world.seen().triggers.back().partition, 2u);
+    const auto answer = world.ask({"POST", "/api/v1/jobs/a/runs", R"({"partition": 3})"});
+    EXPECT_EQ(answer.status, 400u);
+    EXPECT_EQ(detail_of(answer), "partition is 3; the job 'a' has slots 0 to 2");
+}
+
+// A checkpoint is saved for the job and the slot, so the run that goes on from it runs there.
+TEST(JobRoutes, ARunThatResumesAJobWithSlotsIsQueuedWhereTheLastCheckpointIs) {
+    job_world world;
+    world.publish("a", R"({"slots": 3})", 3);
+    world.begin_run("run-1", "a", 1, "page 3", 2);
+    world.end_run("run-1", 1);
+    world.begin_run("run-2", "a", 2, "", 0);
+    world.end_run("run-2", 2);
+    ASSERT_EQ(world.ask({"POST", "/api/v1/jobs/a/runs", R"({"resume": true})"}).status, 202u);
+    EXPECT_EQ(world.seen().triggers.back().partition, 2u);
+}
+
+TEST(JobRoutes, AJobWithSlotsSaysSo) {
+    job_world world;
+    world.publish("a", R"({"slots": 2})", 2);
+    world.publish("b", R"({"partitions": 2, "slots": 1})", 2);
+    const auto a = json_in(world.ask({"GET", "/api/v1/jobs/a"}));
+    EXPECT_EQ(a.at("partitions"), 1);
+    EXPECT_EQ(a.at("slots"), 2);
+    EXPECT_EQ(a.at("partition_states").at(1).at("key"), "job/a/1");
+    const auto b = json_in(world.ask({"GET", "/api/v1/jobs/b"}));
+    EXPECT_EQ(b.at("partitions"), 2);
+    EXPECT_EQ(b.at("slots"), 1);
+}
+
 TEST(JobRoutes, ADryRunTellsAllAndAsksForNothing) {
     job_world world;
     world.publish("a", R"({"command": ["/bin/report"], "enabled": false, "arguments": true})");

@@ -115,6 +115,9 @@ struct held_key {
     std::optional<std::uint32_t> slot{};
 
     std::string slot_text() const { return slot ? std::to_string(*slot) : ""; }
+    std::string count_text(std::optional<std::uint32_t> slots) const {
+        return slot && slots ? std::to_string(*slots) : "";
+    }
 };
 
 exec::command command_for(const exec_options& what, const held_key& mine, const std::string& store,
@@ -124,6 +127,7 @@ exec::command command_for(const exec_options& what, const held_key& mine, const 
     std::vector<std::pair<std::string, std::string>> variables{
         {"PAWL_KEY", mine.key},
         {"PAWL_SLOT", mine.slot_text()},
+        {"PAWL_SLOT_COUNT", mine.count_text(what.slots)},
         {"PAWL_FENCE_TOKEN", number(token) == 0 ? "" : std::to_string(number(token))},
         {"PAWL_OWNER", owner},
         {"PAWL_RUN_ID", begun.id},
@@ -672,9 +676,10 @@ void add_exec(context& all) {
     one->footer(
         "Example: pawl exec invoices/nightly --ttl 30s --occurrence 2026-11-20T02:00:00Z -- "
         "/usr/local/bin/send-invoices\n"
-        "The command sees PAWL_KEY, PAWL_SLOT, PAWL_FENCE_TOKEN, PAWL_OWNER, PAWL_RUN_ID, "
-        "PAWL_OCCURRENCE, PAWL_STORE\n"
-        "and PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 busy, 76 "
+        "The command sees PAWL_KEY, PAWL_SLOT, PAWL_SLOT_COUNT, PAWL_FENCE_TOKEN, PAWL_OWNER, "
+        "PAWL_RUN_ID, PAWL_OCCURRENCE,\n"
+        "PAWL_STORE and PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 "
+        "busy, 76 "
         "already run, 124 timed out.");
     one->callback([&all, what] {
         what->occurrence = named_occurrence(std::move(what->occurrence));

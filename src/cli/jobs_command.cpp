@@ -79,9 +79,11 @@ std::string status_shown(const boost::json::object& run) {
 // In the words of the web UI. An earlier agent does not say.
 std::string state_of(const boost::json::object& job) {
     const auto state = text_in(job, "state");
-    const auto partitions = number_in(job, "partitions");
-    if (state == "running" && partitions != "1")
-        return number_in(job, "running") + " of " + partitions + " running";
+    // An earlier agent does not know of slots.
+    const auto slots = job.contains("slots") ? number_in(job, "slots") : "1";
+    const auto many = slots != "1" ? slots : number_in(job, "partitions");
+    if (state == "running" && many != "1")
+        return number_in(job, "running") + " of " + many + " running";
     if (state != "idle") return shown(state);
     return text_in(job, "schedule").empty() ? "manual only" : "scheduled";
 }
@@ -303,7 +305,8 @@ void add_run(context& all, CLI::App& group) {
     run->add_option("NAME", how->request.job, "the job")->required();
     run->add_option("ARG", how->request.arguments, "extra arguments of its command, after --")
         ->type_name("");
-    run->add_option("--partition", how->request.partition, "run this partition only; default all")
+    run->add_option("--partition", how->request.partition,
+                    "run this partition or slot; default all partitions, a free slot")
         ->check(number_within(0, partitions_max - 1))
         ->type_name("N");
     run->add_flag("--dry-run", how->dry_run, "show what would run, and start nothing");

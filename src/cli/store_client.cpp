@@ -105,6 +105,9 @@ private:
 
     api::shared_context context();
     std::vector<run_record> last_runs(const std::string& job, std::size_t limit);
+    std::vector<std::uint32_t> choose_partitions(const job_entry& job,
+                                                 const documents::job_terms& terms,
+                                                 const run_request& what);
     std::size_t live_nodes() { return documents::count_live(list_nodes()); }
     std::optional<run_trigger> asked_for(const std::string& id);
     [[noreturn]] void refuse_unknown(const std::string& id);
@@ -202,6 +205,27 @@ seen_job store_client::show_job(const std::string& name, std::size_t runs) {
     return made;
 }
 
+// Each partition; of a job with slots the one slot that is to have the run.
+std::vector<std::uint32_t> store_client::choose_partitions(const job_entry& job,
+                                                           const documents::job_terms& terms,
+                                                           const run_request& what) {
+    auto all = partitions_of(job, what);
+    if (what.partition || !terms.has_slots) return all;
+    const auto seen = ask(verbs().read_control_state());
+    const auto saved =
+        what.resume ? last_runs(job.name, page_limit_max) : std::vector<run_record>{};
+    std::vector<bool> taken;
+    try {
+        for (const auto slot : all) {
+            const auto lock = store().inspect(terms.key(slot));
+            taken.push_back(lock && lock->remaining.count() > 0);
+        }
+    } catch (const store_error&) {
+        // The journal takes the request also while the store is away.
+    }
+    return {documents::choose_slot(terms, {seen.triggers, taken, &saved})};
+}
+
 // Everything but the effect.
 boost::json::object store_client::dry_run(const run_request& what) {
     const auto job = known_job(records(), what.job);
@@ -210,7 +234,7 @@ boost::json::object store_client::dry_run(const run_request& what) {
     const auto saved =
         what.resume ? last_runs(job.name, page_limit_max) : std::vector<run_record>{};
     std::vector<documents::planned_run> runs;
-    for (const auto partition : partitions_of(job, what)) {
+    for (const auto partition : choose_partitions(job, terms, what)) {
         documents::planned_run one;
         one.partition = partition;
         one.lease = store().inspect(terms.key(partition));
@@ -226,8 +250,9 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
         throw exit_error{status::usage, "job '" + base::printable(job.name) +
                                             "' is disabled; set enabled = true in its "
                                             "configuration"};
-    check_arguments(documents::job_terms{job}, what.arguments);
-    const auto partitions = partitions_of(job, what);
+    const documents::job_terms terms{job};
+    check_arguments(terms, what.arguments);
+    const auto partitions = choose_partitions(job, terms, what);
     if (const auto full =
             journals::request_fault(ask(verbs().read_control_state()), job.name, partitions.size()))
         throw exit_error{status::usage, *full};

@@ -265,6 +265,7 @@ const field_list<job_settings>& job_fields() {
                      renew_fraction_max),
         choice_field("on_store_down", &j::on_store_down, "\"skip\"", {"skip", "run"}),
         integer_field("partitions", &j::partitions, "1", 1, partitions_max),
+        integer_field("slots", &j::slots, "1", 1, slots_max),
         integer_field("max_concurrent_runs", &j::max_concurrent_runs, "0", 0, concurrent_runs_max),
     };
     return all;

@@ -263,6 +263,13 @@ TEST(Configuration, SaysWhatIsWrongWithAJob) {
         {"hold = true\nat_least = \"31s\"",
          "f:5:1: min_hold is 31s, but with hold_until_expiry the lease ends after its ttl of 30s"},
         {"lease = false\npartitions = 2", "f:4:1: lease = false runs all of the job on each node"},
+        {"hold = true\nslots = 2",
+         "f:4:1: hold_until_expiry keeps a lease after its run, so a slot"},
+        {"lease = false\nslots = 2", "f:4:1: lease = false runs the job on each node by itself"},
+        {"partitions = 3\nslots = 2",
+         "f:5:1: slots bounds how many runs go on at a time, and partitions splits each run"},
+        {"slots = 257", "f:4:9: slots is 257; give 1 to 256"},
+        {"slots = 0", "f:4:9: slots is 0; give 1 to 256"},
         {"lease = \"no\"", "f:4:9: lease is a text; write true or false"},
         {"timeout = \"1m\"\nsoft_timeout = \"1m\"", "f:5:1: soft_timeout is 1m, but timeout is 1m"},
         {"partitions = 1025", "f:4:14: partitions is 1025; give 1 to 1,024"},
@@ -492,6 +499,9 @@ TEST(Configuration, Warns) {
                 ElementsAre(HasSubstr("f:5:1: misfire_window does nothing")));
     EXPECT_THAT(warnings_of(job + "max_concurrent_runs=2"),
                 ElementsAre(HasSubstr("f:4:1: max_concurrent_runs is more than the partitions")));
+    EXPECT_THAT(warnings_of(job + "slots=2\nmax_concurrent_runs=2"), ElementsAre());
+    EXPECT_THAT(warnings_of(job + "slots=2\nmax_concurrent_runs=3"),
+                ElementsAre(HasSubstr("f:5:1: max_concurrent_runs is more than the slots")));
     const std::string user = "[[user]]\nname='a'\nrole='admin'\ntoken_hash='$argon2id$";
     const std::string rest = "$c29tZXNhbHQ$dGhlIGhhc2ggaXRzZWxm'";
     EXPECT_THAT(warnings_of(user + "v=19$m=65536,t=3,p=4" + rest), ElementsAre());

@@ -65,6 +65,14 @@ void check_lease(const job_settings& job, const job_origins& where, findings& fo
             where.of("hold_until_expiry"),
             "hold_until_expiry keeps a lease after its run, so partitions could not move to other "
             "nodes; drop hold_until_expiry, or partitions");
+    if (job.hold_until_expiry && job.slots > 1)
+        found.add_fault(where.of("hold_until_expiry"),
+                        "hold_until_expiry keeps a lease after its run, so a slot would be taken "
+                        "that nothing runs in; drop hold_until_expiry, or slots");
+    if (job.slots > 1 && job.partitions > 1)
+        found.add_fault(where.of("slots"),
+                        "slots bounds how many runs go on at a time, and partitions splits each "
+                        "run into several; drop one of the two");
 }
 
 void warn_of_job(const job_settings& job, const job_origins& where, findings& found) {
@@ -78,9 +86,11 @@ void warn_of_job(const job_settings& job, const job_origins& where, findings& fo
     if (where.is_own("misfire_window") && job.misfire == misfire::skip)
         found.add_warning(where.of("misfire_window"),
                           "misfire_window does nothing with misfire = \"skip\"");
-    if (where.is_own("max_concurrent_runs") && job.max_concurrent_runs > job.partitions)
-        found.add_warning(where.of("max_concurrent_runs"),
-                          "max_concurrent_runs is more than the partitions that could run");
+    if (where.is_own("max_concurrent_runs") && job.max_concurrent_runs > job.key_count())
+        found.add_warning(
+            where.of("max_concurrent_runs"),
+            std::string{"max_concurrent_runs is more than the "} +
+                (job.slots > 1 ? "slots that there are" : "partitions that could run"));
 }
 
 }  // namespace
@@ -104,6 +114,10 @@ void name_for_node(job_settings& job, const std::string& node, const job_origins
         found.add_fault(where.of("lease"),
                         "lease = false runs all of the job on each node, and partitions divide it "
                         "among them; drop one of the two");
+    if (job.slots > 1)
+        found.add_fault(where.of("lease"),
+                        "lease = false runs the job on each node by itself, and slots bounds its "
+                        "runs over all of them; drop one of the two");
     auto named = job.name + "@" + node;
     if (const auto bad = job_name_fault(named))
         found.add_fault(where.of("lease"), "lease = false makes the job " + quoted(named) +

@@ -26,6 +26,7 @@ constexpr std::size_t users_max = 10'000;
 // So that job/NAME/PARTITION stays a valid key.
 constexpr std::size_t job_name_bytes_max = 200;
 constexpr std::int64_t partitions_max = 1024;
+constexpr std::int64_t slots_max = 256;
 // A command takes longer than this to start.
 constexpr millis job_ttl_min{100};
 constexpr millis wait_max = std::chrono::hours{24};
@@ -129,17 +130,20 @@ struct job_settings {
     bool lease_is_shared = true;
     millis ttl{30'000};              // 100 ms to 7 d
     millis min_hold{0};              // 0 to 7 d; with hold_until_expiry at most ttl
-    bool hold_until_expiry = false;  // not with partitions
+    bool hold_until_expiry = false;  // not with partitions or slots
     pawl::delivery delivery = pawl::delivery::at_most_once;
     std::int64_t max_renew_failures = 3;  // 1 to 100
     double renew_fraction = 0.3;          // of the ttl; 0.01 to below 1/3
     outage on_store_down = outage::wait;  // run: not with safety=correctness
 
     std::int64_t partitions = 1;           // 1 to 1024
+    std::int64_t slots = 1;                // 1 to 256; above 1 not with partitions
     std::int64_t max_concurrent_runs = 0;  // of its partitions on this node, 0 to 4,000; 0: any
 
     time::transitions transitions() const { return {gap, repeat}; }
     std::string key() const { return "job/" + name; }
+    // How many keys it has: more than one with partitions or with slots.
+    std::int64_t key_count() const noexcept { return slots > 1 ? slots : partitions; }
 
     bool operator==(const job_settings&) const = default;
 };

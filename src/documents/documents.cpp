@@ -217,7 +217,8 @@ json::object json_of(const job_entry& job, const job_terms& terms, const job_pau
     one["name"] = job.name;
     one["schedule"] = job.schedule;
     one["zone"] = job.zone;
-    one["partitions"] = job.partitions;
+    one["partitions"] = terms.has_slots ? 1 : job.partitions;
+    one["slots"] = terms.has_slots ? job.partitions : 1;
     one["paused"] = json_of(pause);
     one["next"] = nullptr;
     if (pause == nullptr) {

@@ -30,6 +30,14 @@ bool flag_in(const json::object& what, std::string_view name, bool otherwise) {
     return found != nullptr && found->is_bool() ? found->as_bool() : otherwise;
 }
 
+std::int64_t number_in(const json::object& what, std::string_view name) {
+    const auto* found = what.if_contains(name);
+    if (found == nullptr) return 0;
+    boost::system::error_code no_number;
+    const auto read = found->to_number<std::int64_t>(no_number);
+    return no_number ? 0 : read;
+}
+
 // Under its name, or the one that agents published it under before.
 std::string_view name_in(const json::object& what, std::string_view name, std::string_view former) {
     return what.contains(name) ? name : former;
@@ -65,6 +73,10 @@ job_terms::job_terms(const job_entry& job)
     : definition{definition_of(job)},
       name{job.name},
       partitions{std::max(job.partitions, std::uint32_t{1})},
+      has_slots{partitions > 1 && number_in(definition, "slots") > 1},
+      takes_in_order{text_in(definition, "overlap") == "queue" ||
+                     text_in(definition, name_in(definition, "delivery", "occurrence")) ==
+                         "at-least-once"},
       // A program's job has its name as its key, so that locks.run excludes it.
       key_prefix{definition.contains("body") ? "" : base::job_key_prefix},
       enabled{flag_in(definition, "enabled", true)},
@@ -132,6 +144,20 @@ json::object dry_run_of(const job_terms& job, const std::vector<std::string>& ar
     made["live_nodes"] = live_nodes;
     made["runs"] = std::move(all);
     return made;
+}
+
+std::uint32_t choose_slot(const job_terms& job, const slot_situation& now) {
+    if (now.saved != nullptr)
+        for (const auto& one : *now.saved)
+            if (!one.checkpoint.empty() && one.partition < job.partitions) return one.partition;
+    std::vector<std::size_t> wanted(job.partitions, 0);
+    for (const auto& one : now.queued)
+        if (one.job == job.name) ++wanted[one.partition % job.partitions];
+    for (std::size_t i = 0; i < std::min(now.taken.size(), wanted.size()); ++i)
+        if (now.taken[i]) ++wanted[i];
+    // Where none is free, the one that the fewest wait for.
+    return static_cast<std::uint32_t>(std::min_element(wanted.begin(), wanted.end()) -
+                                      wanted.begin());
 }
 
 std::string last_checkpoint(const std::vector<run_record>& newest_first, std::uint32_t partition) {

@@ -29,8 +29,10 @@ struct job_terms {
 
     boost::json::object definition;  // empty when it is not an object
     std::string name;
-    std::uint32_t partitions = 1;
-    std::string key_prefix;  // of its leases
+    std::uint32_t partitions = 1;  // its keys: with slots one for each
+    bool has_slots = false;        // an occurrence runs in one of them, and not in all
+    bool takes_in_order = false;   // its occurrences: a busy key is waited for
+    std::string key_prefix;        // of its leases
     bool enabled = true;
     // Nothing: it runs when somebody asks for it, is not enabled, or has a schedule that this
     // version does not read.
@@ -58,6 +60,15 @@ struct planned_run {
 };
 boost::json::object dry_run_of(const job_terms& job, const std::vector<std::string>& arguments,
                                std::size_t live_nodes, const std::vector<planned_run>& runs);
+
+// Which slot of a job is to have a run that a user queues: with `saved` that of the last
+// checkpoint, else the one for which the fewest wait, and the first of those.
+struct slot_situation {
+    const std::vector<run_trigger>& queued;  // of all jobs
+    const std::vector<bool>& taken;          // by slot
+    const std::vector<run_record>* saved = nullptr;
+};
+std::uint32_t choose_slot(const job_terms& job, const slot_situation& now);
 
 // What a resumed run of this partition would be given: of the newest that has saved anything.
 std::string last_checkpoint(const std::vector<run_record>& newest_first, std::uint32_t partition);

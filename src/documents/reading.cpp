@@ -226,6 +226,10 @@ result<job_entry> job_of(const json::value& from) {
     job.schedule = read.text("schedule");
     job.zone = read.text("zone");
     job.partitions = static_cast<std::uint32_t>(read.integer("partitions", 1, count_max));
+    // An earlier agent does not say. Its entry counts the keys, of which each slot has one.
+    if (read.find("slots") != nullptr)
+        job.partitions = std::max(job.partitions,
+                                  static_cast<std::uint32_t>(read.integer("slots", 1, count_max)));
     job.node = read.text("published_by");
     job.published_at = read.time("published_at");
     if (const auto* definition = read.find("definition"))

@@ -108,6 +108,20 @@ TEST(Reading, AJobKeepsItsDefinitionAndItsPause) {
     EXPECT_FALSE(pause_of(nullptr, "echo")->has_value());
 }
 
+// Its document counts its slots apart, its entry all keys; an earlier agent knows no slots.
+TEST(Reading, AJobKeepsItsSlots) {
+    job_entry job;
+    job.name = "echo";
+    job.partitions = 3;
+    job.definition = R"({"slots":3,"partitions":1})";
+    auto written = json_of(job, nullptr, nullptr, std::chrono::system_clock::time_point{});
+    EXPECT_EQ(written.at("slots"), 3);
+    EXPECT_EQ(written.at("partitions"), 1);
+    EXPECT_EQ(job_of(written)->partitions, 3u);
+    written.erase("slots");
+    EXPECT_EQ(job_of(written)->partitions, 1u);
+}
+
 // Goal: an answer that is none is told by the member that is wrong, and never used. Method: every
 // member of a run is left out, and given another type.
 TEST(Reading, AMemberThatIsMissingOrWrongIsNamed) {

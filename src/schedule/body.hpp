@@ -34,6 +34,7 @@ struct run_order {
     std::string checkpoint;  // the last one's text; empty: none
     std::uint32_t partition = 0;
     std::uint32_t partition_count = 1;
+    bool has_slots = false;  // the two say which slot of how many
     fence_token token{};
     std::optional<pawl::occurrence> occurrence;
     int attempt = 1;

@@ -89,8 +89,11 @@ void control_watcher::follow(control_state seen) {
 void control_watcher::offer_trigger(const run_trigger& one, instant now) {
     const auto found = others_.jobs.find(one.job);
     if (!found || !found->plan->enabled) return;
-    if (one.partition >= found->tracks.size()) return;
-    auto& where = found->tracks[one.partition];
+    // Whatever number of slots there was when it was asked for: a run of a slot is all of the work.
+    const auto many = found->tracks.size();
+    const auto partition = found->plan->has_slots ? one.partition % many : one.partition;
+    if (partition >= many) return;
+    auto& where = found->tracks[partition];
     const bool fresh = where->decisions.queue().offer_trigger(one.id, now);
     others_.control.on_trigger(one, now);
     if (fresh) others_.keys.wake(where);

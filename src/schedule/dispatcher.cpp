@@ -72,7 +72,8 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
         which.paused = *pause;
     const bool is_new = !which.plan;
     const bool moves = is_new || !fire_alike(*which.plan, *plan);
-    const bool same_tracks = which.plan && which.plan->partitions == plan->partitions;
+    const bool same_tracks = which.plan && which.plan->partitions == plan->partitions &&
+                             which.plan->has_slots == plan->has_slots;
     which.plan = std::move(plan);
     if (same_tracks) {
         for (auto& one : which.tracks) {

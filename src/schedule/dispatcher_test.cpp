@@ -205,6 +205,110 @@ TEST(Dispatcher, PartitionsAreSpreadOverTheNodesAndEachRunsOnce) {
     }
 }
 
+// Goal: at most as many runs as there are slots over all nodes, each occurrence in one of them, in
+// turn. Method: two nodes and two slots; the first runs outlast the next turn of their slots, which
+// is skipped.
+TEST(Dispatcher, SlotsBoundTheRunsOfAllNodesAndTakeTurns) {
+    schedule_world one;
+    const auto skipped = [&] { return one.rows("j", run_status::skipped); };
+    std::atomic<int> going{0}, most{0};
+    const auto outlast = [&](const run&) {
+        const int many = ++going;
+        for (int seen = most; seen < many && !most.compare_exchange_weak(seen, many);) {
+        }
+        EXPECT_TRUE(eventually([&] {
+            const auto rows = skipped();
+            const auto of = [&](std::uint32_t slot) {
+                return std::any_of(rows.begin(), rows.end(),
+                                   [&](const auto& row) { return row.partition == slot; });
+            };
+            return of(0) && of(1);
+        }));
+        --going;
+    };
+    auto two = each_second;
+    two.slots = 2;
+    auto a = one.node("a"), b = one.node("b");
+    for (auto* each : {&*a, &*b}) {
+        each->cron.add(one.note_and("j", each->name(), brief, outlast), two);
+        each->start();
+    }
+    ASSERT_TRUE(one.seen.wait_for(5));
+    a->stop();
+    b->stop();
+    EXPECT_EQ(most, 2);
+    const auto occurrences = one.seen.occurrences();
+    EXPECT_EQ(std::adjacent_find(occurrences.begin(), occurrences.end()), occurrences.end());
+    const auto turn_of = [](occurrence which, std::uint32_t slot) {
+        return (number(which) / 1'000 + slot) % 2;
+    };
+    std::set<std::int64_t> turns;
+    for (const auto& line : one.seen.lines()) {
+        turns.insert(turn_of(*line.what.occurrence, line.what.partition));
+        EXPECT_EQ(line.what.key, "j/" + std::to_string(line.what.partition));
+        EXPECT_EQ(line.what.partition_count, 2u);
+    }
+    for (const auto& row : skipped()) turns.insert(turn_of(*row.occurrence, row.partition));
+    EXPECT_EQ(turns.size(), 1u);
+}
+
+// Goal: nothing runs again when a node starts, and nothing that ran is told as missed. Method: of
+// three slots each has run another occurrence when the node is replaced within a second.
+TEST(Dispatcher, ARestartOfAJobWithSlotsRunsNothingAgain) {
+    struct listening : schedule_observer {
+        std::atomic<std::size_t> missed{0};
+        void log(log_level, std::string_view line) override {
+            if (!line.starts_with("missed occurrences not executed")) return;
+            const auto count = line.substr(line.rfind('=') + 1);
+            missed += static_cast<std::size_t>(std::stoul(std::string{count}));
+        }
+    };
+    schedule_world one;
+    auto three = each_second;
+    three.slots = 3;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), three);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(4));
+    a->stop();
+    const auto last = one.seen.occurrences().back();
+    auto ears = std::make_shared<listening>();
+    auto b = one.node("b", {.watcher = ears});
+    b->cron.add(one.note("j", "b"), three);
+    const auto begun = one.seen.size();
+    b->start();
+    ASSERT_TRUE(one.seen.wait_for(begun + 1));
+    b->stop();
+    const auto occurrences = one.seen.occurrences();
+    EXPECT_EQ(std::adjacent_find(occurrences.begin(), occurrences.end()), occurrences.end());
+    // Whatever the restart took is missed, and no more.
+    const auto between = static_cast<std::size_t>(occurrences[begun] - last) / 1'000 - 1;
+    EXPECT_LE(ears->missed, between);
+}
+
+// Whichever number of slots there was when it was queued, a manual run is all of the work.
+TEST(Dispatcher, AManualRunOfAJobWithSlotsRunsInOneOfThem) {
+    schedule_world one;
+    schedule_options two;
+    two.slots = 2;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), two);
+    a->start();
+    run_trigger what;
+    what.id = "00000000-0000-4000-8000-000000000005";
+    what.job = "j";
+    what.partition = 5;
+    what.by = "a test";
+    ASSERT_TRUE(one.ask([&] { return one.records->add_trigger(what); }));
+    ASSERT_TRUE(eventually([&] {
+        const auto rows = one.rows("j", run_status::completed);
+        return rows.size() == 1;
+    }));
+    a->stop();
+    EXPECT_EQ(one.seen.lines().front().what.key, "j/1");
+    EXPECT_EQ(one.seen.size(), 1u);
+}
+
 TEST(Dispatcher, FailOpenRunsWithoutATokenAndIsAudited) {
     schedule_world one;
     auto ears = std::make_shared<counting>();

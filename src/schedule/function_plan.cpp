@@ -5,6 +5,7 @@
 
 #include <pawl/leader.hpp>
 #include <pawl/partition.hpp>
+#include <pawl/slot.hpp>
 
 #include <boost/json.hpp>
 
@@ -51,6 +52,17 @@ void check_options(const std::string& job, const lease_options& lease,
     if (when.partitions < 1 || when.partitions > partitions_max)
         refuse(job, "partitions is " + std::to_string(when.partitions) + ": take 1 to " +
                         std::to_string(partitions_max));
+    if (when.slots < 1 || when.slots > slots_max)
+        refuse(job, "slots is " + std::to_string(when.slots) + ": take 1 to " +
+                        std::to_string(slots_max));
+    if (when.slots > 1 && when.partitions > 1)
+        refuse(job,
+               "slots bounds how many runs go on at a time, and partitions splits each run into "
+               "several; drop one of the two");
+    if (when.slots > 1 && lease.hold)
+        refuse(job,
+               "hold keeps a lease after its run, so a slot would be taken that nothing runs in; "
+               "drop hold, or slots");
     check_length(job, "misfire_window", when.misfire_window, year);
     check_length(job, "jitter", when.jitter, day);
     check_length(job, "soft_timeout", when.soft_timeout, year);
@@ -67,14 +79,19 @@ millis lateness_of(const schedule_options& when) {
                                                : when.misfire_window;
 }
 
+// More than one with partitions or with slots.
+std::uint32_t keys_of(const schedule_options& when) {
+    return when.slots > 1 ? when.slots : when.partitions;
+}
+
 void check_lease(const std::string& job, const lease_options& lease, const schedule_options& when,
                  const runtime::engine& store) {
     if (job.size() > job_name_bytes_max)
         refuse(job.substr(0, 40) + "…",
                "a name has at most 500 bytes, because its keys are "
                "NAME/PARTITION");
-    const auto longest =
-        when.partitions == 1 ? job : job + "/" + std::to_string(when.partitions - 1);
+    const auto keys = keys_of(when);
+    const auto longest = keys == 1 ? job : job + "/" + std::to_string(keys - 1);
     runtime::check_claim(store, longest, lease, wait_policy{});
     const auto kept = store.settings().retention;
     const bool remembers = !when.cron.empty() && when.delivery != delivery::off;
@@ -127,11 +144,12 @@ job_entry entry_of(const job_plan& plan, const schedule_options& when, const std
     what["misfire"] = when.misfire == pawl::misfire::skip ? "skip" : "run-once";
     what["overlap"] = when.overlap == pawl::overlap::skip ? "skip" : "queue";
     what["partitions"] = when.partitions;
+    what["slots"] = when.slots;
     job_entry entry;
     entry.name = plan.name;
     entry.schedule = when.cron;
     entry.zone = when.zone;
-    entry.partitions = when.partitions;
+    entry.partitions = keys_of(when);
     entry.definition = boost::json::serialize(what);
     entry.node = node;
     return entry;
@@ -160,7 +178,8 @@ std::shared_ptr<const job_plan> plan_of(const pawl::job& what, const schedule_op
     plan->soft_timeout = when.soft_timeout;
     plan->timeout = when.timeout;
     plan->grace = what.lease.grace;
-    plan->partitions = when.partitions;
+    plan->partitions = keys_of(when);
+    plan->has_slots = when.slots > 1;
     plan->runs_max =
         static_cast<std::uint32_t>(std::min<std::size_t>(when.max_concurrent_runs, partitions_max));
     plan->on_store_down = when.on_store_down;

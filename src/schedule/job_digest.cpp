@@ -28,6 +28,7 @@ std::string digest_of(const job_table& jobs) {
         all = mix(all, plan->when->when.text());
         all = mix(all, plan->when->where.name());
         all = scatter(all ^ plan->partitions);
+        if (plan->has_slots) all = mix(all, "slots");
     }
     std::string text(16, '0');
     for (auto& each : text) {

@@ -34,6 +34,11 @@ TEST(JobDigest, SaysWhetherTheSameComesDueUnderTheSameKeys) {
     auto parts = plan_of("b", "@every 5m");
     parts->partitions = 2;
     EXPECT_NE(whole, digest_with({plan_of("a", "* * * * *"), parts}));
+    auto slots = plan_of("b", "@every 5m");
+    slots->partitions = 2;
+    slots->has_slots = true;
+    EXPECT_NE(digest_with({plan_of("a", "* * * * *"), slots}),
+              digest_with({plan_of("a", "* * * * *"), parts}));
     auto off = plan_of("b", "@every 5m");
     off->enabled = false;
     EXPECT_EQ(digest_with({plan_of("a", "* * * * *"), off}),

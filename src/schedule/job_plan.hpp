@@ -29,6 +29,8 @@ struct job_plan {
     millis timeout{0};  // 0: none
     millis grace{10'000};
     std::uint32_t partitions = 1;
+    // Its partitions are slots: an occurrence runs in one of them, and not in all (turns.hpp).
+    bool has_slots = false;
     std::uint32_t runs_max = 0;  // of this job on this node at a time; 0: no bound of its own
     outage on_store_down = outage::wait;
     std::uint64_t output_limit = 1 << 20;

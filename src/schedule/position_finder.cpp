@@ -124,9 +124,16 @@ void position_finder::place(const done_occurrences& done, positions::told how_mu
         its.on_store_down = which->plan->on_store_down;
         its.mode = which->plan->queue.mode;
         its.has_a_place = jobs_.times().next_of(which->entry).has_value();
-        for (const auto& one : which->tracks)
-            if (const auto found = done.find(one->key); found != done.end())
-                its.has_run(occurrence{found->second});
+        std::vector<std::optional<occurrence>> last;
+        for (const auto& one : which->tracks) {
+            const auto found = done.find(one->key);
+            last.push_back(found == done.end() ? std::nullopt
+                                               : std::optional{occurrence{found->second}});
+            if (last.back()) its.has_run(*last.back());
+        }
+        if (which->plan->has_slots)
+            its.last = positions_.last_of_slots(name, *which->plan->when, which->plan->queue,
+                                                std::move(last), now);
         const auto position = positions_.begin_after(its, node, now);
         if (!position) continue;
         // They come due anew, in their order, with those before them.

@@ -1,5 +1,7 @@
 #include "schedule/positions.hpp"
 
+#include "schedule/turns.hpp"
+
 namespace pawl::schedule {
 
 bool positions::is_before_all(const std::string& job, occurrence which) const {
@@ -10,6 +12,33 @@ bool positions::is_before_all(const std::string& job, occurrence which) const {
 void positions::on_store_read(told how_much, wall_instant now) {
     are_known_ = how_much == told::all;
     caught_up_until_ = now;
+}
+
+std::optional<occurrence> positions::last_of_slots(const std::string& job,
+                                                   const occurrence_rule& rule,
+                                                   const queue_rules& queue,
+                                                   std::vector<std::optional<occurrence>> slots,
+                                                   wall_instant now) const {
+    // A slot that has run nothing compares as the least.
+    const auto latest = *std::max_element(slots.begin(), slots.end());
+    if (!latest || !takes_in_order(queue)) return latest;
+    // What came due before the job was there will not run, nor what is too late.
+    auto floor = occurrence_of(now - rule.lateness_max);
+    const auto since = since_.find(job);
+    if (since != since_.end()) floor = std::max(floor, occurrence{since->second});
+    for (auto& one : slots)
+        if (one || since != since_.end()) one = std::max(one.value_or(floor), floor);
+    auto known = latest;
+    for (const auto& one : slots)
+        if (one) known = std::min(known, one);
+    // At the latest the next turn of the slot that is behind ends this.
+    while (const auto next = rule.when.next(wall_of(*known), rule.where, rule.policy)) {
+        if (occurrence_of(*next) > *latest) break;
+        const auto slot = slot_of(rule, *next, static_cast<std::uint32_t>(slots.size()));
+        if (!slots[slot] || *slots[slot] < occurrence_of(*next)) return known;
+        known = occurrence_of(*next);
+    }
+    return latest;
 }
 
 std::optional<wall_instant> positions::begin_after(const scheduled_job& which,

@@ -5,6 +5,7 @@
 // a schedule goes on, which occurrences may run, and of which others may have told what became.
 #pragma once
 
+#include "schedule/queue_rules.hpp"
 #include "schedule/timetable.hpp"
 
 #include <pawl/errors.hpp>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace pawl::schedule {
 
@@ -56,6 +58,13 @@ public:
         // The partition that is behind decides; the others find their occurrence done.
         void has_run(occurrence which) { last = last ? std::min(*last, which) : which; }
     };
+    // The same of a job with slots, by the last occurrence of each. Where occurrences are taken in
+    // their order it is the one before the first that its slot has not run; else the latest, as a
+    // node that was not there catches up with no more than the latest that is due.
+    std::optional<occurrence> last_of_slots(const std::string& job, const occurrence_rule& rule,
+                                            const queue_rules& queue,
+                                            std::vector<std::optional<occurrence>> slots,
+                                            wall_instant now) const;
     // The node's, at the time the store was read.
     struct state_of_node {
         told store = told::all;

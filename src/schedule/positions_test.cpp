@@ -1,5 +1,7 @@
 #include "schedule/positions.hpp"
 
+#include "schedule/turns.hpp"
+
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -189,6 +191,56 @@ TEST(Positions, AJobThatIsChangedBeginsThen) {
     at.on_published(job, number(occurrence_of(now - 500ms)));
     EXPECT_EQ(at.begin_after(which, starts, now), now - 500ms);
 }
+
+// Of a job that is due each minute and has two slots. Minutes before `now`: the even ones are the
+// turns of slot 1. Nothing: that slot has run nothing.
+struct slots_at {
+    const char* what;
+    bool in_order = false;
+    std::vector<std::optional<int>> last{};
+    std::optional<int> since{};
+    std::optional<int> goes_on{};
+};
+
+std::ostream& operator<<(std::ostream& out, const slots_at& one) { return out << one.what; }
+
+class PositionsOfSlots : public testing::TestWithParam<slots_at> {};
+
+TEST_P(PositionsOfSlots, WhereTheScheduleStands) {
+    const auto& given = GetParam();
+    const auto ago = [](int minutes) { return occurrence_of(now - std::chrono::minutes{minutes}); };
+    positions at;
+    if (given.since) at.on_published(job, number(ago(*given.since)));
+    occurrence_rule rule{*time::cron::parse("* * * * *")};
+    rule.lateness_max = 10min;
+    ASSERT_EQ(slot_of(rule, now, 2), 1u);
+    std::vector<std::optional<occurrence>> last;
+    for (const auto& each : given.last)
+        last.push_back(each ? std::optional{ago(*each)} : std::nullopt);
+    queue_rules queue;
+    queue.when_running = given.in_order ? overlap::queue : overlap::skip;
+    const auto expected = given.goes_on ? std::optional{ago(*given.goes_on)} : std::nullopt;
+    EXPECT_EQ(at.last_of_slots(job, rule, queue, last, now), expected);
+}
+
+using turns = std::vector<std::optional<int>>;
+constexpr auto none = std::nullopt;
+
+INSTANTIATE_TEST_SUITE_P(
+    Schedules, PositionsOfSlots,
+    testing::Values(
+        slots_at{"nothing has run", false, turns{none, none}, 60, none},
+        slots_at{"the latest decides", false, turns{1, 2}, 60, 1},
+        slots_at{"one slot has run nothing", false, turns{3, none}, 60, 3},
+        slots_at{"a slot that is behind is left there", false, turns{1, 8}, 60, 1},
+        slots_at{"in order, all have run", true, turns{1, 2}, 60, 1},
+        slots_at{"in order, the next turn of one is missing", true, turns{1, 4}, 60, 3},
+        slots_at{"in order, one has run nothing", true, turns{1, none}, 5, 5},
+        slots_at{"in order, one has had no turn since it is there", true, turns{1, none}, 2, 1},
+        slots_at{"in order, what is too late is left there", true, turns{1, 30}, 60, 9},
+        slots_at{"in order, no journal knows since when", true, turns{1, none}, none, 1},
+        slots_at{"in order, what ran before it was there says nothing", true, turns{21, 30}, 2,
+                 21}));
 
 }  // namespace
 }  // namespace pawl::schedule

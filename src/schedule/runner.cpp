@@ -63,6 +63,7 @@ run_order order_of(const node_state& node, const control_cache& control, const t
     order.checkpoint = begun.checkpoint;
     order.partition = which.partition;
     order.partition_count = which.plan->partitions;
+    order.has_slots = which.plan->has_slots;
     order.token = start.token;
     order.occurrence = start.occurrence;
     order.attempt = begun.attempt;

@@ -50,6 +50,12 @@ TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
     EXPECT_EQ(refusal({.name = "j", .lease = brief}, each_second), "the job 'j' has no body");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .partitions = 0}),
               "job 'j': partitions is 0: take 1 to 1024");
+    EXPECT_EQ(refusal(good, {.cron = "@daily", .slots = 0}), "job 'j': slots is 0: take 1 to 256");
+    EXPECT_EQ(refusal(good, {.cron = "@daily", .slots = 257}),
+              "job 'j': slots is 257: take 1 to 256");
+    EXPECT_EQ(refusal(good, {.cron = "@daily", .partitions = 2, .slots = 2}),
+              "job 'j': slots bounds how many runs go on at a time, and partitions splits each run "
+              "into several; drop one of the two");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .misfire_window = 192h}),
               "job 'j': misfire_window is 8d, but the store forgets what has run after its "
               "retention of 7d: lower it, or open the store with a longer retention");

@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "schedule/log_text.hpp"
 #include "schedule/ranking.hpp"
+#include "schedule/turns.hpp"
 
 #include <algorithm>
 #include <string>
@@ -88,8 +89,14 @@ void timekeeper::take_due(const due_occurrence& due, wall_instant now) {
         if (node_.watcher)
             node_.watcher->on_missed(which->plan->name, occurrences.front(), left_out);
     }
-    for (auto& one : which->tracks)
-        for (const auto& occurrence : occurrences) offer(*which, one, occurrence, now);
+    for (const auto& occurrence : occurrences) {
+        if (which->plan->has_slots) {
+            const auto slot = slot_of(*which->plan->when, occurrence, which->plan->partitions);
+            offer(*which, which->tracks[slot], occurrence, now);
+        } else {
+            for (auto& one : which->tracks) offer(*which, one, occurrence, now);
+        }
+    }
 }
 
 void timekeeper::offer(known_job& which, const std::shared_ptr<track>& one, wall_instant at,
@@ -132,7 +139,9 @@ bool timekeeper::asks_first(const track& one, occurrence what, std::size_t place
 
 std::size_t timekeeper::place_of(known_job& which, const track& one, occurrence what) {
     if (!which.plan->is_shared) return 0;
-    if (which.plan->partitions <= 1) return registrar_.ranking().place(one.key, what);
+    // Of a job with slots one key is wanted at a time: no share that could be fair.
+    if (which.plan->partitions <= 1 || which.plan->has_slots)
+        return registrar_.ranking().place(one.key, what);
     const auto& nodes = registrar_.live_nodes();
     if (!which.shares || which.shared_among != nodes) {
         which.shared_among = nodes;

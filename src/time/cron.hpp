@@ -11,6 +11,7 @@
 
 #include <pawl/policies.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,12 @@ public:
     // expression.
     std::optional<wall_instant> next(wall_instant after, const zone& where,
                                      transitions policy = {}) const;
+
+    // The number of an occurrence, counted from a fixed day by the calendar of the zone: of two
+    // that follow each other the numbers do as well. Only where the clocks of the zone are changed
+    // in between may it leave numbers out, or have some again. The same on every node, and cheap
+    // for every expression.
+    std::int64_t ordinal(wall_instant at, const zone& where) const noexcept;
 
     // As it was written, a macro as a macro.
     const std::string& text() const noexcept;

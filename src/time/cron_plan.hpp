@@ -5,6 +5,7 @@
 #include "time/zone_calendar.hpp"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -66,6 +67,36 @@ struct time_plan {
     std::optional<std::chrono::seconds> from(std::chrono::seconds time) const noexcept;
 };
 
+// How many days fit before a month, counted from the first one that is counted from: what was
+// worked out last, in one word, so that threads may share it. A copy begins empty.
+class counted_month {
+public:
+    counted_month() = default;
+    counted_month(const counted_month&) noexcept {}
+    counted_month& operator=(const counted_month&) noexcept { return *this; }
+
+    // `months` is how far the month lies from the first.
+    std::optional<std::int32_t> find(std::int32_t months) const noexcept {
+        const auto known = known_.load(std::memory_order_relaxed);
+        const bool is_it = (known & known_bit) != 0 && month_in(known) == months;
+        return is_it ? std::optional{static_cast<std::int32_t>(known & days_mask)} : std::nullopt;
+    }
+    void keep(std::int32_t months, std::int32_t days) noexcept {
+        const auto month = static_cast<std::uint64_t>(static_cast<std::uint32_t>(months));
+        known_.store(month << 32U | known_bit | static_cast<std::uint64_t>(days),
+                     std::memory_order_relaxed);
+    }
+
+private:
+    // Ten thousand years have fewer days.
+    static constexpr std::uint64_t known_bit = 1U << 31U, days_mask = known_bit - 1;
+    static std::int32_t month_in(std::uint64_t known) noexcept {
+        return static_cast<std::int32_t>(static_cast<std::uint32_t>(known >> 32U));
+    }
+
+    std::atomic<std::uint64_t> known_{0};
+};
+
 struct cron_plan {
     std::string text;
     // An interval such as @every 90s, counted from the Unix epoch. Zero: the fields are meant.
@@ -77,6 +108,7 @@ struct cron_plan {
     bool counts = false;
     // Where the day of the month is written, for a fault.
     std::size_t day_column = 0;
+    mutable counted_month counted{};  // for cron::ordinal
 
     // The first reading of the clock on the wall that fits from this one on.
     std::optional<wall_clock> from(wall_clock time) const noexcept;

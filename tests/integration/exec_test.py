@@ -74,9 +74,9 @@ class Exec(Case):
         self.assertEqual(self.pawl("exec", "k", "--skip-status", "0", "--", "true").status, 0)
 
     def test_slots_let_so_many_run_each_with_its_own(self):
-        until_told = f'echo "$PAWL_KEY $PAWL_SLOT"; while [ ! -e {self.folder}/end$PAWL_SLOT ]; do sleep 0.05; done'
+        until_told = f'echo "$PAWL_KEY $PAWL_SLOT $PAWL_SLOT_COUNT"; while [ ! -e {self.folder}/end$PAWL_SLOT ]; do sleep 0.05; done'
         runs = [self.start("exec", "gpu", "--slots", "2", "--", "sh", "-c", until_told) for _ in range(2)]
-        self.assertEqual(sorted(run.stdout.readline() for run in runs), ["gpu/0 0\n", "gpu/1 1\n"])
+        self.assertEqual(sorted(run.stdout.readline() for run in runs), ["gpu/0 0 2\n", "gpu/1 1 2\n"])
         third = self.pawl("exec", "gpu", "--slots", "2", "--", "true")
         self.assertEqual(third.status, 75)
         self.assertIn("all 2 slots of 'gpu' are held", third.err)

@@ -57,7 +57,7 @@ class Jobs(Shared):
         seen = {one["name"]: one for one in document["jobs"]}
         self.assertEqual(sorted(seen), ["disabled", "echo", "held", "metronome", "nobody-asks", "paints", "parts", "paused", "resumed", "withdrawn"])
         for one in seen.values():
-            self.assertEqual(set(one), {"name", "schedule", "zone", "partitions", "paused", "next", "last_run", "arguments", "published_by",
+            self.assertEqual(set(one), {"name", "schedule", "zone", "partitions", "slots", "paused", "next", "last_run", "arguments", "published_by",
                                         "published_at", "definition", "state", "why", "since", "running", "consecutive_failures", "blocked_by"})
             self.assertRegex(one["published_at"], TIME)
             self.assertIn(one["published_by"], ("node-a", "node-b"))

@@ -37,9 +37,10 @@ public:
         const auto& all = plan().jobs;
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (all[i].name != job) continue;
-            const auto partitions = home_.edition_of(i).partitions;
-            for (std::uint32_t which = 0; which < partitions; ++which)
-                tell_skip(key_of(all[i], partitions, which), occurrence, why);
+            const auto& now = home_.edition_of(i);
+            for (std::uint32_t which = 0; which < now.partitions; ++which)
+                if (now.has_turn(schedule::wall_of(occurrence), which))
+                    tell_skip(key_of(all[i], now.partitions, which), occurrence, why);
         }
     }
     void on_missed(const std::string& job, wall_instant before, std::size_t count) override {
@@ -223,6 +224,7 @@ std::vector<std::shared_ptr<const schedule::job_plan>> node::jobs() {
         plan->lease.mode = plan->mode();
         plan->jitter = wanted.jitter;
         plan->partitions = now.partitions;
+        plan->has_slots = now.has_slots;
         plan->keep_runs = 100'000;  // the referee reads them at the end
         plan->make = [this, i](const schedule::output_sink&) {
             return std::make_shared<command>(*this, i);

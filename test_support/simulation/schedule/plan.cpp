@@ -1,5 +1,6 @@
 #include "test_support/simulation/schedule/plan.hpp"
 
+#include "schedule/turns.hpp"
 #include "time/rfc3339.hpp"
 
 #include <algorithm>
@@ -181,6 +182,19 @@ std::string_view name_of(registry_kind kind) {
 std::string_view name_of(character kind) {
     constexpr std::array names{"mixed", "dense", "overrun", "in_line", "leaping"};
     return names[static_cast<std::size_t>(kind)];
+}
+
+bool edition::has_turn(wall_instant at, std::uint32_t partition) const {
+    return !has_slots || schedule::slot_of(when, at, partitions) == partition;
+}
+
+world_plan with_slots(world_plan plan) {
+    for (auto& job : plan.jobs)
+        for (auto& each : job.editions) {
+            each.partitions = std::max(each.partitions, std::uint32_t{2});
+            each.has_slots = true;
+        }
+    return plan;
 }
 
 nanos world_plan::clock_tolerated() const { return has_journal ? seconds{2} : seconds{30}; }

@@ -38,6 +38,10 @@ std::string_view name_of(plant bug);
 struct edition {
     schedule::occurrence_rule when;
     std::uint32_t partitions = 1;
+    bool has_slots = false;  // an occurrence runs under one of these keys, in turn
+
+    // Whether this occurrence is to run under this key.
+    bool has_turn(wall_instant at, std::uint32_t partition) const;
 };
 
 struct job_plan {
@@ -105,5 +109,8 @@ struct world_plan {
 };
 
 world_plan draw_plan(rng& random, plant bug);
+
+// The same world, but every job has two slots or more, and a reload may change how many.
+world_plan with_slots(world_plan plan);
 
 }  // namespace pawl::simulation::schedules

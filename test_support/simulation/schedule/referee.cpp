@@ -163,6 +163,20 @@ bool referee::must_rest(const occurrence_history& history) const {
     return losses_.empty() || losses_.back() < *history.done;
 }
 
+// Whether its key is the one for this occurrence. A claim that is under way when a node is
+// configured anew, and what is taken up again, go by an edition before.
+bool referee::has_turn(const begun_run& what) const {
+    const auto& plan = plan_.jobs[what.job];
+    for (std::size_t i = 0; i <= what.edition; ++i) {
+        const auto& now = plan.editions[i];
+        for (std::uint32_t which = 0; which < now.partitions; ++which)
+            if (now.has_turn(schedule::wall_of(what.occurrence), which) &&
+                key_of(plan, now.partitions, which) == what.key)
+                return true;
+    }
+    return false;
+}
+
 void referee::on_begin(const begun_run& what) {
     const auto& [key, occurrence, job, edition, node, token, is_written] = what;
     happened(fact::runs);
@@ -185,6 +199,8 @@ void referee::on_begin(const begun_run& what) {
     const bool clocks_right = !stepped_at_ || time_.now() - *stepped_at_ > clock_heard_after;
     if (was_skipped && plan_.has_journal && gives_way(plan_.jobs[job].rules) && clocks_right)
         broken(law::skipped_rests, key + " began " + text_of(occurrence) + ", which was skipped");
+    if (!has_turn(what))
+        broken(law::runs_once, key + " began " + text_of(occurrence) + " out of turn");
     if (history.begins > 1 && plan_.jobs[job].rules.mode == delivery::at_most_once)
         broken(law::runs_once, key + " began " + text_of(occurrence) + " again");
     if (token < seen.begun) broken(law::tokens_rise, key + " began under an older token");
@@ -463,6 +479,18 @@ bool referee::passed_by(const key_history& seen, pawl::occurrence occurrence, st
                        });
 }
 
+bool referee::slots_passed_by(std::size_t job, std::size_t edition, pawl::occurrence occurrence,
+                              std::size_t node, nanos back) const {
+    const auto& plan = plan_.jobs[job];
+    const auto& now = plan.editions[edition];
+    if (!now.has_slots) return false;
+    for (std::uint32_t i = 0; i < now.partitions; ++i) {
+        const auto seen = keys_.find(key_of(plan, now.partitions, i));
+        if (seen != keys_.end() && passed_by(seen->second, occurrence, node, back)) return true;
+    }
+    return false;
+}
+
 bool referee::held_within(const key_history& seen, occurrence but, nanos from, nanos to) const {
     return std::any_of(seen.spans.begin(), seen.spans.end(), [&](const held_span& one) {
         return one.occurrence != but && one.from <= to && one.to >= from;
@@ -526,11 +554,13 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
                key + " began " + text_of(occurrence) + " and never completed it" + row);
     // Who was granted it could be reached by nobody for so long that others took it for lost:
     // before it wrote a line, or between that and the beginning.
-    const bool granted_only = history.grants > 0 && history.begins == 0 && !history.given_back;
+    // When it was back it may have given that up, but the row stays.
+    const bool granted_only = history.grants > 0 && history.begins == 0;
     const bool lost_with_node =
         granted_only && ((row.starts_with(" (lost: its node was lost") &&
                           was_away(history.granted_to, history.first_grant, plan.ttl)) ||
-                         (row.starts_with(" (lost: its node ") && row.ends_with(" fell silent)")));
+                         (!history.given_back && row.starts_with(" (lost: its node ") &&
+                          row.ends_with(" fell silent)")));
     // Others have found it marked, and left it to who had it; so it is that node's to run.
     const bool given_back = history.given_back && plan.rules.mode == delivery::at_most_once;
     bool needed = false;
@@ -541,6 +571,7 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
             if (given_back) from = std::max(from, *history.given_back);
             if (given_back && node != history.granted_to) continue;
             if (from > at && passed_by(seen, occurrence, node, from)) continue;
+            if (from > at && slots_passed_by(job, edition, occurrence, node, from)) continue;
             // Those in line for a busy key may be passed, and without a journal nothing tells them.
             if (!plan_.has_journal && held_within(seen, occurrence, from, from + timeout)) continue;
             if (one.to < from + timeout || from + timeout > at + plan.lateness_max()) continue;
@@ -593,8 +624,10 @@ void referee::check_edition(std::size_t job, std::size_t which) {
     const bool tells = is_last && teller && *teller < last;
     for (auto next = after(begin); next && *next < last; next = after(*next))
         for (std::uint32_t i = 0; i < now.partitions; ++i)
-            check_occurrence(job, which, i,
-                             occurrence{floor<millis>(next->time_since_epoch()).count()}, tells);
+            if (now.has_turn(*next, i))
+                check_occurrence(job, which, i,
+                                 occurrence{floor<millis>(next->time_since_epoch()).count()},
+                                 tells);
 }
 
 }  // namespace pawl::simulation::schedules

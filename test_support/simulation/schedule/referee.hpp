@@ -211,6 +211,7 @@ private:
     std::vector<interval> healthy_with(std::size_t node, std::size_t job,
                                        std::size_t edition) const;
     bool is_known(const begun_run& what) const;
+    bool has_turn(const begun_run& what) const;
     bool must_rest(const occurrence_history& history) const;
     // Whether a store that lost its data takes it for done.
     bool lost_to_store(std::size_t job, nanos at) const;
@@ -220,6 +221,10 @@ private:
     bool open_at(const key_history& seen, occurrence before, nanos when) const;
     bool passed_by(const key_history& seen, pawl::occurrence occurrence, std::size_t node,
                    nanos back) const;
+    // The same under any key of the job: with slots a later occurrence of another one may have it
+    // left behind.
+    bool slots_passed_by(std::size_t job, std::size_t edition, pawl::occurrence occurrence,
+                         std::size_t node, nanos back) const;
     bool held_within(const key_history& seen, occurrence but, nanos from, nanos to) const;
 
     // Constant after construction

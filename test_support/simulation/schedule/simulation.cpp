@@ -147,10 +147,7 @@ void check_rows(world& all) {
                              row.key + ": row " + row.id + " says for ever that it runs");
 }
 
-}  // namespace
-
-findings simulate(std::uint64_t seed, plant bug, tracing trace, std::size_t faults_most) {
-    world all{seed, bug};
+findings play(world& all, tracing trace, std::size_t faults_most) {
     if (trace == tracing::on) all.judge.trace_lines(trace_lines);
     for (std::size_t i = 0; i < all.plan.nodes; ++i)
         all.nodes.push_back(std::make_unique<node>(all, i));
@@ -181,6 +178,19 @@ findings simulate(std::uint64_t seed, plant bug, tracing trace, std::size_t faul
     found.conclude(all.judge, all.time, all.plan.nodes);
     found.lived = all.time.now();
     return found;
+}
+
+}  // namespace
+
+findings simulate(std::uint64_t seed, plant bug, tracing trace, std::size_t faults_most) {
+    world all{seed, bug};
+    return play(all, trace, faults_most);
+}
+
+findings simulate_slots(std::uint64_t seed, tracing trace) {
+    rng random{seed};
+    world all{seed, with_slots(draw_plan(random, plant::none))};
+    return play(all, trace, all_faults);
 }
 
 std::size_t faults_needed(std::uint64_t seed, const findings& whole) {

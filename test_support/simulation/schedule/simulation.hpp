@@ -23,6 +23,9 @@ constexpr std::size_t all_faults = static_cast<std::size_t>(-1);
 findings simulate(std::uint64_t seed, plant bug = plant::none, tracing trace = tracing::off,
                   std::size_t faults_most = all_faults);
 
+// The world of this seed, but its jobs have slots.
+findings simulate_slots(std::uint64_t seed, tracing trace = tracing::off);
+
 // How many of its faults a seed that breaks a law needs for that: the shortest beginning of its
 // history after which some law is broken, though nothing more is done to the world.
 std::size_t faults_needed(std::uint64_t seed, const findings& whole);

@@ -51,6 +51,30 @@ TEST(ScheduleSimulation, TheLawsHoldInEveryWorld) {
     EXPECT_GT(lived, std::chrono::minutes{90} * seeds);
 }
 
+constexpr std::uint64_t seeds_with_slots = 100;
+
+// Whatever happens, no occurrence of a job with slots runs in two of them, or out of turn, none is
+// forgotten, and no slot has two runs. PAWL_SLOTS_SEED=N repeats one seed.
+TEST(ScheduleSimulation, TheLawsHoldForJobsWithSlots) {
+    if (const auto seed = number_from("PAWL_SLOTS_SEED")) {
+        const auto found = simulate_slots(*seed, tracing::on);
+        std::puts(found.trace.c_str());
+        ASSERT_FALSE(found.breach) << *found.breach;
+        return;
+    }
+    if (number_from("PAWL_SEED")) return;
+    const auto seeds = number_from("PAWL_SEEDS").value_or(seeds_with_slots);
+    std::size_t runs = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        const auto found = simulate_slots(seed);
+        if (found.breach)
+            FAIL() << "seed " << seed << ": " << *found.breach
+                   << "\nsee all that happens with PAWL_SLOTS_SEED=" << seed;
+        runs += found.counts[static_cast<std::size_t>(fact::runs)];
+    }
+    EXPECT_GT(runs, seeds);
+}
+
 // A failure can be repeated: a seed says everything.
 TEST(ScheduleSimulation, ASeedSaysEverythingThatHappens) {
     expect_repeatable(

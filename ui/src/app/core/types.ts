@@ -140,6 +140,8 @@ export type Job = {
   schedule: string;
   zone: string;
   partitions: number;
+  /** Above 1: at most so many of its runs go on at a time, each in a slot with a key of its own. Slots are told where partitions are: 'partition' is the slot. */
+  slots: number;
   paused: Pause | null;
   next: string | null;
   last_run: Run | null;
@@ -154,7 +156,7 @@ export type Job = {
   /** In one line: who or what it waits for. Empty when there is nothing to explain. */
   why: string;
   since: string | null;
-  /** Of its partitions. */
+  /** Of its partitions or slots. */
   running: number;
   /** Its newest runs that failed or timed out, with no success since, of those that were looked at. Runs that were skipped, cancelled or lost with their node are passed over. */
   consecutive_failures: number;
@@ -176,7 +178,7 @@ export type Blockage = {
 };
 
 export type JobPage = {
-  /** In byte order of their names. running and why look at the first 64 partitions. */
+  /** In byte order of their names. running and why look at the first 64 partitions or slots. */
   jobs: Job[];
   next: string;
   as_of: string;
@@ -195,9 +197,9 @@ export type JobDetail = Job & {
   next_firings: string[];
   /** The last fifty. */
   runs: Run[];
-  /** All of them; last_run is found among the last thousand runs of the job. */
+  /** All of them, or all slots; last_run is found among the last thousand runs of the job. */
   partition_states: PartitionState[];
-  /** The newest token that any of its partitions was granted. */
+  /** The newest token that any of its partitions or slots was granted. */
   fence_token: number;
   as_of: string;
 };
@@ -209,7 +211,7 @@ export type RunRequest = {
   resume?: boolean;
   /** Extra arguments of the command; 64 KiB together. */
   args?: string[];
-  /** Run this partition only; default: all. */
+  /** Run this partition only; default: all. Of a job with slots: run in this slot; default: a free one. */
   partition?: number;
 };
 

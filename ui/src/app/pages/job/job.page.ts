@@ -25,7 +25,7 @@ import { markOf, shortId, titleOf, tookMs } from '../parts/run_facts';
 import { RunTable } from '../parts/run_table';
 import { ScheduleText } from '../parts/schedule_text';
 import { LeaseText } from '../parts/lease_text';
-import { partitionsFoldedFrom, summaryOf, worthALook } from './partitions';
+import { partitionsFoldedFrom, partsOf, partsText, summaryOf, takenText, worthALook } from './partitions';
 import { Visible } from '../../shared/visible';
 
 /** However much happens, the job is read no more often. */
@@ -58,16 +58,22 @@ export class JobPage {
   protected readonly zoneText = zoneText;
   protected readonly durationText = durationText;
   protected readonly partitionOf = (state: PartitionState) => String(state.partition);
-  protected readonly partitionColumns: readonly Column<PartitionState>[] = [
-    { id: 'partition', title: 'Partition', by: (state) => state.partition, numeric: true, card: 'head' },
+  protected readonly partsText = partsText;
+  protected readonly partitionColumns = computed<readonly Column<PartitionState>[]>(() => [
+    { id: 'partition', title: this.partsTitle() || 'Partition', by: (state) => state.partition, numeric: true, card: 'head' },
     { id: 'lock', title: 'Lock', by: (state) => state.key, card: 'head' },
     { id: 'lease', title: 'Held by', by: (state) => state.lock?.owner ?? null, card: 'line' },
     { id: 'token', title: 'Token', by: (state) => state.lock?.fence_token ?? null, numeric: true },
     { id: 'run', title: 'Active run', by: (state) => state.run?.node ?? null },
     { id: 'last', title: 'Last run', by: (state) => state.last_run?.started_at ?? null },
-  ];
+  ]);
 
   protected readonly job = this.query.value;
+  protected readonly keys = computed(() => partsOf(this.job() ?? { partitions: 1, slots: 1 }));
+  /** Empty for a job with one key. */
+  protected readonly partsTitle = computed(() => (this.keys().count > 1 ? (this.keys().word === 'slot' ? 'Slot' : 'Partition') : ''));
+  protected readonly keysHeading = computed(() => (this.partsTitle() ? `${this.partsTitle()}s and their locks` : 'Lock'));
+  protected readonly taken = computed(() => takenText(this.job()?.partition_states ?? []));
   protected readonly settings = computed(() => settingsOf(this.job()?.definition ?? {}));
   protected readonly command = computed(() => {
     const words = this.job()?.definition['command'];
@@ -91,7 +97,7 @@ export class JobPage {
     const all = this.job()?.partition_states ?? [];
     return this.folded() ? worthALook(all) : all;
   });
-  protected readonly summary = computed(() => summaryOf(this.job()?.partition_states ?? [], this.job()?.partitions ?? 0));
+  protected readonly summary = computed(() => summaryOf(this.job()?.partition_states ?? [], this.job() ?? { partitions: 1, slots: 1 }));
   protected readonly sameZone = computed(() => {
     const job = this.job();
     return job === null || job.next_firings.every((at) => absoluteText(at, job.zone) === absoluteText(at));

@@ -1,5 +1,5 @@
 import type { Lock, PartitionState, Run } from '../../core/types';
-import { summaryOf, worthALook } from './partitions';
+import { partsOf, partsText, summaryOf, takenText, worthALook } from './partitions';
 
 function part(partition: number, more: Partial<PartitionState> = {}): PartitionState {
   return { partition, key: `job/split/${partition}`, lock: null, run: null, last_run: null, ...more };
@@ -19,6 +19,25 @@ describe('many partitions', () => {
   });
 
   it('are told in one sentence', () => {
-    expect(summaryOf(all, 1_000)).toBe('1,000 partitions: 1 running, 1 locks held, 1 failed in their last run.');
+    expect(summaryOf(all, { partitions: 1_000, slots: 1 })).toBe('1,000 partitions: 1 running, 1 locks held, 1 failed in their last run.');
+  });
+});
+
+describe('the slots of a job', () => {
+  const all = [part(0, { lock: held }), part(1), part(2, { lock: { ...held, remaining_ms: 0 } })];
+
+  it('are called slots, and a job with one key has neither', () => {
+    expect(partsOf({ partitions: 1, slots: 3 })).toEqual({ count: 3, word: 'slot' });
+    expect(partsText({ partitions: 1, slots: 3 })).toBe('3 slots');
+    expect(partsText({ partitions: 8, slots: 1 })).toBe('8 partitions');
+    expect(partsText({ partitions: 1, slots: 1 })).toBe('');
+  });
+
+  it('tell how many are taken', () => {
+    expect(takenText(all)).toBe('1 of 3 slots taken.');
+  });
+
+  it('are summed up as slots', () => {
+    expect(summaryOf(all, { partitions: 1, slots: 3 })).toBe('3 slots: 0 running, 1 locks held, 0 failed in their last run.');
   });
 });

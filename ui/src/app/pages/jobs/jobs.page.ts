@@ -12,6 +12,7 @@ import { Cell, Column, DataTable } from '../../shared/data_table';
 import { FilterBox } from '../../shared/filter_box';
 import { Moment } from '../../shared/moment';
 import { Empty, Failure, Loading } from '../../shared/states';
+import { partsText } from '../job/partitions';
 import { JobActions } from '../parts/job_actions';
 import { isIn, urgency, wordOfState } from '../parts/job_state';
 import { JobStateCell } from '../parts/job_state_cell';
@@ -48,6 +49,7 @@ export class JobsPage {
   protected readonly states = urgency;
   protected readonly wordOf = wordOfState;
   protected readonly viewerZone = zoneText(viewerZone);
+  protected readonly partsText = partsText;
   protected readonly nameOf = (job: Job) => job.name;
   protected readonly columns: readonly Column<Job>[] = [
     { id: 'job', title: 'Job', by: (job) => job.name, card: 'head' },

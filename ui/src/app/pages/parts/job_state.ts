@@ -1,4 +1,5 @@
 import type { Job } from '../../core/types';
+import { partsOf } from '../job/partitions';
 import type { Tone } from '../../shared/status_badge';
 
 type State = Job['state'];
@@ -26,8 +27,9 @@ export function wordOfState(state: State): string {
   return state === 'idle' ? 'scheduled' : state;
 }
 
-export function wordOfJob(job: Pick<Job, 'state' | 'running' | 'partitions' | 'schedule'>): string {
-  if (job.state === 'running' && job.partitions > 1) return `${job.running} of ${job.partitions} running`;
+export function wordOfJob(job: Pick<Job, 'state' | 'running' | 'partitions' | 'slots' | 'schedule'>): string {
+  const { count } = partsOf(job);
+  if (job.state === 'running' && count > 1) return `${job.running} of ${count} running`;
   if (job.state === 'idle' && !job.schedule) return 'manual only';
   return wordOfState(job.state);
 }

@@ -6,6 +6,7 @@ import { lockLink } from '../../core/links';
 import { countdownText } from '../../core/time';
 import type { DryRun, Job, Lock, RunRequest } from '../../core/types';
 import { Dialog } from '../../shared/dialog';
+import { partsOf } from '../job/partitions';
 import { Mutation } from './mutation';
 import { commandLine } from './definition';
 import { shortId } from './run_facts';
@@ -33,11 +34,11 @@ const leasesShown = 16;
       } @else {
         <form class="form" (submit)="$event.preventDefault(); run()">
           <p>The run acquires the job's lock like any other run, and waits while another run holds it.</p>
-          @if (job().partitions > 1) {
+          @if (parts().count > 1) {
             <label class="field">
-              <span>Partition</span>
+              <span>{{ parts().word === 'slot' ? 'Slot' : 'Partition' }}</span>
               <select #part (change)="partition.set(part.value)">
-                <option value="">All {{ job().partitions }}</option>
+                <option value="">{{ parts().word === 'slot' ? 'Any that is free' : 'All ' + parts().count }}</option>
                 @for (one of partitions(); track one) { <option [value]="one">{{ one }}</option> }
               </select>
             </label>
@@ -99,7 +100,8 @@ export class RunDialog {
   protected readonly leasesShown = leasesShown;
   protected readonly short = shortId;
   protected readonly lockLink = lockLink;
-  protected readonly partitions = computed(() => Array.from({ length: this.job().partitions }, (_, place) => place));
+  protected readonly parts = computed(() => partsOf(this.job()));
+  protected readonly partitions = computed(() => Array.from({ length: this.parts().count }, (_, place) => place));
   /** Each argument has to match one of them; none where any argument is allowed, or none is. */
   protected readonly patterns = computed(() => (Array.isArray(this.job().arguments) ? this.job().arguments as string[] : []));
   private readonly wanted = computed<RunRequest>(() => ({

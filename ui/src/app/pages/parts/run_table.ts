@@ -45,7 +45,8 @@ export class RunTable {
   readonly label = input('Runs');
   /** Not on the page of one job. */
   readonly jobs = input(true);
-  readonly partitions = input(false);
+  /** What each key of the job is, `Partition` or `Slot`; empty where it has one. */
+  readonly parts = input('');
   /** Scrolls within itself: for long lists. */
   readonly tall = input(false);
   readonly sort = model('');
@@ -59,7 +60,7 @@ export class RunTable {
     { id: 'status', title: 'Status', by: (run) => run.status, card: 'head' },
     { id: 'run', title: 'Run', card: 'head' },
     ...(this.jobs() ? [{ id: 'job', title: 'Job', by: (run: Run) => `${run.job}/${run.partition}`, card: 'head' as const }] : []),
-    ...(this.partitions() ? [{ id: 'partition', title: 'Partition', by: (run: Run) => run.partition, numeric: true }] : []),
+    ...(this.parts() ? [{ id: 'partition', title: this.parts(), by: (run: Run) => run.partition, numeric: true }] : []),
     { id: 'started', title: 'Started', by: (run) => run.started_at },
     { id: 'took', title: 'Duration', by: (run) => tookMs(run, this.clock.now()), numeric: true },
     { id: 'node', title: 'Node', by: (run) => run.node },
