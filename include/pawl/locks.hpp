@@ -7,6 +7,7 @@
 
 #include <pawl/acquired.hpp>
 #include <pawl/completion.hpp>
+#include <pawl/connections.hpp>
 #include <pawl/errors.hpp>
 #include <pawl/examination.hpp>
 #include <pawl/fence.hpp>
@@ -61,6 +62,10 @@ struct open_options {
     // Where runs are recorded: the URL of a store whose engine keeps a journal, or "none".
     // Default: empty, the store itself if its engine keeps a journal, else none.
     std::string journal{};
+
+    // Connections of the application's own, for the store and for the journal. Default: none, pawl
+    // connects by what the URL says.
+    connection_factories connections{};
 };
 
 // Leases at one store. One object serves a whole process. It keeps one connection and renews all
@@ -80,15 +85,16 @@ struct open_options {
 class locks {
 public:
     // Opens the store that the URL names; the page "Stores" of the documentation lists the URLs.
-    // Throws option_error for a malformed URL, an unknown engine, an owner out of its bounds and an
-    // engine without a journal
-    // where `options.journal` names it. Throws store_error if the store cannot be opened. The first
+    // Throws option_error for a malformed URL, an unknown engine, an owner out of its bounds, an
+    // engine without a journal where `options.journal` names it, and a URL that does not go with
+    // `options.connections`. Throws store_error if the store cannot be opened. The first
     // operation contacts a server, not this call.
     static locks open(std::string_view url, open_options options = {});
 
     // Opens a store of your own, which keeps no journal. `make` is called once, with the executor
     // to run on, and what it throws is thrown on. `settings` are not checked: see store_settings
-    // for their bounds. Throws option_error if `options.journal` names one.
+    // for their bounds. Throws option_error if `options.journal` names one, and for
+    // `options.connections`.
     using store_factory = std::function<std::shared_ptr<lease_store>(boost::asio::any_io_executor)>;
     static locks open(const store_factory& make, store_settings settings,
                       open_options options = {});

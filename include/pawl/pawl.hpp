@@ -4,6 +4,7 @@
 #include <pawl/acquired.hpp>
 #include <pawl/clock.hpp>
 #include <pawl/completion.hpp>
+#include <pawl/connections.hpp>
 #include <pawl/errors.hpp>
 #include <pawl/examination.hpp>
 #include <pawl/fence.hpp>

@@ -170,6 +170,10 @@ const engine_entry& find_entry(const std::string& scheme) {
                        " has no engine for " + base::printable(scheme) + ":"};
 }
 
+std::string_view engine_at(std::string_view url) {
+    return find_entry(parse_or_refuse(url).scheme).name;
+}
+
 }  // namespace
 
 const std::vector<engine_info>& known_engines() {
@@ -194,26 +198,41 @@ base::store_url parse_or_refuse(std::string_view text) {
     return *std::move(parsed);
 }
 
-store_plan plan_store(std::string_view text) {
+std::vector<std::string_view> engines_of(const connection_factories& own) {
+    std::vector<std::string_view> all;
+    if (own.postgresql) all.push_back("postgresql");
+    if (own.mysql) all.push_back("mysql");
+    if (own.etcd) all.push_back("etcd");
+    if (own.redis) all.push_back("redis");
+    return all;
+}
+
+store_plan plan_store(std::string_view text, const connection_factories& own) {
     const auto& entry = find_entry(parse_or_refuse(text).scheme);
     auto made = entry.plan(text);
     store_plan plan;
     plan.engine = entry.name;
     plan.shown = base::redact_url(text);
+    const auto lent = engines_of(own);
+    if (!made.connects_by.empty() && std::find(lent.begin(), lent.end(), plan.engine) != lent.end())
+        throw option_error{"the store URL says how to connect (" +
+                           base::printable(made.connects_by) + "), and so does connections." +
+                           plan.engine + ": leave it out of the URL"};
     plan.settings = std::move(made.settings);
-    plan.make = [make = std::move(made.make)](net::loop& where) {
-        return make(engine_place{where.get_executor(), &where});
+    plan.make = [make = std::move(made.make), own](net::loop& where) {
+        return make(engine_place{where.get_executor(), &where, own});
     };
     if (made.make_journal)
-        plan.make_journal = checked([make = std::move(made.make_journal)](net::loop& where) {
-            return make(engine_place{where.get_executor(), &where});
+        plan.make_journal = checked([make = std::move(made.make_journal), own](net::loop& where) {
+            return make(engine_place{where.get_executor(), &where, own});
         });
     return plan;
 }
 
-runtime::journal_maker plan_journal(std::string_view store, std::string_view journal) {
-    if (journal.empty()) return plan_store(store).make_journal;
-    auto plan = plan_store(journal);
+runtime::journal_maker plan_journal(std::string_view store, std::string_view journal,
+                                    const connection_factories& own) {
+    if (journal.empty()) return plan_store(store, own).make_journal;
+    auto plan = plan_store(journal, own);
     if (plan.make_journal) return plan.make_journal;
     throw option_error{"the engine " + plan.engine +
                        " keeps no journal of runs: sqlite, postgresql, mysql, redis, mongodb and "
@@ -223,9 +242,19 @@ runtime::journal_maker plan_journal(std::string_view store, std::string_view jou
 std::unique_ptr<runtime::core> open_core(
     std::string_view store, std::string_view journal, open_options options,
     const std::function<runtime::store_maker(runtime::store_maker)>& around) {
-    auto plan = plan_store(store);
+    auto plan = plan_store(store, options.connections);
+    const bool has_journal = journal != "none";
+    for (const auto engine : engines_of(options.connections))
+        if (engine != plan.engine &&
+            (!has_journal || journal.empty() || engine != engine_at(journal)))
+            throw option_error{"connections." + std::string{engine} +
+                               ": neither the store nor its journal is at " + std::string{engine}};
     if (around) plan.make = around(std::move(plan.make));
-    auto records = journal.empty() ? plan.make_journal : plan_journal(store, journal);
+    runtime::journal_maker records;
+    if (journal.empty())
+        records = plan.make_journal;
+    else if (has_journal)
+        records = plan_journal(store, journal, options.connections);
     return std::make_unique<runtime::core>(plan.make, std::move(plan.settings), std::move(options),
                                            std::move(records));
 }

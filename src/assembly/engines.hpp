@@ -3,6 +3,7 @@
 
 #include "runtime/core.hpp"
 
+#include <pawl/connections.hpp>
 #include <pawl/spi/journal.hpp>
 #include <pawl/spi/module.hpp>
 #include <pawl/spi/store_settings.hpp>
@@ -38,15 +39,21 @@ struct store_plan {
     runtime::journal_maker make_journal;
 };
 
+// The engines that `own` has a function for.
+std::vector<std::string_view> engines_of(const connection_factories& own);
+
 // Throws option_error for what is wrong with the URL, in one line without the secret, and for an
-// engine whose module is missing or does not fit. Loads the module.
-store_plan plan_store(std::string_view url);
+// engine whose module is missing or does not fit, and for what does not go with connections of the
+// application's. Loads the module.
+store_plan plan_store(std::string_view url, const connection_factories& own = {});
 
 // Where runs are written down: at `journal`, or, when that is empty, in the store, if it can. Empty
 // when it cannot. Throws option_error for a journal whose engine keeps none.
-runtime::journal_maker plan_journal(std::string_view store, std::string_view journal);
+runtime::journal_maker plan_journal(std::string_view store, std::string_view journal,
+                                    const connection_factories& own = {});
 
-// Both on one loop. `around`, where it is given, stands between the store and whoever uses it.
+// Both on one loop. Throws option_error also for a function of `options.connections` that neither
+// of them calls. `around`, where it is given, stands between the store and whoever uses it.
 std::unique_ptr<runtime::core> open_core(
     std::string_view store, std::string_view journal, open_options options,
     const std::function<runtime::store_maker(runtime::store_maker)>& around = {});

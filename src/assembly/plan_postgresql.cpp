@@ -4,6 +4,7 @@
 #include "base/number.hpp"
 #include "engines/postgresql/journal/postgresql_journal.hpp"
 #include "engines/postgresql/store/postgresql_store.hpp"
+#include "net/provider.hpp"
 
 #include <algorithm>
 
@@ -144,11 +145,26 @@ void take_notify(postgresql::postgresql_settings& settings, parameters& query) {
     settings.notified_by = std::move(target);
 }
 
+// The first that says where or how to connect.
+std::string connects_by(const connection_target& target) {
+    if (!target.servers.empty()) return "a host";
+    if (!target.keywords.empty()) return target.keywords.front().name + "=";
+    return target.server_name.empty() ? "" : "tls_server_name=";
+}
+
+postgresql::postgresql_settings lent(postgresql::postgresql_settings settings,
+                                     const connection_factories& from) {
+    if (from.postgresql)
+        settings.servers.lent_by =
+            std::make_shared<postgresql::connection_provider>(from.postgresql);
+    return settings;
+}
+
 }  // namespace
 
-store_plan plan_postgresql(const base::store_url& url) {
+engine_plan plan_postgresql(const base::store_url& url) {
     parameters query{url};
-    store_plan plan;
+    engine_plan plan;
     plan.settings = take_settings(query);
     postgresql::postgresql_settings settings;
     settings.common = plan.settings;
@@ -159,11 +175,12 @@ store_plan plan_postgresql(const base::store_url& url) {
     settings.servers = take_target(url, query);
     take_notify(settings, query);
     query.finish();
-    plan.make = [settings](net::loop& where) {
-        return postgresql::make_postgresql_store(where, settings);
+    plan.connects_by = connects_by(settings.servers);
+    plan.make = [settings](const engine_place& where) {
+        return postgresql::make_postgresql_store(*where.loop, lent(settings, where.connections));
     };
-    plan.make_journal = [settings](net::loop& where) {
-        return postgresql::make_postgresql_journal(where, settings);
+    plan.make_journal = [settings](const engine_place& where) {
+        return postgresql::make_postgresql_journal(*where.loop, lent(settings, where.connections));
     };
     return plan;
 }

@@ -16,7 +16,6 @@ store_plan plan_memory(const base::store_url& url);
 store_plan plan_sqlite(const base::store_url& url);
 store_plan plan_redis(const base::store_url& url);
 store_plan plan_redlock(const base::store_url& url);
-store_plan plan_postgresql(const base::store_url& url);
 store_plan plan_mysql(const base::store_url& url);
 store_plan plan_etcd(const base::store_url& url);
 store_plan plan_zookeeper(const base::store_url& url);
@@ -25,6 +24,9 @@ store_plan plan_dynamodb(const base::store_url& url);
 store_plan plan_azblob(const base::store_url& url);
 store_plan plan_s3(const base::store_url& url);
 store_plan plan_mongodb(const base::store_url& url);
+
+// Of engines that may work over connections of the application's.
+engine_plan plan_postgresql(const base::store_url& url);
 
 // Throws option_error with the column.
 base::store_url parse_or_refuse(std::string_view text);
@@ -40,6 +42,11 @@ engine_plan plan_by(std::string_view url) {
             return make(*where.loop);
         };
     return plan;
+}
+
+template <engine_plan (*Plan)(const base::store_url&)>
+engine_plan plan_by(std::string_view url) {
+    return Plan(parse_or_refuse(url));
 }
 
 }  // namespace pawl::assembly

@@ -121,6 +121,10 @@ public:
         co_return std::move(*state->value);
     }
 
+    // Runs a job that blocks on the pool, whoever drives the loop, and waits for nothing. Once the
+    // loop has ended the job is destroyed, and not run. Thread-safe.
+    void hand_to_pool(blocking_job job) { pool_.submit(std::move(job)); }
+
     // While one exists, somebody waits for the loop without driving it, so the loop's own thread
     // takes over at once when a blocked caller leaves. Work that can wait a millisecond needs none.
     class attention {
@@ -164,6 +168,9 @@ private:
     const own_process process_;
     // First: coroutines that die with the context still count down.
     std::atomic<int> attended_{0};
+    // Before the context: what ends with that may hand over jobs, which are destroyed then. Its
+    // threads start with the first job.
+    blocking_pool pool_{2};
     boost::asio::io_context context_{1};
     timers& clocks_;
     boost::asio::executor_work_guard<executor_type> keep_open_;
@@ -176,8 +183,7 @@ private:
     bool stopping_ = false;
     bool own_sleeps_deeply_ = false;
     std::uint64_t turns_ = 0;  // rises whenever a loop driver comes or goes
-    // Last, so that they start when the rest is there.
-    blocking_pool pool_{2};
+    // Last, so that it starts when the rest is there.
     std::thread own_;
 };
 

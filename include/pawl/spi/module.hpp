@@ -6,6 +6,7 @@
 // beginning to end.
 #pragma once
 
+#include <pawl/connections.hpp>
 #include <pawl/spi/journal.hpp>
 #include <pawl/spi/lease_store.hpp>
 #include <pawl/store.hpp>
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,7 +29,7 @@ class loop;
 // The version of the interface between pawl and its modules: of the headers in <pawl/spi/…> and all
 // that they include. It rises whenever a module has to be built anew. A module that was made for
 // another version is rejected.
-constexpr std::uint32_t engine_interface = 2;
+constexpr std::uint32_t engine_interface = 3;
 
 // Where an engine runs. One thread at a time drives the executor, and every verb is awaited on it.
 struct engine_place {
@@ -35,6 +37,10 @@ struct engine_place {
 
     // Pawl's own, for engines that are built from its source. Borrowed: it outlives the engine.
     net::loop* loop;
+
+    // open_options::connections. A URL with anything in engine_plan::connects_by comes without one
+    // for its engine.
+    connection_factories connections{};
 };
 
 // What one URL asks for. Both functions throw store_error if the store cannot be opened. The first
@@ -45,6 +51,10 @@ struct engine_plan {
 
     // Empty: the engine keeps no journal of runs.
     std::function<std::shared_ptr<journal>(const engine_place&)> make_journal{};
+
+    // What the URL says about where and how to connect, such as "sslmode=", which cannot hold over
+    // a connection of the application's own. Empty: nothing.
+    std::string connects_by{};
 };
 
 // One engine of a module.

@@ -52,6 +52,7 @@ std::shared_ptr<listener> listener::make(net::loop& where,
 listener::listener(net::loop& where, std::shared_ptr<const postgresql_settings> settings,
                    std::shared_ptr<pool> asking)
     : change_listener{where},
+      loop_{where},
       settings_{std::move(settings)},
       target_{target_of(settings_)},
       server_{place_of(*target_)},
@@ -79,7 +80,7 @@ void listener::name_came(const std::string&, place& where) {
 // ---- The connection
 
 async<void> listener::open() {
-    auto on = std::make_shared<wire>(executor_);
+    auto on = std::make_shared<wire>(loop_);
     on_ = on;
     const auto timeout = settings_->common.timeout;
     net::callback_timer expiry{executor_};
@@ -90,6 +91,7 @@ async<void> listener::open() {
         on->close();
         co_return connected.error();
     }
+    on->leaves("UNLISTEN " + channel_);
     auto asking = wire::query(on, "LISTEN " + channel_);
     const auto told = co_await std::move(asking);
     expiry.cancel();

@@ -56,6 +56,7 @@ private:
     void turn_deaf();
 
     // Constant after construction
+    net::loop& loop_;
     const std::shared_ptr<const postgresql_settings> settings_;
     const std::shared_ptr<const connection_target> target_;
     const std::string server_;

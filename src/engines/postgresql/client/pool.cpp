@@ -20,6 +20,8 @@ constexpr millis backoff_max{1000};
 // The default of the database or of the user may be read-only or another isolation level.
 constexpr const char* begin_text = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
+std::string deallocation_of(const statement_text& what) { return "DEALLOCATE " + what.name; }
+
 bool send_plain(PGconn* on, const char* sql) {
     return PQsendQueryParams(on, sql, 0, nullptr, nullptr, nullptr, nullptr, 0) == 1;
 }
@@ -40,6 +42,7 @@ pool::pool(net::loop& where, std::shared_ptr<const postgresql_settings> settings
       place_{place_of(settings_->servers)},
       plan_{plan},
       bounds_{bounds},
+      loop_{where},
       executor_{where.get_executor()},
       prepares_{settings_->prepare == preparation::automatic},
       deadlines_{executor_},
@@ -118,7 +121,7 @@ boost::asio::awaitable<void> pool::connect(std::shared_ptr<pool> self) {
             co_await self->backoff_->wait();
             continue;
         }
-        auto on = std::make_shared<wire>(self->executor_);
+        auto on = std::make_shared<wire>(self->loop_);
         self->attempt_ = on;
         self->attempt_deadline_ = lease_clock::now() + self->settings_->common.timeout;
         self->arm();
@@ -249,6 +252,7 @@ bool pool::send_call(const line_pointer& to, flight& carrying) {
     if (to->prepared.find(what.text().name) == to->prepared.end()) {
         if (!what.send_prepare(handle)) return false;
         to->prepared.insert(what.text().name);
+        to->through->leaves(deallocation_of(what.text()));
         carrying.prepared = true;
     }
     return what.send_prepared(handle);
@@ -361,7 +365,10 @@ void pool::note(flight& current, rows got) {
 }
 
 void pool::deal(const line_pointer& on, flight done) {
-    if (!done.sqlstate.empty() && done.prepared) on->prepared.erase(done.of->what.text().name);
+    if (!done.sqlstate.empty() && done.prepared) {
+        on->prepared.erase(done.of->what.text().name);
+        on->through->left_nothing(deallocation_of(done.of->what.text()));
+    }
     if (!done.sqlstate.empty() && done.wrapped) roll_back(on);
     if (!done.of) return;
     if (done.sqlstate.empty()) return done.of->who->take(std::move(done.got));

@@ -157,6 +157,7 @@ private:
     const std::string place_;
     const layout_plan plan_;
     const pool_bounds bounds_;
+    net::loop& loop_;
     const wire::executor_type executor_;
     std::shared_ptr<net::attachment> attachment_;
 

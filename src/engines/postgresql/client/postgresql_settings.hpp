@@ -4,11 +4,22 @@
 #include <pawl/spi/store_settings.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+struct pg_conn;
+
+namespace pawl::net {
+template <class Given>
+class provider;
+}
+
 namespace pawl::postgresql {
+
+// Where the application's own connections come from.
+using connection_provider = net::provider<std::shared_ptr<pg_conn>>;
 
 // One of libpq's connection keywords, such as sslmode, handed to libpq as it is.
 struct keyword {
@@ -28,6 +39,7 @@ struct connection_target {
     std::vector<server_address> servers;
     std::vector<keyword> keywords;  // user, password, dbname, sslmode, ...
     std::string server_name;  // what the server's certificate must name; empty: the host dialled
+    std::shared_ptr<connection_provider> lent_by{};  // then nothing else here counts
 
     const std::string* find(const std::string& name) const;
 };

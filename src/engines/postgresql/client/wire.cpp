@@ -3,6 +3,7 @@
 #include "base/duration.hpp"
 #include "engines/postgresql/client/refusals.hpp"
 #include "net/callback_timer.hpp"
+#include "net/provider.hpp"
 
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -10,6 +11,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace pawl::postgresql {
 namespace {
@@ -95,6 +97,11 @@ std::string place_of(const server_address& server) {
     return (host.find(':') != std::string::npos ? "[" + host + "]" : host) + port;
 }
 
+std::string place_of(const PGconn* connection) {
+    const auto said = [](const char* what) { return std::string{what == nullptr ? "" : what}; };
+    return place_of(server_address{said(PQhost(connection)), "", said(PQport(connection))});
+}
+
 std::string place_of(const connection_target& target) {
     std::string places;
     for (const auto& one : target.servers) places += (places.empty() ? "" : ",") + place_of(one);
@@ -129,6 +136,10 @@ async<std::vector<server_address>> wire::resolve(std::shared_ptr<wire> self,
 async<void> wire::connect(std::shared_ptr<wire> self,
                           std::shared_ptr<const connection_target> target, instant deadline) {
     self->place_ = place_of(*target);
+    if (target->lent_by) {
+        auto borrowing = borrow(self, target->lent_by, deadline);
+        co_return co_await std::move(borrowing);
+    }
     // None: libpq finds one by itself, in a service file or in the environment.
     const auto servers = target->servers.empty() ? std::vector<server_address>(1) : target->servers;
     result<void> last = no_answer(self->place_);
@@ -190,6 +201,35 @@ async<void> wire::dial(std::shared_ptr<wire> self, std::shared_ptr<const connect
     self->socket_.assign(PQsocket(self->connection_), error);
     if (error) co_return failure{errc::unreachable, place + ": " + error.message()};
     self->place_ = place;
+    co_return result<void>{};
+}
+
+async<void> wire::borrow(std::shared_ptr<wire> self, std::shared_ptr<connection_provider> from,
+                         instant deadline) {
+    auto asking = connection_provider::ask(from, self->loop_, deadline, self->place_);
+    auto given = co_await std::move(asking);
+    if (given.has_error()) co_return given.error();
+    self->lent_ = std::make_shared<lent_connection>(*std::move(given));
+    auto* connection = self->lent_->get();
+    self->place_ = place_of(connection);
+    auto unfit = refuse(connection, self->place_);
+    if (self->closed_) unfit = no_answer(self->place_);
+    if (unfit) {
+        self->drop_connection();
+        co_return std::move(*unfit);
+    }
+    self->lent_->take();
+    self->connection_ = connection;
+    boost::system::error_code error;
+    self->socket_.assign(PQsocket(connection), error);
+    if (error) co_return failure{errc::unreachable, self->place_ + ": " + error.message()};
+    auto looking = query(self, std::string{state_question});
+    const auto state = co_await std::move(looking);
+    if (state.has_error()) co_return state.error();
+    if (!state->sqlstate.empty())
+        co_return explain_error(self->place_, state->sqlstate, state->message);
+    unfit = refuse(*state, self->place_);
+    if (unfit) co_return std::move(*unfit);
     co_return result<void>{};
 }
 
@@ -265,8 +305,17 @@ async<reply> wire::query(std::shared_ptr<wire> self, std::string sql) {
 
 void wire::drop_connection() noexcept {
     if (socket_.is_open()) socket_.release();
-    if (connection_ != nullptr) PQfinish(connection_);
-    connection_ = nullptr;
+    auto* connection = std::exchange(connection_, nullptr);
+    if (!lent_) {
+        if (connection != nullptr) PQfinish(connection);
+        return;
+    }
+    // To put it in order takes an answer of the server.
+    try {
+        loop_.hand_to_pool([lent = std::move(lent_)] {});
+    } catch (...) {
+        // Without a thread for it, it went here.
+    }
 }
 
 void wire::close() noexcept {

@@ -5,6 +5,7 @@
 // on it.
 #pragma once
 
+#include "engines/postgresql/client/lent_connection.hpp"
 #include "engines/postgresql/client/postgresql_settings.hpp"
 #include "engines/postgresql/client/statement.hpp"
 #include "net/loop.hpp"
@@ -37,13 +38,13 @@ public:
     using executor_type = net::loop::executor_type;
     using descriptor_type = boost::asio::posix::basic_stream_descriptor<executor_type>;
 
-    explicit wire(const executor_type& executor) : socket_{executor} {}
+    explicit wire(net::loop& where) : loop_{where}, socket_{where.get_executor()} {}
     ~wire() { close(); }
     wire(const wire&) = delete;
     wire& operator=(const wire&) = delete;
 
-    // Tries the servers in order until `deadline`. A failure is what the last of them said, or what
-    // will not pass.
+    // Tries the servers in order until `deadline`, or asks the application for a connection. A
+    // failure is what the last of them said, or what will not pass.
     static async<void> connect(std::shared_ptr<wire> self,
                                std::shared_ptr<const connection_target> target, instant deadline);
 
@@ -51,6 +52,14 @@ public:
     // too.
     static async<reply> query(std::shared_ptr<wire> self, std::string sql);
     bool start_pipeline();
+
+    // What a connection of the application's is rid of before it goes back, by this statement.
+    void leaves(std::string undone_by) {
+        if (lent_) lent_->leave(std::move(undone_by));
+    }
+    void left_nothing(const std::string& undone_by) {
+        if (lent_) lent_->forget(undone_by);
+    }
 
     bool is_open() const noexcept { return connection_ != nullptr; }
     PGconn* handle() const noexcept { return connection_; }
@@ -78,12 +87,16 @@ private:
     static async<void> dial(std::shared_ptr<wire> self,
                             std::shared_ptr<const connection_target> target, server_address server,
                             instant deadline);
+    static async<void> borrow(std::shared_ptr<wire> self, std::shared_ptr<connection_provider> from,
+                              instant deadline);
     static boost::asio::awaitable<bool> wait(std::shared_ptr<wire> self,
                                              descriptor_type::wait_type what, instant deadline);
     void drop_connection() noexcept;
 
+    net::loop& loop_;
     descriptor_type socket_;  // libpq's, which closes it
     PGconn* connection_ = nullptr;
+    std::shared_ptr<lent_connection> lent_;  // whose connection it is, if not ours
     bool closed_ = false;
     std::string place_;
 };
