@@ -10,12 +10,8 @@
 #include <functional>
 #include <memory>
 
-// Of libpq, of MariaDB's Connector/C and of gRPC, whose headers are not needed here.
+// Of libpq, whose header is not needed here.
 struct pg_conn;
-struct st_mysql;
-namespace grpc {
-class Channel;
-}
 
 namespace pawl {
 
@@ -48,26 +44,6 @@ struct connection_factories {
     // mode, as blocking as it was, and without prepared statements, transactions and LISTENs of
     // pawl's. Its notice processor is called on pawl's threads.
     std::function<std::shared_ptr<pg_conn>()> postgresql{};
-
-    // A MYSQL of MariaDB's Connector/C, of the same shared library as pawl's, logged in, with a
-    // database selected, in no transaction and without a result that has not been read; else it is
-    // rejected and released. At most the parameter `connections` of the URL for the store, and as
-    // many for a journal in the same store.
-    //
-    // pawl sets the session's variables as it needs them, and leaves them so. When it is released,
-    // either its socket has been shut down, so that the next call fails, or it is in no transaction
-    // and without results and statements of pawl's: mysql_reset_connection() makes it as new.
-    std::function<std::shared_ptr<st_mysql>()> mysql{};
-
-    // A channel to a cluster, with its credentials. One at a time; requests are sent side by side
-    // over it, and others may use it too.
-    std::function<std::shared_ptr<grpc::Channel>()> etcd{};
-
-    // The descriptor of a connected stream socket, at which a Redis answers that has been asked
-    // nothing yet, or that is between two requests: logged in or without logins, in no transaction
-    // and without subscriptions. pawl owns it from the return on, and closes it. A negative number
-    // means none. At most one, and one more for waiters; the same again for a journal.
-    std::function<int()> redis{};
 };
 
 }  // namespace pawl

@@ -201,9 +201,6 @@ base::store_url parse_or_refuse(std::string_view text) {
 std::vector<std::string_view> engines_of(const connection_factories& own) {
     std::vector<std::string_view> all;
     if (own.postgresql) all.push_back("postgresql");
-    if (own.mysql) all.push_back("mysql");
-    if (own.etcd) all.push_back("etcd");
-    if (own.redis) all.push_back("redis");
     return all;
 }
 

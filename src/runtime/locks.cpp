@@ -146,8 +146,7 @@ locks& locks::operator=(locks&& other) noexcept {
 locks locks::open(const store_factory& make, store_settings settings, open_options options) {
     if (!options.journal.empty() && options.journal != "none")
         throw option_error{"a store of one's own is opened without a journal: leave `journal` out"};
-    const auto& own = options.connections;
-    if (own.postgresql || own.mysql || own.etcd || own.redis)
+    if (options.connections.postgresql)
         throw option_error{
             "a store of one's own makes its connections itself: leave `connections` out"};
     const auto on_loop = [&](net::loop& where) { return make(where.get_executor()); };
