@@ -30,6 +30,10 @@ awaitable<void> control_watcher::look() {
         auto learning = learn_what_is_due();
         const bool knows = co_await std::move(learning);
         if (!knows) co_return;
+        // That took as long as the store did, and a job may be paused by now.
+        auto again = node_.records->read_control_state();
+        seen = co_await std::move(again);
+        if (seen.has_error()) co_return;
     }
     if (node_.ready && !others_.control.was_read())
         node_.log(log_level::info,

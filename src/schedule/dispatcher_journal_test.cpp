@@ -239,6 +239,49 @@ TEST(DispatcherPauses, WhatCameDueDuringAPauseIsNotMadeUpForByANodeThatStarts) {
     for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
 }
 
+// Goal: a pause is heeded by a node that starts, however long its store takes. Method: a job is
+// paused while the node asks a store that does not answer what has run last.
+TEST(DispatcherPauses, APauseWhileTheStoreIsWaitedForIsHeeded) {
+    schedule_world one;
+    one.faults->fail_all = errc::unreachable;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), each_second);
+    a->cron.add(one.note("mark", "a"), each_second);
+    const auto started = time::local_now();
+    a->start();
+    ASSERT_TRUE(eventually([&] { return one.faults->operations > 0; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(eventually([&] { return time::local_now() > started + 2s; }));
+    one.faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
+}
+
+// The same where the journal comes back, and the node learns then what is due.
+TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
+    schedule_world one;
+    one.journal_faults->fail_all = errc::unreachable;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), each_second);
+    a->cron.add(one.note("mark", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.faults->fail_all = errc::unreachable;
+    one.journal_faults->fail_all = std::nullopt;
+    // It has been read before what is paused, and asks the store now.
+    ASSERT_TRUE(eventually(
+        [&] { return one.ask([&] { return one.records->find_job("mark"); }).has_value(); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    const auto paused = time::local_now();
+    ASSERT_TRUE(eventually([&] { return time::local_now() > paused + 2s; }));
+    one.faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
+}
+
 // Goal: a start without the journal loses nothing that was due before. Method: a node publishes a
 // job that fires once a day and leaves before it does; the occurrence comes due, and another node
 // starts while its journal is away. Back again, it knows since when the job has been due.
