@@ -112,6 +112,8 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
 
     auto registering = me.registrar_.register_first();
     co_await std::move(registering);
+    auto noting = me.control_state_.note_pauses();
+    co_await std::move(noting);
     auto publishing = me.registrar_.publish_jobs();
     co_await std::move(publishing);
     auto finding = me.finder_.find();

@@ -282,6 +282,28 @@ TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
     for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
 }
 
+// Goal: what comes due right after a resume runs. Method: a node hears of the resume only when the
+// occurrence has come due.
+TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
+    schedule_world one;
+    const auto due = whole_second_in(6s);
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(has_read_the_control_state(one));
+    one.journal_faults->fail_control_state = errc::unreachable;
+    ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
+    EXPECT_EQ(one.seen.size(), 0u);
+    one.journal_faults->fail_control_state = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(1));
+    a->stop();
+    EXPECT_EQ(one.seen.occurrences(), only(due));
+}
+
 // Goal: a start without the journal loses nothing that was due before. Method: a node publishes a
 // job that fires once a day and leaves before it does; the occurrence comes due, and another node
 // starts while its journal is away. Back again, it knows since when the job has been due.
