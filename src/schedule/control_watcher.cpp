@@ -77,7 +77,10 @@ std::vector<std::string> control_watcher::follow_pauses(std::vector<job_pause> p
         if (!which.paused) {
             node_.log(log_level::info,
                       "job paused " + job_field(one.job) + " by=" + one.by + ": " + one.reason);
-            for (auto& each : which.tracks) each->decisions.queue().forget_occurrences();
+            for (auto& each : which.tracks) {
+                each->decisions.queue().skip_paused();
+                if (each->decisions.queue().has_skipped()) others_.keys.wake(each);
+            }
         }
         which.paused = one;
     }

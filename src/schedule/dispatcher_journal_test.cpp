@@ -304,6 +304,28 @@ TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
     EXPECT_EQ(one.seen.occurrences(), only(due));
 }
 
+// Goal: what a pause keeps from beginning is on record. Method: an occurrence waits for its store
+// when its job is paused.
+TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
+    schedule_world one;
+    const auto due = whole_second_in(4s);
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.faults->fail_all = errc::unreachable;
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due; }));
+    const auto asked = one.faults->operations.load();
+    ASSERT_TRUE(eventually([&] { return one.faults->operations > asked + 2; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
+    const auto row = one.rows("j", run_status::skipped).front();
+    EXPECT_EQ(row.reason, "the job was paused before it could begin");
+    EXPECT_EQ(std::vector{number(*row.occurrence)}, only(due));
+    EXPECT_EQ(one.seen.size(), 0u);
+}
+
 // Goal: a start without the journal loses nothing that was due before. Method: a node publishes a
 // job that fires once a day and leaves before it does; the occurrence comes due, and another node
 // starts while its journal is away. Back again, it knows since when the job has been due.

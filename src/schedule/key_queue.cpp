@@ -30,6 +30,8 @@ std::string_view text_of(skip_reason why) noexcept {
             return "too many occurrences were waiting";
         case skip_reason::answer_lost:
             return "the store did not answer in time, and granted the key to another run meanwhile";
+        case skip_reason::paused:
+            return "the job was paused before it could begin";
     }
     return "";
 }
@@ -138,6 +140,21 @@ bool key_queue::offer_orphan(std::string id, pawl::occurrence occurrence, instan
 void key_queue::forget_occurrences() {
     std::erase_if(queue_, is_occurrence);
     deferred_.forget_all();
+}
+
+void key_queue::skip_paused() {
+    for (const auto which : deferred_.all()) {
+        run_request left;
+        left.occurrence = which;
+        skip(skipped_, left, skip_reason::paused);
+    }
+    for (const auto& one : queue_)
+        if (is_occurrence(one)) skip(skipped_, one, skip_reason::paused);
+    forget_occurrences();
+    // The claim of one that is asked for may be granted: it is told once that is known.
+    if (!current_ || current_->at != stage::waiting || !is_occurrence(current_->what)) return;
+    skip_current(skip_reason::paused);
+    let_go_of_current();
 }
 
 void key_queue::forget_ahead(occurrence now) {

@@ -45,11 +45,12 @@ struct run_request {
 };
 
 enum class skip_reason {
-    overlap,     // the previous one was still running
-    too_late,    // it could not begin within the misfire window
-    superseded,  // a later one came due before it could begin
-    too_many,    // more are waiting than a key state keeps
-    answer_lost  // its claim was not answered, and the key was granted to another meanwhile
+    overlap,      // the previous one was still running
+    too_late,     // it could not begin within the misfire window
+    superseded,   // a later one came due before it could begin
+    too_many,     // more are waiting than a key state keeps
+    answer_lost,  // its claim was not answered, and the key was granted to another meanwhile
+    paused        // its job was
 };
 std::string_view text_of(skip_reason why) noexcept;
 
@@ -85,9 +86,11 @@ public:
     // it is new.
     bool offer_trigger(std::string id, instant now);
     bool offer_orphan(std::string id, pawl::occurrence occurrence, instant now);
-    // Lets go of all occurrences that wait or are left to others, as the job is paused or gone.
-    // Triggers stay.
+    // Lets go of all occurrences that wait or are left to others, as the job is gone. Triggers
+    // stay.
     void forget_occurrences();
+    // The same where the job is paused: that they do not run is told.
+    void skip_paused();
     // The wall clock was put back to `now`: lets go of occurrences that lie ahead of it, which
     // would keep others waiting until then. The timetable hands them out again in their time.
     void forget_ahead(occurrence now);
@@ -110,11 +113,11 @@ public:
 
         run_request what;
         stage at = stage::waiting;
-        bool ahead = false;      // it is let go of once its claim is answered
+        bool ahead = false;        // it is let go of once its claim is answered
         bool listening = false;  // it was found busy: wait for the store's push
-        millis busy_for{0};      // by what the store told then
-        std::string holder{};    // who was in its way when it was last found busy
-        int failures = 0;        // of the store, in a row
+        millis busy_for{0};        // by what the store told then
+        std::string holder{};      // who was in its way when it was last found busy
+        int failures = 0;          // of the store, in a row
     };
     // Null while nothing is asked for.
     asked_for* current() noexcept { return current_ ? &*current_ : nullptr; }

@@ -157,6 +157,12 @@ void key_state::on_called_off() {
     queue_.let_go_of_current();
 }
 
+void key_state::on_paused() {
+    base::ensure(is_claiming());
+    queue_.skip_current(skip_reason::paused);
+    queue_.let_go_of_current();
+}
+
 void key_state::on_ended(ending how, instant now) {
     base::ensure(is_running());
     auto& asked = *queue_.current();

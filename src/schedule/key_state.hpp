@@ -71,6 +71,8 @@ public:
     // time.
     void on_no_room(instant now);
     void on_called_off();
+    // The same, as the job is paused: then its row says so.
+    void on_paused();
     // The run that was granted has ended. Left unfinished, as with a lost lease, an at-least-once
     // occurrence is asked for again, by this key state too: there may be no journal that offers it.
     // One that was not started is asked for again, whatever the mode, within its misfire window.

@@ -555,9 +555,21 @@ TEST(KeyState, APausedJobKeepsItsTriggers) {
     auto one = key_state_of(delivery::at_most_once, overlap::queue);
     one.queue().offer_occurrence(first, start, 0ms, 0ms);
     EXPECT_TRUE(one.queue().offer_trigger("t", start));
-    one.queue().forget_occurrences();
+    one.queue().skip_paused();
     ASSERT_EQ(one.next(start).what, act::claim);
     EXPECT_EQ(one.wanted().kind, request_kind::trigger);
+}
+
+// It was to be claimed when its job was paused.
+TEST(KeyState, WhatAPauseKeepsFromBeingClaimedIsTold) {
+    auto one = key_state_of(delivery::at_most_once);
+    one.queue().offer_occurrence(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.queue().skip_paused();
+    EXPECT_FALSE(one.queue().has_skipped());
+    one.on_paused();
+    expect_skipped(one, first, skip_reason::paused);
+    EXPECT_TRUE(one.queue().is_idle());
 }
 
 // Whoever is to be left to others first is not late because of that.
