@@ -282,7 +282,11 @@ awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
     const auto bound = which->plan->runs_max;
     const auto job_is_full = [&] { return bound > 0 && home->running >= bound; };
     const bool was_full = job_is_full();
-    if (!was_full && slots_.try_take()) co_return true;
+    if (!was_full && slots_.try_take()) {
+        decisions.on_room(node_.loop.now());
+        co_return true;
+    }
+    decisions.on_full();
     const auto left = decisions.wanted().give_up - node_.loop.now();
     bool served = false;
     if (was_full) {
@@ -294,7 +298,10 @@ awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
     }
     // It may have waited for hours.
     const bool begins = served && may_begin(node_, *which);
-    if (begins && !job_is_full()) co_return true;
+    if (begins && !job_is_full()) {
+        decisions.on_room(node_.loop.now());
+        co_return true;
+    }
     if (served) slots_.give_back();
     if (served && !begins)
         call_off(node_, *which);

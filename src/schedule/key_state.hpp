@@ -70,6 +70,9 @@ public:
     // The claim was not made: this node has no room. It is tried again for as long as there is
     // time.
     void on_no_room(instant now);
+    // This node is full, and while it is a later occurrence may come due; and there is room.
+    void on_full();
+    void on_room(instant now);
     void on_called_off();
     // The same, as the job is paused: then its row says so.
     void on_paused();
