@@ -85,10 +85,22 @@ awaitable<void> audit_fail_open(node_state& node, std::string job, std::string w
     }
 }
 
-bool may_begin(const node_state& node, const track& which) {
+bool is_paused(const track& which) {
     const auto home = which.owner.lock();
-    return home && !which.replaced && which.plan->enabled && !node.stopping &&
-           !(home->paused && which.decisions.wanted().kind == request_kind::occurrence);
+    return home && home->paused && which.decisions.wanted().kind == request_kind::occurrence;
+}
+
+bool may_begin(const node_state& node, const track& which) {
+    return which.owner.lock() && !which.replaced && which.plan->enabled && !node.stopping &&
+           !is_paused(which);
+}
+
+// Nothing is claimed. What a pause has kept from it is told.
+void call_off(const node_state& node, track& which) {
+    if (is_paused(which) && !which.replaced && !node.stopping)
+        which.decisions.on_paused();
+    else
+        which.decisions.on_called_off();
 }
 
 // Whether the store remembers a later occurrence than the one that is asked for. It cannot tell
@@ -270,7 +282,11 @@ awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
     const auto bound = which->plan->runs_max;
     const auto job_is_full = [&] { return bound > 0 && home->running >= bound; };
     const bool was_full = job_is_full();
-    if (!was_full && slots_.try_take()) co_return true;
+    if (!was_full && slots_.try_take()) {
+        decisions.on_room(node_.loop.now());
+        co_return true;
+    }
+    decisions.on_full();
     const auto left = decisions.wanted().give_up - node_.loop.now();
     bool served = false;
     if (was_full) {
@@ -282,10 +298,13 @@ awaitable<bool> acquirer::take_slot(std::shared_ptr<track> which) {
     }
     // It may have waited for hours.
     const bool begins = served && may_begin(node_, *which);
-    if (begins && !job_is_full()) co_return true;
+    if (begins && !job_is_full()) {
+        decisions.on_room(node_.loop.now());
+        co_return true;
+    }
     if (served) slots_.give_back();
     if (served && !begins)
-        decisions.on_called_off();
+        call_off(node_, *which);
     else
         decisions.on_no_room(node_.loop.now());
     co_return false;
@@ -308,7 +327,7 @@ awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) 
         begins = may_begin(node_, *which);
     }
     if (!begins) {
-        which->decisions.on_called_off();
+        call_off(node_, *which);
         co_return false;
     }
     auto taking = take_slot(which);

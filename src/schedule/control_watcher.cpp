@@ -27,15 +27,28 @@ awaitable<void> control_watcher::look() {
     if (seen.has_error()) co_return;
     // A node that has not published its jobs does not know since when they have been due.
     if (!others_.control.was_read() && (node_.ready || !others_.where.knows_since())) {
+        others_.control.replace_pauses(std::move(seen->pauses));
         auto learning = learn_what_is_due();
         const bool knows = co_await std::move(learning);
         if (!knows) co_return;
+        // That took as long as the store did, and a job may be paused by now.
+        auto again = node_.records->read_control_state();
+        seen = co_await std::move(again);
+        if (seen.has_error()) co_return;
     }
     if (node_.ready && !others_.control.was_read())
         node_.log(log_level::info,
                   "control state read, starting the occurrences that waited for it");
     others_.control.on_read(node_.loop.now());
-    follow(std::move(*seen));
+    auto following = follow(std::move(*seen));
+    co_await std::move(following);
+}
+
+awaitable<void> control_watcher::note_pauses() {
+    if (!node_.records) co_return;
+    auto reading = node_.records->read_control_state();
+    auto seen = co_await std::move(reading);
+    if (seen.has_value()) others_.control.replace_pauses(std::move(seen->pauses));
 }
 
 // A node that started without its journal has begun now, whatever was due before; nothing has fired
@@ -55,7 +68,8 @@ awaitable<bool> control_watcher::learn_what_is_due() {
 }
 
 // Of a hundred thousand jobs only those are looked at that are paused, or were.
-void control_watcher::follow_pauses(std::vector<job_pause> pauses) {
+// Tells which those are that were.
+std::vector<std::string> control_watcher::follow_pauses(std::vector<job_pause> pauses) {
     for (const auto& one : pauses) {
         const auto found = others_.jobs.find(one.job);
         if (!found) continue;
@@ -63,27 +77,47 @@ void control_watcher::follow_pauses(std::vector<job_pause> pauses) {
         if (!which.paused) {
             node_.log(log_level::info,
                       "job paused " + job_field(one.job) + " by=" + one.by + ": " + one.reason);
-            for (auto& each : which.tracks) each->decisions.queue().forget_occurrences();
+            for (auto& each : which.tracks) {
+                each->decisions.queue().skip_paused();
+                if (each->decisions.queue().has_skipped()) others_.keys.wake(each);
+            }
         }
         which.paused = one;
     }
-    for (const auto& [name, pause] : others_.control.replace_pauses(std::move(pauses))) {
-        const auto found = others_.jobs.find(name);
-        if (others_.control.pause_of(name) || !found || !found->paused) continue;
-        found->paused.reset();
-        node_.log(log_level::info, "job resumed " + job_field(name));
-        // What was due meanwhile was not to run.
-        if (node_.ready) others_.times.schedule(*found);
-    }
+    std::vector<std::string> resumed;
+    for (const auto& [name, pause] : others_.control.replace_pauses(std::move(pauses)))
+        if (!others_.control.pause_of(name)) resumed.push_back(name);
+    return resumed;
 }
 
-void control_watcher::follow(control_state seen) {
-    follow_pauses(std::move(seen.pauses));
+// What was due during the pause was not to run, and what has come due since it ended is; until that
+// is known the job rests. Nobody remembers what has run of one that no store keeps in mind.
+awaitable<void> control_watcher::resume(std::string name) {
+    if (!others_.jobs.find(name)) co_return;
+    auto finding = node_.records->find_job(name);
+    const auto told = co_await std::move(finding);
+    const auto found = others_.jobs.find(name);
+    if (!found || others_.control.pause_of(name)) co_return;
+    found->paused.reset();
+    node_.log(log_level::info, "job resumed " + job_field(name));
+    const bool is_known = told.has_value() && *told && others_.nodes.take_since(**told);
+    auto since = node_.now();
+    if (is_known && found->plan->queue.mode != delivery::off)
+        since = wall_of(occurrence{(*told)->since});
+    others_.times.schedule(*found, since);
+}
+
+awaitable<void> control_watcher::follow(control_state seen) {
+    const auto resumed = follow_pauses(std::move(seen.pauses));
     for (const auto& id : seen.cancels) others_.runs.stop(id, stop_cause::cancelled);
     const auto at = node_.loop.now();
     for (const auto& one : seen.triggers) offer_trigger(one, at);
     others_.control.forget_old(at, seen.orphans);
     for (const auto& one : seen.orphans) offer_orphan(one);
+    for (const auto& name : resumed) {
+        auto resuming = resume(name);
+        co_await std::move(resuming);
+    }
 }
 
 void control_watcher::offer_trigger(const run_trigger& one, instant now) {

@@ -50,11 +50,15 @@ public:
 
     // Once; where there is no journal there is no control state.
     boost::asio::awaitable<void> look();
+    // Before the journal is asked since when the jobs have been due: of what is paused now, a later
+    // look sees that it was resumed.
+    boost::asio::awaitable<void> note_pauses();
 
 private:
     boost::asio::awaitable<bool> learn_what_is_due();
-    void follow(control_state seen);
-    void follow_pauses(std::vector<job_pause> pauses);
+    boost::asio::awaitable<void> follow(control_state seen);
+    std::vector<std::string> follow_pauses(std::vector<job_pause> pauses);
+    boost::asio::awaitable<void> resume(std::string name);
     void offer_trigger(const run_trigger& one, instant now);
     void offer_orphan(const run_record& one);
     boost::asio::awaitable<void> close_done_orphan(run_record one, fence_token token,

@@ -33,6 +33,12 @@ bool deferral::has(occurrence which) const {
                        [&](const entry& one) { return one.which == which; });
 }
 
+std::vector<occurrence> deferral::all() const {
+    std::vector<occurrence> found;
+    for (const auto& one : entries_) found.push_back(one.which);
+    return found;
+}
+
 std::optional<instant> deferral::next_look() const {
     std::optional<instant> next;
     for (const auto& one : entries_)

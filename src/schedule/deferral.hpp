@@ -50,6 +50,7 @@ public:
     std::optional<occurrence> latest() const {
         return entries_.empty() ? std::nullopt : std::optional{entries_.back().which};
     }
+    std::vector<occurrence> all() const;
     // When to look at the record of the key; nothing: there is nothing to look for.
     std::optional<instant> next_look() const;
 

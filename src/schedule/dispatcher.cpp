@@ -113,17 +113,20 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
 
     auto registering = me.registrar_.register_first();
     co_await std::move(registering);
+    auto noting = me.control_state_.note_pauses();
+    co_await std::move(noting);
     auto publishing = me.registrar_.publish_jobs();
     co_await std::move(publishing);
+    auto finding = me.finder_.find();
+    co_await std::move(finding);
+    // Behind the store, which may be slow: nothing goes by what was paused before that.
     auto looking = me.control_state_.look();
     co_await std::move(looking);
     if (!me.knows_pauses())
         me.node_.log(
             log_level::warn,
             "control state not read: no scheduled run starts before it is known what is paused");
-    // Last: a reload is told by `ready` whether a new job has a place in the timetable already.
-    auto finding = me.finder_.find();
-    co_await std::move(finding);
+    // A reload is told by `ready` whether a new job has a place in the timetable already.
     me.node_.ready = true;
     if (me.node_.watcher) me.node_.watcher->on_ready();
     if (!me.positions_.are_known()) me.node_.spawn(me.finder_.keep_finding());

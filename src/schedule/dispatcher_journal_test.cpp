@@ -193,17 +193,146 @@ TEST(DispatcherWithoutJournal, AJobThatIsAddedAgainIsStillPaused) {
     for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "j");
 }
 
+// Once a day at that second, which must be whole.
+schedule_options daily_at(time::wall_instant due) {
+    const std::chrono::hh_mm_ss at{due - std::chrono::floor<std::chrono::days>(due)};
+    const auto text = std::to_string(at.seconds().count()) + " " +
+                      std::to_string(at.minutes().count()) + " " +
+                      std::to_string(at.hours().count()) + " * * *";
+    return {.cron = text, .zone = "UTC"};
+}
+time::wall_instant whole_second_in(std::chrono::seconds away) {
+    return std::chrono::floor<std::chrono::seconds>(time::local_now()) + away;
+}
+std::vector<std::int64_t> only(time::wall_instant due) {
+    return {std::chrono::floor<millis>(due).time_since_epoch().count()};
+}
+
+// What it says at this moment, and has followed it.
+bool has_read_the_control_state(schedule_world& one) {
+    const auto before = one.journal_faults->control_reads.load();
+    return eventually([&] { return one.journal_faults->control_reads > before + 1; });
+}
+
+// Goal: what came due during a pause does not run after the resume, whatever node looks. Method: a
+// job is paused, comes due and is resumed; then a second node starts, which knows nothing of the
+// pause, and has run another job of its own a few times.
+TEST(DispatcherPauses, WhatCameDueDuringAPauseIsNotMadeUpForByANodeThatStarts) {
+    schedule_world one;
+    const auto due = whole_second_in(5s);
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(has_read_the_control_state(one));
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
+    auto b = one.node("b");
+    b->cron.add(one.note("j", "b"), daily_at(due));
+    b->cron.add(one.note("mark", "b"), each_second);
+    b->start();
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    b->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
+}
+
+// Goal: a pause is heeded by a node that starts, however long its store takes. Method: a job is
+// paused while the node asks a store that does not answer what has run last.
+TEST(DispatcherPauses, APauseWhileTheStoreIsWaitedForIsHeeded) {
+    schedule_world one;
+    one.faults->fail_all = errc::unreachable;
+    auto a = one.node("a");
+    a->cron.add(one.note("j", "a"), each_second);
+    a->cron.add(one.note("mark", "a"), each_second);
+    const auto started = time::local_now();
+    a->start();
+    ASSERT_TRUE(eventually([&] { return one.faults->operations > 0; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(eventually([&] { return time::local_now() > started + 2s; }));
+    one.faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
+}
+
+// The same where the journal comes back, and the node learns then what is due.
+TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
+    schedule_world one;
+    one.journal_faults->fail_all = errc::unreachable;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), each_second);
+    a->cron.add(one.note("mark", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.faults->fail_all = errc::unreachable;
+    one.journal_faults->fail_all = std::nullopt;
+    // It has been read before what is paused, and asks the store now.
+    ASSERT_TRUE(eventually(
+        [&] { return one.ask([&] { return one.records->find_job("mark"); }).has_value(); }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    const auto paused = time::local_now();
+    ASSERT_TRUE(eventually([&] { return time::local_now() > paused + 2s; }));
+    one.faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
+}
+
+// Goal: what comes due right after a resume runs. Method: a node hears of the resume only when the
+// occurrence has come due.
+TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
+    schedule_world one;
+    const auto due = whole_second_in(6s);
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(has_read_the_control_state(one));
+    one.journal_faults->fail_control_state = errc::unreachable;
+    ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
+    EXPECT_EQ(one.seen.size(), 0u);
+    one.journal_faults->fail_control_state = std::nullopt;
+    ASSERT_TRUE(one.seen.wait_for(1));
+    a->stop();
+    EXPECT_EQ(one.seen.occurrences(), only(due));
+}
+
+// Goal: what a pause keeps from beginning is on record. Method: an occurrence waits for its store
+// when its job is paused.
+TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
+    schedule_world one;
+    const auto due = whole_second_in(4s);
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.faults->fail_all = errc::unreachable;
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due; }));
+    const auto asked = one.faults->operations.load();
+    ASSERT_TRUE(eventually([&] { return one.faults->operations > asked + 2; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
+    const auto row = one.rows("j", run_status::skipped).front();
+    EXPECT_EQ(row.reason, "the job was paused before it could begin");
+    EXPECT_EQ(std::vector{number(*row.occurrence)}, only(due));
+    EXPECT_EQ(one.seen.size(), 0u);
+}
+
 // Goal: a start without the journal loses nothing that was due before. Method: a node publishes a
 // job that fires once a day and leaves before it does; the occurrence comes due, and another node
 // starts while its journal is away. Back again, it knows since when the job has been due.
 TEST(DispatcherWithoutJournal, WhatWasDueBeforeAStartWithoutTheJournalRuns) {
     schedule_world one;
-    const auto due = std::chrono::floor<std::chrono::seconds>(time::local_now()) + 5s;
-    const std::chrono::hh_mm_ss at{due - std::chrono::floor<std::chrono::days>(due)};
-    const auto daily = std::to_string(at.seconds().count()) + " " +
-                       std::to_string(at.minutes().count()) + " " +
-                       std::to_string(at.hours().count()) + " * * *";
-    const schedule_options once_a_day{.cron = daily, .zone = "UTC"};
+    const auto due = whole_second_in(5s);
+    const auto once_a_day = daily_at(due);
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.watcher = ears});
     a->cron.add(one.note("j", "a"), once_a_day);
@@ -219,9 +348,7 @@ TEST(DispatcherWithoutJournal, WhatWasDueBeforeAStartWithoutTheJournalRuns) {
     one.journal_faults->fail_all = std::nullopt;
     ASSERT_TRUE(one.seen.wait_for(1));
     b->stop();
-    EXPECT_EQ(one.seen.occurrences(),
-              std::vector{
-                  number(occurrence{std::chrono::floor<millis>(due).time_since_epoch().count()})});
+    EXPECT_EQ(one.seen.occurrences(), only(due));
 }
 
 // Goal: a journal that cannot be written keeps no schedule from running. Method: it takes no jobs,

@@ -38,12 +38,12 @@ std::vector<std::string> job_table::names_beside(
     return names;
 }
 
-bool job_table::schedule_from(wall_instant now, known_job& which) {
+bool job_table::schedule_from(wall_instant since, wall_instant now, known_job& which) {
     if (!which.plan->when || !which.plan->enabled) {
         times_.remove(which.entry);
         return false;
     }
-    times_.add(which.entry, *which.plan->when, now, now);
+    times_.add(which.entry, *which.plan->when, since, now);
     return true;
 }
 

@@ -101,9 +101,9 @@ public:
     void remove(const std::string& name);
     std::vector<std::string> names_beside(const std::unordered_set<std::string>& kept) const;
 
-    // A job that comes, or changes, while the node runs: what is past is past. False for one that
-    // has no schedule.
-    bool schedule_from(wall_instant now, known_job& which);
+    // A job that comes, changes or goes on while the node runs: what came due until `since` is
+    // past. False for one that has no schedule.
+    bool schedule_from(wall_instant since, wall_instant now, known_job& which);
     timetable& times() noexcept { return times_; }
     const timetable& times() const noexcept { return times_; }
 

@@ -1,6 +1,7 @@
 #include "schedule/key_queue.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace pawl::schedule {
@@ -30,6 +31,10 @@ std::string_view text_of(skip_reason why) noexcept {
             return "too many occurrences were waiting";
         case skip_reason::answer_lost:
             return "the store did not answer in time, and granted the key to another run meanwhile";
+        case skip_reason::paused:
+            return "the job was paused before it could begin";
+        case skip_reason::not_its_turn:
+            return "an earlier run had yet to begin";
     }
     return "";
 }
@@ -72,9 +77,11 @@ void key_queue::offer_occurrence(pawl::occurrence occurrence, instant now, milli
             rules_.mode == delivery::at_least_once &&
             (current_ || std::any_of(queue_.begin(), queue_.end(), is_occurrence));
         const bool runs = current_ && current_->at == stage::running;
-        if (runs || unresolved) return skip(skipped_, made, skip_reason::overlap);
-        // One that waits for the store, or for a place on this node, makes way for its successor:
-        // after an outage the latest runs. One that came too early by this node's clock stays.
+        if (runs) return skip(skipped_, made, skip_reason::overlap);
+        if (unresolved) return skip(skipped_, made, skip_reason::not_its_turn);
+        // One that waits for the store makes way for its successor: after an outage the latest
+        // runs; one that waits for a place on this node does so when it has it. One that came too
+        // early by this node's clock stays.
         for (const auto& older : queue_)
             if (is_occurrence(older)) skip(skipped_, older, skip_reason::superseded);
         std::erase_if(queue_, is_occurrence);
@@ -140,6 +147,21 @@ void key_queue::forget_occurrences() {
     deferred_.forget_all();
 }
 
+void key_queue::skip_paused() {
+    for (const auto which : deferred_.all()) {
+        run_request left;
+        left.occurrence = which;
+        skip(skipped_, left, skip_reason::paused);
+    }
+    for (const auto& one : queue_)
+        if (is_occurrence(one)) skip(skipped_, one, skip_reason::paused);
+    forget_occurrences();
+    // The claim of one that is asked for may be granted: it is told once that is known.
+    if (!current_ || current_->at != stage::waiting || !is_occurrence(current_->what)) return;
+    skip_current(skip_reason::paused);
+    let_go_of_current();
+}
+
 void key_queue::forget_ahead(occurrence now) {
     const auto is_ahead = [&](const run_request& one) {
         return is_occurrence(one) && number(*one.occurrence) > number(now);
@@ -176,6 +198,17 @@ bool key_queue::take_next(instant now) {
     current_.emplace(std::move(queue_.front()));
     queue_.erase(queue_.begin());
     return true;
+}
+
+void key_queue::follow_latest(instant now) {
+    if (rules_.when_running != overlap::skip || !is_occurrence(current_->what)) return;
+    const auto latest = std::find_if(queue_.rbegin(), queue_.rend(), is_occurrence);
+    if (latest == queue_.rend() || latest->not_before > now) return;
+    if (number(*latest->occurrence) < number(*current_->what.occurrence)) return;
+    skip_current(skip_reason::superseded, std::move(current_->holder));
+    auto next = std::move(*latest);
+    queue_.erase(std::next(latest).base());
+    current_.emplace(std::move(next)).at = stage::claiming;
 }
 
 void key_queue::make_way() {

@@ -45,11 +45,13 @@ struct run_request {
 };
 
 enum class skip_reason {
-    overlap,     // the previous one was still running
-    too_late,    // it could not begin within the misfire window
-    superseded,  // a later one came due before it could begin
-    too_many,    // more are waiting than a key state keeps
-    answer_lost  // its claim was not answered, and the key was granted to another meanwhile
+    overlap,      // the previous one was still running
+    too_late,     // it could not begin within the misfire window
+    superseded,   // a later one came due before it could begin
+    too_many,     // more are waiting than a key state keeps
+    answer_lost,  // its claim was not answered, and the key was granted to another meanwhile
+    paused,       // its job was
+    not_its_turn  // one that came before it had not begun yet, and may not be given up
 };
 std::string_view text_of(skip_reason why) noexcept;
 
@@ -85,9 +87,11 @@ public:
     // it is new.
     bool offer_trigger(std::string id, instant now);
     bool offer_orphan(std::string id, pawl::occurrence occurrence, instant now);
-    // Lets go of all occurrences that wait or are left to others, as the job is paused or gone.
-    // Triggers stay.
+    // Lets go of all occurrences that wait or are left to others, as the job is gone. Triggers
+    // stay.
     void forget_occurrences();
+    // The same where the job is paused: that they do not run is told.
+    void skip_paused();
     // The wall clock was put back to `now`: lets go of occurrences that lie ahead of it, which
     // would keep others waiting until then. The timetable hands them out again in their time.
     void forget_ahead(occurrence now);
@@ -110,11 +114,12 @@ public:
 
         run_request what;
         stage at = stage::waiting;
-        bool ahead = false;      // it is let go of once its claim is answered
-        bool listening = false;  // it was found busy: wait for the store's push
-        millis busy_for{0};      // by what the store told then
-        std::string holder{};    // who was in its way when it was last found busy
-        int failures = 0;        // of the store, in a row
+        bool ahead = false;        // it is let go of once its claim is answered
+        bool was_crowded = false;  // this node had no room for it
+        bool listening = false;    // it was found busy: wait for the store's push
+        millis busy_for{0};        // by what the store told then
+        std::string holder{};      // who was in its way when it was last found busy
+        int failures = 0;          // of the store, in a row
     };
     // Null while nothing is asked for.
     asked_for* current() noexcept { return current_ ? &*current_ : nullptr; }
@@ -125,6 +130,9 @@ public:
     // where an orphan is older.
     void make_way();
     void let_go_of_current() { current_.reset(); }
+    // The one that is asked for has waited for room on this node, and has it now: where occurrences
+    // give way, that is for the latest. REQUIRES: no claim of it is in doubt.
+    void follow_latest(instant now);
     void skip_current(skip_reason why, std::string holder = {});
     // Came due while the claim of their predecessor was under way, which has been granted since.
     void drop_overlapped();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -102,6 +104,36 @@ TEST(KeyQueue, LetsGoOfWhatLiesAhead) {
         queue.offer_occurrence(occurrence{20}, now, 0ms, 0ms);
         EXPECT_FALSE(queue.current()->ahead);
         EXPECT_EQ(queue.waiting(), 0u);
+    }
+}
+
+// What a pause takes out of the line is told: what waits, what is asked for and not under way, and
+// what was left to others. Triggers stay.
+TEST(KeyQueue, TellsOfWhatAPauseTakesOut) {
+    for (const auto at : {stage::waiting, stage::claiming, stage::running}) {
+        key_queue queue{in_order()};
+        queue.offer_occurrence(occurrence{10}, now, 0ms, 0ms);
+        queue.offer_occurrence(occurrence{20}, now, 0ms, 0ms);
+        queue.offer_trigger("a", now);
+        EXPECT_TRUE(queue.defer_occurrence(occurrence{30}, {}));
+        ASSERT_TRUE(queue.take_next(now));
+        queue.current()->at = at;
+
+        queue.skip_paused();
+
+        std::vector<std::int64_t> told;
+        for (const auto& one : queue.take_skipped()) {
+            told.push_back(number(one.occurrence));
+            EXPECT_EQ(text_of(one), "the job was paused before it could begin");
+        }
+        std::sort(told.begin(), told.end());
+        const bool is_waiting = at == stage::waiting;
+        EXPECT_EQ(told, is_waiting ? (std::vector<std::int64_t>{10, 20, 30})
+                                   : (std::vector<std::int64_t>{20, 30}));
+        EXPECT_EQ(queue.current() == nullptr, is_waiting);
+        EXPECT_TRUE(queue.deferred().empty());
+        queue.let_go_of_current();
+        EXPECT_EQ(take_all(queue, now), std::vector<std::string>{"trigger a"});
     }
 }
 

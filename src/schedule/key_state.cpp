@@ -152,8 +152,24 @@ void key_state::on_no_room(instant now) {
     again(now);
 }
 
+void key_state::on_full() {
+    base::ensure(is_claiming());
+    queue_.current()->was_crowded = true;
+}
+
+void key_state::on_room(instant now) {
+    base::ensure(is_claiming());
+    if (queue_.current()->was_crowded && may_make_way()) queue_.follow_latest(now);
+}
+
 void key_state::on_called_off() {
     base::ensure(is_claiming());
+    queue_.let_go_of_current();
+}
+
+void key_state::on_paused() {
+    base::ensure(is_claiming());
+    queue_.skip_current(skip_reason::paused);
     queue_.let_go_of_current();
 }
 

@@ -70,7 +70,12 @@ public:
     // The claim was not made: this node has no room. It is tried again for as long as there is
     // time.
     void on_no_room(instant now);
+    // This node is full, and while it is a later occurrence may come due; and there is room.
+    void on_full();
+    void on_room(instant now);
     void on_called_off();
+    // The same, as the job is paused: then its row says so.
+    void on_paused();
     // The run that was granted has ended. Left unfinished, as with a lost lease, an at-least-once
     // occurrence is asked for again, by this key state too: there may be no journal that offers it.
     // One that was not started is asked for again, whatever the mode, within its misfire window.

@@ -293,6 +293,40 @@ TEST(KeyState, AnAtMostOnceOccurrenceThatTheStoreFailedMakesWayForItsSuccessor) 
     EXPECT_EQ(one.wanted().occurrence, second);
 }
 
+// One that waited for room is not run in place of its successor, which is not told that a run went
+// on meanwhile. A claim that was sent before, or one that is held back, stays as it is.
+TEST(KeyState, AnOccurrenceThatWaitedForRoomMakesWayForItsSuccessor) {
+    auto one = key_state_of(delivery::at_most_once);
+    one.queue().offer_occurrence(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_full();
+    one.queue().offer_occurrence(second, start, 0ms, 0ms);
+    one.on_no_room(start);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.on_room(start);
+    expect_skipped(one, first, skip_reason::superseded);
+    EXPECT_EQ(one.wanted().occurrence, second);
+    one.on_granted();
+    EXPECT_FALSE(one.queue().has_skipped());
+
+    auto sent = key_state_of(delivery::at_most_once);
+    sent.queue().offer_occurrence(first, start, 0ms, 0ms);
+    ASSERT_EQ(sent.next(start).what, act::claim);
+    sent.on_unanswered();
+    sent.on_full();
+    sent.queue().offer_occurrence(second, start, 0ms, 0ms);
+    sent.on_room(start);
+    EXPECT_EQ(sent.wanted().occurrence, first);
+
+    auto held_back = key_state_of(delivery::at_most_once);
+    held_back.queue().offer_occurrence(first, start, 0ms, 0ms);
+    ASSERT_EQ(held_back.next(start).what, act::claim);
+    held_back.on_full();
+    held_back.queue().offer_occurrence(second, start, 0ms, 10s);
+    held_back.on_room(start);
+    EXPECT_EQ(held_back.wanted().occurrence, first);
+}
+
 // What may still be lost is not given up for what comes later.
 TEST(KeyState, AnAtLeastOnceOccurrenceThatTheStoreFailedStays) {
     auto one = key_state_of(delivery::at_least_once);
@@ -303,6 +337,7 @@ TEST(KeyState, AnAtLeastOnceOccurrenceThatTheStoreFailedStays) {
     const auto skipped = one.queue().take_skipped();
     ASSERT_EQ(skipped.size(), 1u);
     EXPECT_EQ(skipped[0].occurrence, second);
+    EXPECT_EQ(skipped[0].why, skip_reason::not_its_turn);
     const auto step = one.next(start);
     ASSERT_EQ(step.what, act::pause);
     ASSERT_EQ(one.next(step.until).what, act::claim);
@@ -555,9 +590,21 @@ TEST(KeyState, APausedJobKeepsItsTriggers) {
     auto one = key_state_of(delivery::at_most_once, overlap::queue);
     one.queue().offer_occurrence(first, start, 0ms, 0ms);
     EXPECT_TRUE(one.queue().offer_trigger("t", start));
-    one.queue().forget_occurrences();
+    one.queue().skip_paused();
     ASSERT_EQ(one.next(start).what, act::claim);
     EXPECT_EQ(one.wanted().kind, request_kind::trigger);
+}
+
+// It was to be claimed when its job was paused.
+TEST(KeyState, WhatAPauseKeepsFromBeingClaimedIsTold) {
+    auto one = key_state_of(delivery::at_most_once);
+    one.queue().offer_occurrence(first, start, 0ms, 0ms);
+    ASSERT_EQ(one.next(start).what, act::claim);
+    one.queue().skip_paused();
+    EXPECT_FALSE(one.queue().has_skipped());
+    one.on_paused();
+    expect_skipped(one, first, skip_reason::paused);
+    EXPECT_TRUE(one.queue().is_idle());
 }
 
 // Whoever is to be left to others first is not late because of that.

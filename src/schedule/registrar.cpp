@@ -174,15 +174,16 @@ awaitable<void> registrar::publish_jobs() {
     positions_.on_all_published();
 }
 
-void registrar::take_since(const job_entry& told) {
+bool registrar::take_since(const job_entry& told) {
     const auto which = jobs_.find(told.name);
-    if (!which) return;
+    if (!which) return false;
     // A reload may have changed the job since it was sent.
     const auto& now = which->plan->entry;
     if (told.schedule != now.schedule || told.zone != now.zone || told.partitions != now.partitions)
-        return;
+        return false;
     positions_.on_published(told.name, told.since);
     jobs_.times().not_before(which->entry, wall_of(occurrence{told.since}), node_.now());
+    return true;
 }
 
 awaitable<void> registrar::keep_published() {

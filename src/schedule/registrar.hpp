@@ -34,6 +34,8 @@ public:
     boost::asio::awaitable<void> register_first();
     boost::asio::awaitable<void> register_node();
     boost::asio::awaitable<void> publish_jobs();
+    // What the journal knows of a job. False where that is not the job as it is here.
+    bool take_since(const job_entry& told);
 
     // Off the list with the next publication.
     void retire(std::string job) { retired_.push_back(std::move(job)); }
@@ -56,7 +58,6 @@ private:
     const std::string& digest();
     void take_live(const std::vector<node_entry>& live);
     void on_answer(const result<void>& told);
-    void take_since(const job_entry& told);
     void compare_clocks(std::int64_t seen, wall_instant sent, wall_instant answered);
 
     node_state& node_;

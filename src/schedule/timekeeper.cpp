@@ -165,8 +165,8 @@ millis timekeeper::interval_of(const known_job& which, wall_instant at) const {
     return next && *next > at ? std::chrono::floor<millis>(*next - at) : millis{0};
 }
 
-void timekeeper::schedule(known_job& which) {
-    if (jobs_.schedule_from(node_.now(), which)) node_.time_changed.cancel();
+void timekeeper::schedule(known_job& which, wall_instant since) {
+    if (jobs_.schedule_from(since, node_.now(), which)) node_.time_changed.cancel();
 }
 
 }  // namespace pawl::schedule

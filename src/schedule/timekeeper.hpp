@@ -28,7 +28,9 @@ public:
     // For as long as the node lives.
     boost::asio::awaitable<void> keep_time();
     // A job that comes, or changes, while the node runs.
-    void schedule(known_job& which);
+    void schedule(known_job& which) { schedule(which, node_.now()); }
+    // One that goes on: what has come due after `since` is due.
+    void schedule(known_job& which, wall_instant since);
 
 private:
     void put_clock_back(wall_instant now, std::optional<wall_instant> last_right);

@@ -81,6 +81,7 @@ public:
     }
 
     async<control_state> read_control_state() override {
+        ++faults_->control_reads;
         return unless(faults_->fail_control_state, strict(inner_->read_control_state()));
     }
     async<bool> add_trigger(run_trigger what) override {

@@ -20,6 +20,7 @@ struct journal_plan {
     std::atomic<int> answers_to_lose{0};  // the next so many verbs of runs take effect, but say
                                           // outcome_unknown
     std::atomic<bool> heartbeats_lost{false};  // they have no effect, and nobody is told
+    std::atomic<int> control_reads{0};         // how often the control state was asked for
     std::atomic<int> operations{0};            // how many verbs have been called
 };
 

@@ -54,7 +54,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     ATriggerIsAnsweredOnceHoweverManyRaceForIt,
     AControlStateShowsTheOldestTriggersOfEachJobUpToItsBound, APauseIsSeenByAllUntilItIsTakenBack,
     PublishedJobsAreListedInByteOrder, APublishedJobIsFoundAsItWasGiven,
-    SinceTellsHowLongAJobHasHadItsSchedule, OnlyWhoPublishedAJobLastRetiresIt,
+    SinceTellsHowLongAJobHasHadItsSchedule, AResumedJobHasBeenDueOnlySinceThen,
+    AJobThatIsEnabledAgainHasBeenDueOnlySinceThen, OnlyWhoPublishedAJobLastRetiresIt,
     NodesAreListedByNameWithTheirAge, ANodeWithoutAnIdIsRejected,
     AnAuditEntryIsChainedToTheOneBefore, TheAuditIsOneChainHoweverManyWrite,
     NamespacesNeverSeeEachOther, ARestartKeepsEverything);

@@ -89,6 +89,56 @@ TYPED_TEST_P(JournalLaws, SinceTellsHowLongAJobHasHadItsSchedule) {
     EXPECT_EQ(kept->node, "node-b");
 }
 
+// Goal: what came due while a job was paused is not made up for, whatever node looks. Method: since
+// moves when the pause is taken back, of that job alone, and stays where there was none.
+TYPED_TEST_P(JournalLaws, AResumedJobHasBeenDueOnlySinceThen) {
+    auto mine = this->open();
+    auto other = this->open();
+    const std::vector jobs{entry_for("report", "*/30 * * * *", "node-a"),
+                           entry_for("reports", "*/30 * * * *", "node-a")};
+    const auto first = mine.get(mine->publish(jobs));
+    EXPECT_FALSE(mine.get(mine->unpause("report")));
+    EXPECT_TRUE(mine.get(mine->pause("report", "", "ada")));
+    EXPECT_TRUE(mine.get(mine->pause("unknown", "", "ada")));
+    const auto paused = mine.get(mine->read_control_state()).pauses.at(0).at;
+    mine.until_later_than(std::max(paused, first[0].since));
+    EXPECT_EQ(mine.get(mine->publish(jobs)).at(0).since, first[0].since);
+    EXPECT_TRUE(mine.get(mine->unpause("report")));
+    EXPECT_TRUE(other.get(other->unpause("unknown")));
+    const auto resumed = mine.get(mine->find_job("report"));
+    ASSERT_TRUE(resumed);
+    EXPECT_GT(resumed->since, paused);
+    EXPECT_EQ(resumed->definition, jobs[0].definition);
+    EXPECT_FALSE(mine.get(mine->find_job("unknown")));
+    mine.until_later_than(resumed->since);
+    EXPECT_FALSE(mine.get(mine->unpause("report")));
+    const auto again = mine.get(mine->publish(jobs));
+    EXPECT_EQ(again[0].since, resumed->since);
+    EXPECT_EQ(again[1].since, first[1].since);
+}
+
+// Goal: nor is what came due while it was not enabled. Method: its definition says so, and then
+// does not any more; a text in it that reads alike says nothing.
+TYPED_TEST_P(JournalLaws, AJobThatIsEnabledAgainHasBeenDueOnlySinceThen) {
+    auto mine = this->open();
+    auto job = entry_for("report", "@daily", "node-a");
+    const auto publish = [&](const std::string& definition) {
+        job.definition = definition;
+        const auto told = mine.get(mine->publish(std::vector{job})).at(0);
+        mine.until_later_than(told.published_at);
+        return told;
+    };
+    const auto first = publish(R"({"name":"report","enabled":true,"zone":"UTC"})");
+    EXPECT_EQ(publish(R"({"command":["{\"enabled\":false}"]})").since, first.since);
+    EXPECT_EQ(publish(R"({"name":"report","enabled":true})").since, first.since);
+    const auto off = R"({"name":"report","enabled":false,"zone":"UTC"})";
+    EXPECT_EQ(publish(off).since, first.since);
+    EXPECT_EQ(publish(off).since, first.since);
+    const auto on = publish(R"({"name":"report","enabled":true,"zone":"UTC"})");
+    EXPECT_EQ(on.since, on.published_at);
+    EXPECT_EQ(publish(R"({"name":"report","enabled":true,"zone":"UTC"})").since, on.since);
+}
+
 TYPED_TEST_P(JournalLaws, OnlyWhoPublishedAJobLastRetiresIt) {
     auto mine = this->open();
     const std::vector jobs{entry_for("a", "@daily", "node-a"), entry_for("b", "@daily", "node-a"),

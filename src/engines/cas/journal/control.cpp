@@ -276,8 +276,19 @@ async<bool> cas_journal::unpause(std::string job) {
     const auto ready = co_await std::move(preparing);
     if (ready.has_error()) co_return ready.error();
     const auto until = *ready;
+    const auto key = std::string{keys::pauses} + job;
+    auto reading = records_->read(key, until);
+    const auto paused = co_await std::move(reading);
+    if (paused.has_error()) co_return paused.error();
+    if (paused->at.empty()) co_return false;
+    // First: as long as the job is paused, nothing goes by it.
+    auto raising = raise_since(job, until);
+    const auto raised = co_await std::move(raising);
+    if (raised.has_error()) co_return raised.error();
+    // A pause that has come meanwhile is another one, which is not to be taken back.
     auto removing = records_->remove(
-        std::string{keys::pauses} + job, [](const seen&) -> result<bool> { return true; }, until);
+        key, [&](const seen& stands) -> result<bool> { return stands.text == paused->text; },
+        until);
     co_return co_await std::move(removing);
 }
 

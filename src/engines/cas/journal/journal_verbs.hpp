@@ -191,6 +191,7 @@ private:
     async<std::uint64_t> announce(std::shared_ptr<waiting_trigger> waiting, instant until);
     static async<void> publish_one(std::shared_ptr<cas_journal> self,
                                    std::shared_ptr<publishing> all, std::size_t which);
+    async<void> raise_since(std::string job, instant until);
     boost::asio::awaitable<void> forget_old_nodes(instant until);
     async<audit_entry> newest_audit(instant until);
 

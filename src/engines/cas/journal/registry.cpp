@@ -2,6 +2,7 @@
 #include "engines/cas/journal/journal_verbs.hpp"
 
 #include "engines/rules/journal/audit_chain.hpp"
+#include "engines/rules/journal/job_rules.hpp"
 #include "engines/rules/journal/texts.hpp"
 #include "net/for_each_bounded.hpp"
 
@@ -38,10 +39,8 @@ async<void> cas_journal::publish_one(std::shared_ptr<cas_journal> self,
         if (!stands.at.empty()) {
             const auto known = parse_job(stands.text);
             if (known.has_error()) co_return self->records_->unreadable(key, known.error());
-            const bool is_same = known->schedule == entry.schedule && known->zone == entry.zone &&
-                                 known->partitions == entry.partitions;
             entry.published_at = std::max(*now, known->published_at);
-            entry.since = is_same ? known->since : entry.published_at;
+            entry.since = journals::has_gone_on(*known, entry) ? known->since : entry.published_at;
         }
         decision<job_entry> made{entry};
         made.text = encode(entry, nonce);
@@ -75,6 +74,29 @@ async<std::vector<job_entry>> cas_journal::publish(std::vector<job_entry> jobs) 
     auto why = done.error();
     if (all->has_written) why.code = errc::outcome_unknown;
     co_return why;
+}
+
+// What comes due from now on is to run.
+async<void> cas_journal::raise_since(std::string job, instant until) {
+    const auto self = shared_from_this();
+    const auto key = key_of_job(job);
+    decide_step<bool> decide = [&](const seen& stands, std::string nonce) -> async<decision<bool>> {
+        decision<bool> made{true};
+        if (stands.at.empty()) co_return made;
+        const auto now = records_->time();
+        if (now.has_error()) co_return now.error();
+        auto entry = parse_job(stands.text);
+        if (entry.has_error()) co_return records_->unreadable(key, entry.error());
+        if (entry->since >= *now) co_return made;
+        entry->since = *now;
+        made.text = encode(*entry, nonce);
+        co_return made;
+    };
+    auto known = records_->recall(key);
+    auto raising = records_->amend<bool>(key, std::move(known), until, std::move(decide));
+    const auto raised = co_await std::move(raising);
+    if (raised.has_error()) co_return raised.error();
+    co_return result<void>{};
 }
 
 async<std::size_t> cas_journal::retire(std::vector<std::string> names, std::string node) {

@@ -2,6 +2,7 @@
 
 #include "engines/memory/journal/journal_data.hpp"
 #include "engines/rules/journal/audit_chain.hpp"
+#include "engines/rules/journal/job_rules.hpp"
 #include "engines/rules/journal/texts.hpp"
 #include "time/clocks.hpp"
 
@@ -240,7 +241,11 @@ async<bool> memory_journal::pause(std::string job, std::string reason, std::stri
 
 async<bool> memory_journal::unpause(std::string job) {
     const std::lock_guard lock{data_->mutex};
-    co_return data_->pauses.erase(job) > 0;
+    if (data_->pauses.erase(job) == 0) co_return false;
+    const auto known = data_->jobs.find(job);
+    if (known != data_->jobs.end())
+        known->second.since = std::max(known->second.since, data_->now());
+    co_return true;
 }
 
 async<std::vector<job_entry>> memory_journal::publish(std::vector<job_entry> jobs) {
@@ -248,8 +253,7 @@ async<std::vector<job_entry>> memory_journal::publish(std::vector<job_entry> job
     const auto at = data_->now();
     for (auto& each : jobs) {
         auto& known = data_->jobs[each.name];
-        const bool same = known.since != 0 && known.schedule == each.schedule &&
-                          known.zone == each.zone && known.partitions == each.partitions;
+        const bool same = known.since != 0 && journals::has_gone_on(known, each);
         each.since = same ? known.since : at;
         each.published_at = at;
         known = each;

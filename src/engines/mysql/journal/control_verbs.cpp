@@ -74,9 +74,9 @@ async<bool> journal_on_mysql::pause(std::string job, std::string reason, std::st
 
 async<bool> journal_on_mysql::unpause(std::string job) {
     auto text = journal_statements::all().unpause.with({{"space", space_}, {"job", literal(job)}});
-    const auto got = co_await ask(std::move(text), 1, "a pause");
+    const auto got = co_await ask(std::move(text), 4, "a pause");
     if (got.has_error()) co_return got.error();
-    co_return got->answers[0].affected > 0;
+    co_return got->answers[1].affected > 0;
 }
 
 // ---- Jobs and nodes

@@ -307,8 +307,12 @@ VALUES ({space}, {job}, {why}, {by}, UTC_TIMESTAMP(3))
 ON DUPLICATE KEY UPDATE job_name = job_name
 
 -- name: unpause
--- space job -> affected 1: it was paused.
-DELETE FROM pawl_job_pause WHERE name_space = {space} AND job_name = {job}
+-- space job -> the second answer: affected 1: it was paused.
+START TRANSACTION;
+DELETE FROM pawl_job_pause WHERE name_space = {space} AND job_name = {job};
+UPDATE pawl_job SET since = GREATEST(since, UTC_TIMESTAMP(3))
+WHERE ROW_COUNT() = 1 AND name_space = {space} AND job_name = {job};
+COMMIT
 
 -- name: publish
 -- space values names -> the third answer: name, since, published_at of each.
@@ -317,7 +321,8 @@ INSERT INTO pawl_job (name_space, job_name, schedule, zone, partitions, definiti
   published_at)
 VALUES {values}
 ON DUPLICATE KEY UPDATE
-  since = IF(schedule = VALUES(schedule) AND zone = VALUES(zone) AND partitions = VALUES(partitions),
+  since = IF(schedule = VALUES(schedule) AND zone = VALUES(zone) AND partitions = VALUES(partitions)
+      AND (LOCATE('"enabled":false', definition) = 0 OR LOCATE('"enabled":false', VALUES(definition)) > 0),
     since, VALUES(since)),
   schedule = VALUES(schedule), zone = VALUES(zone), partitions = VALUES(partitions),
   definition = VALUES(definition), node = VALUES(node), published_at = VALUES(published_at);

@@ -179,8 +179,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
 
--- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
 CREATE OR REPLACE FUNCTION pawl.journal_layout_v3() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT layout FROM pawl.journal_marker
+$$;
+
+-- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
+CREATE OR REPLACE FUNCTION pawl.journal_layout_v4() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
@@ -871,8 +876,15 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.journal_unpause_v1(space text, job bytea) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  PERFORM pawl.journal_isolation();
   DELETE FROM pawl.job_pause AS p WHERE p.name_space = space AND p.job_name = job;
-  RETURN FOUND;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  -- What came due during the pause is not missing.
+  UPDATE pawl.job AS j SET since = greatest(j.since, pawl.journal_clock())
+  WHERE j.name_space = space AND j.job_name = job;
+  RETURN true;
 END
 $$;
 
@@ -897,7 +909,10 @@ BEGIN
     ORDER BY a.name
     ON CONFLICT (name_space, job_name) DO UPDATE
     SET since = CASE WHEN j.schedule = excluded.schedule AND j.zone = excluded.zone
-                      AND j.partitions = excluded.partitions THEN j.since
+                      AND j.partitions = excluded.partitions
+                      AND (position('"enabled":false'::bytea IN j.definition) = 0
+                        OR position('"enabled":false'::bytea IN excluded.definition) > 0)
+                     THEN j.since
                      ELSE excluded.since END,
         schedule = excluded.schedule, zone = excluded.zone, partitions = excluded.partitions,
         definition = excluded.definition, node = excluded.node, published_at = excluded.published_at

@@ -24,6 +24,7 @@ control_table::control_table(connection& on, std::int64_t space)
       remove_pause_{on, sql("pause_remove")},
       list_pauses_{on, sql("pause_list")},
       put_job_{on, sql("job_put")},
+      resume_job_{on, sql("job_resume")},
       retire_job_{on, sql("job_retire")},
       list_jobs_{on, sql("job_list")},
       find_job_{on, sql("job_find")},
@@ -74,7 +75,11 @@ bool control_table::pause(const job_pause& what) {
     return wrote(add_pause_, space_, what.job, what.reason, what.by, what.at);
 }
 
-bool control_table::unpause(const std::string& job) { return wrote(remove_pause_, space_, job); }
+bool control_table::unpause(const std::string& job, std::int64_t now) {
+    if (!wrote(remove_pause_, space_, job)) return false;
+    run(resume_job_, space_, job, now);
+    return true;
+}
 
 std::vector<job_pause> control_table::pauses(std::size_t limit) {
     std::vector<job_pause> found;

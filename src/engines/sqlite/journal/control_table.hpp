@@ -25,7 +25,7 @@ public:
     std::vector<run_trigger> triggers(std::size_t limit);
 
     bool pause(const job_pause& what);
-    bool unpause(const std::string& job);
+    bool unpause(const std::string& job, std::int64_t now);
     std::vector<job_pause> pauses(std::size_t limit);
 
     // Fills in its times.
@@ -45,7 +45,7 @@ private:
     const std::int64_t space_;
     statement find_trigger_, add_trigger_, remove_trigger_, list_triggers_;
     statement add_pause_, remove_pause_, list_pauses_;
-    statement put_job_, retire_job_, list_jobs_, find_job_;
+    statement put_job_, resume_job_, retire_job_, list_jobs_, find_job_;
     statement put_node_, forget_nodes_, remove_node_, list_nodes_;
     statement newest_audit_, add_audit_, list_audit_;
 };

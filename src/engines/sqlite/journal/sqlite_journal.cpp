@@ -316,8 +316,8 @@ async<bool> sqlite_journal::pause(std::string job, std::string reason, std::stri
 }
 
 async<bool> sqlite_journal::unpause(std::string job) {
-    auto step = [job = std::move(job)](journal_tables& on, std::int64_t) {
-        return result<bool>{on.controls.unpause(job)};
+    auto step = [job = std::move(job)](journal_tables& on, std::int64_t now) {
+        return result<bool>{on.controls.unpause(job, now)};
     };
     return writes_->add<bool>(synchronous::full, std::move(step));
 }

@@ -190,10 +190,15 @@ INSERT INTO pawl_job (space, job_name, schedule, zone, partitions, definition, n
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)
 ON CONFLICT (space, job_name) DO UPDATE SET
   schedule_since = CASE WHEN schedule = excluded.schedule AND zone = excluded.zone
-    AND partitions = excluded.partitions THEN schedule_since ELSE excluded.schedule_since END,
+    AND partitions = excluded.partitions
+    AND (instr(definition, '"enabled":false') = 0 OR instr(excluded.definition, '"enabled":false') > 0)
+    THEN schedule_since ELSE excluded.schedule_since END,
   schedule = excluded.schedule, zone = excluded.zone, partitions = excluded.partitions,
   definition = excluded.definition, node = excluded.node, published_at = excluded.published_at
 RETURNING schedule_since
+
+-- name: job_resume
+UPDATE pawl_job SET schedule_since = max(schedule_since, ?3) WHERE space = ?1 AND job_name = ?2
 
 -- name: job_retire
 DELETE FROM pawl_job WHERE space = ?1 AND job_name = ?2 AND node = ?3 RETURNING 1
