@@ -82,7 +82,8 @@ TEST(PostgresqlJournal, AnEarlierSchemaIsGivenWhatItLacks) {
     open(on_port(server.port())).begin(fresh_run("older", 1));
     server.ask(
         "DROP FUNCTION pawl.journal_publish_v1; DROP FUNCTION pawl.journal_publish_v2; "
-        "DROP FUNCTION pawl.journal_layout_v2; DROP FUNCTION pawl.journal_layout_v3");
+        "DROP FUNCTION pawl.journal_layout_v2; DROP FUNCTION pawl.journal_layout_v3; "
+        "DROP FUNCTION pawl.journal_layout_v4");
     auto mine = open(on_port(server.port()));
     conformance::try_every_verb(mine);
     // As the earlier one calls it.
