@@ -228,12 +228,14 @@ awaitable<http::response> output(shared_context around, std::shared_ptr<run_outp
 
 // -- to cancel it
 
-http::response cancelled(const std::string& id, const std::string& job, bool withdrawn) {
+http::response cancelled(const std::string& id, const std::string& job, bool withdrawn,
+                         run_status status) {
     json::object document;
     document["id"] = id;
     document["job"] = job;
     document["cancel_requested"] = true;
     document["withdrawn"] = withdrawn;
+    document["run_status"] = name_of(status);
     return json_response(202, document);
 }
 
@@ -259,7 +261,7 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
             auto telling =
                 audit_change(around, asked, "run.cancel", id, documents::cancel_words(job, reason));
             co_await std::move(telling);
-            co_return cancelled(id, job, true);
+            co_return cancelled(id, job, true, run_status::cancelled);
         }
     }
     auto finding = found_run(around, id);
@@ -284,7 +286,14 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
     auto telling =
         audit_change(around, asked, "run.cancel", id, documents::cancel_words(run.job, reason));
     co_await std::move(telling);
-    co_return cancelled(id, run.job, false);
+    auto status = run.status;
+    if (status == run_status::abandoned) {
+        // No runner has it, so it is over at once.
+        auto again = around->records->find_run(id);
+        const auto row = co_await std::move(again);
+        if (row.has_value() && *row) status = (*row)->status;
+    }
+    co_return cancelled(id, run.job, false, status);
 }
 
 }  // namespace

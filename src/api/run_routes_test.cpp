@@ -487,11 +487,26 @@ TEST(RunRoutes, ARunThatGoesOnIsToldToEnd) {
     const auto answer = world.ask({"POST", "/api/v1/runs/1/cancel"});
     ASSERT_EQ(answer.status, 202u) << answer.body;
     EXPECT_EQ(json::serialize(json_in(answer)),
-              R"({"id":"1","job":"report","cancel_requested":true,"withdrawn":false})");
+              R"({"id":"1","job":"report","cancel_requested":true,"withdrawn":false,)"
+              R"("run_status":"started"})");
     const auto control_state =
         world.journal([](pawl::journal& records) { return records.read_control_state(); });
     EXPECT_THAT(control_state.cancels, ElementsAre("1"));
     EXPECT_THAT(world.audited(), ElementsAre("alice run.cancel 1 report"));
+}
+
+TEST(RunRoutes, ARunThatNoNodeHasIsCancelledAtOnce) {
+    run_world world;
+    world.begin_run("1");
+    world.end_run("1", run_status::abandoned);
+    const auto answer = world.ask({"POST", "/api/v1/runs/1/cancel", R"({"reason": "not paid"})"});
+    ASSERT_EQ(answer.status, 202u) << answer.body;
+    EXPECT_EQ(json_in(answer).at("run_status"), "cancelled");
+    const auto shown = json_in(world.ask({"GET", "/api/v1/runs/1"}));
+    EXPECT_EQ(shown.at("status"), "cancelled");
+    EXPECT_EQ(shown.at("reason"), "cancelled by alice: not paid");
+    EXPECT_EQ(shown.at("cancelled_by"), "alice");
+    EXPECT_EQ(world.ask({"POST", "/api/v1/runs/1/cancel"}).status, 409u);
 }
 
 TEST(RunRoutes, WhoCancelledARunAndWhyStandsInItsHistoryAndInTheAudit) {

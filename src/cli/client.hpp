@@ -57,6 +57,7 @@ struct told_run {
 struct cancelled_run {
     std::string job;
     bool withdrawn = false;  // it had not begun
+    bool is_over = false;    // no node had it
 };
 
 // Takes what a run has written. Throws exit_error when it takes no more.

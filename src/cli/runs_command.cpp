@@ -230,7 +230,10 @@ status cancel_run(const globals& options, const std::string& given, const std::s
     const auto asked = open_client(options);
     const auto id = whole_id(*asked, given);
     const auto done = asked->cancel_run(id, reason);
-    tell_cancelled(options, id, done.job, done.withdrawn ? "withdrew queued" : "cancelling");
+    tell_cancelled(options, id, done.job,
+                   done.withdrawn ? "withdrew queued"
+                   : done.is_over ? "cancelled"
+                                  : "cancelling");
     return asked->outcome();
 }
 

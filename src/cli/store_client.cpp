@@ -385,7 +385,8 @@ cancelled_run store_client::cancel_run(const std::string& id, const std::string&
         throw exit_error{status::usage, "run '" + base::printable(id) + "' already finished: " +
                                             std::string{name_of(run.status)}};
     note_audit("run.cancel", id, documents::cancel_words(run.job, reason));
-    return {run.job, false};
+    const bool had_no_node = run.status == run_status::abandoned;
+    return {run.job, false, had_no_node && is_over(known_run(id).status)};
 }
 
 // -- the store's health

@@ -19,7 +19,9 @@ silence_result judge_silence(const run_record& run, const std::optional<record>&
             told.how.reason = "it ended, and its node " + run.node + " could not write down how";
         }
     }
-    told.how.status = again ? run_status::abandoned : run_status::lost;
+    // The journal does so by itself, of one that is cancelled meanwhile.
+    const auto left = run.cancel_requested ? run_status::cancelled : run_status::abandoned;
+    told.how.status = again ? left : run_status::lost;
     return told;
 }
 

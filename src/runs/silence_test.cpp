@@ -45,6 +45,9 @@ TEST(SilentRun, WithoutItsKeyItIsLostOrToBeTakenUp) {
         const auto left = judge_silence(silent_run(delivery::at_least_once), lease);
         EXPECT_EQ(left.what, silence::over);
         EXPECT_EQ(left.how.status, run_status::abandoned);
+        auto cancelled = silent_run(delivery::at_least_once);
+        cancelled.cancel_requested = true;
+        EXPECT_EQ(judge_silence(cancelled, lease).how.status, run_status::cancelled);
     }
 }
 

@@ -173,6 +173,42 @@ TEST(Dispatcher, AtLeastOnceWhatAStopHasInterruptedIsTakenUpByTheNextNode) {
     EXPECT_EQ(ears->begun, ears->ended);
 }
 
+// Goal: a run that was cancelled while no node had it never begins again. Method: the node that had
+// it was shut down, and another starts once a user has cancelled it; the occurrences behind it run.
+TEST(Dispatcher, AtLeastOnceWhatWasCancelledAfterAStopIsNotTakenUp) {
+    schedule_world one;
+    auto a = one.node("a", {.shutdown_grace = 0ms});
+    a->cron.add(one.note_and("j", "a", brief_at_least_once,
+                             [&](const run& now) {
+                                 a->request_stop();
+                                 wait_for_stop(now.stop);
+                             }),
+                each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    a->stop();
+    const auto stopped = one.seen.lines().front().what;
+    ASSERT_EQ(one.run_of(stopped.id).status, run_status::abandoned);
+    EXPECT_TRUE(one.ask([&] { return one.records->request_cancel(stopped.id, "me: not paid"); }));
+    EXPECT_EQ(one.run_of(stopped.id).status, run_status::cancelled);
+    const auto before = one.seen.size();
+    auto ears = std::make_shared<counting>();
+    auto b = one.node("b", {.watcher = ears});
+    b->cron.add(one.note("j", "b", brief_at_least_once), each_second);
+    b->start();
+    ASSERT_TRUE(one.seen.wait_for(before + 3));
+    b->stop();
+    const auto lines = one.seen.lines();
+    EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                            [&](const auto& line) { return line.what.id == stopped.id; }),
+              1);
+    EXPECT_EQ(ears->taken, 0);
+    const auto row = one.run_of(stopped.id);
+    EXPECT_EQ(row.status, run_status::cancelled);
+    EXPECT_EQ(row.reason, "cancelled by me: not paid");
+    EXPECT_EQ(row.attempt, 1);
+}
+
 TEST(Dispatcher, PartitionsAreSpreadOverTheNodesAndEachRunsOnce) {
     schedule_world one;
     auto split = each_second;

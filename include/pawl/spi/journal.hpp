@@ -357,8 +357,8 @@ public:
     // A row for this run; for an occurrence, the one row of (job, partition, occurrence).
     // A row `skipped` is taken over as a first attempt, by a newer token, 0 by any. A row `started`
     // or `abandoned` is taken over by an at-least-once run with a newer token: a further attempt
-    // with the row's id, checkpoint and output. An at-most-once run finds it already_run. A row
-    // that another occurrence or job has under this id is rejected.
+    // with the row's id, checkpoint and output; or ends, if it is to be cancelled. An at-most-once
+    // run finds it already_run. A row of another occurrence or job under this id is rejected.
     virtual async<beginning> begin(run_start start) = 0;
 
     // One answer for each, in order. Costs one write for all.
@@ -405,8 +405,8 @@ public:
     virtual async<std::optional<output_part>> read_output(std::string id, std::uint64_t offset,
                                                           std::size_t bytes_max) = 0;
 
-    // True if the run is not over and will be told, or was told before. With an abandoned run, the
-    // attempt that resumes it is told.
+    // True if the run is not over and will be told, or was told before. An abandoned one ends as
+    // cancelled at once; one that its runner or judge would leave `abandoned` does so then.
     virtual async<bool> request_cancel(std::string id, std::string by) = 0;
 
     // Runs that are started and without a heartbeat for longer than their silence_max, in a stable

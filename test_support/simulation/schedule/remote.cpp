@@ -347,7 +347,9 @@ private:
         auto answer = where.serve(where.records->begin(start));
         const bool begins = answer.has_value() && (answer->outcome == begin_outcome::begun ||
                                                    answer->outcome == begin_outcome::resumed);
-        if (begins && before && before->status == run_status::cancelled)
+        const bool is_other = before && before->token != start.token;
+        if (begins && before &&
+            (before->status == run_status::cancelled || (is_other && before->cancel_requested)))
             where.judge.broken(law::cancel_heard, start.key + " begins again, though cancelled");
         return answer;
     }

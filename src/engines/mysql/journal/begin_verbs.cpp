@@ -116,6 +116,8 @@ async<std::optional<beginning>> journal_on_mysql::rejoin(const run_start& start,
     // The row that was in the way is gone.
     if (decided->write == rules::begin_write::insert) co_return std::optional<beginning>{};
     const std::string run_number{row.text(0)};
+    if (decided->answer.outcome == begin_outcome::already_run)
+        co_return co_await call_off(run_number, *seen, *decided);
     co_return co_await take(start, run_number, *seen, *decided);
 }
 
@@ -163,6 +165,24 @@ async<std::optional<beginning>> journal_on_mysql::take(const run_start& start,
     told.status = now->status;
     told.output_size = now->output_size;
     co_return std::optional<beginning>{std::move(told)};
+}
+
+async<std::optional<beginning>> journal_on_mysql::call_off(const std::string& run_number,
+                                                           const rules::run_row& seen,
+                                                           const rules::begin_decision& decided) {
+    const auto& all = journal_statements::all();
+    const auto event = event_text(all.of_taken.with({{"number", run_number}}), decided.event->kind,
+                                  decided.event->text, "r.completed_at");
+    auto text =
+        all.call_off.with({{"number", run_number},
+                           {"seen_token", text_of(seen.record.token)},
+                           {"seen_status", "'" + std::string{name_of(seen.record.status)} + "'"},
+                           {"why", literal(decided.row.record.reason)},
+                           {"event", event}});
+    const auto got = co_await ask(std::move(text), 4, "a beginning");
+    if (got.has_error()) co_return got.error();
+    if (got->answers[1].affected != 1) co_return std::optional<beginning>{};
+    co_return std::optional<beginning>{decided.answer};
 }
 
 // ---- An occurrence that does not run

@@ -32,6 +32,9 @@ private:
     async<std::optional<beginning>> take(const run_start& start, const std::string& run_number,
                                          const journals::run_row& seen,
                                          const journals::begin_decision& decided);
+    async<std::optional<beginning>> call_off(const std::string& run_number,
+                                             const journals::run_row& seen,
+                                             const journals::begin_decision& decided);
     async<std::optional<bool>> skip_once(const run_start& what, const std::string& reason);
     std::string start_text(const statement& file, const run_start& start,
                            const std::string& reason) const;

@@ -17,8 +17,8 @@ struct journal_statements {
 
     statement layout = named("layout"), begin = named("begin"),
               begin_triggered = named("begin_triggered"), known = named("known"),
-              take = named("take"), skip = named("skip"), event = named("event"),
-              trim = named("trim"), heartbeat = named("heartbeat"),
+              take = named("take"), call_off = named("call_off"), skip = named("skip"),
+              event = named("event"), trim = named("trim"), heartbeat = named("heartbeat"),
               checkpoint = named("checkpoint"), output = named("output"), note = named("note"),
               attempt = named("attempt"), finish = named("finish"), ended = named("ended"),
               cancel = named("cancel"), find = named("find"), list = named("list"),

@@ -141,8 +141,10 @@ async<bool> journal_on_mysql::end_run(run_mark who, run_end how, std::string onl
     const auto& all = journal_statements::all();
     const auto id = literal(who.id), token = mysql::text_of(who.token), end = quoted(how.status);
     const auto event =
-        event_text(all.of_written.with({{"space", space_}, {"id", id}}), name_of(how.status),
-                   how.reason, "COALESCE(r.completed_at, UTC_TIMESTAMP(3))");
+        all.event.with({{"which", all.of_written.with({{"space", space_}, {"id", id}})},
+                        {"at", "COALESCE(r.completed_at, UTC_TIMESTAMP(3))"},
+                        {"kind", "r.status"},
+                        {"said", literal(how.reason)}});
     auto text = all.finish.with({{"space", space_},
                                  {"id", id},
                                  {"token", token},
@@ -267,7 +269,10 @@ async<bool> journal_on_mysql::request_cancel(std::string id, std::string by) {
     const auto name = literal(id);
     const auto event =
         event_text(all.of_written.with({{"space", space_}, {"id", name}}), "cancel_requested", by);
-    auto text = all.cancel.with({{"space", space_}, {"id", name}, {"event", event}});
+    auto text = all.cancel.with({{"space", space_},
+                                 {"id", name},
+                                 {"why", literal(rules::cancel_reason(by))},
+                                 {"event", event}});
     auto got = co_await ask(std::move(text), 5, "a request to cancel");
     if (got.has_error()) co_return got.error();
     auto& row = got->answers[3];

@@ -57,10 +57,18 @@ UPDATE pawl_job_run AS r SET
   started_at = IF({first}, UTC_TIMESTAMP(3), started_at), last_heartbeat = UTC_TIMESTAMP(3),
   silence_max = {silence}, attempt = {attempt}, taken_over = {taken_over}, checkpoint = {checkpoint}
 WHERE r.run_number = {number} AND r.fence_token = {seen_token} AND r.status = {seen_status}
-  AND r.attempt = {seen_attempt};
+  AND r.attempt = {seen_attempt} AND r.cancel_requested = 0;
 {event};
 {trim};
 SELECT {run} FROM pawl_job_run AS r WHERE r.run_number = {number};
+COMMIT
+
+-- name: call_off
+-- number seen_token seen_status why event -> the second answer: affected 1: ended, as it was to be cancelled.
+START TRANSACTION;
+UPDATE pawl_job_run SET status = 'cancelled', reason = {why}, completed_at = UTC_TIMESTAMP(3)
+WHERE run_number = {number} AND fence_token = {seen_token} AND status = {seen_status};
+{event};
 COMMIT
 
 -- name: skip
@@ -173,9 +181,12 @@ COMMIT
 
 -- name: finish
 -- space id token how why code and: more conditions, event -> the second answer: affected 1: ended.
+-- A run that is to be cancelled is not left to others.
 START TRANSACTION;
-UPDATE pawl_job_run SET status = {how}, reason = {why}, exit_status = {code},
-  completed_at = IF({how} = 'abandoned', completed_at, UTC_TIMESTAMP(3))
+UPDATE pawl_job_run SET
+  status = IF({how} IN ('abandoned', 'skipped') AND cancel_requested = 1, 'cancelled', {how}),
+  reason = {why}, exit_status = {code},
+  completed_at = IF({how} = 'abandoned' AND cancel_requested = 0, completed_at, UTC_TIMESTAMP(3))
 WHERE name_space = {space} AND run_id = {id} AND fence_token = {token} AND status = 'started' {and};
 {event};
 COMMIT
@@ -183,17 +194,21 @@ COMMIT
 -- name: ended
 -- space id token how and -> whether the run has been ended so.
 SELECT COUNT(*) FROM pawl_job_run
-WHERE name_space = {space} AND run_id = {id} AND fence_token = {token} AND status = {how} {and}
+WHERE name_space = {space} AND run_id = {id} AND fence_token = {token} {and}
+  AND status = IF({how} IN ('abandoned', 'skipped') AND cancel_requested = 1, 'cancelled', {how})
 
 -- name: cancel
--- space id event -> the fourth answer: 1: the run goes on.
+-- space id why event -> the fourth answer: 1: the run goes on, or this has ended it: no runner has it.
 START TRANSACTION;
-UPDATE pawl_job_run SET cancel_requested = 1
-WHERE name_space = {space} AND run_id = {id} AND status IN ('started', 'abandoned')
-  AND cancel_requested = 0;
+UPDATE pawl_job_run SET cancel_requested = 1, reason = IF(status = 'abandoned', {why}, reason),
+  completed_at = IF(status = 'abandoned', UTC_TIMESTAMP(3), completed_at),
+  status = IF(status = 'abandoned', 'cancelled', status)
+WHERE name_space = {space} AND run_id = {id}
+  AND (status = 'abandoned' OR (status = 'started' AND cancel_requested = 0));
 {event};
 SELECT COUNT(*) FROM pawl_job_run
-WHERE name_space = {space} AND run_id = {id} AND status IN ('started', 'abandoned');
+WHERE name_space = {space} AND run_id = {id}
+  AND (status = 'started' OR (status = 'cancelled' AND cancel_requested = 1 AND reason = {why}));
 COMMIT
 
 -- name: find

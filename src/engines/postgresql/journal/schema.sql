@@ -272,6 +272,12 @@ BEGIN
 END
 $$;
 
+-- A run that is to be cancelled is not left to others.
+CREATE OR REPLACE FUNCTION pawl.journal_status_after(it pawl.job_run, how text) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN it.cancel_requested AND how IN ('abandoned', 'skipped') THEN 'cancelled' ELSE how END
+$$;
+
 -- outcome: 0 begun, 1 resumed, 2 already run, 3 superseded, 4 the id is another run's.
 CREATE OR REPLACE FUNCTION pawl.journal_begin_v1(
   space text, id bytea, job bytea, part bigint, wanted bytea, who bytea, at_node bytea, token bigint,
@@ -285,6 +291,7 @@ DECLARE
   saved bytea := '';
   it    pawl.job_run;
   was   bytea;
+  why   bytea := 'cancelled before another attempt';
 BEGIN
   PERFORM pawl.journal_isolation();
   IF answers THEN
@@ -362,11 +369,20 @@ BEGIN
   IF it.status = 'skipped' THEN
     -- With the token of its own runner it is a late copy of what that one has taken back.
     outcome := CASE WHEN token < it.fence_token OR (token = it.fence_token AND token <> 0) THEN 3
+                    WHEN it.cancel_requested THEN 2
                     ELSE 0 END;
   ELSIF it.status NOT IN ('started', 'abandoned') OR NOT again THEN
     outcome := 2;
   ELSE
     outcome := CASE WHEN token <= it.fence_token THEN 3 ELSE 1 END;
+  END IF;
+  IF outcome = 1 AND it.cancel_requested THEN
+    -- Cancelled while no runner could be told, or one that is gone: no other attempt begins.
+    outcome := 2;
+    UPDATE pawl.job_run AS r SET status = 'cancelled', reason = why, completed_at = here
+    WHERE r.name_space = space AND r.run_number = it.run_number;
+    PERFORM pawl.journal_remember(it, here, 'cancelled', why);
+    told_status := 'cancelled';
   END IF;
   IF outcome > 1 THEN
     RETURN;
@@ -569,16 +585,17 @@ DECLARE
 BEGIN
   PERFORM pawl.journal_isolation();
   UPDATE pawl.job_run AS r
-  SET status = how, reason = why, exit_status = code,
-      completed_at = CASE WHEN how = 'abandoned' THEN r.completed_at ELSE here END
+  SET status = pawl.journal_status_after(r, how), reason = why, exit_status = code,
+      completed_at = CASE WHEN pawl.journal_status_after(r, how) = 'abandoned' THEN r.completed_at
+                          ELSE here END
   WHERE r.name_space = space AND r.run_id = id AND r.fence_token = token AND r.status = 'started'
   RETURNING * INTO it;
   IF FOUND THEN
-    PERFORM pawl.journal_remember(it, here, how::bytea, why);
+    PERFORM pawl.journal_remember(it, here, it.status::bytea, why);
     RETURN true;
   END IF;
   RETURN EXISTS (SELECT FROM pawl.job_run AS r WHERE r.name_space = space AND r.run_id = id
-                 AND r.fence_token = token AND r.status = how);
+                 AND r.fence_token = token AND r.status = pawl.journal_status_after(r, how));
 END
 $$;
 
@@ -595,6 +612,7 @@ BEGIN
   IF NOT FOUND OR it.fence_token <> token THEN
     RETURN false;
   END IF;
+  how := pawl.journal_status_after(it, how);
   IF it.status = how AND it.reason = why THEN
     RETURN true;
   END IF;
@@ -615,18 +633,28 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.journal_cancel_v1(space text, id bytea, who bytea) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  it pawl.job_run;
+  here timestamptz;
+  it   pawl.job_run;
+  why  bytea := CASE WHEN who = '' THEN 'cancelled'::bytea ELSE 'cancelled by '::bytea || who END;
 BEGIN
   PERFORM pawl.journal_isolation();
   SELECT * INTO it FROM pawl.job_run AS r WHERE r.name_space = space AND r.run_id = id FOR UPDATE;
+  here := pawl.journal_clock();
   IF NOT FOUND OR it.status NOT IN ('started', 'abandoned') THEN
-    RETURN false;
+    -- What this very request has ended, when it is repeated.
+    RETURN coalesce(it.status = 'cancelled' AND it.cancel_requested AND it.reason = why, false);
   END IF;
-  IF NOT it.cancel_requested THEN
+  IF it.status = 'abandoned' THEN
+    UPDATE pawl.job_run AS r
+    SET cancel_requested = true, status = 'cancelled', reason = why, completed_at = here
+    WHERE r.name_space = space AND r.run_number = it.run_number;
+  ELSIF it.cancel_requested THEN
+    RETURN true;
+  ELSE
     UPDATE pawl.job_run AS r SET cancel_requested = true
     WHERE r.name_space = space AND r.run_number = it.run_number;
-    PERFORM pawl.journal_remember(it, pawl.journal_clock(), 'cancel_requested', who);
   END IF;
+  PERFORM pawl.journal_remember(it, here, 'cancel_requested', who);
   RETURN true;
 END
 $$;

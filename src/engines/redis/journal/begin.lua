@@ -60,6 +60,7 @@ local older = tonumber(token) < tonumber(row[2])
 if status == 'skipped' then
   -- With the token of its own runner it is a late copy of what that one has taken back.
   if older or (token == row[2] and token ~= '0') then return refuse(superseded) end
+  if row[12] then return refuse(already_run) end
   local checkpoint = row[8] or ''
   if ARGV[12] == 'last_saved' then checkpoint = saved end
   move(at, job, row[11], status, 'started')
@@ -71,8 +72,19 @@ if status == 'skipped' then
 end
 if not is_open[status] or ARGV[9] == 'at_most_once' then return refuse(already_run) end
 if older or token == row[2] then return refuse(superseded) end
+if row[12] then
+  -- Cancelled while no runner could be told, or one that is gone: no other attempt begins.
+  local key, why = base .. 'run:' .. at, 'cancelled before another attempt'
+  local due = call('ZSCORE', base .. 'beats', at)
+  add_event(at, 'cancelled', why, row[10], row[2], row[7])
+  move(at, job, row[11], status, 'cancelled')
+  call('ZREM', base .. 'beats', at)
+  call('ZREM', base .. 'cancels', at)
+  if due then call('HSET', key, 'heard', digits(due - call('HGET', key, 'silence'))) end
+  call('HSET', key, 'status', 'cancelled', 'reason', why, 'ended', digits(now))
+  return answer(already_run, at, row[7], row[8], 'cancelled', row[9])
+end
 local attempt = digits(math.min(row[7] + 1, 1000))
-if row[12] then call('ZADD', base .. 'cancels', row[11], at) end
 move(at, job, row[11], status, 'started')
 add_event(at, 'resumed', 'after ' .. row[10], ARGV[6], token, attempt)
 put(at, 'taken', '1', 'attempt', attempt, 'reason', '', 'exit', '')

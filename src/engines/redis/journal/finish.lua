@@ -1,7 +1,9 @@
 -- ARGV id token status reason exit_status|'' finish|judge; reply 1, or 0 when stale. A judge ends only what has been silent, and a repetition of his has the same reason.
 local id, status = ARGV[1], ARGV[3]
 local key = base .. 'run:' .. id
-local row = call('HMGET', key, 'status', 'token', 'job', 'place', 'silence', 'node', 'attempt', 'reason')
+local row = call('HMGET', key, 'status', 'token', 'job', 'place', 'silence', 'node', 'attempt', 'reason', 'cancel')
+-- A run that is to be cancelled is not left to others.
+if row[9] and (status == 'abandoned' or status == 'skipped') then status = 'cancelled' end
 local judged = ARGV[6] == 'judge'
 if row[2] ~= ARGV[2] then return 0 end
 if row[1] == status and (not judged or (row[8] or '') == ARGV[4]) then return 1 end

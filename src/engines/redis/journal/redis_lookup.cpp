@@ -1,5 +1,6 @@
 #include "engines/redis/journal/journal_on_redis.hpp"
 #include "engines/redis/journal/journal_text.hpp"
+#include "engines/rules/journal/run_rules.hpp"
 #include "engines/rules/journal/texts.hpp"
 
 #include <boost/asio/this_coro.hpp>
@@ -134,7 +135,7 @@ async<std::optional<output_part>> redis_journal::read_output(std::string id, std
 
 async<bool> redis_journal::request_cancel(std::string id, std::string by) {
     auto call = writing(scripts_.cancel);
-    call.add(id).add(by);
+    call.add(id).add(by).add(journals::cancel_reason(by));
     return ask_flag(std::move(call));
 }
 

@@ -91,6 +91,12 @@ begin_decision resume(run_row row, const run_start& start, std::int64_t now) {
     return decision;
 }
 
+// A run that is to be cancelled is not left to others.
+run_status status_after(const run_record& run, run_status wanted) {
+    const bool is_left = wanted == run_status::abandoned || wanted == run_status::skipped;
+    return run.cancel_requested && is_left ? run_status::cancelled : wanted;
+}
+
 begin_decision refused(const run_row& row, begin_outcome why) {
     begin_decision decision;
     decision.answer = answer_about(row, why);
@@ -117,7 +123,22 @@ void end(run_row& row, const run_end& how, std::int64_t now) {
     if (is_over(how.status)) run.completed_at = now;
 }
 
+// It was cancelled while no runner could be told, or one that is gone: no other attempt begins.
+begin_decision called_off(run_row row, std::int64_t now) {
+    begin_decision decision;
+    end(row, {run_status::cancelled, std::string{called_off_reason}, row.record.exit_status}, now);
+    decision.answer = answer_about(row, begin_outcome::already_run);
+    decision.write = begin_write::update;
+    decision.event = event_of(row, now, name_of(run_status::cancelled), called_off_reason);
+    decision.row = std::move(row);
+    return decision;
+}
+
 }  // namespace
+
+std::string cancel_reason(std::string_view by) {
+    return by.empty() ? "cancelled" : one_line("cancelled by " + std::string{by});
+}
 
 failure id_taken(const std::string& id) {
     return {errc::rejected, "journal: the id " + one_line(id, id_bytes_max) +
@@ -148,12 +169,13 @@ result<begin_decision> begin(const std::optional<run_row>& known, const run_star
         // With the token of its own runner it is a late copy of what that one has taken back.
         const bool is_copy = start.token == run.token && number(run.token) != 0;
         if (start.token < run.token || is_copy) return refused(*known, begin_outcome::superseded);
+        if (run.cancel_requested) return refused(*known, begin_outcome::already_run);
         return take_over_skipped(*known, start, last_saved, now);
     }
     if (is_over(run.status) || start.mode == delivery::at_most_once)
         return refused(*known, begin_outcome::already_run);
     if (start.token <= run.token) return refused(*known, begin_outcome::superseded);
-    return resume(*known, start, now);
+    return run.cancel_requested ? called_off(*known, now) : resume(*known, start, now);
 }
 
 begin_decision skip(const run_start& what, std::string_view reason, std::int64_t now) {
@@ -222,26 +244,35 @@ result<change> next_attempt(run_row& row, fence_token token, const run_end& last
 }
 
 change finish(run_row& row, fence_token token, const run_end& how, std::int64_t now) {
-    if (row.record.token == token && row.record.status == how.status) return {true, false};
+    const auto status = status_after(row.record, how.status);
+    if (row.record.token == token && row.record.status == status) return {true, false};
     if (!is_writable(row, token)) return {};
-    end(row, how, now);
-    return {true, true, event_of(row, now, name_of(how.status), how.reason)};
+    end(row, {status, how.reason, how.exit_status}, now);
+    return {true, true, event_of(row, now, name_of(status), how.reason)};
 }
 
 change judge(run_row& row, fence_token token, const run_end& how, std::int64_t now) {
     const auto& run = row.record;
-    if (run.token == token && run.status == how.status && run.reason == one_line(how.reason))
+    const auto status = status_after(run, how.status);
+    if (run.token == token && run.status == status && run.reason == one_line(how.reason))
         return {true, false};
     if (!is_writable(row, token) || !is_silent(row, now)) return {};
-    end(row, how, now);
-    return {true, true, event_of(row, now, name_of(how.status), how.reason)};
+    end(row, {status, how.reason, how.exit_status}, now);
+    return {true, true, event_of(row, now, name_of(status), how.reason)};
 }
 
 change request_cancel(run_row& row, std::string_view by, std::int64_t now) {
     auto& run = row.record;
-    if (is_over(run.status)) return {};
-    if (run.cancel_requested) return {true, false};
+    const auto reason = cancel_reason(by);
+    if (is_over(run.status)) {
+        // What this very request has ended, when it is repeated.
+        const bool is_so = run.cancel_requested && run.status == run_status::cancelled;
+        return {is_so && run.reason == reason, false};
+    }
+    const bool has_runner = run.status == run_status::started;
+    if (has_runner && run.cancel_requested) return {true, false};
     run.cancel_requested = true;
+    if (!has_runner) end(row, {run_status::cancelled, reason, run.exit_status}, now);
     return {true, true, event_of(row, now, "cancel_requested", by)};
 }
 

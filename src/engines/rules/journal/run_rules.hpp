@@ -69,7 +69,12 @@ change note(const run_row& row, fence_token token, std::string_view kind, std::s
 result<change> next_attempt(run_row& row, fence_token token, const run_end& last, std::int64_t now);
 change finish(run_row& row, fence_token token, const run_end& how, std::int64_t now);
 change judge(run_row& row, fence_token token, const run_end& how, std::int64_t now);
+// Of a run that no runner has, it is the end.
 change request_cancel(run_row& row, std::string_view by, std::int64_t now);
+// Of a run that ended by a request to cancel it.
+std::string cancel_reason(std::string_view by);
+// Of a run that was to be cancelled when another attempt would have begun.
+inline constexpr std::string_view called_off_reason = "cancelled before another attempt";
 
 bool is_writable(const run_row& row, fence_token token);
 bool is_silent(const run_row& row, std::int64_t now);

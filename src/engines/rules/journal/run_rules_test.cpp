@@ -64,6 +64,33 @@ TEST(RunRules, WhoMayTakeARowOverIsDecidedInEveryCase) {
     EXPECT_EQ(outcome_of(run_status::started, 0, again, 0), superseded);
 }
 
+TEST(RunRules, ARunToBeCancelledIsTakenOverByNone) {
+    for (const auto status : {run_status::started, run_status::abandoned, run_status::skipped})
+        for (const auto mode : {delivery::at_most_once, delivery::at_least_once}) {
+            auto row = row_in(status, 5);
+            row.record.cancel_requested = true;
+            const auto decided = begin(row, start_with(6, mode), false, "", 1000).value();
+            EXPECT_EQ(decided.answer.outcome, begin_outcome::already_run) << name_of(status);
+            const bool ends = mode == delivery::at_least_once && status != run_status::skipped;
+            EXPECT_EQ(decided.write == begin_write::update, ends) << name_of(status);
+            if (!ends) continue;
+            EXPECT_EQ(decided.answer.status, run_status::cancelled);
+            EXPECT_EQ(decided.row.record.status, run_status::cancelled);
+            EXPECT_EQ(decided.row.record.completed_at, 1000);
+            EXPECT_EQ(decided.row.record.token, fence_token{5});
+        }
+}
+
+// An earlier pawl left such rows.
+TEST(RunRules, ARowThatWasOnlyToldToBeCancelledIsEndedByTheNextRequest) {
+    auto row = row_in(run_status::abandoned, 5);
+    row.record.cancel_requested = true;
+    const auto did = request_cancel(row, "ada", 1000);
+    EXPECT_TRUE(did.answer && did.written);
+    EXPECT_EQ(row.record.status, run_status::cancelled);
+    EXPECT_EQ(row.record.reason, "cancelled by ada");
+}
+
 TEST(RunRules, ATriggerThatIsGoneBeginsNothing) {
     auto start = start_with(5, delivery::at_most_once);
     start.occurrence.reset();

@@ -257,6 +257,8 @@ export type Cancelled = {
   cancel_requested: boolean;
   /** The run was queued, and does not start. */
   withdrawn: boolean;
+  /** `cancelled` where no node had the run: it is over at once. */
+  run_status: string;
 };
 
 export type Node = {

@@ -46,8 +46,9 @@ export class CancelDialog {
 
   protected async cancel(): Promise<void> {
     const done = await this.mutation.ask(async () => {
-      const { withdrawn } = await this.api.cancelRun(this.run().id, this.reason().trim());
-      this.toasts.say(withdrawn ? 'Cancelled before it started' : 'Cancelling: the run ends within its grace');
+      const { withdrawn, run_status } = await this.api.cancelRun(this.run().id, this.reason().trim());
+      const is_over = run_status === 'cancelled' ? 'Cancelled: no node had the run' : 'Cancelling: the run ends within its grace';
+      this.toasts.say(withdrawn ? 'Cancelled before it started' : is_over);
     });
     if (done) this.closed.emit();
   }
