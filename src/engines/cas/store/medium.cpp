@@ -5,45 +5,47 @@
 namespace pawl::cas {
 namespace {
 
-constexpr std::size_t writes_at_once = 8;
-constexpr std::size_t reads_at_once = 8;
+constexpr std::size_t requests_at_once = 8;
 
 // Of requests that their caller may leave, so it owns what they use.
 template <class Request, class Answer>
 struct parallel_requests {
-    parallel_requests(std::shared_ptr<medium> on, std::vector<Request> requests)
+    using verb = async<Answer> (medium::*)(Request, instant);
+
+    parallel_requests(std::shared_ptr<medium> on, verb ask, std::vector<Request> requests)
         : on{std::move(on)},
+          ask{ask},
           requests{std::move(requests)},
           answers(this->requests.size(), failure{errc::unreachable, "the request was not begun"}) {}
 
     std::shared_ptr<medium> on;
+    verb ask;
     std::vector<Request> requests;
     std::vector<result<Answer>> answers;
+    bool ends_with_a_failure = false;  // the others are of no use without this one
 };
-using parallel_writes = parallel_requests<change, write_answer>;
-using parallel_reads = parallel_requests<record_name, seen>;
 
-async<void> write_one(std::shared_ptr<parallel_writes> all, std::size_t index, instant until) {
-    auto writing = all->on->write(all->requests[index], until);
-    all->answers[index] = co_await std::move(writing);
+template <class All>
+async<void> ask_one(std::shared_ptr<All> all, std::size_t index, instant until) {
+    auto asking = (all->on.get()->*all->ask)(all->requests[index], until);
+    auto& answer = all->answers[index] = co_await std::move(asking);
+    if (all->ends_with_a_failure && answer.has_error()) co_return answer.error();
     co_return result<void>{};
 }
 
-async<void> read_one(std::shared_ptr<parallel_reads> all, std::size_t index, instant until) {
-    auto reading = all->on->read(all->requests[index], until);
-    all->answers[index] = co_await std::move(reading);
-    if (all->answers[index].has_error()) co_return all->answers[index].error();
-    co_return result<void>{};
+template <class All>
+async<void> ask_all(std::shared_ptr<All> all, instant until) {
+    net::bounded_step step = [all, until](std::size_t index) { return ask_one(all, index, until); };
+    return net::for_each_bounded(all->requests.size(), requests_at_once, std::move(step));
 }
 
 }  // namespace
 
 async<std::vector<seen>> medium::read_many(std::vector<record_name> names, instant until) {
-    const auto all = std::make_shared<parallel_reads>(shared_from_this(), std::move(names));
-    net::bounded_step step = [all, until](std::size_t index) {
-        return read_one(all, index, until);
-    };
-    auto reading = net::for_each_bounded(all->requests.size(), reads_at_once, std::move(step));
+    const auto all = std::make_shared<parallel_requests<record_name, seen>>(
+        shared_from_this(), &medium::read, std::move(names));
+    all->ends_with_a_failure = true;
+    auto reading = ask_all(all, until);
     const auto done = co_await std::move(reading);
     if (done.has_error()) co_return done.error();
     std::vector<seen> found;
@@ -53,12 +55,9 @@ async<std::vector<seen>> medium::read_many(std::vector<record_name> names, insta
 
 async<std::vector<result<write_answer>>> medium::write_many(std::span<const change> changes,
                                                             instant until) {
-    const auto all = std::make_shared<parallel_writes>(
-        shared_from_this(), std::vector<change>{changes.begin(), changes.end()});
-    net::bounded_step step = [all, until](std::size_t index) {
-        return write_one(all, index, until);
-    };
-    auto writing = net::for_each_bounded(changes.size(), writes_at_once, std::move(step));
+    const auto all = std::make_shared<parallel_requests<change, write_answer>>(
+        shared_from_this(), &medium::write, std::vector<change>{changes.begin(), changes.end()});
+    auto writing = ask_all(all, until);
     const auto done = co_await std::move(writing);
     // Called off: any of them may have been written.
     if (done.has_error()) co_return failure{errc::outcome_unknown, done.error().detail};
