@@ -102,10 +102,11 @@ const remembered* ledger::find(const std::string& key) const {
     return found == known_.end() ? nullptr : &found->second;
 }
 
-void ledger::remember(const std::string& key, remembered what) {
-    if (const auto record = parse_lease(what.stands.text); record.has_value())
+void ledger::remember(const change& wrote, version at, instant granted) {
+    remembered what{{wrote.text, std::move(at), std::nullopt}, {}, granted};
+    if (const auto record = parse_lease(wrote.text); record.has_value())
         what.holder = record->state.holder;
-    known_[key] = std::move(what);
+    known_[wrote.name.key] = std::move(what);
     const auto is_free = [](const auto& each) { return number(each.second.holder) == 0; };
     // Looked at only when the map has doubled, at the least.
     if (known_.size() < free_remembered_max || (known_.size() & (known_.size() - 1)) != 0) return;

@@ -63,7 +63,7 @@ public:
     // The last state of a lease that was written here; null where the clock has not been heard of
     // for so long that a look is due anyway.
     const remembered* find(const std::string& key) const;
-    void remember(const std::string& key, remembered what);
+    void remember(const change& wrote, version at, instant granted = instant::max());
     // The answer to a grant of the key is there.
     void was_granted(const std::string& key);
     void forget(const std::string& key) { known_.erase(key); }
@@ -167,12 +167,7 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
         auto writing = write(wanted, until);
         const auto got = co_await std::move(writing);
         if (got.has_value() && std::holds_alternative<written>(*got)) {
-            if (name.kind == record_kind::lease) {
-                remembered mine;
-                mine.stands.text = wanted.text;
-                mine.stands.at = std::get<written>(*got).at;
-                remember(name.key, std::move(mine));
-            }
+            if (name.kind == record_kind::lease) remember(wanted, std::get<written>(*got).at);
             co_return std::move(answers.back());
         }
         if (got.has_error() && got.error().code != errc::outcome_unknown)

@@ -72,11 +72,7 @@ async<void> cas_store::renew_batch(std::shared_ptr<cas_store> self, std::shared_
             continue;
         }
         all->answers[index] = renewal::renewed;
-        remembered now_stands;
-        now_stands.stands.text = part[i].text;
-        now_stands.stands.at = done->at;
-        now_stands.granted = granted[i];
-        self->records_->remember(part[i].name.key, std::move(now_stands));
+        self->records_->remember(part[i], done->at, granted[i]);
     }
     co_return result<void>{};
 }
