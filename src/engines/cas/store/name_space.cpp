@@ -137,12 +137,11 @@ async<void> name_space::begin(const seen& stands, const std::optional<marker_rec
     if (raced.has_error()) co_return raced.error();
     const auto bounds = records_->clock();
     if (bounds.has_error()) co_return bounds.error();
-    marker_record made;
-    made.born = bounds->high;
-    made.floor = before ? before->floor : fence_token{};
-    made.identity = identity_;
-    made.rounds = *raced;
-    made.nonce = records_->fresh_nonce();
+    const marker_record made{.born = bounds->high,
+                             .floor = before ? before->floor : fence_token{},
+                             .identity = identity_,
+                             .rounds = *raced,
+                             .nonce = records_->fresh_nonce()};
     change wanted{marker_name(), encode(made), stands.at};
     auto writing = records_->write(std::move(wanted), until);
     const auto got = co_await std::move(writing);
