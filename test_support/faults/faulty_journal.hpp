@@ -20,7 +20,9 @@ struct journal_plan {
     std::atomic<int> answers_to_lose{0};  // the next so many verbs of runs take effect, but say
                                           // outcome_unknown
     std::atomic<bool> heartbeats_lost{false};  // they have no effect, and nobody is told
-    std::atomic<int> operations{0};            // how many verbs have been called
+    std::atomic<int> turns_late{0};  // of what reads or asks, the answer is told so many turns of
+                                     // the loop after it is there
+    std::atomic<int> operations{0};  // how many verbs have been called
 };
 
 std::shared_ptr<journal> make_faulty_journal(std::shared_ptr<journal> inner,
