@@ -228,8 +228,10 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
                                             "configuration"};
     check_arguments(documents::job_terms{job}, what.arguments);
     const auto partitions = partitions_of(job, what);
-    if (const auto full =
-            journals::request_fault(ask(verbs().read_control_state()), job.name, partitions.size()))
+    const auto seen = ask(verbs().read_control_state());
+    if (const auto full = journals::request_fault(
+            journals::queue_of(seen), journals::queue_of(seen, job.name),
+            {partitions.size(), partitions.size() * journals::bytes_of(what.arguments)}))
         throw exit_error{status::usage, *full};
     if (live_nodes() == 0)
         log(log_level::warn, "no live agent: the run stays queued until one starts");
