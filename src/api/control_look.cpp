@@ -1,6 +1,7 @@
 #include "api/control_look.hpp"
 
 #include "api/memory.hpp"
+#include "api/run_rows.hpp"
 
 #include <utility>
 
@@ -16,7 +17,7 @@ control_look look_at(control_state seen) {
         made.queued_of[one.job].add(one);
         one.arguments = {};
     }
-    for (auto& one : seen.orphans) one.checkpoint = std::string{};
+    for (auto& one : seen.orphans) drop_checkpoint(one);
     made.seen = std::move(seen);
     return made;
 }

@@ -133,7 +133,7 @@ async<void> read_runs(std::shared_ptr<job_operation> all, std::size_t which) {
         // A list shows no other, and each may have 64 KiB.
         const bool shown = job.runs.empty() || all->how == thoroughness::detail;
         const bool has_room = job.entry.partitions <= 1 || kept < checkpoints_kept_max;
-        if (!shown || !has_room) run.checkpoint = std::string{};
+        if (!shown || !has_room) drop_checkpoint(run);
         kept += run.checkpoint.size();
         job.runs.push_back(std::move(run));
         return true;
@@ -205,7 +205,7 @@ async<void> read_active(shared_context around, std::shared_ptr<health_inputs> no
     filter.status = run_status::started;
     row_visitor keep = [now, shown = std::move(shown),
                         kept = std::size_t{0}](run_record run) mutable {
-        if (kept >= checkpoints_kept_max || !shown(run)) run.checkpoint = std::string{};
+        if (kept >= checkpoints_kept_max || !shown(run)) drop_checkpoint(run);
         kept += run.checkpoint.size();
         auto& of_job = now->active[run.job];
         of_job.push_back(std::move(run));

@@ -79,7 +79,7 @@ async<void> read_lists(shared_glance all) {
     }
     all->now->jobs = std::max(all->now->jobs, all->jobs.size());
     row_visitor keep = [all](run_record run) {
-        run.checkpoint = std::string{};
+        drop_checkpoint(run);
         all->recent.push_back(std::move(run));
         return true;
     };

@@ -11,12 +11,16 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 
 namespace pawl::api {
 
 // The first page, and any other: what the rows of the one before have saved says how many.
 constexpr std::size_t rows_read_first = 32;
 constexpr std::size_t rows_read_most = 128;
+
+// Gives the memory back as well, which an assignment need not.
+inline void drop_checkpoint(run_record& run) { std::string{}.swap(run.checkpoint); }
 
 // Handed each row, the newest begun first; false: no more are wanted.
 using row_visitor = std::function<bool(run_record)>;
