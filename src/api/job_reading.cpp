@@ -1,7 +1,9 @@
 #include "api/job_reading.hpp"
 
+#include "api/control_look.hpp"
 #include "api/list_writer.hpp"
 #include "api/memory.hpp"
+#include "api/run_rows.hpp"
 #include "api/slices.hpp"
 #include "documents/documents.hpp"
 #include "net/for_each_bounded.hpp"
@@ -27,7 +29,7 @@ constexpr std::size_t runs_read_back = 100;
 constexpr std::size_t keys_inspected_max = 64;
 constexpr std::size_t lock_pages_max = 20;
 // Started runs that are looked at, over all jobs.
-constexpr std::size_t active_pages_max = 5;
+constexpr std::size_t active_max = 5'000;
 constexpr std::size_t audit_looked_at = 500;
 
 std::int64_t wall_millis() {
@@ -126,19 +128,27 @@ async<void> read_runs(std::shared_ptr<job_operation> all, std::size_t which) {
     run_filter filter;
     filter.job = all->jobs[which].entry.name;
     const auto most = runs_to_read(all->jobs[which].entry, all->runs, all->how);
-    auto listing = all->around->records->list_runs(filter, "", most);
-    auto found = co_await std::move(listing);
-    if (found.has_value() && most < runs_read_back && !found->next.empty() &&
-        std::all_of(found->records.begin(), found->records.end(), waited_in_vain)) {
-        auto reading_back = all->around->records->list_runs(std::move(filter), "", runs_read_back);
+    row_visitor keep = [all, which, kept = std::size_t{0}](run_record run) mutable {
+        auto& job = all->jobs[which];
+        // A list shows no other, and each may have 64 KiB.
+        const bool shown = job.runs.empty() || all->how == thoroughness::detail;
+        const bool has_room = job.entry.partitions <= 1 || kept < checkpoints_kept_max;
+        if (!shown || !has_room) drop_checkpoint(run);
+        kept += run.checkpoint.size();
+        job.runs.push_back(std::move(run));
+        return true;
+    };
+    auto reading = visit_runs(all->around, filter, most, keep);
+    auto found = co_await std::move(reading);
+    auto& runs = all->jobs[which].runs;
+    if (found.has_value() && most < runs_read_back && !*found &&
+        std::all_of(runs.begin(), runs.end(), waited_in_vain)) {
+        runs.clear();
+        auto reading_back =
+            visit_runs(all->around, std::move(filter), runs_read_back, std::move(keep));
         found = co_await std::move(reading_back);
     }
     if (found.has_error()) co_return std::move(found).error();
-    auto& runs = all->jobs[which].runs;
-    runs = std::move(found->records);
-    // A list shows no other, and each may have 64 KiB.
-    if (all->how != thoroughness::detail)
-        for (std::size_t i = 1; i < runs.size(); ++i) runs[i].checkpoint = std::string{};
     if (!runs.empty()) all->checkpoint_bytes += runs.front().checkpoint.size();
     if (all->how == thoroughness::page && all->checkpoint_bytes >= page_bytes_max)
         all->full_at = std::min(all->full_at, which + 1);
@@ -189,21 +199,21 @@ async<void> list_them(std::shared_ptr<lock_operation> all) {
     co_return boost::system::in_place_value;
 }
 
-async<void> read_active(shared_context around, std::shared_ptr<health_inputs> now) {
+async<void> read_active(shared_context around, std::shared_ptr<health_inputs> now,
+                        run_choice shown) {
     run_filter filter;
     filter.status = run_status::started;
-    std::string after;
-    for (std::size_t i = 0; i < active_pages_max; ++i) {
-        auto listing = around->records->list_runs(filter, after, page_limit_max);
-        auto page = co_await std::move(listing);
-        if (page.has_error()) co_return std::move(page).error();
-        for (auto& one : page->records) {
-            auto& of_job = now->active[one.job];
-            of_job.push_back(std::move(one));
-        }
-        after = page->next;
-        if (after.empty()) break;
-    }
+    row_visitor keep = [now, shown = std::move(shown),
+                        kept = std::size_t{0}](run_record run) mutable {
+        if (kept >= checkpoints_kept_max || !shown(run)) drop_checkpoint(run);
+        kept += run.checkpoint.size();
+        auto& of_job = now->active[run.job];
+        of_job.push_back(std::move(run));
+        return true;
+    };
+    auto reading = visit_runs(around, std::move(filter), active_max, std::move(keep));
+    const auto read = co_await std::move(reading);
+    if (read.has_error()) co_return read.error();
     co_return boost::system::in_place_value;
 }
 
@@ -265,28 +275,20 @@ awaitable<std::shared_ptr<lock_reading>> read_locks(shared_context around,
     co_return all->found;
 }
 
-async<std::shared_ptr<health_inputs>> read_health_inputs(shared_context around) {
+async<std::shared_ptr<health_inputs>> read_health_inputs(shared_context around, run_choice shown) {
     const auto now = std::make_shared<health_inputs>();
-    auto reading = around->records->read_control_state();
-    auto seen = co_await std::move(reading);
-    if (seen.has_error()) co_return std::move(seen).error();
-    for (auto& one : seen->pauses) {
-        auto job = one.job;
-        now->pauses.emplace(std::move(job), std::move(one));
-    }
-    for (auto& one : seen->triggers) {
-        auto& of_job = now->triggers[one.job];
-        of_job.push_back(std::move(one));
-    }
-    for (auto& one : seen->orphans) {
-        auto& of_job = now->orphans[one.job];
-        of_job.push_back(std::move(one));
-    }
+    auto looking = look_at_control(around);
+    const auto look = co_await std::move(looking);
+    if (look->has_error()) co_return look->error();
+    const auto& seen = (*look)->seen;
+    for (const auto& one : seen.pauses) now->pauses.emplace(one.job, one);
+    for (const auto& one : seen.triggers) now->triggers[one.job].push_back(one);
+    for (const auto& one : seen.orphans) now->orphans[one.job].push_back(one);
     auto listing = around->records->list_nodes();
     auto nodes = co_await std::move(listing);
     if (nodes.has_error()) co_return std::move(nodes).error();
     now->nodes = std::move(*nodes);
-    auto finding = read_active(around, now);
+    auto finding = read_active(around, now, std::move(shown));
     const auto active = co_await std::move(finding);
     if (active.has_error()) co_return active.error();
     for (const auto& one : now->nodes) now->jobs = std::max<std::size_t>(now->jobs, one.jobs);
@@ -383,7 +385,8 @@ async<std::vector<job_entry>> read_entries(shared_context around, std::string af
 }
 
 async<job_look> look_at_job(shared_context around, job_entry entry) {
-    auto looking = read_health_inputs(around);
+    run_choice of_job = [name = entry.name](const run_record& run) { return run.job == name; };
+    auto looking = read_health_inputs(around, std::move(of_job));
     auto now = co_await std::move(looking);
     if (now.has_error()) co_return std::move(now).error();
     std::vector<job_entry> entries;
@@ -402,7 +405,8 @@ async<job_page> read_job_page(shared_context around, std::string after, std::siz
     auto listing = read_entries(around, std::move(after), most);
     auto entries = co_await std::move(listing);
     if (entries.has_error()) co_return std::move(entries).error();
-    auto looking = read_health_inputs(around);
+    run_choice none = [](const run_record&) { return false; };
+    auto looking = read_health_inputs(around, std::move(none));
     const auto now = co_await std::move(looking);
     if (now.has_error()) co_return now.error();
     const auto all = entries->size();

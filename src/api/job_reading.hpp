@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -23,6 +24,8 @@ constexpr std::size_t partitions_listed_max = 64;
 constexpr std::size_t asked_at_once_max = 8;
 // Of the newest runs of a job that has partitions.
 constexpr std::size_t runs_looked_at_max = 1'000;
+// Checkpoints that are kept of many runs at once; the others are left out, the newest begun last.
+constexpr std::size_t checkpoints_kept_max = std::size_t{1024} * 1024;
 // Of one job that has none.
 constexpr std::size_t runs_of_one = 50;
 
@@ -37,7 +40,9 @@ struct health_inputs {
     std::size_t jobs = 0;         // at least
     std::int64_t now = 0;
 };
-async<std::shared_ptr<health_inputs>> read_health_inputs(shared_context around);
+// Of the active runs, checkpoints are kept of those that are to be shown, within the bound.
+using run_choice = std::function<bool(const run_record&)>;
+async<std::shared_ptr<health_inputs>> read_health_inputs(shared_context around, run_choice shown);
 
 struct job_reading {
     job_entry entry{};

@@ -1,11 +1,13 @@
 #include "api/job_routes.hpp"
 
 #include "api/bodies.hpp"
+#include "api/control_look.hpp"
 #include "api/journal_need.hpp"
 #include "api/list_writer.hpp"
 #include "api/memory.hpp"
 #include "api/problem.hpp"
 #include "api/queries.hpp"
+#include "api/run_rows.hpp"
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "documents/documents.hpp"
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
 namespace pawl::api {
@@ -173,13 +176,20 @@ std::vector<std::uint32_t> partitions_of(const documents::job_terms& job,
     return all;
 }
 
-async<std::vector<run_record>> newest_runs(shared_context around, std::string job) {
+// The slot of the job's last checkpoint; nothing where none has been saved.
+async<std::optional<std::uint32_t>> find_saved_slot(
+    shared_context around, std::shared_ptr<const documents::job_terms> job) {
+    const auto slot = std::make_shared<std::optional<std::uint32_t>>();
     run_filter which;
-    which.job = std::move(job);
-    auto finding = around->records->list_runs(std::move(which), "", page_limit_max);
-    auto page = co_await std::move(finding);
-    if (page.has_error()) co_return page.error();
-    co_return std::move(page->records);
+    which.job = job->name;
+    row_visitor look = [slot, job](const run_record& run) {
+        if (documents::has_saved(*job, run)) *slot = run.partition;
+        return !*slot;
+    };
+    auto reading = visit_runs(around, std::move(which), page_limit_max, std::move(look));
+    const auto read = co_await std::move(reading);
+    if (read.has_error()) co_return read.error();
+    co_return *slot;
 }
 
 // Each partition; of a job with slots the one slot that is to have the run.
@@ -187,27 +197,56 @@ async<std::vector<std::uint32_t>> choose_partitions(shared_context around,
                                                     std::shared_ptr<const documents::job_terms> job,
                                                     std::shared_ptr<const run_request> request) {
     if (request->partition || !job->has_slots) co_return partitions_of(*job, *request);
-    auto looking = around->records->read_control_state();
-    const auto seen = co_await std::move(looking);
-    if (seen.has_error()) co_return seen.error();
-    std::vector<run_record> runs;
+    auto looking = look_at_control(around);
+    const auto look = co_await std::move(looking);
+    if (look->has_error()) co_return look->error();
+    documents::slot_situation now{(*look)->seen.triggers};
     if (request->resume) {
-        auto finding = newest_runs(around, job->name);
-        auto found = co_await std::move(finding);
+        auto finding = find_saved_slot(around, job);
+        const auto found = co_await std::move(finding);
         if (found.has_error()) co_return found.error();
-        runs = std::move(*found);
+        now.saved = *found;
     }
     std::vector<std::string> keys;
     for (const auto one : partitions_of(*job, *request)) keys.push_back(job->key(one));
     auto reading = read_locks(around, keys);
     const auto locks = co_await std::move(reading);
-    std::vector<bool> taken;
     for (const auto& key : keys) {
         const auto lock = locks->locks.find(key);
-        taken.push_back(lock != locks->locks.end() && lock->second.remaining.count() > 0);
+        now.taken.push_back(lock != locks->locks.end() && lock->second.remaining.count() > 0);
     }
-    std::vector<std::uint32_t> chosen{documents::choose_slot(*job, {seen->triggers, taken, &runs})};
+    std::vector<std::uint32_t> chosen{documents::choose_slot(*job, now)};
     co_return chosen;
+}
+
+// The last checkpoint of each partition, among the newest runs of the job.
+struct saved_checkpoints {
+    std::unordered_map<std::uint32_t, std::string> of{};  // empty: none yet
+    std::size_t bytes = 0;
+    std::size_t missing = 0;
+
+    // False where no more are wanted, or can be shown.
+    bool add(run_record run) {
+        const auto found = of.find(run.partition);
+        if (found == of.end() || !found->second.empty() || run.checkpoint.empty()) return true;
+        bytes += run.checkpoint.size();
+        found->second = std::move(run.checkpoint);
+        return --missing > 0 && bytes <= page_bytes_max;
+    }
+};
+
+async<std::shared_ptr<saved_checkpoints>> read_saved(shared_context around, std::string job,
+                                                     std::vector<std::uint32_t> partitions) {
+    const auto found = std::make_shared<saved_checkpoints>();
+    for (const auto one : partitions) found->of[one];
+    found->missing = partitions.size();
+    run_filter which;
+    which.job = std::move(job);
+    row_visitor look = [found](run_record run) { return found->add(std::move(run)); };
+    auto reading = visit_runs(around, std::move(which), page_limit_max, std::move(look));
+    const auto read = co_await std::move(reading);
+    if (read.has_error()) co_return read.error();
+    co_return found;
 }
 
 // Everything but the effect.
@@ -220,13 +259,17 @@ awaitable<http::response> show_what_would_run(shared_context around,
     auto listing = around->records->list_nodes();
     const auto nodes = co_await std::move(listing);
     if (nodes.has_error()) co_return problem_of(nodes.error());
-    std::vector<run_record> runs;
+    auto saved = std::make_shared<saved_checkpoints>();
     if (request->resume) {
-        auto finding = newest_runs(around, job->name);
+        auto finding = read_saved(around, job->name, *partitions);
         auto found = co_await std::move(finding);
         if (found.has_error()) co_return problem_of(found.error());
-        runs = std::move(*found);
+        saved = std::move(*found);
     }
+    if (saved->bytes > page_bytes_max)
+        co_return problem(409, "the last checkpoints of the partitions have more than " +
+                                   std::to_string(page_bytes_max) +
+                                   " bytes together; name one with partition");
     std::vector<std::string> keys;
     keys.reserve(partitions->size());
     for (const auto one : *partitions) keys.push_back(job->key(one));
@@ -239,26 +282,50 @@ awaitable<http::response> show_what_would_run(shared_context around,
         next.partition = one;
         const auto lock = locks->locks.find(job->key(one));
         if (lock != locks->locks.end()) next.lease = lock->second;
-        if (request->resume) next.checkpoint = documents::last_checkpoint(runs, one);
+        if (request->resume) next.checkpoint = std::move(saved->of[one]);
         planned.push_back(std::move(next));
     }
     co_return json_response(200, documents::dry_run_of(*job, request->arguments,
                                                        documents::count_live(*nodes), planned));
 }
 
-// Each is asked for by itself; where one cannot be, the answer names those that were.
-awaitable<http::response> ask_for(shared_context around, shared_call asked,
+struct queued_runs {
+    std::vector<std::string> ids{};
+    std::optional<failure> trouble{};  // behind those
+    std::string refused{};             // one line; nothing is queued then
+};
+
+// Each is asked for by itself. Of requests with arguments one at a time, so that each counts the
+// bytes of those before it.
+awaitable<queued_runs> queue_runs(shared_context around, std::string user,
                                   std::shared_ptr<const documents::job_terms> job,
                                   std::shared_ptr<const run_request> request) {
+    queued_runs made;
+    work_line::turn turn;
+    if (!request->arguments.empty()) {
+        auto entering = work_line::enter(around->remembered->queuing, user);
+        turn = co_await std::move(entering);
+    }
     auto choosing = choose_partitions(around, job, request);
     const auto partitions = co_await std::move(choosing);
-    if (partitions.has_error()) co_return problem_of(partitions.error());
-    auto looking = around->records->read_control_state();
-    const auto seen = co_await std::move(looking);
-    if (seen.has_error()) co_return problem_of(seen.error());
-    if (const auto full = journals::request_fault(*seen, job->name, partitions->size()))
-        co_return problem(409, *full);
-    json::array ids;
+    if (partitions.has_error()) {
+        made.trouble = partitions.error();
+        co_return made;
+    }
+    auto looking = look_at_control(around);
+    auto look = co_await std::move(looking);
+    if (look->has_error()) {
+        made.trouble = look->error();
+        co_return made;
+    }
+    const journals::queue_size wanted{partitions->size(),
+                                      partitions->size() * journals::bytes_of(request->arguments)};
+    if (auto full =
+            journals::request_fault((*look)->queued, (*look)->queued_of_job(job->name), wanted)) {
+        made.refused = std::move(*full);
+        co_return made;
+    }
+    look.reset();
     for (const auto partition : *partitions) {
         run_trigger what;
         what.id = base::fresh_uuid();
@@ -266,25 +333,39 @@ awaitable<http::response> ask_for(shared_context around, shared_call asked,
         what.partition = partition;
         what.arguments = request->arguments;
         what.past = request->resume ? inheritance::last_saved : inheritance::none;
-        what.by = asked->who.name;
-        const auto id = what.id;
+        what.by = user;
+        auto id = what.id;
         auto adding = around->records->add_trigger(std::move(what));
         const auto added = co_await std::move(adding);
         if (added.has_error()) {
-            if (ids.empty()) co_return problem_of(added.error());
-            auto telling =
-                audit_change(around, asked, "job.run", job->name,
-                             "only " + std::to_string(ids.size()) + " of its partitions");
-            co_await std::move(telling);
-            json::object more;
-            more["ids"] = std::move(ids);
-            auto partly = problem(
-                503, "only some partitions were asked for, see ids: " + added.error().detail,
-                std::move(more));
-            partly.set("Retry-After", "1");
-            co_return partly;
+            made.trouble = added.error();
+            co_return made;
         }
-        ids.emplace_back(id);
+        made.ids.push_back(std::move(id));
+    }
+    co_return made;
+}
+
+// Where some cannot be queued, the answer names those that were.
+awaitable<http::response> ask_for(shared_context around, shared_call asked,
+                                  std::shared_ptr<const documents::job_terms> job,
+                                  std::shared_ptr<const run_request> request) {
+    auto queuing = queue_runs(around, asked->who.name, job, request);
+    const auto queued = co_await std::move(queuing);
+    if (!queued.refused.empty()) co_return problem(409, queued.refused);
+    if (queued.trouble && queued.ids.empty()) co_return problem_of(*queued.trouble);
+    json::array ids(queued.ids.begin(), queued.ids.end());
+    if (queued.trouble) {
+        auto telling = audit_change(around, asked, "job.run", job->name,
+                                    "only " + std::to_string(ids.size()) + " of its partitions");
+        co_await std::move(telling);
+        json::object more;
+        more["ids"] = std::move(ids);
+        auto partly =
+            problem(503, "only some partitions were asked for, see ids: " + queued.trouble->detail,
+                    std::move(more));
+        partly.set("Retry-After", "1");
+        co_return partly;
     }
     const auto past = request->resume ? inheritance::last_saved : inheritance::none;
     auto words = documents::words_of_request(past, request->arguments);
@@ -348,10 +429,11 @@ awaitable<http::response> pause(shared_context around, shared_call asked) {
     auto found = co_await std::move(finding);
     if (auto* fault = std::get_if<http::response>(&found)) co_return std::move(*fault);
     const auto name = std::get<job_entry>(found).name;
-    auto looking = around->records->read_control_state();
-    const auto seen = co_await std::move(looking);
-    if (seen.has_error()) co_return problem_of(seen.error());
-    if (const auto full = journals::pause_fault(*seen, name)) co_return problem(409, *full);
+    auto looking = look_at_control(around);
+    auto look = co_await std::move(looking);
+    if (look->has_error()) co_return problem_of(look->error());
+    if (const auto full = journals::pause_fault((*look)->seen, name)) co_return problem(409, *full);
+    look.reset();
     if (auto fault = changes_fault(*around, *asked)) co_return std::move(*fault);
     auto pausing = around->records->pause(name, reason, asked->who.name);
     const auto changed = co_await std::move(pausing);
@@ -394,14 +476,15 @@ routes job_routes(shared_context around) {
         return route{std::move(method), std::move(pattern), needs, with_journal(around, answer)};
     };
     routes all;
+    // What those that change something look at costs as much as a list.
     for (auto& shown : {one("GET", "/api/v1/jobs", access::viewer, list),
-                        one("GET", "/api/v1/jobs/{name}", access::viewer, show)}) {
+                        one("GET", "/api/v1/jobs/{name}", access::viewer, show),
+                        one("POST", "/api/v1/jobs/{name}/runs", access::operator_, run),
+                        one("POST", "/api/v1/jobs/{name}/pause", access::operator_, pause),
+                        one("POST", "/api/v1/jobs/{name}/resume", access::operator_, resume)}) {
         all.push_back(shown);
         all.back().costs = cost::much;
     }
-    all.push_back(one("POST", "/api/v1/jobs/{name}/runs", access::operator_, run));
-    all.push_back(one("POST", "/api/v1/jobs/{name}/pause", access::operator_, pause));
-    all.push_back(one("POST", "/api/v1/jobs/{name}/resume", access::operator_, resume));
     return all;
 }
 

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -484,6 +486,78 @@ TEST(JobRoutes, OfManyQueuedRunsAJobMayHaveOne) {
     EXPECT_EQ(request("few").status, 409u);
     world.publish("wide", "{}", 2);
     EXPECT_EQ(request("wide").status, 409u);
+}
+
+// Goal: what every node reads each second is bounded, however many ask at once. Method: as many
+// requests as would be twice the bound of a job, at once; then of other jobs up to that of all.
+TEST(JobRoutes, ArgumentsOfQueuedRunsHaveABound) {
+    job_world world;
+    const auto request = [&](const std::string& job, std::size_t texts) {
+        json::object body;
+        body["args"] = json::array(texts, json::value(std::string(3'999, 'x')));
+        return asked{"POST", "/api/v1/jobs/" + job + "/runs", json::serialize(body)};
+    };
+    for (const auto* job : {"a", "b", "c", "d", "e"}) world.publish(job, R"({"arguments": true})");
+    // 60,000 bytes each, so that 17 fit.
+    std::vector<std::future<http::response>> all;
+    for (int i = 0; i < 34; ++i) all.push_back(world.begin(request("a", 15)));
+    std::map<unsigned, int> statuses;
+    for (auto& one : all) ++statuses[one.get().status];
+    EXPECT_THAT(statuses, ElementsAre(Pair(202u, 17), Pair(409u, 17)));
+    EXPECT_EQ(detail_of(world.ask(request("a", 15))),
+              "the arguments of queued runs of this job have 1020000 bytes, and these 60000; at "
+              "most 1048576 may wait: pass the name of a file, wait until some have begun, cancel "
+              "what is not wanted any more, or start agents");
+    EXPECT_EQ(world.ask(request("a", 0)).status, 202u);
+    for (const auto* job : {"b", "c", "d"})
+        for (int i = 0; i < 17; ++i) ASSERT_EQ(world.ask(request(job, 15)).status, 202u);
+    EXPECT_EQ(world.ask(request("e", 15)).status, 202u);
+    EXPECT_THAT(detail_of(world.ask(request("e", 15))),
+                HasSubstr("of all jobs have 4140000 bytes"));
+    // There is room again as soon as one is taken away.
+    const auto first = world.seen().triggers.front().id;
+    world.journal([&](pawl::journal& records) { return records.remove_trigger(first); });
+    EXPECT_EQ(world.ask(request("e", 15)).status, 202u);
+}
+
+// Each partition is given the arguments, so they count as often.
+TEST(JobRoutes, ArgumentsCountForEachPartition) {
+    job_world world;
+    world.publish("wide", R"({"arguments": true})", 18);
+    json::object body;
+    body["args"] = json::array(15, json::value(std::string(3'999, 'x')));
+    EXPECT_THAT(detail_of(world.ask({"POST", "/api/v1/jobs/wide/runs", json::serialize(body)})),
+                HasSubstr("have 0 bytes, and these 1080000"));
+    body["partition"] = 3;
+    EXPECT_EQ(world.ask({"POST", "/api/v1/jobs/wide/runs", json::serialize(body)}).status, 202u);
+}
+
+// Goal: a preview shows the last checkpoint of each partition, or says that they do not fit.
+// Method: partition 0 has saved something before the newest hundred rows; then each has saved much.
+TEST(JobRoutes, ADryRunFindsCheckpointsBehindManyRows) {
+    job_world world;
+    world.publish("wide", "{}", 40);
+    world.begin_run("first", "wide", 1, "long ago", 0);
+    for (std::uint64_t i = 2; i < 200; ++i)
+        world.begin_run("run-" + std::to_string(i), "wide", i, "",
+                        static_cast<std::uint32_t>(i % 40));
+    const asked preview{"POST", "/api/v1/jobs/wide/runs", R"({"dry_run": true, "resume": true})"};
+    const auto shown = json_in(world.ask(preview)).at("runs").as_array();
+    ASSERT_EQ(shown.size(), 40u);
+    EXPECT_EQ(shown[0].at("checkpoint"), "long ago");
+    EXPECT_EQ(shown[1].at("checkpoint"), "");
+    const std::string text(checkpoint_bytes_max, 'c');
+    for (std::uint64_t i = 200; i < 240; ++i)
+        world.begin_run("run-" + std::to_string(i), "wide", i, text,
+                        static_cast<std::uint32_t>(i % 40));
+    const auto refused = world.ask(preview);
+    EXPECT_EQ(refused.status, 409u);
+    EXPECT_EQ(detail_of(refused),
+              "the last checkpoints of the partitions have more than 2097152 bytes together; name "
+              "one with partition");
+    const asked one{"POST", "/api/v1/jobs/wide/runs",
+                    R"({"dry_run": true, "resume": true, "partition": 7})"};
+    EXPECT_EQ(json_in(world.ask(one)).at("runs").at(0).at("checkpoint"), json::value(text));
 }
 
 TEST(JobRoutes, APauseNeedsAReasonThatIsKeptWhole) {

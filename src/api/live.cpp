@@ -2,6 +2,7 @@
 
 #include "api/job_routes.hpp"
 #include "api/overview.hpp"
+#include "base/digest.hpp"
 #include "documents/documents.hpp"
 #include "net/timer.hpp"
 #include "time/clocks.hpp"
@@ -42,7 +43,7 @@ std::shared_ptr<const std::string> pulse() {
 std::string print_of(const run_record& run) {
     auto stable = run;
     stable.last_heartbeat = 0;
-    return json::serialize(documents::json_of(stable));
+    return base::sha256_hex(json::serialize(documents::json_of(stable)));
 }
 
 // Drops what this look has not met, and says its names.
@@ -276,7 +277,7 @@ async<void> live::look_at_jobs(std::shared_ptr<live> self) {
     json::array changed;
     for (auto& one : *some) {
         auto& seen = me.jobs_[one.at("name").as_string().c_str()];
-        auto print = json::serialize(one);
+        auto print = base::sha256_hex(json::serialize(one));
         seen.look = look;
         if (seen.print == print) continue;
         seen.print = std::move(print);

@@ -87,7 +87,7 @@ private:
         std::uint64_t look = 0;
     };
     struct seen_run {
-        std::string print;  // all but the heartbeat
+        std::string print;  // a digest, as checkpoints are long: of all but the heartbeat
         std::int64_t heartbeat = 0;
         std::uint64_t look = 0;
     };

@@ -6,6 +6,7 @@
 #include "api/memory.hpp"
 #include "api/problem.hpp"
 #include "api/queries.hpp"
+#include "api/run_rows.hpp"
 #include "base/duration.hpp"
 #include "base/number.hpp"
 #include "base/reserved_names.hpp"
@@ -18,6 +19,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <utility>
 #include <variant>
 
@@ -32,7 +34,7 @@ constexpr std::string_view reason_of_seed = "released through /api/locks/release
 // A forced release without an answer is asked for again, so often in all.
 constexpr int force_release_attempts = 2;
 // Of the started runs of one job: as many as it can have partitions.
-constexpr int run_pages_max = 2;
+constexpr std::size_t runs_looked_at = 2 * page_limit_max;
 // A page that ends with a key that is no UTF-8 is that much longer at most.
 constexpr std::size_t strange_keys_max = 1'000;
 
@@ -355,24 +357,16 @@ awaitable<holding_run> find_holding_run(shared_context around, std::string key,
     // A run of `pawl exec`, or of a program, is written down under its key.
     const auto of = job_of(key);
     which.job = of ? of->job : key;
-    std::string after;
-    for (int read = 0; read < run_pages_max; ++read) {
-        auto listing = around->records->list_runs(which, after, page_limit_max);
-        auto runs = co_await std::move(listing);
-        if (runs.has_error()) {
-            found.trouble = std::move(runs).error();
-            co_return found;
-        }
-        const auto same = std::find_if(
-            runs->records.begin(), runs->records.end(),
-            [&](const run_record& run) { return run.key == key && run.token == holder; });
-        if (same != runs->records.end()) {
-            found.run = std::move(*same);
-            co_return found;
-        }
-        after = std::move(runs->next);
-        if (after.empty()) break;
-    }
+    const auto same = std::make_shared<std::optional<run_record>>();
+    row_visitor look = [same, key, holder](run_record run) {
+        if (run.key != key || run.token != holder) return true;
+        *same = std::move(run);
+        return false;
+    };
+    auto reading = visit_runs(around, std::move(which), runs_looked_at, std::move(look));
+    const auto read = co_await std::move(reading);
+    if (read.has_error()) found.trouble = read.error();
+    found.run = std::move(*same);
     co_return found;
 }
 

@@ -3,9 +3,11 @@
 
 #include "api/audit_meter.hpp"
 #include "api/change_limit.hpp"
+#include "api/control_look.hpp"
 #include "api/job_health.hpp"
 #include "api/overview.hpp"
 #include "api/single_flight.hpp"
+#include "api/work_line.hpp"
 #include "documents/job_terms.hpp"
 
 #include <pawl/spi/journal.hpp>
@@ -38,6 +40,11 @@ struct memory {
     std::unordered_map<std::string, asked_job> asked_about;
     std::shared_ptr<single_flight<overview_document>> glance;
     millis glance_age_max{0};
+    std::shared_ptr<single_flight<result<control_look>>> control;
+    // A request for runs with arguments looks how many are queued, and no other adds some until it
+    // has.
+    const std::shared_ptr<work_line> queuing =
+        std::make_shared<work_line>(work_line::rules{.at_once = 1, .at_once_of_user = 1});
     audit_meter often;
     change_limit changes;
     bool tells_left_out = false;  // a wait for the end of its windows is under way

@@ -3,6 +3,7 @@
 #include "api/attention.hpp"
 #include "api/job_reading.hpp"
 #include "api/memory.hpp"
+#include "api/run_rows.hpp"
 #include "documents/documents.hpp"
 #include "schedule/dispatcher.hpp"
 #include "time/clocks.hpp"
@@ -62,7 +63,8 @@ using shared_glance = std::shared_ptr<glance>;
 
 async<void> read_lists(shared_glance all) {
     auto& records = *all->around->records;
-    auto reading = read_health_inputs(all->around);
+    run_choice of_all = [](const run_record&) { return true; };
+    auto reading = read_health_inputs(all->around, std::move(of_all));
     auto now = co_await std::move(reading);
     if (now.has_error()) co_return std::move(now).error();
     all->now = std::move(*now);
@@ -76,10 +78,14 @@ async<void> read_lists(shared_glance all) {
         all->jobs.push_back(std::move(one));
     }
     all->now->jobs = std::max(all->now->jobs, all->jobs.size());
-    auto finding = records.list_runs(run_filter{}, "", runs_recent);
-    auto recent = co_await std::move(finding);
-    if (recent.has_error()) co_return std::move(recent).error();
-    all->recent = std::move(recent->records);
+    row_visitor keep = [all](run_record run) {
+        drop_checkpoint(run);
+        all->recent.push_back(std::move(run));
+        return true;
+    };
+    auto finding = visit_runs(all->around, run_filter{}, runs_recent, std::move(keep));
+    const auto recent = co_await std::move(finding);
+    if (recent.has_error()) co_return recent.error();
     auto asking = records.stale_runs(stale_shown, 0);
     auto stale = co_await std::move(asking);
     if (stale.has_error()) co_return std::move(stale).error();

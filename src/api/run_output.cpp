@@ -1,5 +1,6 @@
 #include "api/run_output.hpp"
 
+#include "api/control_look.hpp"
 #include "api/single_flight.hpp"
 #include "documents/documents.hpp"
 #include "net/event.hpp"
@@ -162,11 +163,12 @@ awaitable<std::string> run_output::end_event(self_ptr self, std::string id) {
 }
 
 awaitable<bool> run_output::is_asked_for(self_ptr self, std::string id) {
-    auto reading = self->around_->records->read_control_state();
-    const auto seen = co_await std::move(reading);
+    auto looking = look_at_control(self->around_);
+    const auto look = co_await std::move(looking);
     // Where nobody can say, it may be.
-    if (seen.has_error()) co_return true;
-    co_return std::any_of(seen->triggers.begin(), seen->triggers.end(),
+    if (look->has_error()) co_return true;
+    const auto& all = (*look)->seen.triggers;
+    co_return std::any_of(all.begin(), all.end(),
                           [&](const run_trigger& one) { return one.id == id; });
 }
 

@@ -1,6 +1,7 @@
 #include "api/run_routes.hpp"
 
 #include "api/bodies.hpp"
+#include "api/control_look.hpp"
 #include "api/journal_need.hpp"
 #include "api/list_writer.hpp"
 #include "api/problem.hpp"
@@ -89,14 +90,16 @@ awaitable<http::response> list(shared_context around, shared_call asked) {
 
 // -- one run
 
+// Without its arguments.
 awaitable<result<std::optional<run_trigger>>> asked_for(shared_context around, std::string id) {
-    auto reading = around->records->read_control_state();
-    auto seen = co_await std::move(reading);
-    if (seen.has_error()) co_return std::move(seen).error();
-    const auto found = std::find_if(seen->triggers.begin(), seen->triggers.end(),
-                                    [&](const run_trigger& one) { return one.id == id; });
-    if (found == seen->triggers.end()) co_return std::optional<run_trigger>{};
-    co_return std::optional<run_trigger>{std::move(*found)};
+    auto looking = look_at_control(around);
+    const auto look = co_await std::move(looking);
+    if (look->has_error()) co_return look->error();
+    const auto& all = (*look)->seen.triggers;
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const run_trigger& one) { return one.id == id; });
+    if (found == all.end()) co_return std::optional<run_trigger>{};
+    co_return std::optional<run_trigger>{*found};
 }
 
 // 404, which says when it only has not begun.

@@ -11,6 +11,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/this_coro.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -40,21 +41,49 @@ public:
             auto waiting = turn->wait();
             co_await std::move(waiting);
         }
-        const auto turn = std::make_shared<net::event>();
-        self->working_ = turn;
-        // A coroutine that dies with its loop leaves no event behind.
-        const std::shared_ptr<void> leaving{nullptr, [self](void*) { self->working_.reset(); }};
-        auto making = self->make_();
-        auto made = co_await std::move(making);
-        self->value_ = made;
-        self->made_ = clocks.now();
-        turn->set();
+        auto working = work_out(self);
+        auto made = co_await std::move(working);
+        co_return made;
+    }
+
+    // One that is begun after it was asked for: whatever was done before is seen in it. Those who
+    // ask while one is under way share the next.
+    static boost::asio::awaitable<value_ptr> get_anew(std::shared_ptr<single_flight> self) {
+        const auto wanted = self->begun_ + 1;
+        while (self->working_) {
+            const auto turn = self->working_;
+            auto waiting = turn->wait();
+            co_await std::move(waiting);
+            if (self->number_ >= wanted) co_return self->value_;
+        }
+        auto working = work_out(self);
+        auto made = co_await std::move(working);
         co_return made;
     }
 
 private:
+    static boost::asio::awaitable<value_ptr> work_out(std::shared_ptr<single_flight> self) {
+        const auto& clocks = net::timers::of(co_await boost::asio::this_coro::executor);
+        const auto turn = std::make_shared<net::event>();
+        self->working_ = turn;
+        const auto number = ++self->begun_;
+        // A coroutine that dies with its loop leaves no event behind.
+        std::shared_ptr<void> leaving{nullptr, [self](void*) { self->working_.reset(); }};
+        auto making = self->make_();
+        auto made = co_await std::move(making);
+        self->value_ = made;
+        self->made_ = clocks.now();
+        self->number_ = number;
+        // Those who are woken may work themselves.
+        leaving.reset();
+        turn->set();
+        co_return made;
+    }
+
     const maker make_;
     // State
+    std::uint64_t begun_ = 0;
+    std::uint64_t number_ = 0;  // of the one that made the value
     value_ptr value_;
     instant made_{};
     std::shared_ptr<net::event> working_;

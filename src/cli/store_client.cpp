@@ -212,18 +212,19 @@ std::vector<std::uint32_t> store_client::choose_partitions(const job_entry& job,
     auto all = partitions_of(job, what);
     if (what.partition || !terms.has_slots) return all;
     const auto seen = ask(verbs().read_control_state());
-    const auto saved =
-        what.resume ? last_runs(job.name, page_limit_max) : std::vector<run_record>{};
-    std::vector<bool> taken;
+    documents::slot_situation now{seen.triggers};
+    if (what.resume)
+        for (const auto& run : last_runs(job.name, page_limit_max))
+            if (!now.saved && documents::has_saved(terms, run)) now.saved = run.partition;
     try {
         for (const auto slot : all) {
             const auto lock = store().inspect(terms.key(slot));
-            taken.push_back(lock && lock->remaining.count() > 0);
+            now.taken.push_back(lock && lock->remaining.count() > 0);
         }
     } catch (const store_error&) {
         // The journal takes the request also while the store is away.
     }
-    return {documents::choose_slot(terms, {seen.triggers, taken, &saved})};
+    return {documents::choose_slot(terms, now)};
 }
 
 // Everything but the effect.
@@ -253,8 +254,10 @@ std::vector<std::string> store_client::ask_for_runs(const run_request& what) {
     const documents::job_terms terms{job};
     check_arguments(terms, what.arguments);
     const auto partitions = choose_partitions(job, terms, what);
-    if (const auto full =
-            journals::request_fault(ask(verbs().read_control_state()), job.name, partitions.size()))
+    const auto seen = ask(verbs().read_control_state());
+    if (const auto full = journals::request_fault(
+            journals::queue_of(seen), journals::queue_of(seen, job.name),
+            {partitions.size(), partitions.size() * journals::bytes_of(what.arguments)}))
         throw exit_error{status::usage, *full};
     if (live_nodes() == 0)
         log(log_level::warn, "no live agent: the run stays queued until one starts");

@@ -146,10 +146,12 @@ json::object dry_run_of(const job_terms& job, const std::vector<std::string>& ar
     return made;
 }
 
+bool has_saved(const job_terms& job, const run_record& run) {
+    return !run.checkpoint.empty() && run.partition < job.partitions;
+}
+
 std::uint32_t choose_slot(const job_terms& job, const slot_situation& now) {
-    if (now.saved != nullptr)
-        for (const auto& one : *now.saved)
-            if (!one.checkpoint.empty() && one.partition < job.partitions) return one.partition;
+    if (now.saved) return *now.saved;
     std::vector<std::size_t> wanted(job.partitions, 0);
     for (const auto& one : now.queued)
         if (one.job == job.name) ++wanted[one.partition % job.partitions];

@@ -2,6 +2,7 @@
 
 #include "test_support/faults/take_one.hpp"
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -142,7 +143,11 @@ private:
     template <class T>
     async<T> strict(async<T> verb) {
         if (auto bad = planned()) co_return *bad;
-        co_return co_await std::move(verb);
+        auto answer = co_await std::move(verb);
+        for (int left = faults_->turns_late; left > 0; --left)
+            co_await boost::asio::post(co_await boost::asio::this_coro::executor,
+                                       boost::asio::use_awaitable);
+        co_return answer;
     }
     template <class T>
     async<T> lossy(async<T> verb) {

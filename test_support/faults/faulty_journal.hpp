@@ -21,7 +21,9 @@ struct journal_plan {
                                           // outcome_unknown
     std::atomic<bool> heartbeats_lost{false};  // they have no effect, and nobody is told
     std::atomic<int> control_reads{0};         // how often the control state was asked for
-    std::atomic<int> operations{0};            // how many verbs have been called
+    std::atomic<int> turns_late{0};  // of what reads or asks, the answer is told so many turns of
+                                     // the loop after it is there
+    std::atomic<int> operations{0};  // how many verbs have been called
 };
 
 std::shared_ptr<journal> make_faulty_journal(std::shared_ptr<journal> inner,

@@ -109,11 +109,16 @@ std::optional<failure> fault_of_chunk(std::uint64_t offset, std::string_view byt
     return too_long("journal: a chunk of output", bytes.size(), output_chunk_bytes_max);
 }
 
+std::size_t bytes_of(const std::vector<std::string>& arguments) {
+    std::size_t bytes = 0;
+    for (const auto& one : arguments) bytes += one.size() + 1;
+    return bytes;
+}
+
 std::optional<failure> fault_of(const run_trigger& what) {
     if (auto fault = fault_of_names("trigger", what.id, what.job)) return fault;
-    std::size_t bytes = 0;
-    for (const auto& argument : what.arguments) bytes += argument.size() + 1;
-    return too_long("journal: the list of arguments of a trigger", bytes, argument_bytes_max);
+    return too_long("journal: the list of arguments of a trigger", bytes_of(what.arguments),
+                    argument_bytes_max);
 }
 
 std::optional<failure> fault_of(const job_entry& what) {

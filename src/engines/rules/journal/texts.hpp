@@ -22,6 +22,9 @@ constexpr std::size_t definition_bytes_max = std::size_t{64} * 1024;  // of a pu
 constexpr std::uint64_t output_bytes_max = std::uint64_t{1} << 53;    // of one run, kept or not
 constexpr millis node_memory{24 * 60 * 60 * 1000};  // how long a silent node is listed
 
+// Of arguments, as they count for that; each has an end of its own.
+std::size_t bytes_of(const std::vector<std::string>& arguments);
+
 // One line of valid UTF-8 of at most `bytes_max` bytes: control characters become spaces, bytes
 // that are no UTF-8 become '?', and no character is cut in two.
 std::string one_line(std::string_view text, std::size_t bytes_max = reason_bytes_max);

@@ -1,0 +1,48 @@
+#include "api/run_rows.hpp"
+
+#include "api/list_writer.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace pawl::api {
+namespace {
+
+// Of a row beside its checkpoint, about.
+constexpr std::size_t row_bytes = 1024;
+
+std::size_t bytes_of(const run_page& page) {
+    std::size_t bytes = 0;
+    for (const auto& one : page.records) bytes += row_bytes + one.checkpoint.size();
+    return bytes;
+}
+
+std::size_t rows_after(const run_page& page) {
+    if (page.records.empty()) return rows_read_first;
+    const auto bytes_of_one = bytes_of(page) / page.records.size();
+    return std::clamp<std::size_t>(page_bytes_max / bytes_of_one, 1, rows_read_most);
+}
+
+}  // namespace
+
+async<bool> visit_runs(shared_context around, run_filter which, std::size_t most,
+                       row_visitor look) {
+    std::string after;
+    std::size_t rows = rows_read_first;
+    while (most > 0) {
+        rows = std::min(rows, most);
+        auto listing = around->records->list_runs(which, std::move(after), rows);
+        auto page = co_await std::move(listing);
+        if (page.has_error()) co_return std::move(page).error();
+        most -= std::min(most, page->records.size());
+        rows = rows_after(*page);
+        after = std::move(page->next);
+        for (auto& one : page->records)
+            if (!look(std::move(one))) co_return false;
+        if (after.empty()) co_return true;
+    }
+    co_return false;
+}
+
+}  // namespace pawl::api
