@@ -5,12 +5,13 @@
 
 namespace pawl::base {
 
-// The key of an agent's job is this and its name. config::job_settings::key() and
-// schedule::job_plan have it as well: they are included everywhere, and include nothing for it.
+// The key of an agent's job is this and its name.
 constexpr std::string_view job_key_prefix = "job/";
+// Of what agents and checks keep for themselves.
+constexpr std::string_view own_key_prefix = "pawl/";
 
 constexpr bool is_reserved_name(std::string_view name) {
-    return name.starts_with(job_key_prefix) || name.starts_with("pawl/");
+    return name.starts_with(job_key_prefix) || name.starts_with(own_key_prefix);
 }
 
 }  // namespace pawl::base

@@ -1,5 +1,6 @@
 // pawl locks ls | show | release
 #include "base/duration.hpp"
+#include "base/reserved_names.hpp"
 #include "base/text.hpp"
 #include "cli/client.hpp"
 #include "cli/commands.hpp"
@@ -29,17 +30,15 @@ struct ls_options {
     bool all = false;
 };
 
-constexpr std::string_view internal_prefix = "pawl/";
-
 using documents::json_of;
 using documents::state_of;
 
 // Free locks and pawl's own are not what people look for, unless they say so. Programs see all.
 bool is_shown(const record& one, const globals& options, const ls_options& what) {
     if (options.json || what.all) return true;
-    const bool internal = one.key.starts_with(internal_prefix);
+    const bool internal = one.key.starts_with(base::own_key_prefix);
     return (one.remaining.count() > 0 || number(one.holder) != 0) &&
-           (!internal || what.prefix.starts_with(internal_prefix));
+           (!internal || what.prefix.starts_with(base::own_key_prefix));
 }
 
 std::string_view word_of_state(const record& one) {

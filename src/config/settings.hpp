@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/argument_rule.hpp"
+#include "base/reserved_names.hpp"
 #include "base/url.hpp"
 #include "time/cron.hpp"
 #include "time/zone.hpp"
@@ -141,7 +142,7 @@ struct job_settings {
     std::int64_t max_concurrent_runs = 0;  // of its partitions on this node, 0 to 4,000; 0: any
 
     time::transitions transitions() const { return {gap, repeat}; }
-    std::string key() const { return "job/" + name; }
+    std::string key() const { return std::string{base::job_key_prefix} + name; }
     // How many keys it has: more than one with partitions or with slots.
     std::int64_t key_count() const noexcept { return slots > 1 ? slots : partitions; }
 

@@ -1,6 +1,7 @@
 // A job as the dispatcher knows it: when it fires, how its lease is kept, what it does.
 #pragma once
 
+#include "base/reserved_names.hpp"
 #include "schedule/body.hpp"
 #include "schedule/key_state.hpp"
 #include "schedule/retry.hpp"
@@ -19,7 +20,8 @@ namespace pawl::schedule {
 
 struct job_plan {
     std::string name;
-    std::string key_prefix = "job/";        // of the keys of its leases; a library's jobs have none
+    // Of the keys of its leases; a library's jobs have none.
+    std::string key_prefix{base::job_key_prefix};
     std::optional<occurrence_rule> when{};  // nothing: it runs when somebody asks for it
     queue_rules queue{};
     lease_options lease{};  // without an occurrence
