@@ -202,6 +202,10 @@ awaitable<work_result> command_body::run_command(exec::command wanted) {
         if (stopped_ && !fault->may_have_run()) co_return never_began();
         auto how = failed(fault->describe(shown));
         how.started = !fault->came_too_late();
+        if (fault->was_cut_short())
+            how.ending = runs::work_ending::deadline;
+        else if (fault->may_have_run())
+            how.ending = runs::work_ending::guard_lost;
         co_return how;
     }
     // What came while it was being started.
@@ -273,11 +277,11 @@ work_result command_body::ended(const exec::exit_status& status) const {
             break;
         }
         case exec::ending::deadline:
-            how.out_of_time = true;
+            how.ending = runs::work_ending::deadline;
             how.reason = "stopped (its lease was about to end): " + end;
             break;
         case exec::ending::guard_lost:
-            how.cut_off = true;
+            how.ending = runs::work_ending::guard_lost;
             how.reason = "its guard was killed, and the command with it";
             break;
     }

@@ -344,6 +344,7 @@ TEST(CommandBody, AStopBesideTheDeathOfItsGuardDoesNotSayThatItNeverBegan) {
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.reason,
               "the guard of '/bin/true' was killed while it was being started: it may have run");
+    EXPECT_EQ(ended.how.ending, runs::work_ending::guard_lost);
 }
 
 // The second of two stops changes neither the reason nor the end.
@@ -385,6 +386,7 @@ TEST(CommandBody, ADeadlineMovedIntoThePastEndsItAtOnce) {
     };
     const auto ended = house.run(shell("trap '' TERM; " + waits_for_ever), order_of(), what);
     EXPECT_EQ(ended.how.reason, "stopped (its lease was about to end): killed by SIGKILL");
+    EXPECT_EQ(ended.how.ending, runs::work_ending::deadline);
 }
 
 // Deadlines that are told before the run hold from its beginning.
@@ -399,6 +401,7 @@ TEST(CommandBody, ADeadlineFromBeforeTheRunHolds) {
     const auto ended = house.run(job_of({"/bin/sleep", "600"}), order_of(), what);
     EXPECT_GE(lease_clock::now(), stop_at);
     EXPECT_EQ(ended.how.reason, "stopped (its lease was about to end): killed by SIGTERM");
+    EXPECT_EQ(ended.how.ending, runs::work_ending::deadline);
 }
 
 // A dry run is told what would run, or why nothing could, and runs nothing.

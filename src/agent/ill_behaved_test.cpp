@@ -378,6 +378,7 @@ TEST(IllBehaved, AKilledGuardEndsTheRunWithAClearReason) {
         house.run(shell("echo $PPID; while :; do sleep 0.05; done 2> /dev/null"), order_of(), what);
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.reason, "its guard was killed, and the command with it");
+    EXPECT_EQ(ended.how.ending, runs::work_ending::guard_lost);
 }
 
 // When the agent's loop ends in the middle of a run, the guards end what runs.

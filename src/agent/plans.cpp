@@ -2,6 +2,7 @@
 
 #include "base/duration.hpp"
 #include "base/scaled.hpp"
+#include "schedule/begin_wait.hpp"
 
 #include <boost/json.hpp>
 
@@ -112,9 +113,9 @@ lease_options lease_of(const config::job_settings& job) {
     options.max_renew_failures = static_cast<int>(job.max_renew_failures);
     options.grace = job.grace;
     // A hung job must not keep its key for ever. With retries the time of all attempts is not
-    // known.
+    // known. It counts from the grant, the timeout from the start.
     if (job.timeout.count() > 0 && job.retries.max == 0)
-        options.max_lifetime = job.timeout + job.grace + job.ttl;
+        options.max_lifetime = schedule::begin_wait_max + job.timeout + job.grace + job.ttl;
     return options;
 }
 

@@ -1,6 +1,7 @@
 #include "agent/run_socket.hpp"
 
 #include "base/identity.hpp"
+#include "base/text.hpp"
 #include "net/callback_timer.hpp"
 #include "net/event.hpp"
 #include "net/timer.hpp"
@@ -241,6 +242,8 @@ awaitable<json::object> run_socket::state::save(std::shared_ptr<state> self, std
 }
 
 awaitable<json::object> run_socket::state::check(std::shared_ptr<state> self, json::object asked) {
+    auto resource = text_of(asked, "resource");
+    if (auto bad = base::key_fault(resource)) co_return refused("resource: " + *bad);
     const fence_token token{number_of(asked, "token")};
     if (number(token) == 0) co_return refused("a fence is checked with a token");
     if (token > self->who.token)
@@ -249,7 +252,7 @@ awaitable<json::object> run_socket::state::check(std::shared_ptr<state> self, js
                           std::to_string(number(self->who.token)));
     const auto rule =
         is_set(asked, "once") ? fence_rule::reject_not_newer : fence_rule::reject_older;
-    auto checking = self->verbs.check_fence(text_of(asked, "resource"), token, rule);
+    auto checking = self->verbs.check_fence(std::move(resource), token, rule);
     const auto judged = co_await std::move(checking);
     if (judged.has_error()) co_return failed(judged.error().code, judged.error().detail);
     co_return json::object{{"answer", "judged"},

@@ -114,6 +114,30 @@ TEST(RunSocket, OfReservedNamesARunHasItsOwnJobsAlone) {
     EXPECT_THAT(checked, testing::ElementsAre("ledger", "job/trial", "job/trial/3", "jobs"));
 }
 
+// The API and `pawl fence check` accept no such names either.
+TEST(RunSocket, AResourceThatNoKeyMayBeIsRefused) {
+    body_trial house;
+    std::vector<std::string> checked;
+    house.check_fences_by(
+        [&](std::string resource, fence_token token, fence_rule) -> async<fence_result> {
+            checked.push_back(resource);
+            co_return fence_result{true, token};
+        });
+    const auto said = [&](const std::string& resource) {
+        return house
+            .run(shell(speaking(R"({"verb": "fence", "token": 42, "resource": ")" + resource +
+                                "\", " + mine + "}\n")))
+            .output;
+    };
+    const std::string escape = R"(\u001b[31m)", nul = R"(a\u0000b)", turned = R"(a\u202eb)";
+    for (const auto& bad : {std::string{}, escape, nul, turned, std::string(600, 'x')}) {
+        const auto answer = said(bad);
+        EXPECT_THAT(answer, HasSubstr("\"refused\"")) << bad;
+        EXPECT_THAT(answer, HasSubstr("resource: ")) << bad;
+    }
+    EXPECT_THAT(checked, testing::IsEmpty());
+}
+
 // Each has a socket of its own, closed to other users, that goes with it.
 TEST(RunSocket, IsThereForTheRunAndForNobodyElse) {
     body_trial house;

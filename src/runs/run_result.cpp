@@ -35,6 +35,12 @@ run_end judge_lost(const work_result& what, const circumstances& under) {
                  std::move(reason));
 }
 
+// A deadline is the end of the lease, also where the work was dead before it could be told so.
+circumstances with_deadline(const work_result& what, circumstances under) {
+    if (!under.cause && what.ending == work_ending::deadline) under.cause = stop_cause::lost;
+    return under;
+}
+
 run_end judge_work(const work_result& what, const circumstances& under) {
     if (what.succeeded && under.trusted) return ended(run_status::completed, what.reason);
     const bool timed_out = under.cause == stop_cause::timed_out;
@@ -44,10 +50,9 @@ run_end judge_work(const work_result& what, const circumstances& under) {
     if (!under.trusted || too_late || under.cause == stop_cause::lost)
         return judge_lost(what, under);
     const auto left = under.is_at_least_once ? run_status::abandoned : run_status::failed;
-    if (!under.cause) {
-        const bool is_open = what.cut_off || under.failed == failing::reopens;
-        return ended(is_open ? left : run_status::failed, what.reason);
-    }
+    // What its guard took with it says nothing of the work.
+    const bool reopens = under.failed == failing::reopens || what.ending == work_ending::guard_lost;
+    if (!under.cause) return ended(reopens ? left : run_status::failed, what.reason);
     if (timed_out) return ended(run_status::timed_out, "it took longer than its timeout");
     if (under.cause == stop_cause::cancelled) return ended(run_status::cancelled, "cancelled");
     return ended(under.is_at_least_once ? run_status::abandoned : run_status::cancelled,
@@ -57,9 +62,7 @@ run_end judge_work(const work_result& what, const circumstances& under) {
 }  // namespace
 
 run_end judge(const work_result& what, const circumstances& under) {
-    auto why = under;
-    if (what.out_of_time && !why.cause) why.cause = stop_cause::lost;
-    auto how = judge_work(what, why);
+    auto how = judge_work(what, with_deadline(what, under));
     if (what.started) how.exit_status = what.exit_status;
     return how;
 }

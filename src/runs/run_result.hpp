@@ -15,19 +15,23 @@ namespace pawl::runs {
 // Why work is told to stop.
 enum class stop_cause { cancelled, timed_out, lost, shutdown };
 
+// What ended the work, where it was not told to stop.
+enum class work_ending {
+    by_itself,
+    deadline,   // that of its lease: its guard ran ahead of whoever watches the lease
+    guard_lost  // killed, and the work with it
+};
+
 // What became of the work, as it says itself. No aggregate: it is moved through co_await
 // (docs/style.md, 9).
 struct work_result {
     work_result() = default;
 
     bool succeeded = false;
-    bool started = true;             // nothing of the work has been done where this is false
+    bool started = true;  // nothing of the work has been done where this is false
+    work_ending ending = work_ending::by_itself;
     std::optional<int> exit_status;  // nothing: it has none, or never began
     std::string reason;              // one line for people: "exit 3", "killed by SIGSEGV"
-    // Not by itself, and before it was told to stop: by the end of its lease, which its guard sees
-    // also while this process is frozen, or with its guard.
-    bool out_of_time = false;
-    bool cut_off = false;
 };
 
 // What a failure makes of an at-least-once occurrence.

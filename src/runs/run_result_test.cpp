@@ -21,14 +21,9 @@ work_result broken() {
     made.reason = "exit 3";
     return made;
 }
-work_result out_of_time() {
+work_result ended_by(work_ending how) {
     auto made = broken();
-    made.out_of_time = true;
-    return made;
-}
-work_result cut_off() {
-    auto made = broken();
-    made.cut_off = true;
+    made.ending = how;
     return made;
 }
 work_result never_began() {
@@ -87,11 +82,20 @@ const std::vector<row>& table() {
          "its lease was lost (taken); exit 3"},
         {"its lease was ending", broken(), told(stop_cause::lost), lost, abandoned,
          "its lease was lost (ending); exit 3"},
-        {"its guard saw the lease end before it was told", out_of_time(), calm(), lost, abandoned,
-         "its lease was lost (ending); exit 3"},
-        {"it was told something else before", out_of_time(), told(stop_cause::cancelled), cancelled,
-         cancelled, "cancelled"},
-        {"its guard was killed", cut_off(), calm(), failed, abandoned, "exit 3"},
+        {"its guard keeps the deadline first", ended_by(work_ending::deadline), calm(), lost,
+         abandoned, "its lease was lost (ending); exit 3"},
+        {"its guard was killed", ended_by(work_ending::guard_lost), calm(), failed, abandoned,
+         "exit 3"},
+        {"its guard was killed after its lease", ended_by(work_ending::guard_lost), untrusted(),
+         lost, abandoned, "its lease was lost (taken); exit 3"},
+        {"it took too long, to its deadline", ended_by(work_ending::deadline),
+         told(stop_cause::timed_out), timed_out, timed_out, "it took longer than its timeout"},
+        {"it is cancelled, at its deadline", ended_by(work_ending::deadline),
+         told(stop_cause::cancelled), cancelled, cancelled, "cancelled"},
+        {"its node goes, at its deadline", ended_by(work_ending::deadline),
+         told(stop_cause::shutdown), cancelled, abandoned, "the node was shut down"},
+        {"its guard is killed in a shutdown", ended_by(work_ending::guard_lost),
+         told(stop_cause::shutdown), cancelled, abandoned, "the node was shut down"},
         {"it took too long", broken(), told(stop_cause::timed_out), timed_out, timed_out,
          "it took longer than its timeout"},
         {"somebody cancelled it", broken(), told(stop_cause::cancelled), cancelled, cancelled,

@@ -5,6 +5,7 @@
 #include "base/identity.hpp"
 #include "base/text.hpp"
 #include "runtime/bodies.hpp"
+#include "schedule/begin_wait.hpp"
 #include "schedule/log_text.hpp"
 #include "schedule/retry.hpp"
 #include "time/clocks.hpp"
@@ -24,8 +25,6 @@ using boost::asio::awaitable;
 // How many runs of a job end between two looks at whether there are too many of them.
 constexpr std::uint32_t prune_every = 16;
 constexpr std::size_t beats_at_once_max = 500;
-// How long a run that somebody asked for waits for the journal to say that nobody else has run it.
-constexpr millis trigger_timeout{10'000};
 
 run_start started_by(const run_request& what, run_start start) {
     start.trigger = what.kind == request_kind::trigger ? "manual" : "schedule";
@@ -204,7 +203,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
     auto start = start_of(node_, control_, *which, held);
     const bool triggered = wanted.kind == request_kind::trigger;
     auto beginning_of = runs::run_session::begin(
-        run->session, start, triggered ? trigger_timeout : node_.timeout_with_journal());
+        run->session, start, triggered ? begin_wait_max : node_.timeout_with_journal());
     const auto told = co_await std::move(beginning_of);
     const auto begun = told.value_or(beginning{begin_outcome::begun, start.id});
     // Only the journal knows whether a trigger has been answered. If not, it will offer it again.
