@@ -64,11 +64,11 @@ inline void expect_words(const std::string& text, const std::string& words) {
 
 // Claims, renews, hands the key over to one who waits, and runs a job.
 inline void expect_all_verbs(locks& where, locks& other) {
-    auto held = where.try_acquire("key", {.ttl = 1s});
+    auto held = where.try_acquire("key", {.ttl = 4s});
     ASSERT_TRUE(held);
     EXPECT_FALSE(takes(other, "key"));
     // Beyond its TTL it is kept alive by the heartbeat.
-    const auto refused = other.acquire("key", minute, 2500ms);
+    const auto refused = other.acquire("key", minute, 6s);
     EXPECT_FALSE(refused.has_value());
     EXPECT_TRUE(held->trusted());
     const auto token = held->token();
