@@ -29,13 +29,13 @@ void use_every_verb(journal_client& mine) {
         EXPECT_TRUE(mine.get(mine->note(mark_of(run), "note", text)));
     }
     EXPECT_TRUE(mine.get(mine->next_attempt(mark_of(run), conformance::failed_attempt(1, "no"))));
-    EXPECT_TRUE(mine.get(mine->request_cancel(run.id, "me")));
-    EXPECT_EQ(mine.get(mine->read_control_state()).cancels.size(), 1u);
     EXPECT_TRUE(mine.get(mine->finish(mark_of(run), end)));
     EXPECT_EQ(mine.get(mine->read_control_state()).orphans.size(), 1u);
     auto again = fresh_occurrence_run("nightly", 1000, 2, delivery::at_least_once);
     mine.begin(again, begin_outcome::resumed);
     again.id = run.id;
+    EXPECT_TRUE(mine.get(mine->request_cancel(run.id, "me")));
+    EXPECT_EQ(mine.get(mine->read_control_state()).cancels.size(), 1u);
     end.status = run_status::completed;
     EXPECT_FALSE(mine.get(mine->judge(mark_of(again), end)));
     EXPECT_TRUE(mine.get(mine->finish(mark_of(again), end)));
