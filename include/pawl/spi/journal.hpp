@@ -270,7 +270,7 @@ struct job_entry {
     // Which node published it last.
     std::string node;
 
-    // When this name was first published with this schedule and zone.
+    // What comes due after it runs: when it was first published so, enabled again, or resumed.
     std::int64_t since = 0;
     std::int64_t published_at = 0;
 };
@@ -435,7 +435,7 @@ public:
     // False if there is none with this id.
     virtual async<bool> remove_trigger(std::string id) = 0;
 
-    // Both are false when it was so already, and stays so.
+    // Both are false when it was so already, and stays so. unpause() raises job_entry::since.
     virtual async<bool> pause(std::string job, std::string reason, std::string by) = 0;
     virtual async<bool> unpause(std::string job) = 0;
 

@@ -76,14 +76,15 @@ async<std::vector<job_entry>> cas_journal::publish(std::vector<job_entry> jobs) 
     co_return why;
 }
 
-// What comes due from now on is to run.
+// What comes due from now on is to run, and nothing that came due before: of the two bounds of the
+// clock it is the later one.
 async<void> cas_journal::raise_since(std::string job, instant until) {
     const auto self = shared_from_this();
     const auto key = key_of_job(job);
     decide_step<bool> decide = [&](const seen& stands, std::string nonce) -> async<decision<bool>> {
         decision<bool> made{true};
         if (stands.at.empty()) co_return made;
-        const auto now = records_->time();
+        const auto now = records_->latest_time();
         if (now.has_error()) co_return now.error();
         auto entry = parse_job(stands.text);
         if (entry.has_error()) co_return records_->unreadable(key, entry.error());
