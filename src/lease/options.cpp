@@ -37,6 +37,13 @@ std::optional<std::string> choice_fault(const char* name, Choice value, Choice l
            " is no enumerator: take one that <pawl/options.hpp> or <pawl/types.hpp> names";
 }
 
+// First: what is computed of them must not overflow.
+std::optional<std::string> ranges_fault(const lease_options& o) {
+    if (auto bad = range_fault("max_lifetime", o.max_lifetime)) return bad;
+    if (auto bad = range_fault("grace", o.grace)) return bad;
+    return range_fault("acquire_jitter", o.acquire_jitter);
+}
+
 std::optional<std::string> choices_fault(const lease_options& o) {
     if (auto bad = choice_fault("mode", o.mode, delivery::off)) return bad;
     if (auto bad = choice_fault("renew", o.renew, renewal_mode::manual)) return bad;
@@ -102,12 +109,10 @@ std::optional<std::string> ending_fault(const lease_options& o) {
         return "at_least " + format_duration(o.at_least) + " is longer than the ttl of " +
                format_duration(o.ttl) +
                ", but with hold the lease ends when its ttl does: raise the ttl, or drop hold";
-    if (auto bad = range_fault("max_lifetime", o.max_lifetime)) return bad;
     if (o.max_lifetime.count() > 0 && o.max_lifetime < o.ttl)
         return "max_lifetime " + format_duration(o.max_lifetime) + " is shorter than the ttl of " +
                format_duration(o.ttl) + ": a lease lives for its ttl at least";
-    if (auto bad = range_fault("grace", o.grace)) return bad;
-    return range_fault("acquire_jitter", o.acquire_jitter);
+    return std::nullopt;
 }
 
 std::optional<std::string> trust_fault(const lease_options& o) {
@@ -149,6 +154,7 @@ std::optional<std::string> safety_fault(const lease_options& o, const store_trai
 std::optional<std::string> validate(const lease_options& options, const store_traits& traits,
                                     safety_class safety) {
     if (auto bad = choices_fault(options)) return bad;
+    if (auto bad = ranges_fault(options)) return bad;
     if (auto bad = ttl_fault(options, traits)) return bad;
     if (auto bad = trust_fault(options)) return bad;
     if (auto bad = renewal_fault(options)) return bad;
