@@ -242,6 +242,14 @@ http::response cancelled(const std::string& id, const std::string& job, bool wit
     return json_response(202, document);
 }
 
+http::response over_already(const run_record& run) {
+    json::object more;
+    more["run_status"] = name_of(run.status);
+    return problem(
+        409, "run " + quoted(run.id) + " is over already: " + std::string{name_of(run.status)},
+        std::move(more));
+}
+
 awaitable<http::response> cancel(shared_context around, shared_call asked) {
     if (auto fault = query_fault(*asked, {})) co_return std::move(*fault);
     body_reader body{*asked->request, {"reason"}};
@@ -271,6 +279,7 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
     auto found = co_await std::move(finding);
     if (auto* refused = std::get_if<http::response>(&found)) co_return std::move(*refused);
     const auto& run = std::get<run_record>(found);
+    if (is_over(run.status)) co_return over_already(run);
     auto words = documents::cancel_words(asked->who.name, reason);
     auto requesting = around->records->request_cancel(id, std::move(words));
     const auto told = co_await std::move(requesting);
@@ -279,12 +288,7 @@ awaitable<http::response> cancel(shared_context around, shared_call asked) {
         // It may have ended since it was found.
         auto again = around->records->find_run(id);
         const auto ended = co_await std::move(again);
-        const auto& row = ended.has_value() && *ended ? **ended : run;
-        json::object more;
-        more["run_status"] = name_of(row.status);
-        co_return problem(
-            409, "run " + quoted(id) + " is over already: " + std::string{name_of(row.status)},
-            std::move(more));
+        co_return over_already(ended.has_value() && *ended ? **ended : run);
     }
     auto telling =
         audit_change(around, asked, "run.cancel", id, documents::cancel_words(run.job, reason));

@@ -384,7 +384,8 @@ cancelled_run store_client::cancel_run(const std::string& id, const std::string&
         return {asked->job, true};
     }
     const auto run = known_run(id);
-    if (!ask(verbs().request_cancel(id, documents::cancel_words(actor_name(), reason))))
+    const auto words = documents::cancel_words(actor_name(), reason);
+    if (is_over(run.status) || !ask(verbs().request_cancel(id, words)))
         throw exit_error{status::usage, "run '" + base::printable(id) + "' already finished: " +
                                             std::string{name_of(run.status)}};
     note_audit("run.cancel", id, documents::cancel_words(run.job, reason));
