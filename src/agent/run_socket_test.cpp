@@ -89,53 +89,49 @@ TEST(RunSocket, ChecksFencesUpToTheRunsOwnToken) {
     EXPECT_THAT(checked, testing::ElementsAre(42u, 7u));
 }
 
-// Goal: no run shuts another job's work out, nor an agent, by a token that is newer than theirs.
-TEST(RunSocket, OfReservedNamesARunHasItsOwnJobsAlone) {
+// A run that asks for fences, and which of its resources came through.
+struct fence_trial {
     body_trial house;
     std::vector<std::string> checked;
-    house.check_fences_by(
-        [&](std::string resource, fence_token token, fence_rule) -> async<fence_result> {
-            checked.push_back(resource);
-            co_return fence_result{true, token};
-        });
-    const auto said = [&](const std::string& resource) {
+
+    fence_trial() {
+        house.check_fences_by(
+            [this](std::string resource, fence_token token, fence_rule) -> async<fence_result> {
+                checked.push_back(resource);
+                co_return fence_result{true, token};
+            });
+    }
+    std::string said(const std::string& resource) {
         return house
             .run(shell(speaking(R"({"verb": "fence", "token": 42, "resource": ")" + resource +
                                 "\", " + mine + "}\n")))
             .output;
-    };
+    }
+};
+
+// Goal: no run shuts another job's work out, nor an agent, by a token that is newer than theirs.
+TEST(RunSocket, OfReservedNamesARunHasItsOwnJobsAlone) {
+    fence_trial trial;
     for (const auto* allowed : {"ledger", "job/trial", "job/trial/3", "jobs"})
-        EXPECT_THAT(said(allowed), HasSubstr("\"judged\"")) << allowed;
+        EXPECT_THAT(trial.said(allowed), HasSubstr("\"judged\"")) << allowed;
     for (const auto* reserved : {"job/other", "job/trial-2", "job/", "pawl/reconciler"}) {
-        const auto answer = said(reserved);
+        const auto answer = trial.said(reserved);
         EXPECT_THAT(answer, HasSubstr("is reserved")) << reserved;
         EXPECT_THAT(answer, HasSubstr("denied")) << reserved;
     }
-    EXPECT_THAT(checked, testing::ElementsAre("ledger", "job/trial", "job/trial/3", "jobs"));
+    EXPECT_THAT(trial.checked, testing::ElementsAre("ledger", "job/trial", "job/trial/3", "jobs"));
 }
 
 // The API and `pawl fence check` accept no such names either.
 TEST(RunSocket, AResourceThatNoKeyMayBeIsRefused) {
-    body_trial house;
-    std::vector<std::string> checked;
-    house.check_fences_by(
-        [&](std::string resource, fence_token token, fence_rule) -> async<fence_result> {
-            checked.push_back(resource);
-            co_return fence_result{true, token};
-        });
-    const auto said = [&](const std::string& resource) {
-        return house
-            .run(shell(speaking(R"({"verb": "fence", "token": 42, "resource": ")" + resource +
-                                "\", " + mine + "}\n")))
-            .output;
-    };
+    fence_trial trial;
     const std::string escape = R"(\u001b[31m)", nul = R"(a\u0000b)", turned = R"(a\u202eb)";
     for (const auto& bad : {std::string{}, escape, nul, turned, std::string(600, 'x')}) {
-        const auto answer = said(bad);
+        const auto answer = trial.said(bad);
         EXPECT_THAT(answer, HasSubstr("\"refused\"")) << bad;
         EXPECT_THAT(answer, HasSubstr("resource: ")) << bad;
     }
-    EXPECT_THAT(checked, testing::IsEmpty());
+    EXPECT_THAT(trial.checked, testing::IsEmpty());
 }
 
 // Each has a socket of its own, closed to other users, that goes with it.
