@@ -170,6 +170,9 @@ TYPED_TEST_P(ServerLaws, WithTheServerKilledTheCommandEndsWithItsLease) {
 TYPED_TEST_P(ServerLaws, WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBegins) {
     const auto first = this->lay_cable(1);
     const auto second = this->lay_cable(2);
+    // A busy server takes longer to make what it keeps than these nodes wait for an answer.
+    const auto made = run_pawl({"--store", this->url(millis{20'000}), "exec", "first", "true"});
+    ASSERT_EQ(made.status, 0) << made.output;
     contest nodes{{first->far_end(), second->far_end()}};
     for (int round = 0; round < 2; ++round) {
         cable& holders = round % 2 == 0 ? *first : *second;
