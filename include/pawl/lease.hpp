@@ -101,8 +101,8 @@ public:
     void mark_not_started();
 
     // Told on pawl's loop, once at first and whenever the lease was renewed: when the job should
-    // stop, and when it must be dead. For guards outside this process. It must not block or throw.
-    // A lease has one watch, and a new one replaces it. Blocks for nothing.
+    // stop, and when it must be dead; when the lease is lost, both are now. For guards outside this
+    // process. It must not block or throw. A new watch replaces the one before. Blocks for nothing.
     using deadline_watch = std::function<void(instant stop_at, instant trust_end)>;
     void watch_deadline(deadline_watch watch);
 

@@ -198,17 +198,20 @@ private:
 };
 
 // Awaits `work` on the loop, from wherever this is awaited. `stop` is what the work listens to. On
-// the loop itself it costs nothing unless it can be cancelled.
+// the loop itself it costs nothing unless it can be cancelled. `way` keeps the loop from going
+// until the work is there.
 template <class T>
 boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
                                    std::stop_source stop = std::stop_source{std::nostopstate},
-                                   leave how = leave::at_once) {
+                                   leave how = leave::at_once, std::shared_ptr<void> way = {}) {
     if (where.is_elsewhere()) throw std::logic_error{opened_before_fork};
     const auto here = co_await boost::asio::this_coro::executor;
     const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
     if (here == boost::asio::any_io_executor{where.get_executor()} &&
-        !cancellation.slot().is_connected())
+        !cancellation.slot().is_connected()) {
+        way.reset();
         co_return co_await std::move(work);
+    }
     boost::asio::execution_context& callers = boost::asio::query(
         here, boost::asio::execution::context_as<boost::asio::execution_context&>);
     const auto op = std::make_shared<remote_operation<T>>(callers, std::move(stop), how);
@@ -219,7 +222,10 @@ boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
     };
     // A coroutine of the loop itself is destroyed with it, when nothing there ends any more.
     const departure at_the_end{*op, &callers != &where.context()};
-    auto start = [&](auto handler) { op->start(std::move(handler), here, where, std::move(work)); };
+    auto start = [&](auto handler) {
+        op->start(std::move(handler), here, where, std::move(work));
+        way.reset();
+    };
     auto value = co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
                                                       void(std::exception_ptr, std::optional<T>)>(
         start, boost::asio::use_awaitable);

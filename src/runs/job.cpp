@@ -4,6 +4,7 @@
 #include "net/remote_operation.hpp"
 #include "net/unattended.hpp"
 #include "runs/session.hpp"
+#include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
@@ -258,12 +259,14 @@ awaitable<run_outcome> carry_out(runtime::core& home, job what, std::stop_token 
 // It may be awaited for the first time when the core has gone: the way there says so.
 awaitable<run_outcome> run_on_loop(std::shared_ptr<runtime::link> way, runtime::core& home,
                                    job what, std::stop_token stop) {
-    runtime::reach(*way);
+    auto there = runtime::reach(*way);
     check_body(what);
     runtime::check_claim(*home.running(), what.name, what.lease, what.waiting);
     std::stop_source gone;
     auto running = carry_out(home, std::move(what), std::move(stop), gone.get_token());
-    co_return co_await net::await_on(home.loop(), std::move(running), gone, net::leave::when_done);
+    auto awaiting =
+        runtime::await_there(std::move(there), std::move(running), gone, net::leave::when_done);
+    co_return co_await std::move(awaiting);
 }
 
 }  // namespace

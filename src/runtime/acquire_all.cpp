@@ -1,7 +1,7 @@
 // Several keys at once, in one order for all who ask: so they wait for each other in no circle.
 #include <pawl/locks.hpp>
 
-#include "net/remote_operation.hpp"
+#include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
@@ -89,12 +89,14 @@ awaitable<acquired<lease_set>> acquire_on_loop(std::shared_ptr<runtime::link> ho
                                                std::vector<std::string> keys, lease_options options,
                                                millis wait, std::stop_token stop,
                                                std::stop_token closing) {
-    const auto [where, what] = runtime::reach(*home);
+    auto way = runtime::reach(*home);
+    const auto what = way->running();
     auto sorted = checked(*what, std::move(keys), options, wait);
     std::stop_source gone;
     runtime::listened_to whom{std::move(stop), gone.get_token(), std::move(closing)};
     auto acquiring = acquire_together(what, std::move(sorted), options, wait, std::move(whom));
-    auto answer = co_await net::await_on(*where, std::move(acquiring), gone);
+    auto awaiting = runtime::await_there(std::move(way), std::move(acquiring), gone);
+    auto answer = co_await std::move(awaiting);
     co_return as_set(std::move(answer));
 }
 

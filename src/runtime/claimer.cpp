@@ -310,7 +310,7 @@ awaitable<bool> claimer::drain(std::shared_ptr<claimer> self, millis longest,
         bell->post([waiting] { waiting->called_off.set(); });
     };
     const std::stop_callback on_stop{stop, call_off};
-    const auto until = self->loop_.now() + std::min(longest, wait_longest);
+    const auto until = self->loop_.now() + std::clamp(longest, millis{0}, wait_longest);
     self->drains_.push_back(waiting);
     while (self->endings_ > 0 && !waiting->called_off.is_set() && self->loop_.now() < until) {
         auto resting = waiting->called_off.wait_until(until);

@@ -117,11 +117,11 @@ blocking_call::blocking_call(core* where) : core_{opened(where)}, visit_{*core_.
     if (!visit_) throw store_error{net::locks_closed()};
 }
 
-std::pair<net::loop*, std::shared_ptr<engine>> reach(link& home) {
+std::shared_ptr<link::visit> reach(link& home) {
     if (home.is_elsewhere()) throw std::logic_error{net::opened_before_fork};
-    auto found = home.get();
-    if (found.first == nullptr) throw store_error{net::locks_closed()};
-    return found;
+    auto way = home.enter();
+    if (!way) throw store_error{net::locks_closed()};
+    return way;
 }
 
 }  // namespace pawl::runtime

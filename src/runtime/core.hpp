@@ -104,8 +104,8 @@ private:
     link::visit visit_;
 };
 
-// Where an awaited call goes. Throws std::logic_error in the child of a fork(), and store_error
-// after the end of the core.
-std::pair<net::loop*, std::shared_ptr<engine>> reach(link& home);
+// Where an awaited call goes; the core does not end before it is let go of. Throws std::logic_error
+// in the child of a fork(), and store_error after the end of the core.
+std::shared_ptr<link::visit> reach(link& home);
 
 }  // namespace pawl::runtime

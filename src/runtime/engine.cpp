@@ -148,9 +148,14 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     };
     const at_the_end counted{*self->claims_, *last};
     if (options.acquire_jitter.count() > 0) {
-        auto pausing = todo.place->called_off.wait_for(
-            std::chrono::duration_cast<nanos>(options.acquire_jitter * self->renewer_->uniform()));
+        auto pause =
+            std::chrono::duration_cast<nanos>(options.acquire_jitter * self->renewer_->uniform());
+        // It is part of the wait.
+        if (how_long.wait.count() > 0) pause = std::min<nanos>(pause, how_long.wait);
+        auto pausing = todo.place->called_off.wait_for(pause);
         co_await std::move(pausing);
+        const auto paused = std::chrono::floor<millis>(self->now() - todo.began);
+        if (how_long.wait.count() > 0) how_long.wait = std::max(how_long.wait - paused, millis{1});
     }
     auto turn = self->local_queue_->try_enter(todo.key);
     if (!turn) {
@@ -172,6 +177,10 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
     if (auto* won = std::get_if<leasing::granted>(&outcome)) {
         self->report(todo, acquire_outcome::granted);
         // A store may grant less than was asked: ZooKeeper's sessions have a longest timeout.
+        // What is kept back from it is the same share.
+        if (won->what.ttl < todo.options.ttl)
+            todo.options.margin =
+                todo.options.margin * won->what.ttl.count() / todo.options.ttl.count();
         todo.options.ttl = std::min(todo.options.ttl, won->what.ttl);
         auto who = self->hold(todo, std::move(*won));
         if (!todo.place->called_off.is_set() || if_unknown == leasing::claim_plan::unknown::keep)
@@ -214,8 +223,12 @@ void engine::let_go(std::shared_ptr<lease_state> who) noexcept {
 }
 
 void engine::release_in_background(std::shared_ptr<lease_state> who) noexcept {
+    // Not from here: the engine may end it at once, and tell an observer who lets go of another.
     who->home->with([&](net::loop& where, const std::shared_ptr<engine>& what) {
-        boost::asio::co_spawn(where.get_executor(), release(what, who), boost::asio::detached);
+        boost::asio::post(where.get_executor(), [what, who = std::move(who)]() mutable {
+            boost::asio::co_spawn(what->executor_, release(what, std::move(who)),
+                                  boost::asio::detached);
+        });
     });
 }
 

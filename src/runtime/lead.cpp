@@ -3,7 +3,7 @@
 #include "base/ensure.hpp"
 #include "lease/election.hpp"
 #include "net/boot_timer.hpp"
-#include "net/remote_operation.hpp"
+#include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
@@ -77,6 +77,7 @@ awaitable<std::shared_ptr<lease_state>> campaign(std::shared_ptr<candidacy> who)
     if (auto* won = std::get_if<std::shared_ptr<lease_state>>(&*answer)) {
         // Elected in the moment in which it was called off: nobody serves such a term.
         if (who->shutdown.stop_requested()) {
+            (*won)->not_started.store(true, std::memory_order_release);
             auto releasing = engine::release(who->home, std::move(*won));
             co_await std::move(releasing);
             co_return nullptr;
@@ -159,13 +160,15 @@ awaitable<std::uint64_t> serve_terms(runtime::core& home, std::shared_ptr<candid
 awaitable<std::uint64_t> lead_on_loop(std::shared_ptr<runtime::link> way, runtime::core& home,
                                       std::string key, lease_options options, std::stop_token stop,
                                       term_body body) {
-    runtime::reach(*way);
+    auto there = runtime::reach(*way);
     std::stop_source gone;
     const auto told =
         std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), home.closing());
     const auto who = stand(home, std::move(key), options, told->token(), body);
     auto leading = serve_terms(home, who, told, std::move(body));
-    co_return co_await net::await_on(home.loop(), std::move(leading), gone, net::leave::when_done);
+    auto awaiting =
+        runtime::await_there(std::move(there), std::move(leading), gone, net::leave::when_done);
+    co_return co_await std::move(awaiting);
 }
 
 }  // namespace

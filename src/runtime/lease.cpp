@@ -1,9 +1,10 @@
 #include <pawl/lease.hpp>
 
-#include "net/remote_operation.hpp"
+#include "runtime/await_there.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/link.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -16,11 +17,16 @@ using runtime::lease_state;
 
 awaitable<bool> renew_on_loop(std::shared_ptr<lease_state> who) {
     if (!who) co_return false;
-    const auto [where, what] = who->home->get();
-    if (where == nullptr) co_return false;
-    auto renewing = engine::renew(what, std::move(who));
-    const auto answer = co_await net::await_on(*where, std::move(renewing));
-    co_return answer == renewal::renewed;
+    auto way = who->home->enter();
+    if (!way) co_return false;
+    auto renewing = engine::renew(way->running(), std::move(who));
+    auto awaiting = runtime::await_there(std::move(way), std::move(renewing));
+    try {
+        const auto answer = co_await std::move(awaiting);
+        co_return answer == renewal::renewed;
+    } catch (const store_error&) {
+        co_return false;  // the loop went away meanwhile
+    }
 }
 
 // The last handle, on its way into a coroutine that may never be awaited.
@@ -40,10 +46,15 @@ private:
 
 awaitable<release_outcome> release_on_loop(last_handle last) {
     auto who = last.take();
-    const auto [where, what] = who->home->get();
-    if (where == nullptr) co_return release_outcome::unknown;
-    auto releasing = engine::release(what, std::move(who));
-    co_return co_await net::await_on(*where, std::move(releasing));
+    auto way = who->home->enter();
+    if (!way) co_return release_outcome::unknown;
+    auto releasing = engine::release(way->running(), std::move(who));
+    auto awaiting = runtime::await_there(std::move(way), std::move(releasing));
+    try {
+        co_return co_await std::move(awaiting);
+    } catch (const store_error&) {
+        co_return release_outcome::unknown;  // the loop went away meanwhile
+    }
 }
 
 awaitable<release_outcome> answer(release_outcome known) { co_return known; }
@@ -113,7 +124,10 @@ void lease::watch_deadline(deadline_watch watch) {
     state().home->with([&](net::loop& where, const std::shared_ptr<engine>&) {
         boost::asio::post(where.get_executor(), [who = held_, heard = std::move(watch)]() mutable {
             who->watch = std::move(heard);
-            if (who->watch) who->watch(who->beat.stop_at(), who->beat.trust_end());
+            if (!who->watch) return;
+            const auto latest = who->lost() ? who->now() : instant::max();
+            who->watch(std::min(who->beat.stop_at(), latest),
+                       std::min(who->beat.trust_end(), latest));
         });
     });
 }

@@ -76,7 +76,8 @@ instant lease_set::trusted_until() const {
 }
 
 std::stop_token lease_set::stop_token() const {
-    if (state_) return state_->stop.get_token();
+    // In the child of a fork only its leases know.
+    if (size() > 0 && lost() != loss_reason::closed) return state_->stop.get_token();
     std::stop_source fired;
     fired.request_stop();
     return fired.get_token();

@@ -48,10 +48,12 @@ void lease_state::publish() {
     if (watch) watch(beat.stop_at(), beat.trust_end());
 }
 
-void lease_state::end(loss_reason why) {
+void lease_state::end(loss_reason why, instant now) {
     lost_.store(static_cast<int>(why), std::memory_order_release);
     turn.give_up();
     stop.request_stop();
+    // Who was told to stop before has time until trust ends, as far as he knows.
+    if (watch) watch(now, now);
 }
 
 }  // namespace pawl::runtime

@@ -68,7 +68,7 @@ public:
     release_options parting() const;
     // Publishes what the machine has come to believe.
     void publish();
-    void end(loss_reason why);
+    void end(loss_reason why, instant now);
 
 private:
     const net::own_process process_;

@@ -61,11 +61,11 @@ public:
         std::shared_ptr<engine> what_;
     };
 
-    // For a call that is awaited. Null after the end.
-    std::pair<net::loop*, std::shared_ptr<engine>> get() {
-        if (is_elsewhere()) return {};
-        const std::lock_guard lock{mutex_};
-        return {where_, what_};
+    // For a call that is awaited: a visit to be let go of as soon as the call is on its way to the
+    // loop, as whoever ends it waits for that. Empty after the end.
+    std::shared_ptr<visit> enter() {
+        auto made = std::make_shared<visit>(*this);
+        return *made ? made : nullptr;
     }
 
     // Waits until no visit is left.

@@ -1,7 +1,7 @@
 #include <pawl/locks.hpp>
 
 #include "net/own_process.hpp"
-#include "net/remote_operation.hpp"
+#include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
@@ -93,12 +93,14 @@ using awaited_link = std::shared_ptr<runtime::link>;
 awaitable<acquire_result<lease>> claim_on_loop(awaited_link home, std::string key,
                                                lease_options options, wait_policy how_long,
                                                std::stop_token stop, std::stop_token closing) {
-    const auto [where, what] = runtime::reach(*home);
+    auto way = runtime::reach(*home);
+    const auto what = way->running();
     check_claim(*what, key, options, how_long);
     std::stop_source gone;
     listened_to whom{std::move(stop), gone.get_token(), std::move(closing)};
     auto asking = ask(what, std::move(key), options, how_long, std::move(whom));
-    auto answer = co_await net::await_on(*where, std::move(asking), gone);
+    auto awaiting = runtime::await_there(std::move(way), std::move(asking), gone);
+    auto answer = co_await std::move(awaiting);
     co_return std::move(answer).take();
 }
 
@@ -109,18 +111,20 @@ awaitable<acquired<lease>> lease_of(awaitable<acquire_result<lease>> claiming) {
 
 awaitable<std::optional<record>> inspect_on_loop(awaited_link home, std::string key) {
     check_key(key);
-    const auto [where, what] = runtime::reach(*home);
-    auto looking = what->store().inspect(std::move(key));
-    auto answer = co_await net::await_on(*where, std::move(looking));
+    auto way = runtime::reach(*home);
+    auto looking = way->running()->store().inspect(std::move(key));
+    auto awaiting = runtime::await_there(std::move(way), std::move(looking));
+    auto answer = co_await std::move(awaiting);
     co_return value_of(std::move(answer));
 }
 
 awaitable<fence_result> check_fence_on_loop(awaited_link home, std::string resource,
                                             fence_token token, fence_rule rule) {
     check_key(resource);
-    const auto [where, what] = runtime::reach(*home);
-    auto checking = what->store().fence(std::move(resource), token, rule);
-    auto answer = co_await net::await_on(*where, std::move(checking));
+    auto way = runtime::reach(*home);
+    auto checking = way->running()->store().fence(std::move(resource), token, rule);
+    auto awaiting = runtime::await_there(std::move(way), std::move(checking));
+    auto answer = co_await std::move(awaiting);
     co_return value_of(std::move(answer));
 }
 

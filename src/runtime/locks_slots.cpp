@@ -1,6 +1,6 @@
 #include <pawl/locks.hpp>
 
-#include "net/remote_operation.hpp"
+#include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
@@ -66,12 +66,13 @@ async<slot_in_transit> ask(std::shared_ptr<slot_claimer> where, slot_request wan
 awaitable<acquired<slot>> ask_on_loop(std::shared_ptr<runtime::link> home,
                                       std::shared_ptr<slot_claimer> slots, slot_request what,
                                       std::stop_token stop, std::stop_token closing) {
-    const auto [where, engine] = runtime::reach(*home);
-    auto wanted = checked(*engine, std::move(what));
+    auto way = runtime::reach(*home);
+    auto wanted = checked(*way->running(), std::move(what));
     std::stop_source gone;
     runtime::listened_to whom{std::move(stop), gone.get_token(), std::move(closing)};
     auto asking = ask(std::move(slots), std::move(wanted), std::move(whom));
-    auto answer = co_await net::await_on(*where, std::move(asking), gone);
+    auto awaiting = runtime::await_there(std::move(way), std::move(asking), gone);
+    auto answer = co_await std::move(awaiting);
     co_return std::move(answer).value().take();
 }
 

@@ -20,6 +20,11 @@ leasing::nanos ride_along(const lease_state& who) {
     return std::min<leasing::nanos>(ride_along_max, leasing::nanos{who.options.ttl} / 100);
 }
 
+// REQUIRES: it is lost.
+loss_reason reason_at(const lease_state& who, instant now) {
+    return static_cast<loss_reason>(static_cast<int>(who.beat.why(now)) - 1);
+}
+
 }  // namespace
 
 renewer::renewer(boost::asio::any_io_executor executor, std::shared_ptr<lease_store> store,
@@ -53,14 +58,20 @@ void renewer::forget(const std::shared_ptr<lease_state>& who) {
 void renewer::lose_all(loss_reason why) {
     const auto all = std::exchange(queue_, {});
     for (const auto& who : all) {
-        if (who->handles.load(std::memory_order_acquire) == 0) continue;
-        who->kept = false;
-        who->end(why);
-        if (watcher_) watcher_->on_lost(who->key, who->token, why);
+        if (who->handles.load(std::memory_order_acquire) > 0) lose(who, why);
     }
 }
 
+void renewer::lose(const std::shared_ptr<lease_state>& who, loss_reason why) {
+    who->kept = false;
+    who->end(why, timer_.now());
+    if (watcher_) watcher_->on_lost(who->key, who->token, why);
+}
+
+// Its own callbacks may have let go of it in the meantime.
 void renewer::schedule(const std::shared_ptr<lease_state>& who, instant when) {
+    if (!who->kept) return;
+    queue_.erase(who);
     who->scheduled = when;
     queue_.insert(who);
 }
@@ -92,7 +103,7 @@ void renewer::tick(instant now) {
 
 bool renewer::advance(const std::shared_ptr<lease_state>& who, instant now) {
     bool renew_it = false;
-    for (;;) {
+    while (who->kept) {
         auto step = who->beat.next(now);
         // Riding along is for renewals only: a stop or a loss is never early.
         if (step.what == heartbeat::act::wait && step.until <= now + ride_along(*who)) {
@@ -108,18 +119,15 @@ bool renewer::advance(const std::shared_ptr<lease_state>& who, instant now) {
                 who->beat.stop_told();
                 who->stop.request_stop();
                 continue;
-            case heartbeat::act::lose: {
-                who->kept = false;
-                const auto why = static_cast<loss_reason>(static_cast<int>(who->beat.why(now)) - 1);
-                who->end(why);
-                if (watcher_) watcher_->on_lost(who->key, who->token, why);
+            case heartbeat::act::lose:
+                lose(who, reason_at(*who, now));
                 return false;
-            }
             case heartbeat::act::wait:
                 schedule(who, step.until);
                 return renew_it;
         }
     }
+    return false;
 }
 
 void renewer::take_answer(const std::shared_ptr<lease_state>& who, instant sent, renewal answer) {
@@ -129,6 +137,8 @@ void renewer::take_answer(const std::shared_ptr<lease_state>& who, instant sent,
     who->beat.renewal_answered(sent, answer, now, uniform());
     if (watcher_) report_renewal(*who, answer, now);
     who->publish();
+    // At once: who hears that a renewal was refused is not to be told that the lease is valid.
+    if (who->kept && !who->beat.trusted(now)) return lose(who, reason_at(*who, now));
     schedule(who, who->beat.next(now).until);
 }
 
@@ -159,9 +169,11 @@ boost::asio::awaitable<void> renewer::renew(std::shared_ptr<renewer> self, batch
 boost::asio::awaitable<renewal> renewer::renew_now(std::shared_ptr<renewer> self,
                                                    std::shared_ptr<lease_state> who) {
     const auto sent = self->timer_.now();
+    // What is lost is not kept from others any longer.
+    if (!who->kept || !who->trusted(sent)) co_return renewal::lost;
     std::vector<held> requests{who->request()};
     const std::span<const held> asked{requests};
-    if (who->kept) who->beat.renewal_sent(sent, self->uniform());
+    who->beat.renewal_sent(sent, self->uniform());
     const auto answers = co_await self->store_->renew(asked);
     const bool answered = answers.has_value() && answers->size() == 1;
     if (answers.has_error() && self->watcher_)

@@ -54,6 +54,7 @@ private:
     // True if the lease state is due to be renewed now.
     bool advance(const std::shared_ptr<lease_state>& who, instant now);
     void schedule(const std::shared_ptr<lease_state>& who, instant when);
+    void lose(const std::shared_ptr<lease_state>& who, loss_reason why);
     void set_timer();
     void take_answer(const std::shared_ptr<lease_state>& who, instant sent, renewal answer);
     void report_renewal(const lease_state& who, renewal answer, instant now);

@@ -1,6 +1,6 @@
 #include <pawl/locks.hpp>
 
-#include "net/remote_operation.hpp"
+#include "runtime/await_there.hpp"
 #include "runtime/bodies.hpp"
 #include "runtime/checks.hpp"
 #include "runtime/core.hpp"
@@ -39,13 +39,15 @@ boost::asio::awaitable<void> share_on_loop(std::shared_ptr<runtime::link> way, r
                                            std::string name, std::uint32_t count,
                                            std::stop_token stop, partition_body body,
                                            partition_options options) {
-    runtime::reach(*way);
+    auto there = runtime::reach(*way);
     std::stop_source gone;
     const auto told =
         std::make_shared<runtime::stops>(std::move(stop), gone.get_token(), home.closing());
     const auto who = join(home, std::move(name), count, told->token(), std::move(body), options);
     auto sharing = share_while(home, who, told);
-    co_await net::await_on(home.loop(), std::move(sharing), gone, net::leave::when_done);
+    auto awaiting =
+        runtime::await_there(std::move(there), std::move(sharing), gone, net::leave::when_done);
+    co_await std::move(awaiting);
 }
 
 }  // namespace

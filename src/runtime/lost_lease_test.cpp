@@ -1,0 +1,217 @@
+// What becomes of a lease that is lost, and of handles that go in callbacks.
+#include <pawl/pawl.hpp>
+
+#include "test_support/faults/world.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace pawl {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(LostLease, ARefusedRenewalEndsTrustBeforeItIsHeard) {
+    world one;
+    auto a = one.open(), b = one.open();
+    for (int i = 0; i < 20; ++i) {
+        auto lease = a.try_acquire("k", {.ttl = 1min});
+        ASSERT_TRUE(lease);
+        ASSERT_TRUE(b.force_release("k", lease->token(), 0ms));
+        EXPECT_FALSE(lease->renew());
+        EXPECT_FALSE(lease->trusted());
+        EXPECT_EQ(lease->lost(), loss_reason::taken);
+        EXPECT_TRUE(lease->stop_token().stop_requested());
+    }
+}
+
+// A program that asks until it succeeds would keep the key from everybody for ever.
+TEST(LostLease, WhatIsLostIsNotRenewed) {
+    world one;
+    auto a = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 200ms, .renew = renewal_mode::manual});
+    ASSERT_TRUE(lease);
+    while (lease->trusted()) std::this_thread::yield();
+    const auto before = one.faults->operations.load();
+    EXPECT_FALSE(lease->renew());
+    EXPECT_EQ(one.faults->operations, before);
+}
+
+// Goal: the store's word that the lease is lost is told also to a holder that was told to stop
+// before, who would else go on until trust ends. Method: no renewal is answered until the stop;
+// then the key is free for others, and the store answers again.
+TEST(LostLease, ALossAfterTheStopIsToldToTheWatch) {
+    world one;
+    auto a = one.open();
+    auto b = one.open_with(std::make_shared<testing_faults::plan>());
+    auto lease = a.try_acquire("k", {.ttl = 9s, .grace = 3s});
+    ASSERT_TRUE(lease);
+    std::atomic<bool> told{false};
+    lease->watch_deadline([&](instant stop_at, instant trust_end) {
+        if (trust_end > lease_clock::now()) return;
+        EXPECT_LE(stop_at, trust_end);
+        told = true;
+        told.notify_all();
+    });
+    one.faults->fail_all = errc::outcome_unknown;
+    wait_for_stop(lease->stop_token());
+    EXPECT_FALSE(lease->lost());
+    ASSERT_TRUE(b.force_release("k", lease->token(), 0ms));
+    one.faults->fail_all = std::nullopt;
+    told.wait(false);
+    EXPECT_EQ(lease->lost(), loss_reason::taken);
+    EXPECT_LT(lease_clock::now(), lease->trusted_until());
+}
+
+TEST(LostLease, AWatchOnALostLeaseIsToldSo) {
+    world one;
+    auto a = one.open(), b = one.open();
+    auto lease = a.try_acquire("k", {.ttl = 1min});
+    ASSERT_TRUE(lease);
+    ASSERT_TRUE(b.force_release("k", lease->token(), 0ms));
+    EXPECT_FALSE(lease->renew());
+    std::atomic<bool> told{false};
+    lease->watch_deadline([&](instant, instant trust_end) {
+        EXPECT_LE(trust_end, lease_clock::now());
+        told = true;
+        told.notify_all();
+    });
+    told.wait(false);
+}
+
+// Goal: a handle that goes in its own stop callback is released, and nothing else becomes of it.
+// Method: no renewal is answered, so that trust would end in the meantime.
+TEST(LostLease, AHandleThatGoesWithItsStopIsReleasedAndNotLost) {
+    struct counting : observer {
+        std::atomic<int> lost{0}, released{0};
+        void on_lost(std::string_view, fence_token, loss_reason) override { ++lost; }
+        void on_release(std::string_view, fence_token, millis) override {
+            ++released;
+            released.notify_all();
+        }
+    };
+    world one;
+    const auto ears = std::make_shared<counting>();
+    auto a = one.open({.watcher = ears});
+    one.faults->renewals_to_fail = 1'000'000;
+    std::optional<lease> held = a.try_acquire("k", {.ttl = 1500ms, .grace = 500ms});
+    ASSERT_TRUE(held);
+    const auto end = held->trusted_until();
+    const auto stop = held->stop_token();
+    {
+        const auto drop = [&] { held.reset(); };
+        const std::stop_callback on_stop{stop, drop};
+        ears->released.wait(0);
+    }
+    const auto operations = one.faults->operations.load();
+    while (lease_clock::now() < end + 200ms) std::this_thread::yield();
+    EXPECT_EQ(ears->lost, 0);
+    EXPECT_EQ(one.faults->operations, operations);
+}
+
+// Goal: an observer may let go of handles. Method: on the loop, of one that is given back at once;
+// the store in memory answers within the call.
+TEST(LostLease, AnObserverMayLetGoOfAnotherHandle) {
+    struct dropping : observer {
+        std::optional<lease> other;
+        void on_release(std::string_view key, fence_token, millis) override {
+            if (key == "first") other.reset();
+        }
+    };
+    world one;
+    const auto ears = std::make_shared<dropping>();
+    auto a = one.open({.watcher = ears}), b = one.open();
+    std::optional<lease> first = a.try_acquire("first", {.ttl = 1min});
+    ears->other = a.try_acquire("second", {.ttl = 1min});
+    auto third = a.try_acquire("third", {.ttl = 1min});
+    ASSERT_TRUE(first && ears->other && third);
+    first->mark_not_started();
+    const auto drop = [&] { first.reset(); };
+    const std::stop_callback on_stop{third->stop_token(), drop};
+    ASSERT_TRUE(b.force_release("third", third->token(), 0ms));
+    EXPECT_FALSE(third->renew());
+    EXPECT_TRUE(b.acquire("second", {.ttl = 1min}, 30s));
+}
+
+// Goal: calls that are awaited never meet a loop that has gone. Method: a thread that renews while
+// the locks are destroyed, many times.
+TEST(LostLease, ARenewalBesideTheEndOfItsLocksIsOnlyFalse) {
+    world one;
+    for (int i = 0; i < 200; ++i) {
+        std::optional<locks> mine{one.open()};
+        std::optional<lease> held = mine->try_acquire("k" + std::to_string(i), {.ttl = 1min});
+        ASSERT_TRUE(held);
+        std::atomic<bool> begun{false};
+        std::thread renewing{[&] {
+            boost::asio::io_context here;
+            for (bool is_kept = true; is_kept;) {
+                auto answer =
+                    boost::asio::co_spawn(here, held->async_renew(), boost::asio::use_future);
+                here.run();
+                here.restart();
+                is_kept = answer.get();
+                begun = true;
+                begun.notify_all();
+            }
+        }};
+        begun.wait(false);
+        mine.reset();
+        renewing.join();
+        EXPECT_FALSE(held->trusted());
+    }
+}
+
+// Goal: a release throws nothing, whatever becomes of the loop. Method: one that the store takes
+// long for, while the locks are destroyed.
+TEST(LostLease, AReleaseThatOutlivesItsLocksIsUnknown) {
+    world one;
+    std::optional<locks> mine{one.open()};
+    auto held = mine->try_acquire("k", {.ttl = 1min});
+    ASSERT_TRUE(held);
+    one.faults->release_delay = 1min;
+    boost::asio::io_context here;
+    auto answer = boost::asio::co_spawn(here, held->async_release(), boost::asio::use_future);
+    here.poll();
+    mine.reset();
+    here.restart();
+    here.run();
+    EXPECT_EQ(answer.get(), release_outcome::unknown);
+}
+
+TEST(LostLease, AGrantShorterThanAskedKeepsItsShareOfTheMargin) {
+    world one;
+    one.faults->ttl_granted = 30s;
+    auto a = one.open();
+    const auto lease = a.try_acquire("k", {.ttl = 10min, .margin = 2min});
+    ASSERT_TRUE(lease);
+    EXPECT_TRUE(lease->trusted());
+    EXPECT_LT(lease->trusted_until(), lease_clock::now() + 25s);
+}
+
+TEST(LostLease, TheJitterOfAClaimIsPartOfItsWait) {
+    world one;
+    auto a = one.open(), b = one.open();
+    const auto held = a.try_acquire("k", {.ttl = 10min});
+    ASSERT_TRUE(held);
+    const auto began = lease_clock::now();
+    EXPECT_TRUE(refused(b.acquire("k", {.ttl = 10min, .acquire_jitter = 10min}, 500ms)));
+    EXPECT_LT(lease_clock::now() - began, 30s);
+}
+
+TEST(LostLease, DrainingForLessThanNothingReturns) {
+    world one;
+    auto a = one.open();
+    EXPECT_TRUE(a.drain(millis::min()));
+}
+
+}  // namespace
+}  // namespace pawl
