@@ -236,24 +236,29 @@ void command_body::extend(instant stop_at, instant kill_at) {
 
 void command_body::stop(stop_cause why) {
     if (!stopped_) stopped_ = why;
-    // Also when it was told before: a lease that is lost leaves less time than a cancellation. The
-    // guard keeps to the earliest.
-    if (child_) child_->stop(grace_for(why));
-    if (child_ && why == stop_cause::lost && around_->inspect)
-        boost::asio::co_spawn(around_->loop.get_executor(), hurry(shared_from_this()),
+    if (child_) child_->stop(job_->grace);
+}
+
+// Also when it was told to stop before, which left it more time. The guard keeps to the earliest.
+void command_body::hurry() {
+    if (!stopped_) stopped_ = stop_cause::lost;
+    if (!child_) return;
+    child_->stop(grace_after_loss_max());
+    if (around_->inspect)
+        boost::asio::co_spawn(around_->loop.get_executor(), cut_grace(shared_from_this()),
                               boost::asio::detached);
 }
 
-awaitable<void> command_body::hurry(std::shared_ptr<command_body> self) {
+awaitable<void> command_body::cut_grace(std::shared_ptr<command_body> self) {
     auto& me = *self;
-    auto asking = grace_after_loss(me.around_->inspect, me.key_, me.who_.token,
-                                   me.grace_for(stop_cause::lost));
+    auto asking =
+        grace_after_loss(me.around_->inspect, me.key_, me.who_.token, me.grace_after_loss_max());
     const millis grace = co_await std::move(asking);
     me.child_->stop(grace);
 }
 
-millis command_body::grace_for(stop_cause why) const {
-    return why == stop_cause::lost ? std::min(job_->grace, around_->lock_delay) : job_->grace;
+millis command_body::grace_after_loss_max() const {
+    return std::min(job_->grace, around_->lock_delay);
 }
 
 work_result command_body::never_began() const {

@@ -57,16 +57,17 @@ public:
     boost::asio::awaitable<schedule::work_result> run(schedule::run_order order) override;
     void extend(instant stop_at, instant kill_at) override;
     void stop(schedule::stop_cause why) override;
+    void hurry() override;
 
 private:
     void open_socket(run_verbs verbs, exec::command& wanted);
     boost::asio::awaitable<schedule::work_result> run_command(exec::command wanted);
     // Cuts the grace of a command whose lease was lost to what the store says.
-    static boost::asio::awaitable<void> hurry(std::shared_ptr<command_body> self);
+    static boost::asio::awaitable<void> cut_grace(std::shared_ptr<command_body> self);
     int make_child();
     schedule::work_result ended(const exec::exit_status& status) const;
     schedule::work_result never_began() const;
-    millis grace_for(schedule::stop_cause why) const;
+    millis grace_after_loss_max() const;
 
     // Constant after construction
     std::shared_ptr<const command_context> around_;

@@ -30,12 +30,16 @@ using testing::StartsWith;
 // A shell tells its stderr of children that a signal has ended.
 const std::string waits_for_ever = "echo ready; while :; do sleep 0.05; done 2> /dev/null";
 
-interference stopping_when_ready(stop_cause why) {
+interference when_ready(std::function<void(schedule::body&)> act) {
     interference what;
-    what.on_output = [why](schedule::body& body, const std::string& text) {
-        if (text.find("ready") != std::string::npos) body.stop(why);
+    what.on_output = [act = std::move(act)](schedule::body& body, const std::string& text) {
+        if (text.find("ready") != std::string::npos) act(body);
     };
     return what;
+}
+
+interference stopping_when_ready(stop_cause why) {
+    return when_ready([why](schedule::body& body) { body.stop(why); });
 }
 
 // A command that ends with 0 has succeeded; what it wrote to either stream came in its order.
@@ -260,8 +264,22 @@ TEST(CommandBody, StopIsHeardAndTheReasonSaysWhoAsked) {
     }
 }
 
-// Goal: a command whose key somebody else holds is gone at once. Method: it does not heed SIGTERM,
-// and has a grace that is longer than the test may take.
+// Goal: a command has its grace while nobody else can hold its key, also where the store does not
+// answer. Method: one that takes a while to end, and a store that would leave it no time if asked.
+TEST(CommandBody, AStoreThatIsAwayLeavesItItsGrace) {
+    body_trial house;
+    house.inspect_by([](std::string) -> async<std::optional<record>> {
+        co_return failure{errc::unreachable, "no answer"};
+    });
+    const auto ended =
+        house.run(shell("trap 'sleep 0.5; echo bye; exit 0' TERM; " + waits_for_ever), order_of(),
+                  stopping_when_ready(stop_cause::lost));
+    EXPECT_EQ(ended.how.exit_status, 0);
+    EXPECT_EQ(ended.output, "ready\nbye\n");
+}
+
+// Goal: a command whose key somebody else holds is gone at once, also if it was told to stop
+// before. Method: it does not heed SIGTERM, and has a grace that is longer than the test may take.
 TEST(CommandBody, AKeyThatSomebodyElseHoldsLeavesItNoGrace) {
     body_trial house;
     house.inspect_by([](std::string key) -> async<std::optional<record>> {
@@ -273,7 +291,10 @@ TEST(CommandBody, AKeyThatSomebodyElseHoldsLeavesItNoGrace) {
     });
     auto job = shell("trap '' TERM; " + waits_for_ever);
     job.grace = 10min;
-    const auto ended = house.run(job, order_of(), stopping_when_ready(stop_cause::lost));
+    const auto ended = house.run(job, order_of(), when_ready([](schedule::body& body) {
+                                     body.stop(stop_cause::lost);
+                                     body.hurry();
+                                 }));
     EXPECT_FALSE(ended.how.succeeded);
     EXPECT_EQ(ended.how.exit_status, 137);
 }

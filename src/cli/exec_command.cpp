@@ -564,17 +564,15 @@ private:
         how.started = false;
         how.cause = exec::ending::deadline;
         if (!runtime::may_start(held, plan_.lease.ttl)) return how;
-        held.watch_deadline(
-            [run = run_, ttl = plan_.lease.ttl](instant stop_at, instant trust_end) {
+        held.watch_deadline([this, run = run_, ttl = plan_.lease.ttl, token = held.token()](
+                                instant stop_at, instant trust_end) {
+            // Lost: the store knows how long nobody else can hold it.
+            if (run->is_running() && trust_end <= core_->loop().now())
+                stop_taken(token);
+            else
                 run->on_deadline(stop_at, trust_end, ttl);
-            });
-        const auto on_loss = [this, &held] {
-            // On the loop.
-            if (held.lost() == loss_reason::taken) stop_taken(held.token());
-        };
-        const std::stop_callback stop_when_lost{held.stop_token(), on_loss};
-        how = run_to_the_end(held.token(), begun);
-        return how;
+        });
+        return run_to_the_end(held.token(), begun);
     }
 
     status run_with(lease held) {

@@ -48,6 +48,7 @@ public:
     // The end of the lease has moved.
     void on_deadline(instant stop_at, instant trust_end, millis ttl);
     void stop(millis grace) { child_.stop(grace); }
+    bool is_running() const noexcept { return spawned_; }
     // Once, and only a command that runs.
     void cancel();
 

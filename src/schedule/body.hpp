@@ -67,6 +67,9 @@ public:
     // Asks it to end, and ends it by force after the job's grace. Idempotent; also before run(),
     // which then starts nothing.
     virtual void stop(stop_cause why) = 0;
+    // The lease was lost before trust in it had ended, and somebody else may hold the key: ends as
+    // fast as may be. Also before run().
+    virtual void hurry() = 0;
 };
 
 using body_maker = std::function<std::shared_ptr<body>(output_sink)>;

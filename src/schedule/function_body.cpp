@@ -75,6 +75,7 @@ public:
 
     void extend(instant, instant) override {}
     void stop(stop_cause) override { told_.request_stop(); }
+    void hurry() override { told_.request_stop(); }
 
 private:
     void finish() {

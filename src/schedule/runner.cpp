@@ -149,10 +149,14 @@ void runner::announce(const std::shared_ptr<active_run>& run, const run_start& s
 awaitable<run_end> runner::carry_out(std::shared_ptr<active_run> run, lease* held) {
     std::weak_ptr<active_run> weak = run;
     if (held) {
-        held->watch_deadline(
-            [weak, ttl = run->plan->lease.ttl](instant stop_at, instant trust_end) {
-                if (const auto who = weak.lock()) who->extend(stop_at, trust_end, ttl);
-            });
+        held->watch_deadline([weak, &loop = node_.loop, ttl = run->plan->lease.ttl](
+                                 instant stop_at, instant trust_end) {
+            const auto who = weak.lock();
+            if (who && who->doing && trust_end <= loop.now())
+                who->doing->hurry();
+            else if (who)
+                who->extend(stop_at, trust_end, ttl);
+        });
         // That is told by way of the loop, and nothing may begin without its deadline.
         auto token = boost::asio::use_awaitable;
         co_await boost::asio::post(node_.loop.get_executor(), token);
