@@ -127,7 +127,10 @@ private:
         bool frozen = false;
 
         // Null: it has ended.
-        net::loop* loop() const { return home->get().first; }
+        net::loop* loop() const {
+            const auto way = home->enter();
+            return way ? &way->loop() : nullptr;
+        }
     };
 
     // Whoever turns the time drives the loops, and would wait for himself.
@@ -166,8 +169,10 @@ private:
 
     std::shared_ptr<runtime::engine> engine_of(const net::loop& loop) {
         const std::lock_guard lock{mutex_};
-        for (const auto& one : processes_)
-            if (one.loop() == &loop) return one.home->get().second;
+        for (const auto& one : processes_) {
+            const auto way = one.home->enter();
+            if (way && &way->loop() == &loop) return way->running();
+        }
         return nullptr;
     }
 
