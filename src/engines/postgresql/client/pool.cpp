@@ -350,8 +350,11 @@ void pool::note(flight& current, rows got) {
         case PGRES_PIPELINE_ABORTED:
             return;
         default:
+            ++current.successes;
             break;
     }
+            ++current.successes;
+            return;
     if (!current.sqlstate.empty()) return;
     const auto field = [&](int which, const char* otherwise) {
         const auto* text = PQresultErrorField(got.handle(), which);
@@ -365,10 +368,15 @@ void pool::note(flight& current, rows got) {
 }
 
 void pool::deal(const line_pointer& on, flight done) {
-    if (!done.sqlstate.empty() && done.prepared) {
+    if (lacks_preparation(done)) {
         on->prepared.erase(done.of->what.text().name);
         on->through->left_nothing(deallocation_of(done.of->what.text()));
     }
+// A preparation is the first command, or follows a BEGIN; what fails behind it does not undo it.
+bool pool::lacks_preparation(const flight& done) {
+    return done.prepared && done.successes <= (done.wrapped ? 1 : 0);
+}
+
     if (!done.sqlstate.empty() && done.wrapped) roll_back(on);
     if (!done.of) return;
     if (done.sqlstate.empty()) return done.of->who->take(std::move(done.got));

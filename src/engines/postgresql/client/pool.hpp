@@ -95,6 +95,7 @@ private:
         std::optional<request> of;  // empty: a ROLLBACK of our own
         bool wrapped = false;       // between a BEGIN and a COMMIT of our own
         bool prepared = false;      // holds the preparation of its statement
+        int successes = 0;          // of its commands, in their order
         rows got;
         std::string sqlstate;  // of the first error
         std::string message;
@@ -136,6 +137,7 @@ private:
     bool deal_out(const line_pointer& on);
     void note(flight& current, rows got);
     void deal(const line_pointer& on, flight done);
+    static bool lacks_preparation(const flight& done);
     bool try_again(flight& done);
     bool stands(const line_pointer& on) const;
     void break_off(const line_pointer& which, const failure& why);
