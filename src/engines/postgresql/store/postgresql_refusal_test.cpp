@@ -214,6 +214,10 @@ TEST(PostgresqlRefusal, AStandbyIsNeverTakenForThePrimary) {
     // Nor where the user lets libpq take it.
     set_keyword(settings.servers, "target_session_attrs", "any");
     expect_refusal(settings, errc::unreachable, "point the URL at the primary");
+    // Nor under a quarantine, which asks first for what only a primary knows.
+    auto careful = settings;
+    careful.common.quarantine = 60s;
+    expect_refusal(careful, errc::unreachable, "point the URL at the primary");
     // Named first, it is passed by.
     auto both = on_port(standby.port());
     both.servers.servers.push_back({"127.0.0.1", "", std::to_string(primary.port())});
