@@ -99,7 +99,8 @@ private:
         rows got;
         std::string sqlstate;  // of the first error
         std::string message;
-        bool fatal = false;  // the server ended the connection with it
+        bool fatal = false;         // the server ended the connection with it
+        bool unreplicated = false;  // committed, and perhaps not where it should be as well
     };
 
     struct line {
@@ -136,8 +137,8 @@ private:
     void received(const line_pointer& on, boost::system::error_code error);
     bool deal_out(const line_pointer& on);
     void note(flight& current, rows got);
-    void deal(const line_pointer& on, flight done);
     static bool lacks_preparation(const flight& done);
+    void deal(const line_pointer& on, flight done);
     bool try_again(flight& done);
     bool stands(const line_pointer& on) const;
     void break_off(const line_pointer& which, const failure& why);
