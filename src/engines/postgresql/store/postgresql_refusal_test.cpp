@@ -212,6 +212,7 @@ TEST(PostgresqlRefusal, AStandbyIsNeverTakenForThePrimary) {
     auto settings = on_port(standby.port(), 500ms);
     expect_refusal(settings, errc::unreachable, "point the URL at the primary");
     // Nor where the user lets libpq take it.
+    settings.common.timeout = 10s;
     set_keyword(settings.servers, "target_session_attrs", "any");
     expect_refusal(settings, errc::unreachable, "point the URL at the primary");
     // Nor under a quarantine, which asks first for what only a primary knows.
