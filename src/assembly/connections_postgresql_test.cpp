@@ -129,6 +129,21 @@ TEST(PostgresqlConnections, CarryEveryVerbAndComeBackInOrder) {
     EXPECT_LT(pool.made, pool.given);
 }
 
+// Goal: what was prepared before a call failed is undone as well. Method: each first call finds the
+// wrong isolation level.
+TEST(PostgresqlConnections, ComeBackInOrderAfterACallThatFailed) {
+    postgresql_server server;
+    server.ask("ALTER ROLE postgres SET default_transaction_isolation = 'serializable'");
+    application_pool pool{server};
+    {
+        auto mine = locks::open(url, over(pool));
+        EXPECT_TRUE(takes(mine, "key"));
+    }
+    EXPECT_TRUE(pool.all_are_back());
+    EXPECT_EQ(pool.broken, 0);
+    EXPECT_EQ(pool.dirt, "");
+}
+
 TEST(PostgresqlConnections, AreBounded) {
     postgresql_server server;
     application_pool pool{server};

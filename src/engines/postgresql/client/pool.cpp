@@ -20,6 +20,9 @@ constexpr millis backoff_max{1000};
 // The default of the database or of the user may be read-only or another isolation level.
 constexpr const char* begin_text = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
+constexpr std::string_view not_replicated =
+    ": committed, but the wait for the synchronous standby was cancelled";
+
 std::string deallocation_of(const statement_text& what) { return "DEALLOCATE " + what.name; }
 
 bool send_plain(PGconn* on, const char* sql) {
@@ -333,6 +336,8 @@ bool pool::deal_out(const line_pointer& on) {
         PQclear(got);
         auto done = std::move(on->in_flight.front());
         on->in_flight.pop_front();
+        // libpq has read no further than to the end of this one's transaction.
+        done.unreplicated = on->through->take_unreplicated();
         deal(on, std::move(done));
         if (!stands(on)) return false;
         close_if_retired(on);
@@ -345,8 +350,11 @@ void pool::note(flight& current, rows got) {
     switch (PQresultStatus(got.handle())) {
         case PGRES_TUPLES_OK:
             current.got = std::move(got);
+            ++current.successes;
             return;
         case PGRES_COMMAND_OK:
+            ++current.successes;
+            return;
         case PGRES_PIPELINE_ABORTED:
             return;
         default:
@@ -364,13 +372,21 @@ void pool::note(flight& current, rows got) {
     current.fatal = severity == "FATAL" || severity == "PANIC";
 }
 
+// A preparation is the first command, or follows a BEGIN; what fails behind it does not undo it.
+bool pool::lacks_preparation(const flight& done) {
+    return done.prepared && done.successes <= (done.wrapped ? 1 : 0);
+}
+
 void pool::deal(const line_pointer& on, flight done) {
-    if (!done.sqlstate.empty() && done.prepared) {
+    if (lacks_preparation(done)) {
         on->prepared.erase(done.of->what.text().name);
         on->through->left_nothing(deallocation_of(done.of->what.text()));
     }
     if (!done.sqlstate.empty() && done.wrapped) roll_back(on);
     if (!done.of) return;
+    if (done.sqlstate.empty() && done.unreplicated)
+        return done.of->who->take(
+            failure{errc::outcome_unknown, on->through->place() + std::string{not_replicated}});
     if (done.sqlstate.empty()) return done.of->who->take(std::move(done.got));
     if (!done.fatal && try_again(done)) return;
     auto why = explain_error(on->through->place(), done.sqlstate, done.message);

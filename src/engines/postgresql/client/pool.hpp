@@ -95,10 +95,12 @@ private:
         std::optional<request> of;  // empty: a ROLLBACK of our own
         bool wrapped = false;       // between a BEGIN and a COMMIT of our own
         bool prepared = false;      // holds the preparation of its statement
+        int successes = 0;          // of its commands, in their order
         rows got;
         std::string sqlstate;  // of the first error
         std::string message;
-        bool fatal = false;  // the server ended the connection with it
+        bool fatal = false;         // the server ended the connection with it
+        bool unreplicated = false;  // committed, and perhaps not where it should be as well
     };
 
     struct line {
@@ -135,6 +137,7 @@ private:
     void received(const line_pointer& on, boost::system::error_code error);
     bool deal_out(const line_pointer& on);
     void note(flight& current, rows got);
+    static bool lacks_preparation(const flight& done);
     void deal(const line_pointer& on, flight done);
     bool try_again(flight& done);
     bool stands(const line_pointer& on) const;

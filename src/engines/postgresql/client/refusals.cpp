@@ -36,6 +36,10 @@ constexpr std::array meanings{
     meaning{"57P", errc::unreachable},    // starting up, shutting down
 };
 
+// Of all that the verbs call, only the functions that tell a place in the log answer with it. Where
+// a connection is refused it means a database that takes none.
+constexpr meaning recovering{"55000", errc::unreachable, primary};
+
 // What libpq and poolers say in words only.
 constexpr std::array phrases{
     meaning{"during recovery", errc::unreachable, primary},
@@ -125,7 +129,7 @@ failure explain_error(std::string_view place, std::string_view sqlstate, std::st
     // A standby says so in several ways; a pooler says most things under one code.
     const meaning* known = nullptr;
     if (sqlstate == "08P01" || sqlstate == "0A000" || sqlstate.empty()) known = phrase_in(message);
-    if (known == nullptr) known = meaning_of(sqlstate);
+    if (known == nullptr) known = sqlstate == recovering.code ? &recovering : meaning_of(sqlstate);
     return compose(place, message, known, errc::rejected);
 }
 

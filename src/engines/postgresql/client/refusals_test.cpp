@@ -24,6 +24,19 @@ TEST(PostgresqlRefusals, AnErrorMeansWhatTheCallerCanDo) {
             << sqlstate;
 }
 
+// What a function of the server says that a standby cannot answer; its words may be in any
+// language.
+TEST(PostgresqlRefusals, AStandbyIsRecognisedByWhatItCannotTell) {
+    for (const auto* words : {"recovery is in progress", "Wiederherstellung läuft"}) {
+        const auto why = explain_error("db:5432", "55000", words);
+        EXPECT_EQ(name_of(why.code), name_of(errc::unreachable));
+        EXPECT_NE(why.detail.find("point the URL at the primary"), std::string::npos) << why.detail;
+    }
+    const auto closed = explain_connection(
+        "db:5432", "FATAL:  55000: database \"x\" is not currently accepting connections");
+    EXPECT_EQ(closed.detail.find("primary"), std::string::npos) << closed.detail;
+}
+
 TEST(PostgresqlRefusals, TheServersWordsComeOnOneLine) {
     const auto why =
         explain_error("db:5432", "53100", "could not extend file\n\tNo space\x01 left\n");

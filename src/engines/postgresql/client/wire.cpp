@@ -178,7 +178,7 @@ async<void> wire::dial(std::shared_ptr<wire> self, std::shared_ptr<const connect
     const keyword_list keywords{*target, server};
     self->connection_ = keywords.start();
     if (self->connection_ == nullptr) co_return failure{errc::unreachable, place + ": no memory"};
-    PQsetNoticeProcessor(self->connection_, [](void*, const char*) {}, nullptr);
+    PQsetNoticeReceiver(self->connection_, &wire::take_notice, self.get());
     // With the SQLSTATE in it, the message needs no guessing.
     PQsetErrorVerbosity(self->connection_, PQERRORS_VERBOSE);
     auto next = PGRES_POLLING_WRITING;
@@ -261,7 +261,22 @@ awaitable<bool> wire::wait(std::shared_ptr<wire> self, descriptor_type::wait_typ
     co_return !ended->late;
 }
 
-bool wire::start_pipeline() { return PQenterPipelineMode(connection_) == 1; }
+bool wire::start_pipeline() {
+    unreplicated_ = false;
+    return PQenterPipelineMode(connection_) == 1;
+}
+
+// The words depend on the server's language, and the SQLSTATE is that of any warning; where it was
+// raised is always the same.
+void wire::take_notice(void* self, const PGresult* told) {
+    const auto is = [&](int field, std::string_view text) {
+        const auto* said = PQresultErrorField(told, field);
+        return said != nullptr && said == text;
+    };
+    if (is(PG_DIAG_SOURCE_FUNCTION, "SyncRepWaitForLSN") &&
+        is(PG_DIAG_SEVERITY_NONLOCALIZED, "WARNING"))
+        static_cast<wire*>(self)->unreplicated_ = true;
+}
 
 // ---- Asking before the pipeline
 

@@ -53,6 +53,11 @@ public:
     static async<reply> query(std::shared_ptr<wire> self, std::string sql);
     bool start_pipeline();
 
+    // Whether, since it was asked last, a transaction was committed that its synchronous standby
+    // may not have: the wait for it was cancelled. Never of a connection of the application's,
+    // whose notices go where it wants them.
+    bool take_unreplicated() noexcept { return std::exchange(unreplicated_, false); }
+
     // What a connection of the application's is rid of before it goes back, by this statement.
     void leaves(std::string undone_by) {
         if (lent_) lent_->leave(std::move(undone_by));
@@ -91,6 +96,7 @@ private:
                               instant deadline);
     static boost::asio::awaitable<bool> wait(std::shared_ptr<wire> self,
                                              descriptor_type::wait_type what, instant deadline);
+    static void take_notice(void* self, const PGresult* told);
     void drop_connection() noexcept;
 
     net::loop& loop_;
@@ -98,6 +104,7 @@ private:
     PGconn* connection_ = nullptr;
     std::shared_ptr<lent_connection> lent_;  // whose connection it is, if not ours
     bool closed_ = false;
+    bool unreplicated_ = false;
     std::string place_;
 };
 

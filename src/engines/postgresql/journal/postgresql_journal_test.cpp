@@ -83,7 +83,7 @@ TEST(PostgresqlJournal, AnEarlierSchemaIsGivenWhatItLacks) {
     server.ask(
         "DROP FUNCTION pawl.journal_publish_v1; DROP FUNCTION pawl.journal_publish_v2; "
         "DROP FUNCTION pawl.journal_layout_v2; DROP FUNCTION pawl.journal_layout_v3; "
-        "DROP FUNCTION pawl.journal_layout_v4");
+        "DROP FUNCTION pawl.journal_layout_v4; DROP FUNCTION pawl.journal_layout_v5");
     auto mine = open(on_port(server.port()));
     conformance::try_every_verb(mine);
     // As the earlier one calls it.
@@ -224,6 +224,29 @@ TEST(PostgresqlJournal, AServerThatDiesUnderRunsLosesNothingAndDoublesNothing) {
         server.immediate();
         server.start();
     });
+}
+
+// Goal: a run whose row another session keeps locked holds up no other's heartbeat, and is neither
+// told stale nor kept from hearing of its cancel. Method: of three runs two are locked.
+TEST(PostgresqlJournal, ALockedRunHoldsUpNoOthersHeartbeat) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port(), 5s));
+    const auto locked = fresh_run("locked", 0), leaving = fresh_run("leaving", 5),
+               other = fresh_run("other", 7);
+    const run_mark stale{locked.id, fence_token{9}};
+    for (const auto& each : {locked, leaving, other}) mine.begin(each);
+    EXPECT_TRUE(mine.get(mine->request_cancel(leaving.id, "me")));
+    const auto of_locked = mine.show(locked.id).last_heartbeat;
+    const auto of_other = mine.show(other.id).last_heartbeat;
+    mine.until_later_than(of_other);
+    const auto others =
+        server.hold("BEGIN; SELECT FROM pawl.job_run WHERE job_name <> 'other' FOR UPDATE");
+    const auto told = mine.get(
+        mine->heartbeat(std::vector{mark_of(locked), mark_of(leaving), mark_of(other), stale}));
+    EXPECT_THAT(
+        told, testing::ElementsAre(beat::alive, beat::cancel_requested, beat::alive, beat::stale));
+    EXPECT_GT(mine.show(other.id).last_heartbeat, of_other);
+    EXPECT_EQ(mine.show(locked.id).last_heartbeat, of_locked);
 }
 
 TEST(PostgresqlJournal, TenThousandRunsLeakNothing) {

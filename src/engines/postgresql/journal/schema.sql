@@ -184,8 +184,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
 
--- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
 CREATE OR REPLACE FUNCTION pawl.journal_layout_v4() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT layout FROM pawl.journal_marker
+$$;
+
+-- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
+CREATE OR REPLACE FUNCTION pawl.journal_layout_v5() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
@@ -447,7 +452,9 @@ $$;
 
 -- REQUIRES: each pair once. The places in the arrays, from 1, of those that are alive, and of those of
 -- them that are to end. Locked in the order of their ids, so that two batches never wait for each other
--- in a circle; one by one, as the planner would rather compare all with all.
+-- in a circle; one by one, as the planner would rather compare all with all. A lock is waited for for a
+-- moment, as the run's own output takes it all the time; should one last, such rows are passed by: they
+-- are alive, and silent, and the other runs are not.
 CREATE OR REPLACE FUNCTION pawl.journal_heartbeat_v1(
   space text, ids bytea[], tokens bigint[], OUT alive bigint[], OUT cancelled bigint[])
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -456,16 +463,35 @@ DECLARE
   numbers bigint[];
 BEGIN
   PERFORM pawl.journal_isolation();
-  SELECT array_agg(mine.run_number), coalesce(array_agg(a.place), '{}'),
-         coalesce(array_agg(a.place) FILTER (WHERE mine.cancel_requested), '{}')
-  INTO numbers, alive, cancelled
-  FROM (SELECT u.id, u.token, u.place FROM unnest(ids, tokens) WITH ORDINALITY AS u (id, token, place)
-        ORDER BY u.id) AS a
-  CROSS JOIN LATERAL (
-    SELECT r.run_number, r.cancel_requested FROM pawl.job_run AS r
-    WHERE r.name_space = space AND r.run_id = a.id AND r.fence_token = a.token
-      AND r.status = 'started'
-    FOR UPDATE) AS mine;
+  PERFORM set_config('lock_timeout', '100ms', true);
+  BEGIN
+    SELECT array_agg(mine.run_number), coalesce(array_agg(a.place), '{}'),
+           coalesce(array_agg(a.place) FILTER (WHERE mine.cancel_requested), '{}')
+    INTO numbers, alive, cancelled
+    FROM (SELECT u.id, u.token, u.place FROM unnest(ids, tokens) WITH ORDINALITY AS u (id, token, place)
+          ORDER BY u.id) AS a
+    CROSS JOIN LATERAL (
+      SELECT r.run_number, r.cancel_requested FROM pawl.job_run AS r
+      WHERE r.name_space = space AND r.run_id = a.id AND r.fence_token = a.token
+        AND r.status = 'started'
+      FOR UPDATE) AS mine;
+  EXCEPTION WHEN lock_not_available THEN
+    SELECT array_agg(mine.run_number) INTO numbers
+    FROM unnest(ids, tokens) AS a (id, token)
+    CROSS JOIN LATERAL (
+      SELECT r.run_number FROM pawl.job_run AS r
+      WHERE r.name_space = space AND r.run_id = a.id AND r.fence_token = a.token
+        AND r.status = 'started'
+      FOR UPDATE SKIP LOCKED) AS mine;
+    SELECT coalesce(array_agg(a.place), '{}'),
+           coalesce(array_agg(a.place) FILTER (WHERE mine.cancel_requested), '{}')
+    INTO alive, cancelled
+    FROM unnest(ids, tokens) WITH ORDINALITY AS a (id, token, place)
+    CROSS JOIN LATERAL (
+      SELECT r.cancel_requested FROM pawl.job_run AS r
+      WHERE r.name_space = space AND r.run_id = a.id AND r.fence_token = a.token
+        AND r.status = 'started') AS mine;
+  END;
   UPDATE pawl.job_run AS r SET last_heartbeat = pawl.journal_clock()
   WHERE r.name_space = space AND r.run_number = ANY (numbers);
 END

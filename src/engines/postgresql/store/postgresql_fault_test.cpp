@@ -193,6 +193,35 @@ TEST(PostgresqlFault, ACrashedSessionTakesNoGrantWithItWhereCommitsNeedNotWait) 
                      ->accepted);
 }
 
+// Goal: a grant that its standby may not have is none yet. Method: the only synchronous standby
+// does not exist, and an administrator cancels the wait for it.
+TEST(PostgresqlFault, ACommitThatNoStandbyMayHaveIsAnUnknownOutcome) {
+    for (const bool wraps : {false, true}) {
+        postgresql_server server;
+        if (wraps)
+            server.ask("ALTER ROLE postgres SET default_transaction_isolation = 'serializable'");
+        auto mine = open(on_port(server.port(), 10s));
+        yes(mine.release("key", mine.granted(fresh_claim("key"))));
+        server.ask("ALTER SYSTEM SET synchronous_standby_names = 'nowhere'");
+        server.restart();
+        until([&] { return mine.inspect("key").has_value(); });
+        const auto wanted = fresh_claim("key", 60s);
+        auto answer = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
+        const std::string waits =
+            " FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'pawl'";
+        until([&] { return server.ask("SELECT count(*)" + waits) == "1"; });
+        server.ask("SELECT pg_cancel_backend(pid)" + waits);
+        expect_failure(answer.get(), errc::outcome_unknown, "synchronous standby");
+        // No later answer is taken for it.
+        const auto token = mine.show("key").holder;
+        EXPECT_GT(number(token), 0u);
+        // The same claim waits again, now for nothing that does not exist.
+        server.ask("ALTER SYSTEM RESET synchronous_standby_names");
+        server.ask("SELECT pg_reload_conf()");
+        EXPECT_EQ(mine.granted(wanted), token);
+    }
+}
+
 // ---- Servers that go and come back
 
 // What callers see while a server is away.

@@ -75,6 +75,23 @@ TEST(PostgresqlOrdinary, OnlyWhoMayWriteTheTableDoesWithoutFunctions) {
     EXPECT_EQ(calls(server, "release_v1"), "5");
 }
 
+// Goal: a first call that fails in another way than by a lost statement leaves prepared statements
+// on, without which nothing goes without functions. Method: the first call finds the wrong
+// isolation level; the server's own counts.
+TEST(PostgresqlOrdinary, AFirstCallThatFailsLeavesStatementsPrepared) {
+    postgresql_options options;
+    options.more = {"track_functions=all"};
+    postgresql_server server{options};
+    server.ask("ALTER ROLE postgres SET default_transaction_isolation = 'serializable'");
+    {
+        auto mine = open(on_port(server.port(), 5s));
+        for (int i = 0; i < 5; ++i) pair(mine, "key");
+    }
+    until([&] { return sessions(server) == 0; });
+    EXPECT_EQ(calls(server, "acquire_v1"), "1") << "of a key that is not known yet";
+    EXPECT_EQ(calls(server, "release_v1"), "0");
+}
+
 // Goal: rights that are taken away under a store cost it nothing. Method: a user who may write the
 // table for a while.
 TEST(PostgresqlOrdinary, RightsMayGoAtAnyTime) {

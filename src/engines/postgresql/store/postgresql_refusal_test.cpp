@@ -212,8 +212,13 @@ TEST(PostgresqlRefusal, AStandbyIsNeverTakenForThePrimary) {
     auto settings = on_port(standby.port(), 500ms);
     expect_refusal(settings, errc::unreachable, "point the URL at the primary");
     // Nor where the user lets libpq take it.
+    settings.common.timeout = 10s;
     set_keyword(settings.servers, "target_session_attrs", "any");
     expect_refusal(settings, errc::unreachable, "point the URL at the primary");
+    // Nor under a quarantine, which asks first for what only a primary knows.
+    auto careful = settings;
+    careful.common.quarantine = 60s;
+    expect_refusal(careful, errc::unreachable, "point the URL at the primary");
     // Named first, it is passed by.
     auto both = on_port(standby.port());
     both.servers.servers.push_back({"127.0.0.1", "", std::to_string(primary.port())});
