@@ -172,7 +172,7 @@ TEST_F(MysqlRefusal, AServerWithoutRoomForMoreConnections) {
     mysql_server own{options};
     std::vector<client> others;
     auto mine = open(on_port(own.port(), 2s));
-    mine.granted(fresh_claim("mine"));
+    const auto token = mine.granted(fresh_claim("mine", 60s));
     own.ask("SET GLOBAL max_connections = 10");
     for (int i = 0; i < 9; ++i) {
         others.push_back(open(on_port(own.port(), 2s)));
@@ -187,6 +187,8 @@ TEST_F(MysqlRefusal, AServerWithoutRoomForMoreConnections) {
                 EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
             }
         });
+    for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(mine.renew(conformance::lease_of("mine", token, 60s)), renewal::renewed);
 }
 
 // ---- Wrong peers
