@@ -215,7 +215,7 @@ bool pool::retire_attempt(failure why) {
 
 // A burst of callers opens many connections, and a server has not many to give.
 bool pool::is_spare(const link& line) const {
-    return !closed_ && requests_.empty() && standing_ > 1 &&
+    return !closed_ && requests_.empty() && standing_ > settings_->connections_min &&
            lease_clock::now() - line.used >= settings_->idle_max;
 }
 
@@ -349,12 +349,15 @@ void pool::check_deadlines() {
     expire_unsent(now);
     // The one at the front has been idle for the longest. Woken without need, it ends.
     const auto idle_until = [this] { return idle_.front()->line->used + settings_->idle_max; };
-    while (standing_ > 1 && !idle_.empty() && idle_until() <= now) {
+    const auto has_spare = [this] {
+        return standing_ > settings_->connections_min && !idle_.empty();
+    };
+    while (has_spare() && idle_until() <= now) {
         const auto spare = std::move(idle_.front());
         idle_.erase(idle_.begin());
         spare->wake();
     }
-    if (standing_ > 1 && !idle_.empty()) next = std::min(next, idle_until());
+    if (has_spare()) next = std::min(next, idle_until());
     for (const auto& one : requests_) next = std::min(next, one.deadline);
     if (next != instant::max()) arm(next);
 }
