@@ -311,15 +311,15 @@ boost::asio::awaitable<pool::connection_state> pool::settle(std::shared_ptr<link
         co_return connection_state::connection_stands;
     }
     const auto why = explain_refusal(place_, error);
-    const bool unsent = is_of_client(error) && why.code == errc::unreachable;
     const bool no_table = is_missing_table(error) && one.attempts < missing_table_attempts_max;
-    if ((unsent || no_table) && in_time) {
+    if ((was_not_executed(error) || no_table) && in_time) {
         requests_.push_front(std::move(one));
         co_return connection_state::connection_is_over;
     }
     deliver(one.who, why);
-    const bool over = is_of_client(error) || is_read_only(error) || is_missing_table(error) ||
-                      is_transaction(one.sql) || why.code == errc::outcome_unknown;
+    const bool over = is_of_client(error) || ends_unasked(error) || is_read_only(error) ||
+                      is_missing_table(error) || is_transaction(one.sql) ||
+                      why.code == errc::outcome_unknown;
     co_return over ? connection_state::connection_is_over : connection_state::connection_stands;
 }
 
