@@ -267,6 +267,16 @@ void tcp_proxy::delay(std::chrono::milliseconds one_way) {
     state_->do_there([this, one_way] { state_->latency = one_way; });
 }
 
+void tcp_proxy::tell_clients(const std::string& bytes) {
+    state_->do_there([&] {
+        for (const auto& pair : state_->pairs) {
+            auto& arrived = pair->flows[index_of(direction::to_client)];
+            arrived.chunks.push_back({clock::now(), {bytes.begin(), bytes.end()}});
+            arrived.arrival.cancel();
+        }
+    });
+}
+
 void tcp_proxy::tell_ports_as(std::map<std::uint16_t, std::uint16_t> ports) {
     state_->do_there([&] { state_->told_ports = std::move(ports); });
 }

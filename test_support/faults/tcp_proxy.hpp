@@ -34,6 +34,9 @@ public:
     // From now on whatever arrives is passed on so much later, in both directions; zero: at once.
     void delay(std::chrono::milliseconds one_way);
 
+    // Every client is told this, as if its server had said it unasked.
+    void tell_clients(const std::string& bytes);
+
     // For servers that tell their clients where the others are: from now on these ports, where one
     // stands by itself in what the server says, are told as those that they map to. Both have the
     // same number of digits.

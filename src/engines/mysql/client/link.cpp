@@ -434,8 +434,10 @@ boost::asio::awaitable<bool> link::prepare_statement(const statement& what) {
     co_await perform(step::prepare);
     sql_ = {};
     if (status_ == 0) co_return true;
+    const server_error why{mysql_stmt_errno(statement_), {}};
+    if (is_of_client(why) || ends_unasked(why)) co_return false;
     prepares_ = false;
-    co_return !is_of_client({mysql_stmt_errno(statement_), {}});
+    co_return true;
 }
 
 // The library copies what points to the values, not the values.

@@ -21,8 +21,9 @@ struct mysql_settings {
     std::string password;
     std::string database;
     std::optional<net::tls_settings> tls;  // empty: no TLS
-    millis idle_max{60'000};           // a connection that is not the last one is closed after that
-    std::size_t connections_max = 16;  // of one store; opened as they are needed
+    std::size_t connections_max = 16;      // of one store; opened as they are needed
+    std::size_t connections_min = 1;       // that stay, once opened, although nobody asks
+    millis idle_max{60'000};               // the others are closed after that
 };
 
 // What people call it, such as 10.0.0.7:3306; begins every detail of a failure. Holds no secret.

@@ -215,7 +215,7 @@ bool pool::retire_attempt(failure why) {
 
 // A burst of callers opens many connections, and a server has not many to give.
 bool pool::is_spare(const link& line) const {
-    return !closed_ && requests_.empty() && standing_ > 1 &&
+    return !closed_ && requests_.empty() && standing_ > settings_->connections_min &&
            lease_clock::now() - line.used >= settings_->idle_max;
 }
 
@@ -311,15 +311,15 @@ boost::asio::awaitable<pool::connection_state> pool::settle(std::shared_ptr<link
         co_return connection_state::connection_stands;
     }
     const auto why = explain_refusal(place_, error);
-    const bool unsent = is_of_client(error) && why.code == errc::unreachable;
     const bool no_table = is_missing_table(error) && one.attempts < missing_table_attempts_max;
-    if ((unsent || no_table) && in_time) {
+    if ((was_not_executed(error) || no_table) && in_time) {
         requests_.push_front(std::move(one));
         co_return connection_state::connection_is_over;
     }
     deliver(one.who, why);
-    const bool over = is_of_client(error) || is_read_only(error) || is_missing_table(error) ||
-                      is_transaction(one.sql) || why.code == errc::outcome_unknown;
+    const bool over = is_of_client(error) || ends_unasked(error) || is_read_only(error) ||
+                      is_missing_table(error) || is_transaction(one.sql) ||
+                      why.code == errc::outcome_unknown;
     co_return over ? connection_state::connection_is_over : connection_state::connection_stands;
 }
 
@@ -349,12 +349,15 @@ void pool::check_deadlines() {
     expire_unsent(now);
     // The one at the front has been idle for the longest. Woken without need, it ends.
     const auto idle_until = [this] { return idle_.front()->line->used + settings_->idle_max; };
-    while (standing_ > 1 && !idle_.empty() && idle_until() <= now) {
+    const auto has_spare = [this] {
+        return standing_ > settings_->connections_min && !idle_.empty();
+    };
+    while (has_spare() && idle_until() <= now) {
         const auto spare = std::move(idle_.front());
         idle_.erase(idle_.begin());
         spare->wake();
     }
-    if (standing_ > 1 && !idle_.empty()) next = std::min(next, idle_until());
+    if (has_spare()) next = std::min(next, idle_until());
     for (const auto& one : requests_) next = std::min(next, one.deadline);
     if (next != instant::max()) arm(next);
 }

@@ -39,20 +39,37 @@ constexpr std::array refusals{
     refusal{1040, errc::unreachable, "lower connections=, or raise max_connections of the server"},
     refusal{1047, errc::unreachable, "the node has not joined its cluster"},
     refusal{1129, errc::unreachable, "FLUSH HOSTS at the server"},
+    refusal{1135, errc::unreachable, "the server can make no thread more"},
+    refusal{1158, errc::unreachable},
+    refusal{1159, errc::unreachable},
     refusal{1203, errc::unreachable, "lower connections="},
     refusal{1205, errc::unreachable},
+    refusal{1206, errc::unreachable, "too many rows are locked at the server"},
     refusal{1213, errc::unreachable},
     refusal{1226, errc::unreachable},
     refusal{1290, errc::unreachable, primary},
+    refusal{1297, errc::unreachable},
+    refusal{1412, errc::unreachable},
+    refusal{1637, errc::unreachable, "too many transactions at the server"},
     refusal{1792, errc::unreachable, primary},
     refusal{1836, errc::unreachable, primary},
+    refusal{1874, errc::unreachable, primary},
+    refusal{3032, errc::unreachable, "the server is in offline mode"},
+    refusal{3100, errc::unreachable, "the group rolled the transaction back"},
+    refusal{3101, errc::unreachable, "the group rolled the transaction back"},
+    refusal{3168, errc::unreachable},
+    refusal{3572, errc::unreachable},
+    refusal{4031, errc::unreachable},
     // What may have had effect: the statement was ended from outside
     refusal{1053, errc::outcome_unknown},
+    refusal{1160, errc::outcome_unknown},
+    refusal{1161, errc::outcome_unknown},
     refusal{1180, errc::outcome_unknown},
     refusal{1317, errc::outcome_unknown},
     refusal{1927, errc::outcome_unknown},
     refusal{1969, errc::outcome_unknown},
     refusal{3024, errc::outcome_unknown},
+    refusal{3169, errc::outcome_unknown},
     // What no retry helps
     refusal{1049, errc::unsupported, "CREATE DATABASE first"},
     refusal{1286, errc::unsupported, "pawl needs InnoDB"},
@@ -99,7 +116,16 @@ bool is_of_client(const server_error& error) noexcept {
 }
 
 bool is_conflict(const server_error& error) noexcept {
-    return error.number == 1205 || error.number == 1213;
+    return error.number == 1205 || error.number == 1213 || error.number == 3101;
+}
+
+bool ends_unasked(const server_error& error) noexcept {
+    return error.number == 1158 || error.number == 1159 || error.number == 3032 ||
+           error.number == 4031;
+}
+
+bool was_not_executed(const server_error& error) noexcept {
+    return error.number == CR_SERVER_GONE_ERROR || ends_unasked(error);
 }
 
 bool is_locked(const server_error& error) noexcept {
@@ -113,7 +139,8 @@ bool lost_prepared_statement(const server_error& error) noexcept {
 bool is_missing_table(const server_error& error) noexcept { return error.number == 1146; }
 
 bool is_read_only(const server_error& error) noexcept {
-    return error.number == 1290 || error.number == 1792 || error.number == 1836;
+    return error.number == 1290 || error.number == 1792 || error.number == 1836 ||
+           error.number == 1874;
 }
 
 failure explain_refusal(std::string_view place, const server_error& error) {

@@ -17,6 +17,11 @@ struct server_error {
 bool is_of_client(const server_error& error) noexcept;
 // The transaction lost against another and had no effect: the same statement may be sent again.
 bool is_conflict(const server_error& error) noexcept;
+// The server ends the connection, as one that was idle for too long, and this is the last it says:
+// it is no answer to the statement that it has crossed on its way.
+bool ends_unasked(const server_error& error) noexcept;
+// The connection is over, and the statement may be sent over another one.
+bool was_not_executed(const server_error& error) noexcept;
 // Another session keeps a row locked: for too long (both), or at all, for a text that said NOWAIT
 // (MySQL has a number of its own for it).
 bool is_locked(const server_error& error) noexcept;

@@ -14,11 +14,14 @@ errc connecting(unsigned number, const std::string& words = "words") {
 TEST(MysqlRefusals, EachErrorSaysWhatTheCallerMayDo) {
     for (const unsigned denied : {1044u, 1045u, 1142u, 1227u, 1698u})
         EXPECT_EQ(code_of(denied), errc::denied) << denied;
-    for (const unsigned passing : {1040u, 1205u, 1213u, 1290u, 1792u, 2006u})
+    for (const unsigned passing :
+         {1040u, 1135u, 1203u, 1205u, 1206u, 1213u, 1290u, 1297u, 1412u, 1637u,
+          1792u, 1836u, 1874u, 2006u, 3032u, 3100u, 3101u, 3168u, 3572u, 4031u})
         EXPECT_EQ(code_of(passing), errc::unreachable) << passing;
-    for (const unsigned unknown : {1053u, 1180u, 1317u, 1927u, 1969u, 2013u, 2027u})
+    for (const unsigned unknown :
+         {1053u, 1160u, 1161u, 1180u, 1317u, 1927u, 1969u, 2013u, 2027u, 3169u})
         EXPECT_EQ(code_of(unknown), errc::outcome_unknown) << unknown;
-    for (const unsigned refused : {1021u, 1114u, 1153u, 1406u})
+    for (const unsigned refused : {1021u, 1037u, 1041u, 1114u, 1153u, 1406u})
         EXPECT_EQ(code_of(refused), errc::rejected) << refused;
     EXPECT_EQ(code_of(1049), errc::unsupported);
     EXPECT_EQ(code_of(1665), errc::unsupported);
@@ -27,11 +30,26 @@ TEST(MysqlRefusals, EachErrorSaysWhatTheCallerMayDo) {
     EXPECT_FALSE(lost_prepared_statement({1213, {}}));
 }
 
+// Goal: what the server did not execute is sent again, and nothing else: a claim that was executed
+// must not be thought to be lost.
+TEST(MysqlRefusals, WhatTheServerDidNotExecuteIsSentAgain) {
+    for (const unsigned unread : {1158u, 1159u, 2006u, 3032u, 4031u}) {
+        EXPECT_TRUE(was_not_executed({unread, {}})) << unread;
+        EXPECT_EQ(code_of(unread), errc::unreachable) << unread;
+    }
+    for (const unsigned other : {1053u, 1161u, 1317u, 1927u, 2013u, 2027u, 1062u, 1205u})
+        EXPECT_FALSE(was_not_executed({other, {}})) << other;
+    for (const unsigned rolled_back : {1205u, 1213u, 3101u})
+        EXPECT_TRUE(is_conflict({rolled_back, {}})) << rolled_back;
+    EXPECT_FALSE(is_conflict({1180, {}}));
+}
+
 // Nothing but the log-in was asked, so nothing can have had effect.
 TEST(MysqlRefusals, AnAttemptToConnectNeverHasAnUnknownOutcome) {
     for (unsigned number = 1000; number < 6000; ++number)
         EXPECT_NE(connecting(number), errc::outcome_unknown) << number;
-    EXPECT_EQ(connecting(2002), errc::unreachable);
+    for (const unsigned passing : {1040u, 1053u, 1135u, 1203u, 2002u, 3032u})
+        EXPECT_EQ(connecting(passing), errc::unreachable) << passing;
     EXPECT_EQ(connecting(2007), errc::protocol);
     EXPECT_EQ(connecting(2059), errc::unsupported);
     EXPECT_EQ(connecting(2026, "TLS/SSL error: certificate has expired"), errc::denied);

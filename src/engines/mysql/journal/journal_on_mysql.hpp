@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,8 +48,13 @@ private:
     async<std::vector<job_entry>> ask_for_jobs(std::string which, std::size_t limit);
     async<void> publish_batch(std::vector<job_entry*> jobs);
     async<std::optional<audit_entry>> try_audit(const audit_draft& what);
-    // The text's answers, of which there must be so many.
-    async<response> ask(std::string text, std::size_t answers, std::string_view what);
+    async<bool> beat_for(std::span<const run_mark> runs, std::span<const std::size_t> which,
+                         std::vector<beat>& answers);
+    async<void> look_at(std::span<const run_mark> runs, std::span<const std::size_t> which,
+                        std::vector<beat>& answers);
+    // The text's answers, of which there must be so many, or none where a row is locked.
+    async<response> ask(std::string text, std::size_t answers, std::string_view what,
+                        when_locked locked = when_locked::ask_again);
 
     failure unexpected(std::string_view what) const {
         return {errc::protocol, place_ + ": an unexpected answer to " + std::string{what}};

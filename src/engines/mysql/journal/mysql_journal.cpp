@@ -12,11 +12,12 @@ journal_on_mysql::journal_on_mysql(net::loop& where, mysql_settings settings)
       space_{literal(settings_->common.name_space)},
       pool_{pool::make(where, settings_, journal_tables())} {}
 
-async<response> journal_on_mysql::ask(std::string text, std::size_t answers,
-                                      std::string_view what) {
-    auto got = co_await pool_->ask(std::move(text));
+async<response> journal_on_mysql::ask(std::string text, std::size_t answers, std::string_view what,
+                                      when_locked locked) {
+    auto asking = pool_->ask(std::move(text), locked);
+    auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
-    if (got->answers.size() != answers) co_return unexpected(what);
+    if (!got->locked && got->answers.size() != answers) co_return unexpected(what);
     co_return std::move(*got);
 }
 

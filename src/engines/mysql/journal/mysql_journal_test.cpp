@@ -173,6 +173,46 @@ TEST_F(MysqlJournal, TenThousandRunsLeakNothing) {
 
 // ---- Trouble
 
+// Goal: a row that somebody keeps locked makes no other run stale, nor its own. Method: an outsider
+// locks one of three runs' rows, by its id and by its number, which are different locks.
+TEST_F(MysqlJournal, ALockedRunHoldsUpTheHeartbeatOfNoOther) {
+    auto settings = with_user("locked", "ALL");
+    settings.common.timeout = 8s;
+    auto mine = open(settings);
+    std::vector<run_mark> marks;
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+        const auto start = fresh_run("job" + std::to_string(i), i);
+        mine.begin(start);
+        marks.push_back(mark_of(start));
+    }
+    mine.get(mine->request_cancel(marks[2].id, "me"));
+    auto foreign = marks;
+    foreign[0].token = fence_token{99};
+    const std::vector alive{beat::alive, beat::alive, beat::cancel_requested};
+    const auto beaten = [&] {
+        return server().ask(
+            "SELECT GROUP_CONCAT(last_heartbeat > '2020-01-02' ORDER BY job_name) "
+            "FROM locked.pawl_job_run");
+    };
+    for (const std::string column : {"run_id", "run_number"}) {
+        server().ask("UPDATE locked.pawl_job_run SET last_heartbeat = '2020-01-01'");
+        const auto value =
+            server().ask("SELECT CONCAT(\"'\", " + column +
+                         ", \"'\") FROM locked.pawl_job_run WHERE job_name = 'job1'");
+        auto outsider = server().hold(
+            "START TRANSACTION; SELECT 1 FROM locked.pawl_job_run WHERE name_space = 'pawl' AND " +
+            column + " = " + value + " FOR UPDATE");
+        const auto asked = lease_clock::now();
+        EXPECT_EQ(mine.get(mine->heartbeat(marks)), alive) << column;
+        EXPECT_LT(lease_clock::now() - asked, settings.common.timeout / 2) << column;
+        EXPECT_EQ(beaten(), "0,1,1") << column;
+        EXPECT_EQ(mine.get(mine->heartbeat(foreign)).front(), beat::stale) << column;
+        outsider.reset();
+        EXPECT_EQ(mine.get(mine->heartbeat(marks)), alive) << column;
+        EXPECT_EQ(beaten(), "1,1,1") << column;
+    }
+}
+
 // Goal: a server that is restarted and killed loses no run and doubles none. Method: 32 runners,
 // two for each occurrence; who asks again after an unknown outcome gets its answer.
 TEST(MysqlJournalTrouble, AServerThatDiesUnderRunsLosesNothingAndDoublesNothing) {

@@ -1,3 +1,4 @@
+#include "engines/mysql/client/past_locks.hpp"
 #include "engines/mysql/journal/journal_on_mysql.hpp"
 #include "engines/rules/journal/run_rules.hpp"
 #include "engines/rules/journal/sql_rows.hpp"
@@ -7,13 +8,14 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <numeric>
 
 namespace pawl::mysql {
 namespace {
 
 namespace rules = journals;
 
-// Runs that one text beats for: their rows are locked while it is executed.
+// Runs that one text beats for: their rows are locked until it has been executed.
 constexpr std::size_t heartbeat_batch_max = 1024;
 // Pieces of output that are read at once.
 constexpr std::size_t pieces_max = 64;
@@ -33,39 +35,91 @@ std::string text_of(const std::optional<int>& code) {
     return code ? std::to_string(*code) : "NULL";
 }
 
+struct run_names {
+    std::string ids, pairs;
+};
+
+run_names names_of(std::span<const run_mark> runs, std::span<const std::size_t> which) {
+    run_names names;
+    for (const auto i : which) {
+        const auto id = literal(runs[i].id);
+        names.ids += (names.ids.empty() ? "" : ",") + id;
+        names.pairs +=
+            (names.pairs.empty() ? "(" : ",(") + id + "," + mysql::text_of(runs[i].token) + ")";
+    }
+    return names;
+}
+
+// Of the runs that have no row, nothing is said.
+void read_beats(answer& row, std::span<const run_mark> runs, std::span<const std::size_t> which,
+                std::vector<beat>& answers) {
+    std::map<std::string, std::pair<fence_token, beat>, std::less<>> alive;
+    while (row.next())
+        alive[std::string{row.text(0)}] = {
+            fence_token{static_cast<std::uint64_t>(row.integer(1))},
+            row.integer(2) != 0 ? beat::cancel_requested : beat::alive};
+    for (const auto i : which) {
+        const auto found = alive.find(runs[i].id);
+        if (found != alive.end() && found->second.first == runs[i].token)
+            answers[i] = found->second.second;
+    }
+}
+
 std::string its_run() { return journal_statements::all().of_locked.with({}); }
 
 }  // namespace
 
 // ---- Runs, by their runner
 
+// A run whose row somebody keeps locked is as it was last committed: nobody can take it over
+// meanwhile, and the other runs need not go stale because of it.
 async<std::vector<beat>> journal_on_mysql::heartbeat(std::span<const run_mark> runs) {
     std::vector<beat> answers(runs.size(), beat::stale);
-    for (std::size_t from = 0; from < runs.size(); from += heartbeat_batch_max) {
-        const auto batch = runs.subspan(from, std::min(runs.size() - from, heartbeat_batch_max));
-        std::string ids, pairs;
-        for (const auto& each : batch) {
-            const auto id = literal(each.id);
-            ids += (ids.empty() ? "" : ",") + id;
-            pairs += (pairs.empty() ? "(" : ",(") + id + "," + mysql::text_of(each.token) + ")";
-        }
-        auto text = journal_statements::all().heartbeat.with(
-            {{"space", space_}, {"ids", ids}, {"pairs", pairs}});
-        auto got = co_await ask(std::move(text), 2, "a heartbeat");
-        if (got.has_error()) co_return got.error();
-        std::map<std::string, std::pair<fence_token, beat>, std::less<>> alive;
-        auto& row = got->answers[1];
-        while (row.next())
-            alive[std::string{row.text(0)}] = {
-                fence_token{static_cast<std::uint64_t>(row.integer(1))},
-                row.integer(2) != 0 ? beat::cancel_requested : beat::alive};
-        for (std::size_t i = 0; i < batch.size(); ++i) {
-            const auto found = alive.find(batch[i].id);
-            if (found != alive.end() && found->second.first == batch[i].token)
-                answers[from + i] = found->second.second;
-        }
+    places all(runs.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    failure given_up{errc::outcome_unknown, place_ + ": the caller gave up"};
+    auto beating = change_past_locks(
+        {std::move(all)}, heartbeat_batch_max, settings_->common.timeout, std::move(given_up),
+        [&](std::span<const std::size_t> part) { return beat_for(runs, part, answers); });
+    const auto locked = co_await std::move(beating);
+    if (locked.has_error()) co_return locked.error();
+    for (std::size_t from = 0; from < locked->size(); from += heartbeat_batch_max) {
+        const auto many = std::min(locked->size() - from, heartbeat_batch_max);
+        auto looking = look_at(runs, std::span{*locked}.subspan(from, many), answers);
+        const auto looked = co_await std::move(looking);
+        if (looked.has_error()) co_return looked.error();
     }
     co_return answers;
+}
+
+async<bool> journal_on_mysql::beat_for(std::span<const run_mark> runs,
+                                       std::span<const std::size_t> which,
+                                       std::vector<beat>& answers) {
+    const auto names = names_of(runs, which);
+    const auto& all = journal_statements::all();
+    const auto alive =
+        all.alive.with({{"space", space_}, {"ids", names.ids}, {"pairs", names.pairs}});
+    auto text = all.heartbeat.with(
+        {{"space", space_}, {"ids", names.ids}, {"pairs", names.pairs}, {"alive", alive}});
+    auto asking = ask(std::move(text), 5, "a heartbeat", when_locked::tell);
+    auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    if (got->locked) co_return false;
+    read_beats(got->answers[3], runs, which, answers);
+    co_return true;
+}
+
+async<void> journal_on_mysql::look_at(std::span<const run_mark> runs,
+                                      std::span<const std::size_t> which,
+                                      std::vector<beat>& answers) {
+    const auto names = names_of(runs, which);
+    auto text = journal_statements::all().alive.with(
+        {{"space", space_}, {"ids", names.ids}, {"pairs", names.pairs}});
+    auto asking = ask(std::move(text), 1, "a look at runs");
+    auto got = co_await std::move(asking);
+    if (got.has_error()) co_return got.error();
+    read_beats(got->answers[0], runs, which, answers);
+    co_return result<void>{};
 }
 
 async<bool> journal_on_mysql::checkpoint(run_mark who, std::string text) {

@@ -103,12 +103,22 @@ JOIN (SELECT MAX(n.number) - 199 AS last FROM pawl_run_event AS n WHERE n.run_nu
 WHERE e.run_number = {run}
 
 -- name: heartbeat
--- space ids pairs -> the second answer: id, token, cancel_requested of those that are alive.
--- Locked in the order of the ids, so that two batches never wait for each other in a circle.
-UPDATE pawl_job_run SET last_heartbeat = UTC_TIMESTAMP(3)
+-- space ids pairs -> the fourth answer: id, token, cancel_requested of those that are alive.
+-- It fails at once where another session keeps a row locked: the other runs would go stale meanwhile.
+-- The index is named, as a walk through others' rows would find theirs locked.
+START TRANSACTION;
+SELECT run_number FROM pawl_job_run FORCE INDEX (by_id)
+WHERE name_space = {space} AND run_id IN ({ids}) AND (run_id, fence_token) IN ({pairs})
+  AND status = 'started' FOR UPDATE NOWAIT;
+UPDATE pawl_job_run FORCE INDEX (by_id) SET last_heartbeat = UTC_TIMESTAMP(3)
 WHERE name_space = {space} AND run_id IN ({ids}) AND (run_id, fence_token) IN ({pairs})
   AND status = 'started';
-SELECT run_id, fence_token, cancel_requested FROM pawl_job_run
+{alive};
+COMMIT
+
+-- name: alive
+-- space ids pairs -> id, token, cancel_requested of those that are alive. Waits for no lock.
+SELECT run_id, fence_token, cancel_requested FROM pawl_job_run FORCE INDEX (by_id)
 WHERE name_space = {space} AND run_id IN ({ids}) AND (run_id, fence_token) IN ({pairs})
   AND status = 'started'
 

@@ -2,11 +2,14 @@
 // line each.
 #include "engines/mysql/store/mysql_fixture.hpp"
 #include "test_support/faults/canned_server.hpp"
+#include "test_support/faults/tcp_proxy.hpp"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
+#include <future>
 #include <thread>
 
 namespace pawl::mysql {
@@ -172,7 +175,7 @@ TEST_F(MysqlRefusal, AServerWithoutRoomForMoreConnections) {
     mysql_server own{options};
     std::vector<client> others;
     auto mine = open(on_port(own.port(), 2s));
-    mine.granted(fresh_claim("mine"));
+    const auto token = mine.granted(fresh_claim("mine", 60s));
     own.ask("SET GLOBAL max_connections = 10");
     for (int i = 0; i < 9; ++i) {
         others.push_back(open(on_port(own.port(), 2s)));
@@ -187,6 +190,56 @@ TEST_F(MysqlRefusal, AServerWithoutRoomForMoreConnections) {
                 EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
             }
         });
+    for (int i = 0; i < 20; ++i)
+        EXPECT_EQ(mine.renew(conformance::lease_of("mine", token, 60s)), renewal::renewed);
+}
+
+// ---- Connections that the server ends
+
+// An ERR packet, where the answer to a statement is expected.
+std::string error_packet(unsigned number, const std::string& state, const std::string& words) {
+    std::string payload{"\xff"};
+    payload.append({static_cast<char>(number & 0xff), static_cast<char>(number >> 8)});
+    payload.append("#").append(state).append(words);
+    return std::string{static_cast<char>(payload.size()), 0, 0, 1} + payload;
+}
+
+// Goal: a server that says goodbye while a statement is on its way to it has not refused it.
+// Method: the statement is held back, the server's last words arrive where its answer is expected,
+// and the connection ends; each way of sending one.
+TEST_F(MysqlRefusal, WhatAServerSaysUnaskedIsNoAnswer) {
+    using testing_faults::direction;
+    const auto farewells = {
+        error_packet(4031, "HY000", "The client was disconnected because of inactivity"),
+        error_packet(1159, "08S01", "Got timeout reading communication packets"),
+        error_packet(3032, "HY000", "The server is currently in offline mode")};
+    for (const auto& farewell : farewells) {
+        testing_faults::tcp_proxy proxy{server().port()};
+        auto mine = open(on_port(proxy.port(), 20s));
+        const auto expect_done = [&](const std::string& what, const std::function<bool()>& ask) {
+            const auto held = proxy.held_bytes(direction::to_server);
+            proxy.stall(direction::to_server);
+            auto asking = std::async(std::launch::async, ask);
+            ASSERT_TRUE(proxy.wait_for_held_bytes(direction::to_server, held + 1)) << what;
+            const auto before = proxy.connections();
+            proxy.tell_clients(farewell);
+            // What was held back goes down with its connection.
+            until([&] {
+                return proxy.connections() > before ||
+                       asking.wait_for(0s) == std::future_status::ready;
+            });
+            proxy.cut();
+            proxy.resume(direction::to_server);
+            EXPECT_TRUE(asking.get()) << what << ": " << farewell.substr(7);
+        };
+        const auto key = "farewell/" + std::to_string(proxy.port());
+        const auto claims = [&] { return mine.acquire(fresh_claim(key)).has_value(); };
+        ASSERT_TRUE(mine.inspect(key).has_value());
+        expect_done("preparing", claims);
+        ASSERT_TRUE(claims());
+        expect_done("executing", claims);
+        expect_done("a text", [&] { return mine.inspect(key).has_value(); });
+    }
 }
 
 // ---- Wrong peers

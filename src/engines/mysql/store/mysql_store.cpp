@@ -4,6 +4,7 @@
 #include "base/hex.hpp"
 #include "base/prefix.hpp"
 #include "base/text.hpp"
+#include "engines/mysql/client/past_locks.hpp"
 #include "engines/mysql/client/pool.hpp"
 #include "engines/mysql/store/lookout.hpp"
 #include "engines/mysql/store/server_report.hpp"
@@ -31,10 +32,6 @@ using rules::micros;
 // Leases renewed by one statement: their rows stay locked for about 2 ms.
 constexpr std::size_t renew_batch_max = 256;
 constexpr std::size_t keys_per_look = 256;
-// How often a row that was locked is tried again, and the first pause as a part of the timeout;
-// each is three times as long as the one before.
-constexpr int second_looks = 3;
-constexpr int first_pause_part = 128;
 // A refusal is read after the fact, when the key may have become free: then it is claimed again.
 constexpr int claims_max = 8;
 constexpr std::uint64_t grants_per_sweep = 64;
@@ -93,6 +90,12 @@ struct terms {
     bool extends;
 };
 
+std::shared_ptr<const mysql_settings> for_renewals(mysql_settings settings) {
+    settings.connections_max = 1;
+    settings.connections_min = 0;
+    return std::make_shared<const mysql_settings>(std::move(settings));
+}
+
 class mysql_store : public lease_store, public std::enable_shared_from_this<mysql_store> {
 public:
     mysql_store(net::loop& where, mysql_settings settings)
@@ -100,9 +103,13 @@ public:
           settings_{std::make_shared<const mysql_settings>(std::move(settings))},
           place_{place_of(*settings_)},
           space_{literal(settings_->common.name_space)},
-          pool_{pool::make(where, settings_, lease_tables())} {}
+          pool_{pool::make(where, settings_, lease_tables())},
+          renewals_{pool::make(where, for_renewals(*settings_), lease_tables())} {}
 
-    ~mysql_store() override { pool_->close_from_anywhere(); }
+    ~mysql_store() override {
+        pool_->close_from_anywhere();
+        renewals_->close_from_anywhere();
+    }
 
     store_traits traits() const noexcept override {
         return {.strict_fencing = settings_->common.quarantine.has_value(),
@@ -119,13 +126,9 @@ private:
     std::string acquire_occurrence_text(const claim& wanted, const std::string& mark) const;
     async<acquire_result<grant>> explain_refused(const claim& wanted, const std::string& mark);
     result<acquire_result<grant>> read_refusal(const claim& wanted, const answer& row) const;
-    using places = std::vector<std::size_t>;
-    async<places> renew_alike(std::span<const held> leases, std::span<const std::size_t> which,
-                              std::vector<renewal>& answers);
     async<bool> renew_batch(std::span<const held> leases, std::span<const std::size_t> which,
                             std::vector<renewal>& answers);
-    async<places> look_again(std::span<const held> leases, places locked,
-                             std::vector<renewal>& answers);
+    async<response> ask_to_renew(std::string text);
     void count_grant();
     static awaitable<void> sweep(std::shared_ptr<mysql_store> self);
     static awaitable<void> look(std::shared_ptr<mysql_store> self);
@@ -134,6 +137,7 @@ private:
     failure unexpected(std::string_view what) const {
         return {errc::protocol, place_ + ": an unexpected answer to " + std::string{what}};
     }
+    failure given_up() const { return {errc::outcome_unknown, place_ + ": the caller gave up"}; }
     failure no_marker() const {
         return {
             errc::rejected,
@@ -145,6 +149,7 @@ private:
     const std::shared_ptr<const mysql_settings> settings_;
     const std::string place_, space_;
     const std::shared_ptr<pool> pool_;
+    const std::shared_ptr<pool> renewals_;  // for when all of the other are busy
 
     // On the loop only
     lookout watched_;
@@ -228,8 +233,7 @@ async<acquire_result<grant>> mysql_store::acquire(claim wanted) {
             co_return acquire_result<grant>{grant{wanted.key, token, wanted.ttl}};
         }
         auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-            co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return given_up();
         auto why = co_await explain_refused(wanted, mark);
         if (why.has_error()) co_return why.error();
         const auto* mine = std::get_if<grant>(&*why);
@@ -238,8 +242,7 @@ async<acquire_result<grant>> mysql_store::acquire(claim wanted) {
         if (times == claims_max)
             co_return acquire_result<grant>{busy{fence_token{}, {}, millis{1}, busy_reason::held}};
         cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-            co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return given_up();
     }
 }
 
@@ -301,77 +304,41 @@ async<std::vector<renewal>> mysql_store::renew(std::span<const held> leases) {
         if (auto refused = rules::refuse_long_ttl(settings_->common.quarantine, lease.ttl))
             co_return std::move(*refused);
     std::vector<renewal> answers(leases.size(), renewal::lost);
-    std::map<terms, places> alike;
+    std::map<terms, places> of_terms;
     for (std::size_t i = 0; i < leases.size(); ++i)
-        if (number(leases[i].token) != 0) alike[terms{leases[i]}].push_back(i);
-    places locked;
-    for (const auto& [unused, all] : alike) {
-        const auto passed_by = co_await renew_alike(leases, all, answers);
-        if (passed_by.has_error()) co_return passed_by.error();
-        locked.insert(locked.end(), passed_by->begin(), passed_by->end());
-    }
-    if (!locked.empty()) {
-        auto still = co_await look_again(leases, std::move(locked), answers);
-        if (still.has_error()) co_return still.error();
-        for (const auto i : *still) answers[i] = renewal::unknown;
-    }
-    co_return answers;
-}
-
-// Those whose row another session keeps locked, which are left as they are. A part in which there
-// is such a row is halved until it stands alone.
-async<mysql_store::places> mysql_store::renew_alike(std::span<const held> leases,
-                                                    std::span<const std::size_t> which,
-                                                    std::vector<renewal>& answers) {
+        if (number(leases[i].token) != 0) of_terms[terms{leases[i]}].push_back(i);
+    std::vector<places> alike;
+    for (auto& [unused, all] : of_terms) alike.push_back(std::move(all));
     // A key stands in the text three times, in hexadecimal.
     constexpr std::size_t bytes_per_key = 3 * (2 * key_bytes_max + 8);
     const auto fitting = std::max<std::size_t>(1, pool_->facts().packet_max / bytes_per_key / 2);
-    const auto largest = std::min(renew_batch_max, fitting);
-    std::vector<std::span<const std::size_t>> parts;
-    for (; which.size() > largest; which = which.subspan(largest))
-        parts.push_back(which.first(largest));
-    parts.push_back(which);
-    places locked;
-    while (!parts.empty()) {
-        const auto part = parts.back();
-        parts.pop_back();
-        const auto done = co_await renew_batch(leases, part, answers);
-        if (done.has_error()) co_return done.error();
-        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-            co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
-        if (*done) continue;
-        if (part.size() == 1) {
-            locked.push_back(part.front());
-        } else {
-            parts.push_back(part.subspan(part.size() / 2));
-            parts.push_back(part.first(part.size() / 2));
-        }
-    }
-    co_return locked;
+    auto renewing = change_past_locks(
+        std::move(alike), std::min(renew_batch_max, fitting), settings_->common.timeout, given_up(),
+        [&](std::span<const std::size_t> part) { return renew_batch(leases, part, answers); });
+    const auto locked = co_await std::move(renewing);
+    if (locked.has_error()) co_return locked.error();
+    for (const auto i : *locked) answers[i] = renewal::unknown;
+    co_return answers;
 }
 
-// Most locks last for a moment, as those of claims that are refused. Those that are still locked
-// after the last look.
-async<mysql_store::places> mysql_store::look_again(std::span<const held> leases, places locked,
-                                                   std::vector<renewal>& answers) {
-    auto pause = settings_->common.timeout / first_pause_part;
-    for (int times = 0; times < second_looks; ++times, pause *= 3) {
-        auto pausing = net::sleep_for(pause);
-        co_await std::move(pausing);
-        places still;
-        for (const auto i : locked) {
-            const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-            if (cancellation.cancelled() != boost::asio::cancellation_type::none)
-                co_return failure{errc::outcome_unknown, place_ + ": the caller gave up"};
-            const auto done = co_await renew_batch(leases, std::span{&i, 1}, answers);
-            if (done.has_error()) co_return done.error();
-            if (!*done) still.push_back(i);
-        }
-        locked = std::move(still);
-        if (locked.empty()) break;
+// A connection that is free serves at once. Others may wait for rows that somebody keeps locked,
+// for as long as the timeout; then there is one for renewals alone.
+async<response> mysql_store::ask_to_renew(std::string text) {
+    if (pool_->is_free()) {
+        auto asking = pool_->ask(std::move(text), when_locked::tell);
+        co_return co_await std::move(asking);
     }
-    co_return locked;
+    const auto asked = lease_clock::now();
+    auto asking = renewals_->ask(text, when_locked::tell, store_down::fail);
+    auto got = co_await std::move(asking);
+    // A server may have no room for one connection more, and go on with those it has.
+    const bool never_sent =
+        got.has_error() && got.error().code != errc::outcome_unknown && !renewals_->stands();
+    if (!never_sent || lease_clock::now() - asked > settings_->common.timeout / 2) co_return got;
+    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return given_up();
+    auto again = pool_->ask(std::move(text), when_locked::tell);
+    co_return co_await std::move(again);
 }
 
 // False, and nothing has changed, where another session keeps one of the rows locked.
@@ -393,7 +360,8 @@ async<bool> mysql_store::renew_batch(std::span<const held> leases,
                                               {"pairs", pairs},
                                               {"until", until},
                                               {"extend", same.extends ? "1" : "0"}});
-    auto got = co_await pool_->ask(std::move(text), when_locked::tell);
+    auto asking = ask_to_renew(std::move(text));
+    auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     if (got->locked) co_return false;
     if (got->answers.size() != 5) co_return unexpected("a renewal");

@@ -1,0 +1,80 @@
+// What rows that others keep locked may hold up, and what they may not.
+#include "engines/mysql/store/mysql_fixture.hpp"
+
+#include <future>
+
+namespace pawl::mysql {
+namespace {
+
+// Far longer than anything here takes that does not wait for a lock.
+constexpr millis timeout{8s};
+
+class MysqlLocks : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() { server_ = std::make_unique<mysql_server>(); }
+    static void TearDownTestSuite() { server_.reset(); }
+    static const mysql_server& server() { return *server_; }
+    // In a namespace of the test, with as few connections as can be.
+    static mysql_settings narrow(const std::string& space) {
+        auto settings = on_port(server().port(), timeout);
+        settings.common.name_space = space;
+        settings.connections_max = 1;
+        settings.idle_max = 50ms;
+        return settings;
+    }
+    static std::int64_t connections() {
+        return server().count(
+            "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'locker'");
+    }
+    static void until_somebody_waits_for_a_lock() {
+        until([] {
+            return server().count(
+                       "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE "
+                       "trx_state = 'LOCK WAIT'") > 0;
+        });
+    }
+
+private:
+    static inline std::unique_ptr<mysql_server> server_;
+};
+
+// Goal: a lock on what others want does not let a lease run out that has nothing to do with it.
+// Method: the only connection waits for a row, of a key and then of the whole namespace, while a
+// lease is renewed; what was opened for that goes again.
+TEST_F(MysqlLocks, AClaimThatWaitsForARowHoldsUpNoRenewal) {
+    for (const std::string table : {"pawl_lease", "pawl_floor"}) {
+        auto mine = open(narrow(table));
+        const auto token = mine.granted(fresh_claim("held", 120s));
+        EXPECT_TRUE(*mine.release("wanted", mine.granted(fresh_claim("wanted"))));
+        const bool of_key = table == "pawl_lease";
+        auto outsider = server().hold("START TRANSACTION; SELECT 1 FROM pawl." + table +
+                                      " WHERE name_space = '" + table + "'" +
+                                      (of_key ? " AND lock_key = 'wanted'" : "") + " FOR UPDATE");
+        const auto wanted = fresh_claim(of_key ? "wanted" : "new");
+        auto claiming = std::async(std::launch::async, [&] { return mine.acquire(wanted); });
+        until_somebody_waits_for_a_lock();
+        const auto asked = lease_clock::now();
+        EXPECT_EQ(mine.renew(conformance::lease_of("held", token, 120s)), renewal::renewed);
+        EXPECT_LT(lease_clock::now() - asked, timeout / 2) << table;
+        outsider.reset();
+        EXPECT_TRUE(claiming.get().has_value()) << table;
+        // Looked after when the timeout of what was asked over it has passed.
+        until([&] { return mine.inspect("held").has_value() && connections() == 1; });
+    }
+}
+
+// Goal: who claims, renews and releases, one after the other, needs no second connection.
+TEST_F(MysqlLocks, ALoneCallerRenewsOverTheConnectionThatItHas) {
+    auto settings = narrow("lone");
+    settings.connections_max = 16;
+    auto mine = open(settings);
+    for (int i = 0; i < 20; ++i) {
+        const auto token = mine.granted(fresh_claim("key"));
+        EXPECT_EQ(mine.renew(conformance::lease_of("key", token)), renewal::renewed);
+        EXPECT_TRUE(*mine.release("key", token));
+    }
+    EXPECT_EQ(connections(), 1);
+}
+
+}  // namespace
+}  // namespace pawl::mysql
