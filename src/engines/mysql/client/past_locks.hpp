@@ -5,6 +5,7 @@
 #include "net/timer.hpp"
 
 #include <pawl/spi/async.hpp>
+#include <pawl/types.hpp>
 
 #include <boost/asio/this_coro.hpp>
 
