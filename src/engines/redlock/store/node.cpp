@@ -63,8 +63,7 @@ std::string node::life() const {
     const auto& quarantine = settings_->common.quarantine;
     if (!quarantine) return {};
     const auto& facts = link_->facts();
-    return std::to_string(quarantine->count()) + ' ' + facts.run_id +
-           (facts.writes == redis::durability::synced ? " synced" : " uncertain") +
+    return std::to_string(quarantine->count()) + ' ' + facts.run_id + ' ' + facts.place +
            (met_ ? " seen" : " new");
 }
 
