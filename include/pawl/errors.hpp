@@ -17,10 +17,10 @@ enum class errc {
     unreachable,      // the request never took effect: retry freely
     outcome_unknown,  // it may have taken effect: retry with the same claim id, or withdraw it
     denied,           // wrong credentials or a missing privilege: an administrator must change them
-    rejected,     // the store understood and will not do it: read-only, full disk, out of memory
-    protocol,     // the peer does not speak the store's protocol: wrong server on the port
-    unsupported,  // the store cannot do this at all: too old, missing feature, newer schema
-    closed        // the `locks` object was destroyed during the call; a claim is withdrawn
+    rejected,         // the store will not do it: read-only, a record that another program wrote
+    protocol,         // the peer does not speak the store's protocol: wrong server on the port
+    unsupported,      // the store cannot do this at all: too old, missing feature, newer schema
+    closed            // the `locks` object was destroyed during the call; a claim is withdrawn
 };
 
 // One word for logs and JSON, such as "outcome_unknown".
@@ -34,8 +34,8 @@ struct failure {
     // What happened. One line without a secret.
     std::string detail;
 
-    // With `outcome_unknown`: the store answered, but too few of its copies have what was written.
-    // It is not out of reach then, and an outage policy does not apply. Default: false.
+    // The store answered, but cannot write for now, as when it is full (`unreachable`), or too few
+    // copies have what was written (`outcome_unknown`). No outage policy applies. Default: false.
     bool answered = false;
 };
 

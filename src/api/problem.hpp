@@ -18,8 +18,8 @@ http::response problem(unsigned status, std::string_view detail);
 // With further members, such as the holder of a busy key.
 http::response problem(unsigned status, std::string_view detail, boost::json::object more);
 
-// 503, with Retry-After where asking again may help (unreachable, outcome_unknown; not rejected,
-// which is a full disk or the like); 501 for what the store cannot do; 502 otherwise.
+// 503, with Retry-After where asking again may help (unreachable, outcome_unknown; not rejected);
+// 501 for what the store cannot do; 502 otherwise.
 http::response problem_of(const failure& why);
 // The same for a list: a cursor that no page gave is `rejected` as well, and the caller's fault.
 http::response problem_of_page(const failure& why, std::string_view after);

@@ -190,7 +190,7 @@ int run_chosen(const CLI::App& app, const globals& options, const action& chosen
     } catch (const option_error& error) {
         return report(error.what(), status::usage);
     } catch (const store_error& error) {
-        return report(error.what(), status_of(error.code()));
+        return report(error.what(), status_of(error));
     } catch (const std::exception& error) {
         return report(error.what(), status::io_error);
     }

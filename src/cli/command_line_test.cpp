@@ -40,6 +40,14 @@ TEST(CommandLine, TellsItsVersion) {
     EXPECT_EQ(told.err, "");
 }
 
+TEST(CommandLine, AStoreThatIsFullIsToldFromOneOutOfReach) {
+    EXPECT_EQ(status_of(store_error{{errc::unreachable, "full", true}}), status::io_error);
+    EXPECT_EQ(status_of(store_error{{errc::unreachable, "down"}}), status::unavailable);
+    EXPECT_EQ(status_of(store_error{{errc::rejected, "read-only"}}), status::io_error);
+    EXPECT_EQ(status_of(store_error{{errc::outcome_unknown, "too few replicas", true}}),
+              status::unavailable);
+}
+
 TEST(CommandLine, WhatIsWrongIsOneLine) {
     const struct {
         std::vector<std::string> words;

@@ -48,4 +48,10 @@ constexpr status status_of(errc code) noexcept {
     return status::unavailable;
 }
 
+// A store that is there and cannot write for now is no store out of reach.
+inline status status_of(const store_error& error) noexcept {
+    if (error.code() == errc::unreachable && !error.is_outage()) return status::io_error;
+    return status_of(error.code());
+}
+
 }  // namespace pawl::cli

@@ -99,7 +99,7 @@ private:
             audit(records(), std::move(action), std::move(target), std::move(detail));
         } catch (const store_error& error) {
             log(log_level::error, "done, but not in the audit log " + what + ": " + error.what());
-            unaudited_ = status_of(error.code());
+            unaudited_ = status_of(error);
         }
     }
 

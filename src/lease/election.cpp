@@ -80,7 +80,7 @@ void election::failed(const failure& why, instant now, double uniform) {
         state_ = state::over;
         return;
     }
-    answered_ = answered_ || why.code == errc::rejected;
+    answered_ = answered_ || why.code == errc::rejected || why.answered;
     until_ = now + backoff(++failures_, plan_.backoff_max, uniform);
 }
 

@@ -102,6 +102,13 @@ TEST(Election, AStoreThatHasAnsweredIsAskedAgainWhateverItSays) {
     }
 }
 
+TEST(Election, AStoreThatIsFullHasAnswered) {
+    auto machine = fresh();
+    machine.failed({errc::unreachable, "full", true}, start, 0.5);
+    machine.failed({errc::denied, "no"}, start + 1h, 0.5);
+    EXPECT_EQ(machine.next(start + 1h).what, act::rest);
+}
+
 TEST(Election, IsOverOnceCalledOff) {
     auto machine = fresh();
     machine.elected(start);

@@ -118,13 +118,13 @@ void run_recorder::become_stale() {
 // What the journal will never take must not stand in the way of what it would.
 void run_recorder::let_go_of_refused(const failure& why) {
     if (listener_.on_renewal_failures) listener_.on_renewal_failures(&why);
-    if (start_) return forget();
-    const bool was_output =
-        !gathered_.empty() && (queue_.empty() || queue_.front().kind == what::finish);
-    if (was_output) {
-        let_go_of_output(gathered_.size());
-    } else if (!queue_.empty()) {
-        queue_.pop_front();
+    switch (sent_) {
+        case sending::beginning:
+            return forget();
+        case sending::output:
+            return let_go_of_output(gathered_.size());
+        case sending::front_of_queue:
+            if (!queue_.empty()) queue_.pop_front();
     }
 }
 
@@ -180,14 +180,17 @@ awaitable<void> run_recorder::pump(self_ptr self) {
 async<bool> run_recorder::write_next(self_ptr self) {
     auto& me = *self;
     if (me.start_) {
+        me.sent_ = sending::beginning;
         auto beginning = write_begin(self);
         co_return co_await std::move(beginning);
     }
     const bool last = !me.queue_.empty() && me.queue_.front().kind == what::finish;
     if (!me.gathered_.empty() && (me.queue_.empty() || last)) {
+        me.sent_ = sending::output;
         auto flushing = write_output(self);
         co_return co_await std::move(flushing);
     }
+    me.sent_ = sending::front_of_queue;
     // A copy: it stays at the front until it has been written.
     auto next = me.queue_.front();
     auto who = me.mark_;

@@ -95,6 +95,8 @@ private:
         run_end how;
     };
 
+    enum class sending { beginning, output, front_of_queue };
+
     void enqueue(writing one);
     // As if it had been written.
     void let_go_of_output(std::size_t bytes);
@@ -128,6 +130,8 @@ private:
     bool closed_ = false;  // stale, refused or forgotten: nothing more is written
     bool pumping_ = false;
     bool finished_ = false;  // its end has been written
+    // What is on its way, or was last: more may have come to be written since it left.
+    sending sent_ = sending::beginning;
     std::optional<instant> ending_since_;
     std::deque<writing> queue_;
     std::string gathered_;

@@ -11,6 +11,8 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace pawl::runs {
 namespace {
@@ -99,6 +101,55 @@ TEST(RunRecorder, WhatIsRefusedDoesNotStandInTheWayOfTheEnd) {
     ASSERT_TRUE(run.has_value());
     EXPECT_EQ(run->status, run_status::failed);
     EXPECT_EQ(run->attempt, attempts_max);
+}
+
+// Goal: a journal that cannot write for a while, as in the middle of a failover, loses no row.
+// Method: it is so when the run begins, and again when it ends, for a second each.
+TEST(RunRecorder, WhatAJournalCannotWriteForAWhileIsWrittenLater) {
+    recorder_world one;
+    const auto faults = std::make_shared<testing_faults::journal_plan>();
+    one.records = testing_faults::make_faulty_journal(one.records, faults);
+    const auto who = one.recorder();
+    const auto work_again_in_a_second = [&] {
+        return std::async(std::launch::async, [&] {
+            std::this_thread::sleep_for(1s);
+            faults->fail_all = std::nullopt;
+        });
+    };
+    faults->fail_all = errc::unreachable;
+    auto back = work_again_in_a_second();
+    ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
+    back.get();
+    faults->fail_all = errc::unreachable;
+    back = work_again_in_a_second();
+    EXPECT_TRUE(one.finish(who, run_status::failed));
+    back.get();
+    const auto run = one.loop.wait_for(one.records->find_run("run-1")).value();
+    ASSERT_TRUE(run.has_value());
+    EXPECT_EQ(run->status, run_status::failed);
+}
+
+// Goal: what is let go of is what was rejected. Method: a chunk of output is, and while its answer
+// is on its way a note and the end come to stand in the queue.
+TEST(RunRecorder, ARejectedChunkTakesNoNoteWithIt) {
+    recorder_world one;
+    const auto faults = std::make_shared<testing_faults::journal_plan>();
+    one.records = testing_faults::make_faulty_journal(one.records, faults);
+    const auto who = one.recorder();
+    ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
+    faults->refuse_output_after = 300ms;
+    const auto before = faults->operations.load();
+    one.on_loop([&] { who->output("rejected"); });
+    while (faults->operations == before) std::this_thread::yield();
+    one.on_loop([&] { who->note("kept", "came meanwhile"); });
+    EXPECT_TRUE(one.finish(who, run_status::completed));
+    std::vector<std::string> kinds;
+    for (const auto& event : one.loop.wait_for(one.records->history("run-1")).value())
+        kinds.push_back(event.kind);
+    EXPECT_EQ(kinds, (std::vector<std::string>{"begun", "kept", "completed"}));
+    const auto run = one.loop.wait_for(one.records->find_run("run-1")).value();
+    ASSERT_TRUE(run.has_value());
+    EXPECT_EQ(run->output_size, 0u);
 }
 
 // Goal: no row stays `started` without a runner. Method: the beginning takes effect, and is told so

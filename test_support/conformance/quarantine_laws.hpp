@@ -46,7 +46,11 @@ TYPED_TEST_P(StoreLaws, ARestartWithItsDataIsNotQuarantined) {
     }
     this->engine().restart();
     auto after = this->open(careful);
-    EXPECT_GT(number(after.granted(fresh_claim("other", 100ms))), 0u);
+    const auto other = fresh_claim("other", 100ms);
+    // Where one of several servers may come back as another, no restart is trusted.
+    constexpr bool is_one_server = !requires { TypeParam::restarts_as_any_of_several; };
+    const auto token = is_one_server ? after.granted(other) : after.granted_in_the_end(other);
+    EXPECT_GT(number(token), 0u);
 }
 
 // Goal: a lease must not outlive the quarantine that would follow a loss. Method: a longer one is

@@ -61,6 +61,29 @@ TYPED_TEST_P(StoreLaws, AtLeastKeepsTheKeyHeldByNobody) {
     EXPECT_GT(mine.show("key").remaining, 20s);
 }
 
+// Goal: a key in cooldown is held under no token, and 0 is none. Method: everything that a holder
+// may do, under 0.
+TYPED_TEST_P(StoreLaws, NoTokenEndsOrExtendsACooldown) {
+    auto mine = this->open();
+    const fence_token none{};
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    release_options cooldown;
+    cooldown.at_least = 30s;
+    EXPECT_TRUE(yes(mine.release("key", token, cooldown)));
+    release_options done;
+    done.done = occurrence_in(-1s);
+    for (const auto& how : {release_options{}, cooldown, done})
+        EXPECT_FALSE(yes(mine.release("key", none, how)));
+    EXPECT_EQ(mine.renew(lease_of("key", none, 90s)), renewal::lost);
+    EXPECT_EQ(mine.renew(extending("key", none, 90s)), renewal::lost);
+    const auto told = mine.refused(fresh_claim("key"));
+    EXPECT_EQ(told.reason, busy_reason::lingering);
+    EXPECT_GT(told.remaining, 20s);
+    EXPECT_LE(told.remaining, 30s);
+    EXPECT_EQ(mine.show("key").last_token, token);
+    EXPECT_EQ(mine.show("key").last_done, std::nullopt);
+}
+
 TYPED_TEST_P(StoreLaws, AtLeastMayOutlastTheLease) {
     auto mine = this->open();
     const auto token = mine.granted(fresh_claim("key", 10s));

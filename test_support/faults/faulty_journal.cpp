@@ -35,7 +35,14 @@ public:
     }
     async<bool> append_output(run_mark who, std::uint64_t offset, std::string bytes,
                               std::uint64_t limit) override {
-        return lossy(inner_->append_output(std::move(who), offset, std::move(bytes), limit));
+        auto appending =
+            lossy(inner_->append_output(std::move(who), offset, std::move(bytes), limit));
+        const auto late = faults_->refuse_output_after.exchange(millis{0});
+        if (late.count() == 0) co_return co_await std::move(appending);
+        ++faults_->operations;
+        boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, late};
+        co_await timer.async_wait(boost::asio::use_awaitable);
+        co_return failure{errc::rejected, "the chunk was rejected, as planned"};
     }
     async<bool> note(run_mark who, std::string kind, std::string text) override {
         return lossy(inner_->note(std::move(who), std::move(kind), std::move(text)));

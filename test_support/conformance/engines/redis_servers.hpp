@@ -60,6 +60,7 @@ template <class Servers>
 class redis_seeds : public running<Servers> {
 public:
     using running<Servers>::running;
+    static constexpr bool restarts_as_any_of_several = true;
     std::string address() const { return this->server_.hosts(); }
 
 protected:

@@ -17,6 +17,7 @@ struct meaning {
     std::string_view code;  // a SQLSTATE, or its class
     errc what;
     std::string_view advice = {};
+    bool answered = false;  // no outage: it is there, and cannot write for now
 };
 
 // The first that fits. Source: PostgreSQL's documentation, appendix A.
@@ -30,6 +31,8 @@ constexpr std::array meanings{
     meaning{"42501", errc::denied, grants},
     meaning{"42883", errc::unsupported, "another program may own this schema: choose schema="},
     meaning{"42P01", errc::unsupported, "another program may own this schema: choose schema="},
+    meaning{"53100", errc::unreachable, "make room on its disk", true},
+    meaning{"53200", errc::unreachable, "it is out of memory", true},
     meaning{"53300", errc::unreachable, "raise max_connections, or pool"},
     meaning{"55P03", errc::unreachable},  // lock_timeout
     meaning{"57014", errc::unreachable},  // statement_timeout, or cancelled
@@ -120,7 +123,7 @@ failure compose(std::string_view place, std::string_view message, const meaning*
     auto detail = std::string{place} + ": " + one_line(message);
     if (known == nullptr) return {otherwise, std::move(detail)};
     if (!known->advice.empty()) detail.append(" (").append(known->advice).append(")");
-    return {known->what, std::move(detail)};
+    return {known->what, std::move(detail), known->answered};
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ TEST(PostgresqlRefusals, AnErrorMeansWhatTheCallerCanDo) {
         {"28P01", errc::denied},      {"28000", errc::denied},      {"42501", errc::denied},
         {"3D000", errc::unsupported}, {"40001", errc::unreachable}, {"40P01", errc::unreachable},
         {"25006", errc::unreachable}, {"55P03", errc::unreachable}, {"57014", errc::unreachable},
-        {"57P03", errc::unreachable}, {"53300", errc::unreachable}, {"53100", errc::rejected},
-        {"22021", errc::rejected},    {"08P01", errc::protocol},    {"0A000", errc::unsupported}};
+        {"57P03", errc::unreachable}, {"53300", errc::unreachable}, {"53100", errc::unreachable},
+        {"53200", errc::unreachable}, {"22021", errc::rejected},    {"08P01", errc::protocol},
+        {"0A000", errc::unsupported}};
     for (const auto& [sqlstate, code] : cases)
         EXPECT_EQ(name_of(explain_error("db:5432", sqlstate, "words").code), name_of(code))
             << sqlstate;
@@ -37,10 +38,17 @@ TEST(PostgresqlRefusals, AStandbyIsRecognisedByWhatItCannotTell) {
     EXPECT_EQ(closed.detail.find("primary"), std::string::npos) << closed.detail;
 }
 
+// A server that is full may be asked again, but it is there: no outage policy applies.
+TEST(PostgresqlRefusals, AFullServerIsNoOutage) {
+    for (const auto* sqlstate : {"53100", "53200"})
+        EXPECT_FALSE(is_outage(explain_error("db:5432", sqlstate, "words"))) << sqlstate;
+    EXPECT_TRUE(is_outage(explain_error("db:5432", "53300", "words")));
+}
+
 TEST(PostgresqlRefusals, TheServersWordsComeOnOneLine) {
     const auto why =
         explain_error("db:5432", "53100", "could not extend file\n\tNo space\x01 left\n");
-    EXPECT_EQ(why.detail, "db:5432: could not extend file; No space? left");
+    EXPECT_EQ(why.detail, "db:5432: could not extend file; No space? left (make room on its disk)");
     EXPECT_LT(explain_error("db", "XX000", std::string(10'000, 'x')).detail.size(), 500u);
 }
 

@@ -13,6 +13,7 @@ struct refusal {
     std::string_view code;
     errc meaning;
     std::string_view advice = {};
+    bool answered = false;  // no outage: it is there, and cannot write for now
 };
 
 // Redis 6 and older wrap the error of a command inside a script in a sentence of their own, so a
@@ -27,10 +28,10 @@ constexpr std::array refusals{
     refusal{"TRYAGAIN", errc::unreachable},
     refusal{"CLUSTERDOWN", errc::unreachable},
     refusal{"READONLY", errc::rejected, "point the URL at the primary"},
-    refusal{"OOM", errc::rejected},
-    refusal{"MISCONF", errc::rejected},
-    refusal{"MASTERDOWN", errc::rejected},
-    refusal{"NOREPLICAS", errc::rejected},
+    refusal{"OOM", errc::unreachable, "make room: raise maxmemory", true},
+    refusal{"MISCONF", errc::unreachable, "repair its disk", true},
+    refusal{"MASTERDOWN", errc::unreachable, "a replica without its master", true},
+    refusal{"NOREPLICAS", errc::unreachable, "see to the replicas", true},
     refusal{"WRONGTYPE", errc::rejected, "another program uses this name: choose namespace="},
     refusal{"PAWL", errc::rejected},
     refusal{"MOVED", errc::unsupported, "this is a node of a Redis Cluster: use redis+cluster://"},
@@ -108,7 +109,7 @@ failure explain_refusal(std::string_view place, std::string_view error) {
     });
     if (found != refusals.end()) {
         if (!found->advice.empty()) detail.append(" (").append(found->advice).append(")");
-        return {found->meaning, std::move(detail)};
+        return {found->meaning, std::move(detail), found->answered};
     }
     for (const auto phrase : unsupported_phrases)
         if (error.find(phrase) != std::string_view::npos)

@@ -21,18 +21,31 @@ TEST(Refusals, CredentialsAndPrivilegesAreDenied) {
               errc::denied);
 }
 
-TEST(Refusals, AServerThatCannotWriteRejects) {
+TEST(Refusals, WhatNoWaitingHelpsIsRejected) {
     EXPECT_EQ(meaning_of("READONLY You can't write against a read only replica."), errc::rejected);
-    EXPECT_EQ(meaning_of("OOM command not allowed when used memory > 'maxmemory'."),
+    EXPECT_EQ(meaning_of("WRONGTYPE Operation against a key holding the wrong kind of value"),
               errc::rejected);
-    EXPECT_EQ(meaning_of("MISCONF Redis is configured to save RDB snapshots"), errc::rejected);
-    EXPECT_EQ(meaning_of("MASTERDOWN Link with MASTER is down"), errc::rejected);
+    EXPECT_EQ(meaning_of("ERR value is not an integer or out of range"), errc::rejected);
+}
+
+// Nothing was executed, and it may pass; but the server is there, so no outage policy applies.
+TEST(Refusals, AServerThatCannotWriteForNowIsUnreachableButNoOutage) {
+    for (const auto* error :
+         {"OOM command not allowed when used memory > 'maxmemory'.",
+          "MISCONF Redis is configured to save RDB snapshots",
+          "MASTERDOWN Link with MASTER is down", "NOREPLICAS Not enough good replicas to write."}) {
+        const auto why = explain_refusal("here:6379", error);
+        EXPECT_EQ(name_of(why.code), "unreachable") << error;
+        EXPECT_FALSE(is_outage(why)) << error;
+        EXPECT_NE(why.detail.find(error), std::string::npos) << why.detail;
+    }
 }
 
 // What passes by itself is retried freely, as nothing was executed.
 TEST(Refusals, AServerThatIsNotReadyIsUnreachable) {
     EXPECT_EQ(meaning_of("LOADING Redis is loading the dataset in memory"), errc::unreachable);
     EXPECT_EQ(meaning_of("BUSY Redis is busy running a script."), errc::unreachable);
+    EXPECT_TRUE(is_outage(explain_refusal("here:6379", "LOADING Redis is loading")));
 }
 
 TEST(Refusals, OldServersAndClustersAreUnsupported) {
@@ -73,7 +86,7 @@ TEST(Refusals, ACodeInsideAScriptErrorIsFound) {
               errc::rejected);
     EXPECT_EQ(meaning_of("ERR Error running script (call to f_1): @user_script:3: "
                          "-OOM command not allowed when used memory > 'maxmemory'."),
-              errc::rejected);
+              errc::unreachable);
 }
 
 TEST(Refusals, TheDetailIsOneBoundedLineWithPlaceAndWords) {

@@ -47,7 +47,7 @@ void script_call::append(std::string& out, std::string_view verb, std::string_vi
     command_writer command{out, parts_ + (names_life_ ? 4u : 2u)};
     command.add(verb).add(body);
     out.append(tail_);
-    if (meant != nullptr) command.add(meant->run_id).add(meant->writes);
+    if (meant != nullptr) command.add(meant->run_id).add(meant->place);
 }
 
 void script_call::append_by_digest(std::string& out, const life* meant) const {

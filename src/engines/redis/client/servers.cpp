@@ -26,9 +26,7 @@ bool is_over(const boost::asio::cancellation_state& state) {
     return state.cancelled() != boost::asio::cancellation_type::none;
 }
 
-life life_of(const session_facts& facts) {
-    return {facts.run_id, facts.writes == durability::synced ? "synced" : "uncertain"};
-}
+life life_of(const session_facts& facts) { return {facts.run_id, facts.place}; }
 
 failure gave_up(const std::string& place) {
     return {errc::unreachable, place + ": the caller gave up"};

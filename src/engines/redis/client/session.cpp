@@ -1,5 +1,6 @@
 #include "engines/redis/client/session.hpp"
 
+#include "base/digest.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "engines/redis/client/refusals.hpp"
@@ -126,17 +127,30 @@ std::optional<failure> judge(const greeting& asked, const replies& got, const st
     return refuse_old(place, hello_version(hello));
 }
 
-// Missing the right to read the configuration only means that nothing is known to be synced.
-durability durability_of(const reply& configuration) {
-    bool appends = false, always = false, paused_by_rewrites = false;
+// What CONFIG GET told; empty where it did not.
+std::string_view setting_of(const reply& configuration, std::string_view name) {
     const auto& parts = configuration.elements;
-    for (std::size_t i = 0; i + 1 < parts.size(); i += 2) {
-        if (parts[i].text == "appendonly") appends = parts[i + 1].text == "yes";
-        if (parts[i].text == "appendfsync") always = parts[i + 1].text == "always";
-        if (parts[i].text == "no-appendfsync-on-rewrite")
-            paused_by_rewrites = parts[i + 1].text == "yes";
-    }
-    return appends && always && !paused_by_rewrites ? durability::synced : durability::uncertain;
+    for (std::size_t i = 0; i + 1 < parts.size(); i += 2)
+        if (parts[i].text == name) return parts[i + 1].text;
+    return {};
+}
+
+// Whether every write is on disk before it is answered. Missing the right to read the configuration
+// only means that this is not known.
+bool is_synced(const reply& appending) {
+    return setting_of(appending, "appendonly") == "yes" &&
+           setting_of(appending, "appendfsync") == "always" &&
+           setting_of(appending, "no-appendfsync-on-rewrite") != "yes";
+}
+
+// What stays as it is over a restart, and is often another on another server. Nothing that Redis
+// tells is always another.
+std::string place_of_data(std::string_view server, const reply& folder, const reply& addresses) {
+    std::string told{setting_of(folder, "dir")};
+    for (const auto part : {field_of(server, "tcp_port"), field_of(server, "config_file"),
+                            setting_of(addresses, "bind")})
+        told.append("\n").append(part);
+    return base::sha1_hex(told);
 }
 
 // A quarantine sees a server that forgot everything; one that throws single records away has the
@@ -160,10 +174,13 @@ async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
     const auto place = place_of(*settings);
     std::string questions;
     command_writer{questions, 2}.add("INFO").add("server");
-    command_writer{questions, 3}.add("CONFIG").add("GET").add("*append*");
     const bool guarded = settings->common.quarantine.has_value();
-    if (guarded) command_writer{questions, 2}.add("INFO").add("memory");
-    const auto told = co_await exchange(stream, parser, questions, guarded ? 3 : 2, place);
+    if (guarded) {
+        command_writer{questions, 2}.add("INFO").add("memory");
+        for (const auto* what : {"*append*", "dir", "bind"})
+            command_writer{questions, 3}.add("CONFIG").add("GET").add(what);
+    }
+    const auto told = co_await exchange(stream, parser, questions, guarded ? 5 : 1, place);
     if (told.has_error()) co_return told.error();
     const auto& server = told->front();
     session_facts facts;
@@ -171,9 +188,11 @@ async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
     if (auto old = refuse_old(place, field_of(server.text, "redis_version")))
         co_return std::move(*old);
     if (guarded)
-        if (auto unfit = refuse_eviction((*told)[2], place)) co_return std::move(*unfit);
+        if (auto unfit = refuse_eviction((*told)[1], place)) co_return std::move(*unfit);
     facts.run_id = field_of(server.text, "run_id");
-    facts.writes = durability_of((*told)[1]);
+    // Behind sentinels and in a cluster others have copies, by design.
+    if (guarded && settings->shape == topology::single && is_synced((*told)[2]))
+        facts.place = place_of_data(server.text, (*told)[3], (*told)[4]);
     co_return facts;
 }
 

@@ -13,15 +13,12 @@
 
 namespace pawl::redis {
 
-enum class durability {
-    uncertain,  // a restart may forget what was answered
-    synced      // every write is on disk before it is answered
-};
-
 // What the server said of itself; asked for under quarantine only.
 struct session_facts {
     std::string run_id;  // changes with every start of the server
-    durability writes = durability::uncertain;
+    // Where it keeps what is on its disk before it is answered, in letters and digits that another
+    // place hardly has; "uncertain" where a restart may forget, or another server may take over.
+    std::string place = "uncertain";
 };
 
 // Sends `count` commands in one go and reads as many replies. Has no timeout, as dial.

@@ -200,14 +200,27 @@ TEST(RedisRefusal, AReadOnlyReplicaRejects) {
 }
 
 // Goal: a full Redis refuses, and no half-made lease stays behind.
-TEST(RedisRefusal, AFullRedisRejectsAndLeavesNoLease) {
+TEST(RedisRefusal, AFullRedisGrantsNothingAndLeavesNoLease) {
     redis_server server;
     auto mine = open(on_port(server.port()));
     mine.granted(fresh_claim("before"));
     server.ask({"CONFIG", "SET", "maxmemory", "1"});
-    expect_refusal(on_port(server.port()), errc::rejected, "OOM");
+    expect_refusal(on_port(server.port()), errc::unreachable, "OOM");
     server.ask({"CONFIG", "SET", "maxmemory", "0"});
     EXPECT_FALSE(mine.inspect("key")->has_value());
+    EXPECT_GT(number(mine.granted(fresh_claim("key"))), 0u);
+}
+
+// Goal: what passes by itself may be tried again, and is no outage that a job could run through.
+// Method: a master whose replicas are missing, as in the middle of a failover.
+TEST(RedisRefusal, AMasterWithoutItsReplicasGrantsNothingForNow) {
+    redis_server server;
+    auto mine = open(on_port(server.port()));
+    server.ask({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    const auto got = mine.acquire(fresh_claim("key"));
+    conformance::expect_failure(got, errc::unreachable, "NOREPLICAS");
+    EXPECT_FALSE(is_outage(got.error()));
+    server.ask({"CONFIG", "SET", "min-replicas-to-write", "0"});
     EXPECT_GT(number(mine.granted(fresh_claim("key"))), 0u);
 }
 

@@ -28,6 +28,11 @@ inline fence_token token_of(const reply& value) {
 // As it stands in a record: 16 digits, which hold every token below 2^53.
 inline std::string digits_of(fence_token token) { return base::padded(number(token), 16); }
 
+// As it stands in the record of a key that it holds. None holds one in cooldown, where 0 stands.
+inline std::string holder_digits(fence_token token) {
+    return number(token) == 0 ? "-" : digits_of(token);
+}
+
 // What a namespace, or a shard of one, calls its keys.
 struct names {
     explicit names(const std::string& space)

@@ -39,7 +39,7 @@ script_call redis_store::renew_call(const names& in, const std::vector<const hel
     for (const auto* lease : leases) call.add(in.lock, lease->key);
     call.add(retention_);
     for (const auto* lease : leases) {
-        call.add(digits_of(lease->token)).add(lease->ttl.count());
+        call.add(holder_digits(lease->token)).add(lease->ttl.count());
         call.add(lease->max_lifetime.count());
         call.add(lease->if_expired == expired_renewal::extend_if_unclaimed ? "extend" : "lose");
     }

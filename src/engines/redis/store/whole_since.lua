@@ -1,23 +1,33 @@
 -- Put before every script that a quarantine concerns. Rule 7: since when (us) the data of this server has been whole, and when (ms) it
--- was born. The marker is BORN_MS RUN_ID SINCE_US, the history a replication id; `met` is seen where this client has met the data before.
-local function whole_since(now, marker_key, history_key, run_id, writes, met)
+-- was born. The marker is BORN_MS RUN_ID SINCE_US, the history REPLICATION_ID PLACE [copied]; `place` names where this server keeps what
+-- it syncs before it answers, or is uncertain; `met` is seen where this client has met the data before.
+local function whole_since(now, marker_key, history_key, run_id, place, met)
   local known = redis.call('MGET', marker_key, history_key)
   local marker, history = known[1], known[2]
   local replication = redis.call('INFO', 'replication')
   local id = string.match(replication, 'master_replid:(%w+)') or 'none'
   local born, run, since = string.match(marker or '', '^(%d+) (%w+) (%d+)$')
   born, since = tonumber(born or '0'), tonumber(since or '0')
-  if run == run_id and history == id then return since, born end
+  local followed, kept_in, copied = string.match(history or '', '^(%w+) ?(%w*) ?(%w*)$')
+  if run == run_id and followed == id and (place == kept_in or place == 'uncertain') then return since, born end
+
+  -- Another server that has had the data may be started with an older copy of it, marker included. What is seen of replicas in one
+  -- life is not in the next, so it is kept; a backlog that has begun, and ended, leaves another replication id.
+  local function says(fact) return string.find(replication, fact .. '\r', 1, true) end
+  local alone = says('role:master') and says('connected_slaves:0') and says('master_repl_offset:0') and says('repl_backlog_active:0')
+    and (run ~= run_id or not followed or followed == id)
+  if not alone then copied = 'copied' end
 
   -- A replica that was promoted may lack the newest grants. Its replication id is a new one that follows another; also where it was
   -- the master before, and has kept its run id. One that only begins or ends a backlog follows none.
   local promoted = marker and not string.find(replication, 'second_repl_offset:-1', 1, true)
+  local own = place ~= 'uncertain' and place == kept_in and copied ~= 'copied'
   local lost_by
   if run == run_id then
     if promoted and history then lost_by = now end
   elseif promoted then
     lost_by = now
-  elseif not marker or writes ~= 'synced' then
+  elseif not marker or not own then
     -- Another life: what was granted before it may be forgotten. A slot of a cluster also moves to a node that lives another.
     local clustered = string.find(marker_key, '{', 1, true)
     if met == 'seen' and not (marker and clustered) then
@@ -34,7 +44,9 @@ local function whole_since(now, marker_key, history_key, run_id, writes, met)
   if lost_by then
     since, born = lost_by, math.max(born, math.floor(lost_by / 1000))
   end
+  -- A client that cannot tell knows less of this life than one that could.
+  if run == run_id and place == 'uncertain' and followed and kept_in ~= '' then place = kept_in end
   redis.call('SET', marker_key, string.format('%d %s %d', born, run_id, since))
-  redis.call('SET', history_key, id)
+  redis.call('SET', history_key, id .. ' ' .. place .. (copied == 'copied' and ' copied' or ''))
   return since, born
 end

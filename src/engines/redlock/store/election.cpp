@@ -261,16 +261,18 @@ failure explain_minority(const std::vector<failure>& failures, std::size_t answe
                          std::size_t nodes, errc code) {
     const auto majority = nodes / 2 + 1;
     failure all{code, {}};
-    std::size_t permanent = 0;
+    std::size_t permanent = 0, standing = 0;
     std::optional<errc> reason;
     for (const auto& one : failures) {
         all.detail += (all.detail.empty() ? "" : "; ") + one.detail;
+        if (!is_outage(one)) ++standing;
         if (may_pass(one.code)) continue;
         ++permanent;
         if (!reason) reason = one.code;
     }
     // Even if everybody else came back, these would stand in the way.
     if (code == errc::unreachable && nodes - permanent < majority) all.code = *reason;
+    all.answered = may_pass(all.code) && nodes - standing < majority;
     all.detail += (all.detail.empty() ? "" : ": ") + std::to_string(answered) + " of " +
                   std::to_string(nodes) + " nodes answered, " + std::to_string(majority) + " must";
     return all;

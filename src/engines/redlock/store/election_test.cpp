@@ -275,6 +275,19 @@ TEST(Election, AReasonThatDoesNotPassCountsWhenItStandsInTheWay) {
     EXPECT_EQ(two.outcome<failure>()->code, errc::denied);
 }
 
+// Goal: a majority that is full is no outage, which a job could run through. Method: two full nodes
+// of three, then one.
+TEST(Election, AMajorityThatCannotWriteForNowIsThere) {
+    const vote full{failure{errc::unreachable, "full", true}};
+    race two, one;
+    two.hears(0, full).hears(1, full).hears(2, gives(1));
+    ASSERT_NE(two.outcome<failure>(), nullptr);
+    EXPECT_EQ(two.outcome<failure>()->code, errc::unreachable);
+    EXPECT_FALSE(is_outage(*two.outcome<failure>()));
+    one.hears(0, full).hears(1, down()).hears(2, gives(1));
+    EXPECT_TRUE(is_outage(*one.outcome<failure>()));
+}
+
 // Goal: a majority that may have confirmed is nobody's to undo but the claimer's.
 TEST(Election, AConfirmationWithoutAnswerIsAnUnknownOutcome) {
     race one;

@@ -63,8 +63,7 @@ std::string node::life() const {
     const auto& quarantine = settings_->common.quarantine;
     if (!quarantine) return {};
     const auto& facts = link_->facts();
-    return std::to_string(quarantine->count()) + ' ' + facts.run_id +
-           (facts.writes == redis::durability::synced ? " synced" : " uncertain") +
+    return std::to_string(quarantine->count()) + ' ' + facts.run_id + ' ' + facts.place +
            (met_ ? " seen" : " new");
 }
 
@@ -96,7 +95,9 @@ void node::heard(redis::answer got, const answer_taker& taker) {
     const bool asked_and_answered = got.has_value();
     if (asked_and_answered && got->is_error()) got = redis::explain_refusal(place_, got->text);
     // A server that still loads its data answers, but is of no use yet; one that refuses is there.
-    if (got.has_error() && (got.error().code == errc::unreachable || !asked_and_answered))
+    const bool away =
+        got.has_error() && got.error().code == errc::unreachable && !got.error().answered;
+    if (got.has_error() && (away || !asked_and_answered))
         note_failure(got.error());
     else
         note_answer();

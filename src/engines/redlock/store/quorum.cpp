@@ -33,7 +33,7 @@ std::vector<std::optional<failure>> quorum::left_out() const {
         const auto last = nodes_[i]->why_down();
         // Nothing is sent, so nothing can have happened.
         why[i] = failure{last.code == errc::outcome_unknown ? errc::unreachable : last.code,
-                         last.detail};
+                         last.detail, last.answered};
         nodes_[i]->want();
     }
     return why;

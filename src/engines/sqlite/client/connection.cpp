@@ -29,7 +29,7 @@ bool is_denied(int code, int system_error) {
 }
 
 errc kind_of(int code, int system_error) {
-    if (is_full(code, system_error)) return errc::rejected;
+    if (is_full(code, system_error)) return errc::unreachable;
     if (is_denied(code, system_error)) return errc::denied;
     switch (code & 0xff) {
         case SQLITE_NOTADB:
@@ -116,7 +116,8 @@ failure connection::refused(int code) const {
     const int system_error = sqlite3_system_errno(handle());
     std::string detail = "the store " + path_ + " cannot be used: " + sqlite3_errstr(code);
     detail += hint_for(code, system_error);
-    return {kind_of(code, system_error), std::move(detail)};
+    // One that is full is there: no outage policy applies.
+    return {kind_of(code, system_error), std::move(detail), is_full(code, system_error)};
 }
 
 failure connection::in_doubt(int code) const {

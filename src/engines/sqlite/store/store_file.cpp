@@ -51,8 +51,9 @@ constexpr file_system shared_file_systems[] = {
 failure system_failure(errc otherwise, const std::string& what, int error) {
     auto code = otherwise;
     if (error == EACCES || error == EPERM || error == EROFS) code = errc::denied;
-    if (error == ENOSPC || error == EDQUOT) code = errc::rejected;
-    return {code, what + ": " + std::strerror(error)};
+    const bool full = error == ENOSPC || error == EDQUOT;
+    if (full) code = errc::unreachable;
+    return {code, what + ": " + std::strerror(error), full};
 }
 
 // SQLite would make the file readable by everybody, and its -wal and -shm files take after it.
