@@ -66,8 +66,7 @@ private:
 
     boost::asio::awaitable<void> deliver() {
         for (;;) {
-            auto pausing = net::sleep_for(std::chrono::milliseconds{any(4'000)});
-            co_await std::move(pausing);
+            co_await net::sleep_for(std::chrono::milliseconds{any(4'000)});
             on.table->deliver();
         }
     }
@@ -91,11 +90,9 @@ private:
                                       fence_token token) {
         const std::vector<held> mine{{"key", token, ttl}};
         for (auto beats = any(5); beats > 0 && seen.trusted_until > on.now(); --beats) {
-            auto pausing = net::sleep_for(ttl * 3 / 10);
-            co_await std::move(pausing);
+            co_await net::sleep_for(ttl * 3 / 10);
             const auto sent = on.now();
-            auto renewing = store->renew(mine);
-            const auto renewed = co_await std::move(renewing);
+            const auto renewed = co_await store->renew(mine);
             if (seen.trusted_by != who || seen.trusted_until <= on.now()) co_return;
             if (renewed.has_error() || renewed->front() == renewal::unknown) continue;
             if (renewed->front() == renewal::lost) break;
@@ -117,8 +114,7 @@ private:
         base::id_source ids{static_cast<std::uint64_t>(who) + 1};
         auto store = actor{on}.store();
         for (;;) {
-            auto pausing = net::sleep_for(std::chrono::milliseconds{any(1'500)});
-            co_await std::move(pausing);
+            co_await net::sleep_for(std::chrono::milliseconds{any(1'500)});
             if (happens(10)) store = actor{on}.store();  // another process
             claim wanted{"key", ids.next(), "contender", ttl};
             const withdrawal given_up{"key", wanted.id};

@@ -50,8 +50,7 @@ async<void> cas_store::look_at_floor(const seen& stands, instant until) {
     const auto lease = read_lease({}, stands);
     if (lease.has_value() && number(lease->record_of().state.last_token) != 0)
         co_return result<void>{};
-    auto looking = space_->look(until);
-    co_return co_await std::move(looking);
+    co_return co_await space_->look(until);
 }
 
 async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, instant until,
@@ -73,8 +72,7 @@ async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, i
 
 async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, lease_step step) {
     const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
     auto changing = amend_lease(std::move(key), std::move(known), *open, std::move(step));
     co_return co_await std::move(changing);

@@ -33,8 +33,7 @@ async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
     const auto self = shared_from_this();
     if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, wanted.ttl))
         co_return std::move(*refused);
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
     const auto until = *open;
     const record_name name{record_kind::lease, wanted.key};

@@ -41,8 +41,7 @@ async<bool> cas_store::do_force_release(std::string key, fence_token token, mill
 
 async<fence_result> cas_store::do_fence(std::string resource, fence_token token, fence_rule rule) {
     const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
     const auto until = *open;
     const record_name name{record_kind::fence, resource};
@@ -70,8 +69,7 @@ async<fence_result> cas_store::do_fence(std::string resource, fence_token token,
         // A resource that nobody has asked for may be one that was forgotten with all others.
         [this, until](const seen& stands) -> async<void> {
             if (!stands.at.empty()) co_return result<void>{};
-            auto looking = space_->look(until);
-            co_return co_await std::move(looking);
+            co_return co_await space_->look(until);
         });
     co_return co_await std::move(deciding);
 }
@@ -118,8 +116,7 @@ async<std::size_t> cas_store::purge_page(std::string after, std::size_t limit, i
         old.emplace_back(std::move(key), std::move(stands.at));
     }
     if (!old.empty()) {
-        auto raising = space_->raise_floor(floor, until);
-        const auto raised = co_await std::move(raising);
+        const auto raised = co_await space_->raise_floor(floor, until);
         if (raised.has_error()) co_return raised.error();
     }
     for (auto& [key, at] : old) {

@@ -69,8 +69,7 @@ async<std::vector<result<write_answer>>> ledger::write_many(std::span<const chan
     const auto self = shared_from_this();
     for (const auto& each : changes)
         if (each.name.kind == record_kind::lease) forget(each.name.key);
-    auto writing = on_->write_many(changes, until);
-    auto got = co_await std::move(writing);
+    auto got = co_await on_->write_many(changes, until);
     if (got.has_value())
         for (const auto& each : *got)
             if (each.has_value())
@@ -143,9 +142,7 @@ boost::asio::awaitable<void> ledger::back_off(int conflicts) {
     if (conflicts <= conflicts_at_once) co_return;
     const auto doubled =
         std::chrono::milliseconds{1 << std::min(conflicts - conflicts_at_once, 10)};
-    auto pausing =
-        net::sleep_for(jitter(std::min<std::chrono::milliseconds>(doubled, back_off_max)));
-    co_await std::move(pausing);
+    co_await net::sleep_for(jitter(std::min<std::chrono::milliseconds>(doubled, back_off_max)));
 }
 
 std::optional<std::size_t> ledger::progress::attempt_of(std::string_view text) const {

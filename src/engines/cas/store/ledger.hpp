@@ -140,8 +140,7 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
         if (const auto mine = so_far.attempt_of(known->text)) co_return std::move(answers[*mine]);
         if (so_far.doubted && known->at != *so_far.doubted) so_far.doubted.reset();
         if (look) {
-            auto looking = look(*known);
-            const auto looked = co_await std::move(looking);
+            const auto looked = co_await look(*known);
             if (looked.has_error()) co_return unsettled(so_far, looked.error());
         }
         const auto bounds = clock();
@@ -177,8 +176,7 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
         from_memory = false;
         if (got.has_value()) {
             known = std::get<conflict>(*got).now;
-            auto pausing = back_off(++so_far.conflicts);
-            co_await std::move(pausing);
+            co_await back_off(++so_far.conflicts);
         }
     } while (now() < until);
     co_return unsettled(so_far, {errc::unreachable, place() + ": the record changes too often"});

@@ -58,8 +58,7 @@ async<void> cas_store::renew_batch(std::shared_ptr<cas_store> self, std::shared_
         const auto* mine = self->records_->find(each.name.key);
         granted.push_back(mine == nullptr ? instant::max() : mine->granted);
     }
-    auto writing = self->records_->write_many(part, all->until);
-    const auto got = co_await std::move(writing);
+    const auto got = co_await self->records_->write_many(part, all->until);
     for (std::size_t i = 0; i < size; ++i) {
         const auto index = all->changed[first + i];
         if (got.has_error() || (*got)[i].has_error()) {
@@ -102,8 +101,7 @@ async<std::vector<renewal>> cas_store::do_renew(std::span<const held> leases) {
         if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, lease.ttl))
             co_return std::move(*refused);
     if (all->leases.empty()) co_return std::vector<renewal>{};
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
     all->until = *open;
     for (std::size_t i = 0; i < all->leases.size(); ++i) plan(all->leases[i], i, *all);

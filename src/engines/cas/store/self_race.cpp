@@ -131,8 +131,7 @@ async<int> race(std::shared_ptr<ledger> on, instant until) {
         if (!was_lost(run.error()) || records == race_records_max || on->now() + pause >= until)
             co_return run.error();
         rounds = all->rounds;
-        auto pausing = net::sleep_for(pause);
-        co_await std::move(pausing);
+        co_await net::sleep_for(pause);
     }
 }
 

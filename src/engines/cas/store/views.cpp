@@ -56,8 +56,7 @@ record cas_store::describe(const std::string& key, const seen& stands,
 
 async<std::optional<record>> cas_store::do_inspect(std::string key) {
     const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
     const auto until = *open;
     record_name name{record_kind::lease, key};
@@ -74,8 +73,7 @@ async<std::optional<record>> cas_store::do_inspect(std::string key) {
 
 async<page> cas_store::do_list(std::string prefix, std::string after, std::size_t limit) {
     const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
     const auto until = *open;
     page shown;
@@ -109,13 +107,11 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
     for (bool idle = polls;;) {
         if (idle) {
             const auto pause = polls ? poll_pause : idle_wake_pause;
-            auto pausing = net::sleep_for(pause * 4 / 5 + records_->jitter(pause * 2 / 5));
-            co_await std::move(pausing);
+            co_await net::sleep_for(pause * 4 / 5 + records_->jitter(pause * 2 / 5));
             last.clear();
         }
         if (co_await is_called_off()) co_return result<void>{};
-        auto opening = space_->ready();
-        const auto open = co_await std::move(opening);
+        const auto open = co_await space_->ready();
         if (open.has_error()) co_return open.error();
         const auto until = *open;
         const record_name name{record_kind::lease, key};
@@ -142,11 +138,9 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
 async<examination> cas_store::do_examine() {
     const auto self = shared_from_this();
     const auto until = deadline();
-    auto asking = records_->on().examine(until);
-    auto found = co_await std::move(asking);
+    auto found = co_await records_->on().examine(until);
     if (found.has_error()) co_return found.error();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
     if (open.has_error() && open.error().code != errc::unsupported) {
         found->findings.push_back({severity::fail, "schema", open.error().detail});
         co_return std::move(*found);
