@@ -19,7 +19,15 @@ constexpr std::string_view none = "-";
 
 bool is_plain(char letter) { return letter > ' ' && letter <= '~' && letter != '%'; }
 
+// A value that is its own word.
+template <class Text>
+struct verbatim {
+    explicit verbatim(Text& its_text) : text{its_text} {}
+    Text& text;
+};
+
 // The word of each type of value.
+std::string word_of(const verbatim<const std::string>& value) { return value.text; }
 std::string word_of(int value) { return std::to_string(value); }
 std::string word_of(fence_token value) { return std::to_string(number(value)); }
 template <class Rep, class Unit>
@@ -42,6 +50,7 @@ Number within(std::string_view word, Number least, Number most) {
 }
 
 // The value of a word; of one that has none, a value whose word is another.
+void read_word(std::string_view word, const verbatim<std::string>& into) { into.text = word; }
 void read_word(std::string_view word, int& into) { into = within(word, 0, rounds_max); }
 void read_word(std::string_view word, fence_token& into) {
     into = fence_token{within(word, std::uint64_t{0}, token_max)};
@@ -61,53 +70,11 @@ void read_word(std::string_view word, std::string& into) {
         into = std::move(*decoded);
 }
 
-// Writes the words of a line.
-class writer {
-public:
-    explicit writer(std::string_view kind)
-        : text_{std::to_string(layout_version) + " " + std::string{kind}} {}
-
-    void nonce(std::string_view value) { text_.append(" nonce=").append(value); }
-    void operator()(std::string_view name, const auto& value) {
-        text_.append(" ").append(name).append("=").append(word_of(value));
-    }
-    std::string text() { return std::move(text_); }
-
-private:
-    std::string text_;
-};
-
-// Reads as many words in the same order, whatever their names are: parsed() looks at those.
-class reader {
-public:
-    explicit reader(std::string_view text) : rest_{text} {
-        next();
-        next();
-    }
-
-    void nonce(std::string& into) { into = value(); }
-    void operator()(std::string_view, auto& into) { read_word(value(), into); }
-
-private:
-    std::string_view next() {
-        const auto found = rest_.substr(0, rest_.find(' '));
-        rest_.remove_prefix(std::min(found.size() + 1, rest_.size()));
-        return found;
-    }
-    std::string_view value() {
-        const auto word = next();
-        return word.substr(word.find('=') + 1);
-    }
-
-    std::string_view rest_;
-};
-
-// The words of each kind of record, in their order, for a writer and for a reader.
+// The words of each kind of record, in their order, for who writes or reads them.
 struct lease_line {
-    using record = lease_record;
     static constexpr std::string_view kind = "lease";
-    static void take(auto& word, auto& record) {
-        word.nonce(record.nonce);
+    static void take(auto& record, auto word) {
+        word("nonce", verbatim{record.nonce});
         word("holder", record.state.holder);
         word("last", record.state.last_token);
         word("until", record.state.until);
@@ -122,19 +89,17 @@ struct lease_line {
 };
 
 struct fence_line {
-    using record = fence_record;
     static constexpr std::string_view kind = "fence";
-    static void take(auto& word, auto& record) {
-        word.nonce(record.nonce);
+    static void take(auto& record, auto word) {
+        word("nonce", verbatim{record.nonce});
         word("newest", record.newest);
     }
 };
 
 struct marker_line {
-    using record = marker_record;
     static constexpr std::string_view kind = "marker";
-    static void take(auto& word, auto& record) {
-        word.nonce(record.nonce);
+    static void take(auto& record, auto word) {
+        word("nonce", verbatim{record.nonce});
         word("born", record.born);
         word("floor", record.floor);
         word("race", record.rounds);
@@ -143,10 +108,12 @@ struct marker_line {
 };
 
 template <class Line>
-std::string written(const typename Line::record& record) {
-    writer words{Line::kind};
-    Line::take(words, record);
-    return words.text();
+std::string written(const auto& record) {
+    auto text = std::to_string(layout_version) + " " + std::string{Line::kind};
+    Line::take(record, [&](std::string_view name, const auto& value) {
+        text.append(" ").append(name).append("=").append(word_of(value));
+    });
+    return text;
 }
 
 failure refusal(std::string_view text, std::string_view kind) {
@@ -160,11 +127,20 @@ failure refusal(std::string_view text, std::string_view kind) {
 
 // There is one way to write each record, so what reads the same and is written otherwise is not
 // pawl's. A nonce is any word, within its bounds.
-template <class Line>
-result<typename Line::record> parsed(std::string_view text) {
-    reader words{text};
-    typename Line::record read;
-    Line::take(words, read);
+template <class Line, class Record>
+result<Record> parsed(std::string_view text) {
+    auto words = [rest = text]() mutable {
+        const auto word = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+        return word;
+    };
+    words();  // the layout
+    words();  // the kind
+    Record read;
+    Line::take(read, [&](std::string_view, auto&& into) {
+        const auto word = words();
+        read_word(word.substr(word.find('=') + 1), into);
+    });
     if (read.nonce.empty() || read.nonce.size() > nonce_bytes_max || written<Line>(read) != text)
         return refusal(text, Line::kind);
     return read;
@@ -177,7 +153,7 @@ std::string encode(const fence_record& record) { return written<fence_line>(reco
 std::string encode(const marker_record& record) { return written<marker_line>(record); }
 
 result<lease_record> parse_lease(std::string_view text) {
-    auto read = parsed<lease_line>(text);
+    auto read = parsed<lease_line, lease_record>(text);
     if (read.has_error()) return read;
     const auto& state = read->state;
     const bool is_held = number(state.holder) != 0;
@@ -185,8 +161,12 @@ result<lease_record> parse_lease(std::string_view text) {
         return refusal(text, lease_line::kind);
     return read;
 }
-result<fence_record> parse_fence(std::string_view text) { return parsed<fence_line>(text); }
-result<marker_record> parse_marker(std::string_view text) { return parsed<marker_line>(text); }
+result<fence_record> parse_fence(std::string_view text) {
+    return parsed<fence_line, fence_record>(text);
+}
+result<marker_record> parse_marker(std::string_view text) {
+    return parsed<marker_line, marker_record>(text);
+}
 
 std::string_view nonce_of(std::string_view text) {
     constexpr std::string_view name = " nonce=";
