@@ -133,11 +133,6 @@ failure ledger::unreadable(std::string_view what, const failure& why) const {
     return {why.code, place() + ": " + base::printable(what) + ": " + why.detail};
 }
 
-failure ledger::unsettled(const progress& so_far, failure why) const {
-    if (so_far.doubted) why.code = errc::outcome_unknown;
-    return why;
-}
-
 boost::asio::awaitable<void> ledger::back_off(int conflicts) {
     if (conflicts <= conflicts_at_once) co_return;
     const auto doubled =
@@ -148,8 +143,7 @@ boost::asio::awaitable<void> ledger::back_off(int conflicts) {
 std::optional<std::size_t> ledger::progress::attempt_of(std::string_view text) const {
     if (attempts == 0) return std::nullopt;
     const auto found = nonce_of(text);
-    if (found.size() <= nonce.size() || !found.starts_with(nonce) || found[nonce.size()] != '.')
-        return std::nullopt;
+    if (!found.starts_with(nonce + ".")) return std::nullopt;
     const auto attempt = base::parse_number<std::size_t>(found.substr(nonce.size() + 1));
     if (!attempt || *attempt >= static_cast<std::size_t>(attempts)) return std::nullopt;
     return attempt;

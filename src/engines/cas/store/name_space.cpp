@@ -63,9 +63,7 @@ boost::asio::awaitable<void> name_space::open(std::shared_ptr<name_space> self,
     const auto until =
         self->records_->now() + std::max<instant::duration>(self->timeout_, opening_max);
     auto end = co_await self->prepare(until);
-    if (end.has_value()) {
-        end = co_await self->look(until);
-    }
+    if (end.has_value()) end = co_await self->look(until);
     self->is_open_ = end.has_value();
     self->refused_.reset();
     if (end.has_error() && end.error().code == errc::unsupported) {
