@@ -25,7 +25,7 @@ struct cas_store::beat {
         std::vector<std::optional<failure>>(leases.size());
     std::vector<change> changes{};
     std::vector<std::size_t> changed{};  // whose lease each change is
-    std::vector<instant> granted{};      // when that was
+    std::vector<instant> granted{};      // when it was granted
     std::vector<std::size_t> alone{};    // those that have to be looked at
     std::size_t batch_size = 1;
 };
