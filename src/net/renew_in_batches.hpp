@@ -2,10 +2,10 @@
 // serves the rest of the world in between.
 #pragma once
 
+#include "net/cancelled.hpp"
+
 #include <pawl/spi/async.hpp>
 #include <pawl/spi/lease_store.hpp>
-
-#include <boost/asio/this_coro.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -29,9 +29,7 @@ async<std::vector<renewal>> renew_in_batches(std::span<const held> leases, std::
         auto renewing = renew(rest.first(std::min(rest.size(), most)), answers);
         const auto renewed = co_await std::move(renewing);
         if (renewed.has_error()) co_return renewed.error();
-        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-        if (answers.size() < leases.size() &&
-            cancellation.cancelled() != boost::asio::cancellation_type::none)
+        if (answers.size() < leases.size() && co_await is_cancelled())
             co_return failure{errc::outcome_unknown, place + ": the caller gave up"};
     }
     co_return answers;

@@ -22,7 +22,7 @@ public:
     static std::shared_ptr<record_table> table(const std::string& name_space,
                                                const std::string& address) {
         return testing_media::table_named(
-            std::string{Traits::name} + " " + name_space + " " + address, Traits::made());
+            std::string{Traits::name} + " " + name_space + " " + address, Traits::traits);
     }
     static std::shared_ptr<lease_store> open_at(net::loop& where, const std::string& address,
                                                 store_settings settings) {
@@ -39,22 +39,13 @@ public:
 
 struct with_push {
     static constexpr const char* name = "cas";
-    static cas::medium_traits made() {
-        cas::medium_traits traits;
-        traits.clock_step = cas::micros{1};
-        traits.watches = true;
-        traits.batch_max = 25;
-        return traits;
-    }
+    static constexpr cas::medium_traits traits{
+        .clock_step = cas::micros{1}, .batch_max = 25, .watches = true};
 };
 
 struct with_polling {
     static constexpr const char* name = "cas_polling";
-    static cas::medium_traits made() {
-        cas::medium_traits traits;
-        traits.clock_step = cas::micros{1};
-        return traits;
-    }
+    static constexpr cas::medium_traits traits{.clock_step = cas::micros{1}};
 };
 
 INSTANTIATE_TYPED_TEST_SUITE_P(cas, StoreLaws, cas_engine<with_push>);

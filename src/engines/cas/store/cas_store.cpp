@@ -36,8 +36,7 @@ result<lease_rules> cas_store::read_lease(const std::string& key, const seen& st
 
 std::optional<seen> cas_store::known(const std::string& key) const {
     const auto* found = records_->find(key);
-    if (found == nullptr) return std::nullopt;
-    return found->stands;
+    return found == nullptr ? std::nullopt : std::optional{found->stands};
 }
 
 instant::duration cas_store::age_of(const std::string& key, fence_token token) const {
@@ -46,20 +45,12 @@ instant::duration cas_store::age_of(const std::string& key, fence_token token) c
     return std::max(records_->now() - mine->granted, instant::duration::zero());
 }
 
-async<void> cas_store::look_at_floor(const seen& stands, instant until) {
-    const auto lease = read_lease({}, stands);
-    if (lease.has_value() && number(lease->record_of().state.last_token) != 0)
-        co_return result<void>{};
-    auto looking = space_->look(until);
-    co_return co_await std::move(looking);
-}
-
-async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, instant until,
-                                   lease_step step) {
-    const auto self = shared_from_this();
-    const record_name name{record_kind::lease, key};
-    const auto decide = [&](const seen& stands, const clock_bounds& now,
-                            std::string nonce) -> result<decision<bool>> {
+async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, lease_step step,
+                                   std::optional<instant> until) {
+    record_name name{record_kind::lease, key};
+    auto decide = [this, key = std::move(key), step = std::move(step)](
+                      const seen& stands, const clock_bounds& now,
+                      std::string nonce) -> result<decision<bool>> {
         auto lease = read_lease(key, stands);
         if (lease.has_error()) return lease.error();
         const auto effect = step(*lease, now);
@@ -67,17 +58,7 @@ async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, i
         if (effect.changed) made.text = lease->text(std::move(nonce), now);
         return made;
     };
-    auto deciding = records_->amend<bool>(name, std::move(known), until, decide);
-    co_return co_await std::move(deciding);
-}
-
-async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, lease_step step) {
-    const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
-    if (open.has_error()) co_return open.error();
-    auto changing = amend_lease(std::move(key), std::move(known), *open, std::move(step));
-    co_return co_await std::move(changing);
+    return amend<bool>(std::move(name), std::move(known), until, std::move(decide));
 }
 
 std::shared_ptr<lease_store> make_cas_store(net::loop& where, cas_settings settings,

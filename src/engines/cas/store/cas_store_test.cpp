@@ -49,9 +49,8 @@ TEST_F(CasStore, WhatWasWrittenHereIsWrittenOverWithoutARead) {
     EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::renewed);
     EXPECT_TRUE(mine.release("key", token).value());
     mine.granted(claim_of("b"));
-    const auto after = on.table->count();
-    EXPECT_EQ(after.reads, before.reads);
-    EXPECT_EQ(after.writes, before.writes + 4);
+    EXPECT_EQ(on.table->count().reads, before.reads);
+    EXPECT_EQ(on.table->count().writes, before.writes + 4);
 }
 
 // Goal: an acknowledged grant whose answer was lost is the same grant. Method: the store reads
@@ -167,10 +166,9 @@ TEST_F(CasStore, ABeatIsAsFewRequestsAsTheMediumCanCarry) {
     const auto before = on.table->count();
     const auto answers = mine.renew(all);
     EXPECT_EQ(answers.value(), std::vector(60, renewal::renewed));
-    const auto after = on.table->count();
-    EXPECT_EQ(after.batches, before.batches + 3);
-    EXPECT_EQ(after.reads, before.reads);
-    EXPECT_EQ(after.writes, before.writes);
+    EXPECT_EQ(on.table->count().batches, before.batches + 3);
+    EXPECT_EQ(on.table->count().reads, before.reads);
+    EXPECT_EQ(on.table->count().writes, before.writes);
 }
 
 // Goal: what is unknown of one lease says nothing of the others. Method: the answer for one is
@@ -192,6 +190,16 @@ TEST(CasStores, ALostAnswerIsUnknownForItsOwnLease) {
     }
 }
 
+// Claims the key until it is granted; nothing: it was not within that time, or a claim has failed.
+std::optional<fence_token> taken(stage& on, actor& by, millis ttl, millis pause, millis within) {
+    for (const auto began = on.now(); on.now() - began <= within; on.pass(pause)) {
+        const auto answer = by.acquire(claim_of("b", ttl));
+        if (answer.has_error()) break;
+        if (const auto* got = std::get_if<grant>(&*answer)) return got->token;
+    }
+    return std::nullopt;
+}
+
 // When another process is granted the key of a holder that crashed, counted from before its claim
 // was sent. The other asks a front end whose clock is so far ahead.
 instant::duration taken_after(stage& on, millis ttl, micros ahead = 0s) {
@@ -201,12 +209,7 @@ instant::duration taken_after(stage& on, millis ttl, micros ahead = 0s) {
     const auto sent = on.now();
     mine.granted(claim_of("a", ttl));
     on.store_ahead += ahead;
-    for (;;) {
-        const auto answer = other.acquire(claim_of("b", ttl));
-        if (answer.has_error() || on.now() - sent > 1min) return instant::duration::max();
-        if (std::holds_alternative<grant>(*answer)) return on.now() - sent;
-        on.pass(10ms);
-    }
+    return taken(on, other, ttl, 10ms, 1min) ? on.now() - sent : instant::duration::max();
 }
 
 // Goal: a clock that is known to the second ends no lease early, and little later than a second.
@@ -388,8 +391,7 @@ TEST(CasStores, ARaceGoesOnAfterALostAnswer) {
             int raced = 0;
             on.table->fates = [&](bool, const record_name& name) {
                 on.table->deliver();
-                const bool is_of_race = name.kind == record_kind::fence;
-                return is_of_race && raced++ == lost ? how : fate::answered;
+                return name.kind == record_kind::fence && raced++ == lost ? how : fate::answered;
             };
             actor mine{on};
             mine.granted(claim_of("a"));
@@ -498,17 +500,11 @@ TEST(CasStores, ACrashAtAnyRequestHoldsNobodyUpForLongerThanALease) {
             }
             on.table->fates = {};
             actor next{on};
-            const auto began = on.now();
-            auto answer = next.acquire(claim_of("b", 3s));
+            EXPECT_TRUE(next.acquire(claim_of("b", 3s)).has_value());
             on.table->deliver();
-            while (answer.has_value() && std::holds_alternative<busy>(*answer) &&
-                   on.now() - began < 5s) {
-                on.pass(100ms);
-                answer = next.acquire(claim_of("b", 3s));
-            }
-            ASSERT_TRUE(answer.has_value() && std::holds_alternative<grant>(*answer))
-                << "request " << request;
-            EXPECT_GT(std::get<grant>(*answer).token, had);
+            const auto token = taken(on, next, 3s, 100ms, 5s);
+            ASSERT_TRUE(token) << "request " << request;
+            EXPECT_GT(*token, had);
             on.table->deliver();
             EXPECT_EQ(lease_at(on).state.claim_id, "b");
         }

@@ -33,17 +33,20 @@ async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
     const auto self = shared_from_this();
     if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, wanted.ttl))
         co_return std::move(*refused);
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
-    if (open.has_error()) co_return open.error();
-    const auto until = *open;
-    const record_name name{record_kind::lease, wanted.key};
-    auto deciding = records_->amend<acquire_result<grant>>(
-        name, known(wanted.key), until,
-        [this, &wanted](const seen& stands, const clock_bounds& now, std::string nonce) {
-            return decide(wanted, stands, now, std::move(nonce));
-        },
-        [this, until](const seen& stands) { return look_at_floor(stands, until); });
+    record_name name{record_kind::lease, wanted.key};
+    auto by_rules = [this, &wanted](const seen& stands, const clock_bounds& now,
+                                    std::string nonce) {
+        return decide(wanted, stands, now, std::move(nonce));
+    };
+    // A new key starts above the tokens of those that were purged: to be known before a decision.
+    auto look = [this](const seen& stands, instant until) -> async<void> {
+        const auto lease = read_lease({}, stands);
+        if (lease.has_value() && number(lease->record_of().state.last_token) != 0)
+            co_return result<void>{};
+        co_return co_await space_->look(until);
+    };
+    auto deciding = amend<acquire_result<grant>>(std::move(name), known(wanted.key), std::nullopt,
+                                                 std::move(by_rules), std::move(look));
     auto answer = co_await std::move(deciding);
     if (answer.has_value() && std::holds_alternative<grant>(*answer)) {
         records_->was_granted(wanted.key);

@@ -40,40 +40,33 @@ async<bool> cas_store::do_force_release(std::string key, fence_token token, mill
 }
 
 async<fence_result> cas_store::do_fence(std::string resource, fence_token token, fence_rule rule) {
-    const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
-    if (open.has_error()) co_return open.error();
-    const auto until = *open;
-    const record_name name{record_kind::fence, resource};
-    auto deciding = records_->amend<fence_result>(
-        name, std::nullopt, until,
-        [&](const seen& stands, const clock_bounds& now,
-            std::string nonce) -> result<decision<fence_result>> {
-            fence_record fence;
-            if (!stands.at.empty()) {
-                auto read = parse_fence(stands.text);
-                if (read.has_error()) return records_->unreadable(resource, read.error());
-                fence = std::move(*read);
-            }
-            const auto& common = settings_.common;
-            const auto issued = rules::issued_tokens(common.quarantine, space_->marker().born,
-                                                     now.high, common.max_skew);
-            const auto before = fence.newest;
-            decision<fence_result> made{rules::check_fence(fence.newest, token, rule, issued)};
-            fence.nonce = std::move(nonce);
-            // The same token again is remembered already.
-            if (made.answer.accepted && (fence.newest != before || stands.at.empty()))
-                made.text = encode(fence);
-            return made;
-        },
-        // A resource that nobody has asked for may be one that was forgotten with all others.
-        [this, until](const seen& stands) -> async<void> {
-            if (!stands.at.empty()) co_return result<void>{};
-            auto looking = space_->look(until);
-            co_return co_await std::move(looking);
-        });
-    co_return co_await std::move(deciding);
+    record_name name{record_kind::fence, resource};
+    auto decide = [=, this](const seen& stands, const clock_bounds& now,
+                            std::string nonce) -> result<decision<fence_result>> {
+        fence_record fence;
+        if (!stands.at.empty()) {
+            auto read = parse_fence(stands.text);
+            if (read.has_error()) return records_->unreadable(resource, read.error());
+            fence = std::move(*read);
+        }
+        const auto& common = settings_.common;
+        const auto issued = rules::issued_tokens(common.quarantine, space_->marker().born, now.high,
+                                                 common.max_skew);
+        const auto before = fence.newest;
+        decision<fence_result> made{rules::check_fence(fence.newest, token, rule, issued)};
+        fence.nonce = std::move(nonce);
+        // The same token again is remembered already.
+        if (made.answer.accepted && (fence.newest != before || stands.at.empty()))
+            made.text = encode(fence);
+        return made;
+    };
+    // A resource that nobody has asked for may be one that was forgotten with all others.
+    auto look = [this](const seen& stands, instant until) -> async<void> {
+        if (!stands.at.empty()) co_return result<void>{};
+        co_return co_await space_->look(until);
+    };
+    return amend<fence_result>(std::move(name), std::nullopt, std::nullopt, std::move(decide),
+                               std::move(look));
 }
 
 void cas_store::purge_now_and_then(const std::string& after) {
@@ -118,8 +111,7 @@ async<std::size_t> cas_store::purge_page(std::string after, std::size_t limit, i
         old.emplace_back(std::move(key), std::move(stands.at));
     }
     if (!old.empty()) {
-        auto raising = space_->raise_floor(floor, until);
-        const auto raised = co_await std::move(raising);
+        const auto raised = co_await space_->raise_floor(floor, until);
         if (raised.has_error()) co_return raised.error();
     }
     for (auto& [key, at] : old) {

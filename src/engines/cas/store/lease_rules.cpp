@@ -4,17 +4,22 @@
 #include <variant>
 
 namespace pawl::cas {
+namespace {
+
+rules::store_time one_clock(const clock_bounds& now) { return {now.high, now.low}; }
+
+}  // namespace
 
 bool lease_rules::outlived(instant::duration unchanged) const noexcept {
     const instant::duration term = record_.term;
     return unchanged > term + term / drift_part;
 }
 
-// What is live by the lower bound is live by the upper one too, which the rules are given then.
-rules::store_time lease_rules::one_clock(const clock_bounds& now) noexcept {
-    auto& until = record_.state.until;
-    if (live(now)) until = std::max(until, now.high + micros{1});
-    return {now.high, now.low};
+// What is live by the lower bound is live by the upper one too, which the rules are given.
+rules::lease_state lease_rules::on_one_clock(const clock_bounds& now) const {
+    auto state = record_.state;
+    if (live(now)) state.until = std::max(state.until, now.high + micros{1});
+    return state;
 }
 
 // Never more than what it was to last: the bounds are for decisions, not for people.
@@ -25,53 +30,47 @@ millis lease_rules::remaining(const clock_bounds& now) const noexcept {
 
 acquire_result<grant> lease_rules::acquire(const claim& wanted, millis ttl, const clock_bounds& now,
                                            millis max_skew) {
-    const auto left = std::max(remaining(now), millis{1});
     auto asked = wanted;
     asked.ttl = ttl;
-    const auto before = record_.state;
+    auto after = on_one_clock(now);
     // An occurrence is early where it is so by both bounds: one that is due now is not.
     const auto width = std::chrono::ceil<millis>(now.high - now.low);
-    auto answer = rules::acquire(record_.state, asked, one_clock(now), max_skew + width);
+    auto answer = rules::acquire(after, asked, one_clock(now), max_skew + width);
     if (auto* granted = std::get_if<grant>(&answer)) {
         granted->ttl = wanted.ttl;
-        record_.term = before.holder == record_.state.holder ? std::max(record_.term, ttl) : ttl;
-        return answer;
+        record_.term = record_.state.holder == after.holder ? std::max(record_.term, ttl) : ttl;
+        record_.state = std::move(after);
     }
-    record_.state = before;
-    if (auto* refused = std::get_if<busy>(&answer);
-        refused != nullptr && refused->reason != busy_reason::early)
-        refused->remaining = left;
+    auto* refused = std::get_if<busy>(&answer);
+    if (refused != nullptr && refused->reason != busy_reason::early)
+        refused->remaining = std::max(remaining(now), millis{1});
     return answer;
 }
 
 rules::end_effect lease_rules::withdraw(const withdrawal& given_up, const clock_bounds& now) {
-    const auto before = record_.state;
-    const auto effect = rules::withdraw(record_.state, given_up, one_clock(now));
-    if (effect.changed)
-        end();
-    else
-        record_.state = before;
+    auto after = on_one_clock(now);
+    const auto effect = rules::withdraw(after, given_up, one_clock(now));
+    if (!effect.changed) return effect;
+    record_.state = std::move(after);
+    end();
     return effect;
 }
 
 rules::end_effect lease_rules::release(fence_token token, const release_options& how,
                                        instant::duration age, const clock_bounds& now) {
-    const auto before = record_.state;
     auto asked = how;
     if (asked.at_least != release_options::until_expiry)
         asked.at_least = std::min(asked.at_least, term_max);
-    const auto effect = rules::release(record_.state, token, asked, one_clock(now));
-    if (!effect.changed) {
-        record_.state = before;
-        return effect;
-    }
+    auto after = on_one_clock(now);
+    const auto effect = rules::release(after, token, asked, one_clock(now));
+    if (!effect.changed) return effect;
+    const auto before = record_.state.until;
+    record_.state = std::move(after);
     if (!effect.was_holder || asked.at_least == release_options::until_expiry) {
-        record_.state.until = before.until;
+        record_.state.until = before;
         return effect;
     }
-    const bool is_past =
-        age >= asked.at_least || record_.state.acquired + asked.at_least <= now.low;
-    if (is_past) end();
+    if (age >= asked.at_least || record_.state.acquired + asked.at_least <= now.low) end();
     record_.term = asked.at_least;
     return effect;
 }
@@ -80,25 +79,21 @@ bool lease_rules::renew(const held& lease, millis ttl, instant::duration age,
                         const clock_bounds& now) {
     // `acquired` is an upper bound: who was granted the lease knows better when its lifetime ends.
     if (lease.max_lifetime.count() > 0 && age >= lease.max_lifetime) return false;
-    const auto before = record_.state;
     auto asked = lease;
     asked.ttl = ttl;
-    if (!rules::renew(record_.state, asked, one_clock(now))) {
-        record_.state = before;
-        return false;
-    }
+    auto after = on_one_clock(now);
+    if (!rules::renew(after, asked, one_clock(now))) return false;
+    record_.state = std::move(after);
     const auto longest = lease.max_lifetime.count() > 0 ? std::min(ttl, lease.max_lifetime) : ttl;
     record_.term = std::max(record_.term, longest);
     return true;
 }
 
 bool lease_rules::force_release(fence_token token, millis delay, const clock_bounds& now) {
-    const auto before = record_.state;
-    if (!rules::force_release(record_.state, token, delay, one_clock(now))) {
-        record_.state = before;
-        return false;
-    }
-    record_.state.until = std::min(record_.state.until, before.until);
+    auto after = on_one_clock(now);
+    if (!rules::force_release(after, token, delay, one_clock(now))) return false;
+    after.until = std::min(after.until, record_.state.until);
+    record_.state = std::move(after);
     record_.term = std::min(record_.term, delay);
     if (delay.count() == 0) end();
     return true;

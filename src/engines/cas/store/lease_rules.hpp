@@ -44,7 +44,7 @@ public:
     const lease_record& record_of() const noexcept { return record_; }
 
 private:
-    rules::store_time one_clock(const clock_bounds& now) noexcept;
+    rules::lease_state on_one_clock(const clock_bounds& now) const;
     millis remaining(const clock_bounds& now) const noexcept;
 
     lease_record record_;

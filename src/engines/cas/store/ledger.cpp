@@ -69,8 +69,7 @@ async<std::vector<result<write_answer>>> ledger::write_many(std::span<const chan
     const auto self = shared_from_this();
     for (const auto& each : changes)
         if (each.name.kind == record_kind::lease) forget(each.name.key);
-    auto writing = on_->write_many(changes, until);
-    auto got = co_await std::move(writing);
+    auto got = co_await on_->write_many(changes, until);
     if (got.has_value())
         for (const auto& each : *got)
             if (each.has_value())
@@ -134,25 +133,17 @@ failure ledger::unreadable(std::string_view what, const failure& why) const {
     return {why.code, place() + ": " + base::printable(what) + ": " + why.detail};
 }
 
-failure ledger::unsettled(const progress& so_far, failure why) const {
-    if (so_far.doubted) why.code = errc::outcome_unknown;
-    return why;
-}
-
 boost::asio::awaitable<void> ledger::back_off(int conflicts) {
     if (conflicts <= conflicts_at_once) co_return;
     const auto doubled =
         std::chrono::milliseconds{1 << std::min(conflicts - conflicts_at_once, 10)};
-    auto pausing =
-        net::sleep_for(jitter(std::min<std::chrono::milliseconds>(doubled, back_off_max)));
-    co_await std::move(pausing);
+    co_await net::sleep_for(jitter(std::min<std::chrono::milliseconds>(doubled, back_off_max)));
 }
 
 std::optional<std::size_t> ledger::progress::attempt_of(std::string_view text) const {
     if (attempts == 0) return std::nullopt;
     const auto found = nonce_of(text);
-    if (found.size() <= nonce.size() || !found.starts_with(nonce) || found[nonce.size()] != '.')
-        return std::nullopt;
+    if (!found.starts_with(nonce + ".")) return std::nullopt;
     const auto attempt = base::parse_number<std::size_t>(found.substr(nonce.size() + 1));
     if (!attempt || *attempt >= static_cast<std::size_t>(attempts)) return std::nullopt;
     return attempt;

@@ -7,8 +7,6 @@
 #include "engines/cas/store/store_clock.hpp"
 #include "net/loop.hpp"
 
-#include <boost/asio/this_coro.hpp>
-
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -77,22 +75,33 @@ public:
 
     // Decides on the record and writes what was decided if it is the same still, as often as it
     // takes until the deadline. `decide(stands, bounds, nonce)` gives a result<decision<T>>, and
-    // `look(stands)`, where there is one, is awaited before. `known` may stand for the first look:
-    // only a decision to write is taken on it.
+    // `look(stands, until)`, where there is one, is awaited before. `known` may stand for the first
+    // look: only a decision to write is taken on it.
     template <class T, class Decide>
     async<T> amend(record_name name, std::optional<seen> known, instant until, Decide decide,
-                   std::function<async<void>(const seen&)> look = {});
+                   std::function<async<void>(const seen&, instant until)> look = {});
 
     // How one call of amend() has fared; also for loops that write more than one record.
-    struct progress;
+    struct progress {
+        std::string nonce;  // begins those of all attempts
+        int attempts = 0;
+        int conflicts = 0;
+        std::optional<version> doubted{};  // a write over it may have happened, or happen yet
+
+        std::string next_nonce() { return nonce + "." + std::to_string(attempts); }
+        failure unsettled(failure why) const {
+            if (doubted) why.code = errc::outcome_unknown;
+            return why;
+        }
+        // Which of the attempts has written this; nothing: none has.
+        std::optional<std::size_t> attempt_of(std::string_view text) const;
+    };
     boost::asio::awaitable<void> back_off(int conflicts);
 
     // Of a record that cannot be read.
     failure unreadable(std::string_view what, const failure& why) const;
 
 private:
-    failure unsettled(const progress& so_far, failure why) const;
-
     // Constant after construction
     net::loop& where_;
     const std::shared_ptr<medium> on_;
@@ -110,20 +119,9 @@ private:
     std::minstd_rand random_;
 };
 
-struct ledger::progress {
-    std::string nonce;  // begins those of all attempts
-    int attempts = 0;
-    int conflicts = 0;
-    std::optional<version> doubted{};  // a write over it may have happened, or happen yet
-
-    std::string next_nonce() { return nonce + "." + std::to_string(attempts); }
-    // Which of the attempts has written this; nothing: none has.
-    std::optional<std::size_t> attempt_of(std::string_view text) const;
-};
-
 template <class T, class Decide>
 async<T> ledger::amend(record_name name, std::optional<seen> known, instant until, Decide decide,
-                       std::function<async<void>(const seen&)> look) {
+                       std::function<async<void>(const seen&, instant until)> look) {
     const auto self = shared_from_this();
     progress so_far{fresh_nonce()};
     std::vector<T> answers;  // of the attempts, by their numbers
@@ -132,7 +130,7 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
         if (!known) {
             auto reading = read(name, until);
             auto got = co_await std::move(reading);
-            if (got.has_error()) co_return unsettled(so_far, got.error());
+            if (got.has_error()) co_return so_far.unsettled(got.error());
             known = std::move(*got);
             from_memory = false;
         }
@@ -140,22 +138,21 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
         if (const auto mine = so_far.attempt_of(known->text)) co_return std::move(answers[*mine]);
         if (so_far.doubted && known->at != *so_far.doubted) so_far.doubted.reset();
         if (look) {
-            auto looking = look(*known);
-            const auto looked = co_await std::move(looking);
-            if (looked.has_error()) co_return unsettled(so_far, looked.error());
+            const auto looked = co_await look(*known, until);
+            if (looked.has_error()) co_return so_far.unsettled(looked.error());
         }
         const auto bounds = clock();
-        if (bounds.has_error()) co_return unsettled(so_far, bounds.error());
+        if (bounds.has_error()) co_return so_far.unsettled(bounds.error());
         auto decided = decide(*known, *bounds, so_far.next_nonce());
         const bool writes = decided.has_value() && decided->text.has_value();
         if (!writes && from_memory) {
             known.reset();
             continue;
         }
-        if (decided.has_error()) co_return unsettled(so_far, decided.error());
+        if (decided.has_error()) co_return so_far.unsettled(decided.error());
         if (!writes) {
             if (so_far.doubted)
-                co_return unsettled(so_far, {errc::outcome_unknown, "an earlier attempt is open"});
+                co_return so_far.unsettled({errc::outcome_unknown, "an earlier attempt is open"});
             co_return std::move(decided->answer);
         }
         if (decided->text->size() > text_max)
@@ -171,17 +168,16 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
             co_return std::move(answers.back());
         }
         if (got.has_error() && got.error().code != errc::outcome_unknown)
-            co_return unsettled(so_far, got.error());
+            co_return so_far.unsettled(got.error());
         if (got.has_error()) so_far.doubted = known->at;
         known.reset();
         from_memory = false;
         if (got.has_value()) {
             known = std::get<conflict>(*got).now;
-            auto pausing = back_off(++so_far.conflicts);
-            co_await std::move(pausing);
+            co_await back_off(++so_far.conflicts);
         }
     } while (now() < until);
-    co_return unsettled(so_far, {errc::unreachable, place() + ": the record changes too often"});
+    co_return so_far.unsettled({errc::unreachable, place() + ": the record changes too often"});
 }
 
 }  // namespace pawl::cas

@@ -10,19 +10,12 @@ constexpr std::size_t requests_at_once = 8;
 // Of requests that their caller may leave, so it owns what they use.
 template <class Request, class Answer>
 struct parallel_requests {
-    using verb = async<Answer> (medium::*)(Request, instant);
-
-    parallel_requests(std::shared_ptr<medium> on, verb ask, std::vector<Request> requests)
-        : on{std::move(on)},
-          ask{ask},
-          requests{std::move(requests)},
-          answers(this->requests.size(), failure{errc::unreachable, "the request was not begun"}) {}
-
     std::shared_ptr<medium> on;
-    verb ask;
+    async<Answer> (medium::*ask)(Request, instant);
     std::vector<Request> requests;
-    std::vector<result<Answer>> answers;
     bool ends_with_a_failure = false;  // the others are of no use without this one
+    std::vector<result<Answer>> answers = std::vector<result<Answer>>(
+        requests.size(), failure{errc::unreachable, "the request was not begun"});
 };
 
 template <class All>
@@ -42,21 +35,22 @@ async<void> ask_all(std::shared_ptr<All> all, instant until) {
 }  // namespace
 
 async<std::vector<seen>> medium::read_many(std::vector<record_name> names, instant until) {
-    const auto all = std::make_shared<parallel_requests<record_name, seen>>(
-        shared_from_this(), &medium::read, std::move(names));
-    all->ends_with_a_failure = true;
+    using requests = parallel_requests<record_name, seen>;
+    requests each{shared_from_this(), &medium::read, std::move(names), true};
+    const auto all = std::make_shared<requests>(std::move(each));
     auto reading = ask_all(all, until);
     const auto done = co_await std::move(reading);
     if (done.has_error()) co_return done.error();
     std::vector<seen> found;
-    for (auto& each : all->answers) found.push_back(std::move(*each));
+    for (auto& answer : all->answers) found.push_back(std::move(*answer));
     co_return found;
 }
 
 async<std::vector<result<write_answer>>> medium::write_many(std::span<const change> changes,
                                                             instant until) {
-    const auto all = std::make_shared<parallel_requests<change, write_answer>>(
-        shared_from_this(), &medium::write, std::vector<change>{changes.begin(), changes.end()});
+    using requests = parallel_requests<change, write_answer>;
+    requests each{shared_from_this(), &medium::write, {changes.begin(), changes.end()}};
+    const auto all = std::make_shared<requests>(std::move(each));
     auto writing = ask_all(all, until);
     const auto done = co_await std::move(writing);
     // Called off: any of them may have been written.

@@ -46,12 +46,10 @@ async<instant> name_space::ready() {
         boost::asio::co_spawn(records_->where().get_executor(), open(self, mine),
                               net::unattended{});
     }
-    auto waiting = mine->done.wait_until(until);
-    co_await std::move(waiting);
+    co_await mine->done.wait_until(until);
     if (!mine->end) {
         const bool answers = mine->is_racing || records_->on().has_answered();
-        auto staying = mine->done.wait_until(until + (answers ? making_wait_max : cause_wait_max));
-        co_await std::move(staying);
+        co_await mine->done.wait_until(until + (answers ? making_wait_max : cause_wait_max));
     }
     if (mine->end && mine->end->has_error()) co_return mine->end->error();
     // What it took is not taken from the verb's own time.
@@ -64,12 +62,8 @@ boost::asio::awaitable<void> name_space::open(std::shared_ptr<name_space> self,
                                               std::shared_ptr<opening> mine) {
     const auto until =
         self->records_->now() + std::max<instant::duration>(self->timeout_, opening_max);
-    auto preparing = self->prepare(until);
-    auto end = co_await std::move(preparing);
-    if (end.has_value()) {
-        auto looking = self->look(until);
-        end = co_await std::move(looking);
-    }
+    auto end = co_await self->prepare(until);
+    if (end.has_value()) end = co_await self->look(until);
     self->is_open_ = end.has_value();
     self->refused_.reset();
     if (end.has_error() && end.error().code == errc::unsupported) {
@@ -85,8 +79,7 @@ boost::asio::awaitable<void> name_space::open(std::shared_ptr<name_space> self,
 }
 
 async<void> name_space::prepare(instant until) {
-    auto preparing = records_->on().prepare(until);
-    auto identity = co_await std::move(preparing);
+    auto identity = co_await records_->on().prepare(until);
     if (identity.has_error()) co_return identity.error();
     identity_ = std::move(*identity);
     co_return result<void>{};
@@ -109,8 +102,7 @@ async<void> name_space::look(instant until) {
                     {read.error().code, read.error().detail + "; choose another namespace="});
             found = std::move(*read);
             if (!is_same_data(found->identity, identity_) && std::exchange(asks_again, false)) {
-                auto preparing = prepare(until);
-                const auto prepared = co_await std::move(preparing);
+                const auto prepared = co_await prepare(until);
                 if (prepared.has_error()) co_return prepared.error();
             }
             if (is_same_data(found->identity, identity_)) {
@@ -118,8 +110,7 @@ async<void> name_space::look(instant until) {
                 co_return result<void>{};
             }
         }
-        auto beginning = begin(*stands, found, until);
-        const auto begun = co_await std::move(beginning);
+        const auto begun = co_await begin(*stands, found, until);
         if (begun.has_error()) co_return begun.error();
         if (records_->now() >= until)
             co_return failure{errc::unreachable,

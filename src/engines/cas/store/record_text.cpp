@@ -3,6 +3,7 @@
 #include "base/number.hpp"
 #include "base/percent.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -18,152 +19,101 @@ constexpr std::string_view none = "-";
 
 bool is_plain(char letter) { return letter > ' ' && letter <= '~' && letter != '%'; }
 
-std::string word_of(std::string_view bytes) {
+// A value that is its own word.
+template <class Text>
+struct verbatim {
+    explicit verbatim(Text& its_text) : text{its_text} {}
+    Text& text;
+};
+
+// The word of each type of value.
+std::string word_of(const verbatim<const std::string>& value) { return value.text; }
+std::string word_of(int value) { return std::to_string(value); }
+std::string word_of(fence_token value) { return std::to_string(number(value)); }
+template <class Rep, class Unit>
+std::string word_of(std::chrono::duration<Rep, Unit> value) {
+    return std::to_string(value.count());
+}
+std::string word_of(const std::optional<occurrence>& value) {
+    return value ? std::to_string(number(*value)) : std::string{none};
+}
+std::string word_of(const std::string& bytes) {
     if (bytes.empty()) return std::string{none};
     // One that is the sign of none is told apart from it.
     if (bytes == none) return "%2D";
     return base::percent_encode(bytes, is_plain);
 }
 
-// Writes the words of a line.
-class writer {
-public:
-    explicit writer(std::string_view kind)
-        : text_{std::to_string(layout_version) + " " + std::string{kind}} {}
+template <class Number>
+Number within(std::string_view word, Number least, Number most) {
+    return base::parse_number_within(word, least, most).value_or(least);
+}
 
-    void nonce(const std::string& value) { word("nonce", value); }
-    void token(std::string_view name, fence_token value) {
-        word(name, std::to_string(number(value)));
-    }
-    void time(std::string_view name, micros value) { word(name, std::to_string(value.count())); }
-    void term(std::string_view name, millis value) { word(name, std::to_string(value.count())); }
-    void rounds(std::string_view name, int value) { word(name, std::to_string(value)); }
-    void due(std::string_view name, const std::optional<occurrence>& value) {
-        word(name, value ? std::to_string(number(*value)) : std::string{none});
-    }
-    void bytes(std::string_view name, const std::string& value) { word(name, word_of(value)); }
-    std::string text() { return std::move(text_); }
+// The value of a word; of one that has none, a value whose word is another.
+void read_word(std::string_view word, const verbatim<std::string>& into) { into.text = word; }
+void read_word(std::string_view word, int& into) { into = within(word, 0, rounds_max); }
+void read_word(std::string_view word, fence_token& into) {
+    into = fence_token{within(word, std::uint64_t{0}, token_max)};
+}
+void read_word(std::string_view word, micros& into) {
+    into = micros{within(word, -micros_max, micros_max)};
+}
+void read_word(std::string_view word, millis& into) {
+    into = millis{within(word, millis::rep{0}, term_max.count())};
+}
+void read_word(std::string_view word, std::optional<occurrence>& into) {
+    if (word == none) return;
+    into = occurrence{base::parse_number<std::int64_t>(word).value_or(0)};
+}
+void read_word(std::string_view word, std::string& into) {
+    if (auto decoded = base::percent_decode(word); word != none && decoded.has_value())
+        into = std::move(*decoded);
+}
 
-private:
-    void word(std::string_view name, std::string_view value) {
-        text_.append(" ").append(name).append("=").append(value);
-    }
-
-    std::string text_;
-};
-
-// Reads the same words in the same order; after the first that is wrong nothing is right.
-class reader {
-public:
-    reader(std::string_view kind, std::string_view text) : rest_{text} {
-        if (word() != std::to_string(layout_version) || word() != kind) is_wrong_ = true;
-    }
-
-    void nonce(std::string& into) {
-        into = value("nonce");
-        if (into.empty() || into.size() > nonce_bytes_max) is_wrong_ = true;
-    }
-    void token(std::string_view name, fence_token& into) {
-        into = fence_token{within(name, std::uint64_t{0}, token_max)};
-    }
-    void time(std::string_view name, micros& into) {
-        into = micros{within(name, -micros_max, micros_max)};
-    }
-    void term(std::string_view name, millis& into) {
-        into = millis{within(name, millis::rep{0}, term_max.count())};
-    }
-    void rounds(std::string_view name, int& into) { into = within(name, 0, rounds_max); }
-    void due(std::string_view name, std::optional<occurrence>& into) {
-        const auto found = value(name);
-        if (found == none) return;
-        const auto when = base::parse_number<std::int64_t>(found);
-        if (!when) is_wrong_ = true;
-        into = occurrence{when.value_or(0)};
-    }
-    void bytes(std::string_view name, std::string& into) {
-        const auto found = value(name);
-        if (found == none) return;
-        auto decoded = base::percent_decode(found);
-        if (decoded.has_value())
-            into = std::move(*decoded);
-        else
-            is_wrong_ = true;
-    }
-    bool is_good() const { return !is_wrong_ && is_over_; }
-
-private:
-    std::string_view word() {
-        if (is_over_) is_wrong_ = true;
-        const auto end = rest_.find(' ');
-        const auto found = rest_.substr(0, end);
-        is_over_ = end == std::string_view::npos;
-        rest_.remove_prefix(is_over_ ? rest_.size() : end + 1);
-        return found;
-    }
-    std::string_view value(std::string_view name) {
-        const auto found = word();
-        if (found.size() > name.size() && found.starts_with(name) && found[name.size()] == '=')
-            return found.substr(name.size() + 1);
-        is_wrong_ = true;
-        return {};
-    }
-    template <class Number>
-    Number within(std::string_view name, Number least, Number most) {
-        const auto found = base::parse_number_within(value(name), least, most);
-        if (!found) is_wrong_ = true;
-        return found.value_or(least);
-    }
-
-    std::string_view rest_;
-    bool is_over_ = false;
-    bool is_wrong_ = false;
-};
-
-// The words of each kind of record, in their order, for a writer and for a reader.
+// The words of each kind of record, in their order, for who writes or reads them.
 struct lease_line {
-    using record = lease_record;
     static constexpr std::string_view kind = "lease";
-    static void take(auto& words, auto& record) {
-        words.nonce(record.nonce);
-        words.token("holder", record.state.holder);
-        words.token("last", record.state.last_token);
-        words.time("until", record.state.until);
-        words.term("term", record.term);
-        words.time("acquired", record.state.acquired);
-        words.time("wall", record.state.acquired_wall);
-        words.time("used", record.used);
-        words.due("done", record.state.last_done);
-        words.bytes("id", record.state.claim_id);
-        words.bytes("owner", record.state.owner);
+    static void take(auto& record, auto word) {
+        word("nonce", verbatim{record.nonce});
+        word("holder", record.state.holder);
+        word("last", record.state.last_token);
+        word("until", record.state.until);
+        word("term", record.term);
+        word("acquired", record.state.acquired);
+        word("wall", record.state.acquired_wall);
+        word("used", record.used);
+        word("done", record.state.last_done);
+        word("id", record.state.claim_id);
+        word("owner", record.state.owner);
     }
 };
 
 struct fence_line {
-    using record = fence_record;
     static constexpr std::string_view kind = "fence";
-    static void take(auto& words, auto& record) {
-        words.nonce(record.nonce);
-        words.token("newest", record.newest);
+    static void take(auto& record, auto word) {
+        word("nonce", verbatim{record.nonce});
+        word("newest", record.newest);
     }
 };
 
 struct marker_line {
-    using record = marker_record;
     static constexpr std::string_view kind = "marker";
-    static void take(auto& words, auto& record) {
-        words.nonce(record.nonce);
-        words.time("born", record.born);
-        words.token("floor", record.floor);
-        words.rounds("race", record.rounds);
-        words.bytes("identity", record.identity);
+    static void take(auto& record, auto word) {
+        word("nonce", verbatim{record.nonce});
+        word("born", record.born);
+        word("floor", record.floor);
+        word("race", record.rounds);
+        word("identity", record.identity);
     }
 };
 
 template <class Line>
-std::string written(const typename Line::record& record) {
-    writer words{Line::kind};
-    Line::take(words, record);
-    return words.text();
+std::string written(const auto& record) {
+    auto text = std::to_string(layout_version) + " " + std::string{Line::kind};
+    Line::take(record, [&](std::string_view name, const auto& value) {
+        text.append(" ").append(name).append("=").append(word_of(value));
+    });
+    return text;
 }
 
 failure refusal(std::string_view text, std::string_view kind) {
@@ -176,13 +126,23 @@ failure refusal(std::string_view text, std::string_view kind) {
 }
 
 // There is one way to write each record, so what reads the same and is written otherwise is not
-// pawl's.
-template <class Line>
-result<typename Line::record> parsed(std::string_view text) {
-    reader words{Line::kind, text};
-    typename Line::record read;
-    Line::take(words, read);
-    if (!words.is_good() || written<Line>(read) != text) return refusal(text, Line::kind);
+// pawl's. A nonce is any word, within its bounds.
+template <class Line, class Record>
+result<Record> parsed(std::string_view text) {
+    auto words = [rest = text]() mutable {
+        const auto word = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(word.size() + 1, rest.size()));
+        return word;
+    };
+    words();  // the layout
+    words();  // the kind
+    Record read;
+    Line::take(read, [&](std::string_view, auto&& into) {
+        const auto word = words();
+        read_word(word.substr(word.find('=') + 1), into);
+    });
+    if (read.nonce.empty() || read.nonce.size() > nonce_bytes_max || written<Line>(read) != text)
+        return refusal(text, Line::kind);
     return read;
 }
 
@@ -193,7 +153,7 @@ std::string encode(const fence_record& record) { return written<fence_line>(reco
 std::string encode(const marker_record& record) { return written<marker_line>(record); }
 
 result<lease_record> parse_lease(std::string_view text) {
-    auto read = parsed<lease_line>(text);
+    auto read = parsed<lease_line, lease_record>(text);
     if (read.has_error()) return read;
     const auto& state = read->state;
     const bool is_held = number(state.holder) != 0;
@@ -201,8 +161,12 @@ result<lease_record> parse_lease(std::string_view text) {
         return refusal(text, lease_line::kind);
     return read;
 }
-result<fence_record> parse_fence(std::string_view text) { return parsed<fence_line>(text); }
-result<marker_record> parse_marker(std::string_view text) { return parsed<marker_line>(text); }
+result<fence_record> parse_fence(std::string_view text) {
+    return parsed<fence_line, fence_record>(text);
+}
+result<marker_record> parse_marker(std::string_view text) {
+    return parsed<marker_line, marker_record>(text);
+}
 
 std::string_view nonce_of(std::string_view text) {
     constexpr std::string_view name = " nonce=";

@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace pawl::cas {
 namespace {
@@ -12,18 +13,14 @@ namespace {
 using namespace std::chrono_literals;
 
 lease_record held_record() {
-    lease_record held;
-    held.state.holder = fence_token{77};
-    held.state.last_token = fence_token{78};
-    held.state.claim_id = "9f0c41";
-    held.state.owner = "host:1";
-    held.state.acquired = 5s;
-    held.state.acquired_wall = 4s;
-    held.state.until = 35s;
-    held.term = 30s;
-    held.used = 6s;
-    held.nonce = "a1.0";
-    return held;
+    rules::lease_state state{.holder = fence_token{77},
+                             .claim_id = "9f0c41",
+                             .owner = "host:1",
+                             .acquired = 5s,
+                             .acquired_wall = 4s,
+                             .until = 35s,
+                             .last_token = fence_token{78}};
+    return {.state = std::move(state), .term = 30s, .used = 6s, .nonce = "a1.0"};
 }
 
 auto all_of(const lease_record& record) {
@@ -31,6 +28,20 @@ auto all_of(const lease_record& record) {
     return std::tuple{state.holder,   state.last_token,    state.claim_id, state.owner,
                       state.acquired, state.acquired_wall, state.until,    state.last_done,
                       record.term,    record.used,         record.nonce};
+}
+
+auto all_of(const fence_record& record) { return std::tuple{record.newest, record.nonce}; }
+auto all_of(const marker_record& record) {
+    return std::tuple{record.born, record.floor, record.identity, record.rounds, record.nonce};
+}
+
+template <class Record>
+void expect_reads(result<Record> (*parse)(std::string_view), const Record& written) {
+    const auto text = encode(written);
+    for (const auto letter : text) EXPECT_TRUE(letter >= ' ' && letter <= '~') << text;
+    const auto read = parse(text);
+    ASSERT_TRUE(read.has_value()) << text;
+    EXPECT_EQ(all_of(*read), all_of(written)) << text;
 }
 
 TEST(CasRecord, ALeaseIsOneLineThatPeopleCanRead) {
@@ -51,34 +62,19 @@ TEST(CasRecord, ALeaseIsReadAsItWasWritten) {
             auto written = held_record();
             written.state.owner = written.state.claim_id = words;
             written.state.last_done = done;
-            const auto text = encode(written);
-            for (const auto letter : text) EXPECT_TRUE(letter >= ' ' && letter <= '~') << text;
-            const auto read = parse_lease(text);
-            ASSERT_TRUE(read.has_value()) << text;
-            EXPECT_EQ(all_of(*read), all_of(written)) << text;
+            expect_reads(parse_lease, written);
         }
-    const lease_record touched{.nonce = "0"};
-    const auto read = parse_lease(encode(touched));
-    ASSERT_TRUE(read.has_value());
-    EXPECT_EQ(all_of(*read), all_of(touched));
+    expect_reads(parse_lease, {.nonce = "0"});
 }
 
 TEST(CasRecord, AFenceAndAMarkerAreReadAsTheyWereWritten) {
     const fence_record fence{fence_token{9}, "b2.1"};
     EXPECT_EQ(encode(fence), "1 fence nonce=b2.1 newest=9");
-    const auto read_fence = parse_fence(encode(fence));
-    ASSERT_TRUE(read_fence.has_value());
-    EXPECT_EQ(read_fence->newest, fence.newest);
-    EXPECT_EQ(read_fence->nonce, fence.nonce);
+    expect_reads(parse_fence, fence);
     const marker_record marker{5s, fence_token{8}, "table 1%", 3, "c3.0"};
     EXPECT_EQ(encode(marker),
               "1 marker nonce=c3.0 born=5000000 floor=8 race=3 identity=table%201%25");
-    const auto read = parse_marker(encode(marker));
-    ASSERT_TRUE(read.has_value());
-    EXPECT_EQ(read->born, marker.born);
-    EXPECT_EQ(read->floor, marker.floor);
-    EXPECT_EQ(read->identity, marker.identity);
-    EXPECT_EQ(read->rounds, marker.rounds);
+    expect_reads(parse_marker, marker);
 }
 
 // Goal: one altered byte is never taken for another record. Method: each byte of a record is

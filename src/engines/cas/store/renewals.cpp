@@ -16,17 +16,16 @@ constexpr std::size_t looks_at_once = 8;
 
 // Steps may outlive the verb, so they share what they work on.
 struct cas_store::beat {
-    explicit beat(std::span<const held> leases)
-        : leases{leases.begin(), leases.end()},
-          answers(leases.size(), renewal::unknown),
-          failures(leases.size()) {}
+    explicit beat(std::span<const held> all) : leases{all.begin(), all.end()} {}
 
     std::vector<held> leases;
     instant until{};
-    std::vector<renewal> answers;
-    std::vector<std::optional<failure>> failures;
+    std::vector<renewal> answers = std::vector(leases.size(), renewal::unknown);
+    std::vector<std::optional<failure>> failures =
+        std::vector<std::optional<failure>>(leases.size());
     std::vector<change> changes{};
     std::vector<std::size_t> changed{};  // whose lease each change is
+    std::vector<instant> granted{};      // when it was granted
     std::vector<std::size_t> alone{};    // those that have to be looked at
     std::size_t batch_size = 1;
 };
@@ -42,24 +41,18 @@ void cas_store::plan(const held& lease, std::size_t index, beat& into) {
             into.changes.emplace_back(
                 std::move(name), record->text(records_->fresh_nonce(), *bounds), mine->stands.at);
             into.changed.push_back(index);
+            into.granted.push_back(mine->granted);
             return;
         }
     }
     into.alone.push_back(index);
 }
 
-async<void> cas_store::renew_batch(std::shared_ptr<cas_store> self, std::shared_ptr<beat> all,
-                                   std::size_t batch) {
+async<void> cas_store::renew_batch(std::shared_ptr<beat> all, std::size_t batch) {
     const auto first = batch * all->batch_size;
     const auto size = std::min(all->batch_size, all->changes.size() - first);
     const auto part = std::span<const change>{all->changes}.subspan(first, size);
-    std::vector<instant> granted;
-    for (const auto& each : part) {
-        const auto* mine = self->records_->find(each.name.key);
-        granted.push_back(mine == nullptr ? instant::max() : mine->granted);
-    }
-    auto writing = self->records_->write_many(part, all->until);
-    const auto got = co_await std::move(writing);
+    const auto got = co_await records_->write_many(part, all->until);
     for (std::size_t i = 0; i < size; ++i) {
         const auto index = all->changed[first + i];
         if (got.has_error() || (*got)[i].has_error()) {
@@ -72,21 +65,20 @@ async<void> cas_store::renew_batch(std::shared_ptr<cas_store> self, std::shared_
             continue;
         }
         all->answers[index] = renewal::renewed;
-        self->records_->remember(part[i], done->at, granted[i]);
+        records_->remember(part[i], done->at, all->granted[first + i]);
     }
     co_return result<void>{};
 }
 
-async<void> cas_store::renew_alone(std::shared_ptr<cas_store> self, std::shared_ptr<beat> all,
-                                   std::size_t which) {
+async<void> cas_store::renew_alone(std::shared_ptr<beat> all, std::size_t which) {
     const auto index = all->alone[which];
     const auto& lease = all->leases[index];
     lease_step step = [&](lease_rules& record, const clock_bounds& now) {
-        const auto age = self->age_of(lease.key, lease.token);
-        const bool done = record.renew(lease, self->rounded(lease.ttl), age, now);
+        const auto age = age_of(lease.key, lease.token);
+        const bool done = record.renew(lease, rounded(lease.ttl), age, now);
         return rules::end_effect{done, done};
     };
-    auto deciding = self->amend_lease(lease.key, std::nullopt, all->until, std::move(step));
+    auto deciding = amend_lease(lease.key, std::nullopt, std::move(step), all->until);
     const auto renewed = co_await std::move(deciding);
     if (renewed.has_error())
         all->failures[index] = renewed.error();
@@ -102,19 +94,18 @@ async<std::vector<renewal>> cas_store::do_renew(std::span<const held> leases) {
         if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, lease.ttl))
             co_return std::move(*refused);
     if (all->leases.empty()) co_return std::vector<renewal>{};
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
     all->until = *open;
     for (std::size_t i = 0; i < all->leases.size(); ++i) plan(all->leases[i], i, *all);
     const auto able = records_->traits().batch_max;
     all->batch_size = able > 1 ? able : std::max<std::size_t>(all->changes.size(), 1);
     const auto batches = (all->changes.size() + all->batch_size - 1) / all->batch_size;
-    net::bounded_step batch = [self, all](std::size_t i) { return renew_batch(self, all, i); };
+    net::bounded_step batch = [self, all](std::size_t i) { return self->renew_batch(all, i); };
     auto writing = net::for_each_bounded(batches, batches_at_once, std::move(batch));
     const auto wrote = co_await std::move(writing);
     if (wrote.has_error()) co_return wrote.error();
-    net::bounded_step look = [self, all](std::size_t i) { return renew_alone(self, all, i); };
+    net::bounded_step look = [self, all](std::size_t i) { return self->renew_alone(all, i); };
     auto looking = net::for_each_bounded(all->alone.size(), looks_at_once, std::move(look));
     const auto looked = co_await std::move(looking);
     if (looked.has_error()) co_return looked.error();

@@ -19,14 +19,11 @@ constexpr int race_records_max = 12;
 constexpr std::chrono::milliseconds race_pause{20};
 
 struct one_race {
-    one_race(std::shared_ptr<ledger> on, instant until)
-        : on{std::move(on)},
-          until{until},
-          name{record_kind::fence, "pawl.self-race." + this->on->fresh_nonce()} {}
+    one_race(std::shared_ptr<ledger> on, instant until) : on{std::move(on)}, until{until} {}
 
     std::shared_ptr<ledger> on;
     instant until;
-    record_name name;
+    record_name name{record_kind::fence, "pawl.self-race." + on->fresh_nonce()};
     version expected;              // by all who race
     int rounds = 0;                // that have come to an end, those over other records included
     std::set<version> versions{};  // that the record has had
@@ -56,12 +53,8 @@ async<void> run_round(std::shared_ptr<one_race> all) {
     net::bounded_step step = [all](std::size_t me) { return run_one(all, me); };
     auto running = net::for_each_bounded(racers, racers, std::move(step));
     const auto run = co_await std::move(running);
-    std::size_t winner = racers, winners = 0;
-    for (std::size_t i = 0; i < racers; ++i) {
-        if (!all->won[i]) continue;
-        winner = i;
-        ++winners;
-    }
+    const auto has_won = [](const auto& each) { return each.has_value(); };
+    const auto winners = std::count_if(all->won.begin(), all->won.end(), has_won);
     if (winners > 1)
         co_return lie(*all, std::to_string(winners) + " of " + std::to_string(racers) +
                                 " writers that raced for one record won");
@@ -70,7 +63,8 @@ async<void> run_round(std::shared_ptr<one_race> all) {
     auto reading = all->on->read(all->name, all->until);
     const auto stands = co_await std::move(reading);
     if (stands.has_error()) co_return stands.error();
-    if (stands->text != all->texts[winner] || stands->at != *all->won[winner])
+    const auto won = std::find_if(all->won.begin(), all->won.end(), has_won);
+    if (stands->text != all->texts[won - all->won.begin()] || stands->at != **won)
         co_return lie(*all, "a record is not what the winner of a race has written");
     if (stands->at.empty() || !all->versions.insert(stands->at).second)
         co_return lie(*all, "two states of a record have the same version");
@@ -99,17 +93,12 @@ async<void> run_rounds(std::shared_ptr<one_race> all, instant enough) {
 }
 
 // What is left of it is a few bytes that no verb looks at.
-async<void> clear_away(std::shared_ptr<one_race> all) {
+boost::asio::awaitable<void> clear_away(std::shared_ptr<one_race> all) {
     auto reading = all->on->read(all->name, all->until);
     const auto left = co_await std::move(reading);
-    if (left.has_error() || left->at.empty()) co_return result<void>{};
+    if (left.has_error() || left->at.empty()) co_return;
     auto erasing = all->on->erase(all->name, left->at, all->until);
     static_cast<void>(co_await std::move(erasing));
-    co_return result<void>{};
-}
-
-bool was_lost(const failure& why) {
-    return why.code == errc::unreachable || why.code == errc::outcome_unknown;
 }
 
 }  // namespace
@@ -125,14 +114,14 @@ async<int> race(std::shared_ptr<ledger> on, instant until) {
         auto running = run_rounds(all, enough);
         const auto run = co_await std::move(running);
         auto clearing = clear_away(all);
-        static_cast<void>(co_await std::move(clearing));
+        co_await std::move(clearing);
         if (run.has_value()) co_return all->rounds;
         const auto pause = race_pause * records;
-        if (!was_lost(run.error()) || records == race_records_max || on->now() + pause >= until)
+        if (!may_pass(run.error().code) || records == race_records_max ||
+            on->now() + pause >= until)
             co_return run.error();
         rounds = all->rounds;
-        auto pausing = net::sleep_for(pause);
-        co_await std::move(pausing);
+        co_await net::sleep_for(pause);
     }
 }
 

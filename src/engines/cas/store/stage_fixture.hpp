@@ -17,7 +17,6 @@ namespace pawl::cas {
 using namespace std::chrono_literals;
 using testing_media::fate;
 using testing_media::honesty;
-using testing_media::record_table;
 using stage = testing_media::memory_stage;
 
 // A process with a store, opened at its first verb, and what a test expects of it.

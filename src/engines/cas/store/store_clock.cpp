@@ -37,10 +37,7 @@ void store_clock::hear(const std::optional<stamp>& heard) {
 
 std::optional<clock_bounds> store_clock::at(instant now) const {
     if (!newest_) return std::nullopt;
-    clock_bounds bounds;
-    bounds.low = low_by(lower_, now);
-    bounds.high = high_by(upper_, now);
-    return bounds;
+    return clock_bounds{low_by(lower_, now), high_by(upper_, now)};
 }
 
 instant::duration store_clock::age(instant now) const {

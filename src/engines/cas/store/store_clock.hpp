@@ -18,6 +18,7 @@ namespace pawl::cas {
 struct clock_bounds {
     micros low{0};
     micros high{0};
+    bool operator==(const clock_bounds&) const = default;
 };
 
 // How much faster or slower than ours a clock of the store may run: one part in so many.

@@ -9,10 +9,6 @@ using namespace std::chrono_literals;
 
 constexpr instant start{1h};
 
-std::optional<stamp> stamp_of(micros at, instant asked, instant answered) {
-    return stamp{at, asked, answered};
-}
-
 TEST(StoreClock, WithoutAStampNothingIsKnown) {
     store_clock clock{1s, 0s};
     EXPECT_FALSE(clock.at(start));
@@ -30,7 +26,7 @@ TEST(StoreClock, TheTrueTimeIsWithinTheBounds) {
             for (const auto per_mille : {999, 1000, 1001})
                 for (const instant::duration passed : {0ms, 80ms, 500ms, 3'600'000ms}) {
                     store_clock clock{1s, 0s};
-                    clock.hear(stamp_of(100s, asked, answered));
+                    clock.hear(stamp{100s, asked, answered});
                     const auto now = answered + passed;
                     const auto truth = std::chrono::floor<micros>(
                         100s + within + (now - served) * per_mille / 1000);
@@ -43,8 +39,8 @@ TEST(StoreClock, TheTrueTimeIsWithinTheBounds) {
 
 TEST(StoreClock, TheSkewOfTheFrontEndsWidensTheUpperBoundOnly) {
     store_clock one{1ms, 0s}, several{1ms, 2s};
-    one.hear(stamp_of(100s, start, start));
-    several.hear(stamp_of(100s, start, start));
+    one.hear(stamp{100s, start, start});
+    several.hear(stamp{100s, start, start});
     EXPECT_EQ(several.at(start)->low, one.at(start)->low);
     EXPECT_EQ(several.at(start)->high, one.at(start)->high + 2s);
     EXPECT_EQ(one.at(start)->high, 100s + 1ms);
@@ -52,10 +48,8 @@ TEST(StoreClock, TheSkewOfTheFrontEndsWidensTheUpperBoundOnly) {
 
 TEST(StoreClock, TheBoundsWidenAsTheStampGrowsOld) {
     store_clock clock{1ms, 0s};
-    clock.hear(stamp_of(100s, start, start));
-    const auto bounds = clock.at(start + 100s);
-    EXPECT_EQ(bounds->low, 200s - 100ms);
-    EXPECT_EQ(bounds->high, 200s + 100ms + 1ms);
+    clock.hear(stamp{100s, start, start});
+    EXPECT_EQ(clock.at(start + 100s), (clock_bounds{200s - 100ms, 200s + 100ms + 1ms}));
     EXPECT_EQ(clock.age(start + 100s), 100s);
 }
 
@@ -63,30 +57,27 @@ TEST(StoreClock, TheBoundsWidenAsTheStampGrowsOld) {
 // back is believed: only the store's own clock ends leases.
 TEST(StoreClock, TheNewestStampCounts) {
     store_clock clock{1ms, 0s};
-    clock.hear(stamp_of(100s, start, start + 10ms));
-    clock.hear(stamp_of(50s, start, start + 5ms));
+    clock.hear(stamp{100s, start, start + 10ms});
+    clock.hear(stamp{50s, start, start + 5ms});
     EXPECT_EQ(clock.at(start + 10ms)->low, 100s);
-    clock.hear(stamp_of(50s, start + 11ms, start + 12ms));
+    clock.hear(stamp{50s, start + 11ms, start + 12ms});
     EXPECT_EQ(clock.at(start + 12ms)->low, 50s);
 }
 
 // Goal: what is over stays over, though the next stamp of the same second says less by itself.
 TEST(StoreClock, NewerStampsNarrowTheBounds) {
     store_clock clock{1s, 0s};
-    clock.hear(stamp_of(100s, start, start));
-    clock.hear(stamp_of(100s, start + 900ms, start + 900ms));
-    EXPECT_EQ(clock.at(start + 900ms)->low, 100s + 900ms - 900us);
-    EXPECT_EQ(clock.at(start + 900ms)->high, 101s);
-    clock.hear(stamp_of(101s, start + 950ms, start + 960ms));
-    EXPECT_EQ(clock.at(start + 960ms)->low, 101s);
-    EXPECT_EQ(clock.at(start + 960ms)->high, 101s + 60ms + 60us);
+    clock.hear(stamp{100s, start, start});
+    clock.hear(stamp{100s, start + 900ms, start + 900ms});
+    EXPECT_EQ(clock.at(start + 900ms), (clock_bounds{100s + 900ms - 900us, 101s}));
+    clock.hear(stamp{101s, start + 950ms, start + 960ms});
+    EXPECT_EQ(clock.at(start + 960ms), (clock_bounds{101s, 101s + 60ms + 60us}));
 }
 
 TEST(StoreClock, AStampFromAheadOfNowIsTakenAsNow) {
     store_clock clock{1ms, 0s};
-    clock.hear(stamp_of(100s, start + 2s, start + 1s));
-    EXPECT_EQ(clock.at(start)->low, 100s);
-    EXPECT_EQ(clock.at(start)->high, 100s + 1ms);
+    clock.hear(stamp{100s, start + 2s, start + 1s});
+    EXPECT_EQ(clock.at(start), (clock_bounds{100s, 100s + 1ms}));
 }
 
 }  // namespace

@@ -38,16 +38,18 @@ private:
     instant deadline() const { return records_->now() + settings_.common.timeout; }
     // What the medium can keep: not shorter than it takes, and a multiple of its step.
     millis rounded(millis ttl) const;
-    // A new key starts above the tokens of those that were purged: to be known before a decision.
-    async<void> look_at_floor(const seen& stands, instant until);
     result<lease_rules> read_lease(const std::string& key, const seen& stands) const;
     std::optional<seen> known(const std::string& key) const;
 
     // What a verb makes of a lease: its answer, and whether the record is to be written.
     using lease_step = std::function<rules::end_effect(lease_rules&, const clock_bounds&)>;
-    async<bool> amend_lease(std::string key, std::optional<seen> known, instant until,
-                            lease_step step);
-    async<bool> amend_lease(std::string key, std::optional<seen> known, lease_step step);
+    async<bool> amend_lease(std::string key, std::optional<seen> known, lease_step step,
+                            std::optional<instant> until = {});
+
+    // Amends a record of the namespace, which is opened where the verb has no deadline yet.
+    template <class T, class Decide>
+    async<T> amend(record_name name, std::optional<seen> known, std::optional<instant> until,
+                   Decide decide, std::function<async<void>(const seen&, instant until)> look = {});
 
     // How long ago this process was granted the key under this token, at least; 0 if it was not.
     instant::duration age_of(const std::string& key, fence_token token) const;
@@ -55,13 +57,10 @@ private:
                                                    const clock_bounds& now, std::string nonce);
 
     struct beat;
-    static async<void> renew_batch(std::shared_ptr<cas_store> self, std::shared_ptr<beat> all,
-                                   std::size_t batch);
-    static async<void> renew_alone(std::shared_ptr<cas_store> self, std::shared_ptr<beat> all,
-                                   std::size_t which);
+    // Steps of do_renew(), which keeps the store.
+    async<void> renew_batch(std::shared_ptr<beat> all, std::size_t batch);
+    async<void> renew_alone(std::shared_ptr<beat> all, std::size_t which);
     void plan(const held& lease, std::size_t index, beat& into);
-
-    record describe(const std::string& key, const seen& stands, const clock_bounds& now) const;
 
     void purge_now_and_then(const std::string& after);
     static boost::asio::awaitable<void> purge(std::shared_ptr<cas_store> self, std::string after);
@@ -76,5 +75,18 @@ private:
     bool purging_ = false;
     instant purge_next_{};
 };
+
+template <class T, class Decide>
+async<T> cas_store::amend(record_name name, std::optional<seen> known, std::optional<instant> until,
+                          Decide decide,
+                          std::function<async<void>(const seen&, instant until)> look) {
+    const auto self = shared_from_this();
+    result<instant> open{until.value_or(instant{})};
+    if (!until) open = co_await space_->ready();
+    if (open.has_error()) co_return open.error();
+    auto amending = records_->amend<T>(std::move(name), std::move(known), *open, std::move(decide),
+                                       std::move(look));
+    co_return co_await std::move(amending);
+}
 
 }  // namespace pawl::cas

@@ -3,6 +3,7 @@
 #include "engines/cas/store/verbs.hpp"
 
 #include "base/duration.hpp"
+#include "net/cancelled.hpp"
 #include "time/clocks.hpp"
 
 #include <algorithm>
@@ -16,16 +17,18 @@ constexpr millis poll_pause{1'000};
 // After a wake-up that was none.
 constexpr millis idle_wake_pause{100};
 
-// The caller has cancelled this: what an operation under way then says is no news.
-boost::asio::awaitable<bool> is_called_off() {
-    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
-    co_return cancellation.cancelled() != boost::asio::cancellation_type::none;
-}
-
 // A withdrawal leaves a record of a key that was never granted: it is for the medium alone.
 bool is_trace(const lease_rules& lease) {
     const auto& state = lease.record_of().state;
     return number(state.last_token) == 0 && !state.last_done;
+}
+
+// A page shows the others; whoever asks for this key alone is told what is wrong.
+record unreadable(const std::string& key) {
+    record shown;
+    shown.key = key;
+    shown.owner = "(unreadable)";
+    return shown;
 }
 
 finding judge_clock(const clock_bounds& shown) {
@@ -43,25 +46,12 @@ finding judge_clock(const clock_bounds& shown) {
 
 }  // namespace
 
-record cas_store::describe(const std::string& key, const seen& stands,
-                           const clock_bounds& now) const {
-    const auto lease = read_lease(key, stands);
-    if (lease.has_value()) return lease->describe(key, now);
-    // A page shows the others; whoever asks for this key alone is told what is wrong.
-    record unreadable;
-    unreadable.key = key;
-    unreadable.owner = "(unreadable)";
-    return unreadable;
-}
-
 async<std::optional<record>> cas_store::do_inspect(std::string key) {
     const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
-    const auto until = *open;
     record_name name{record_kind::lease, key};
-    auto reading = records_->read(std::move(name), until);
+    auto reading = records_->read(std::move(name), *open);
     const auto stands = co_await std::move(reading);
     if (stands.has_error()) co_return stands.error();
     const auto bounds = records_->clock();
@@ -74,15 +64,13 @@ async<std::optional<record>> cas_store::do_inspect(std::string key) {
 
 async<page> cas_store::do_list(std::string prefix, std::string after, std::size_t limit) {
     const auto self = shared_from_this();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
-    if (open.has_error()) co_return open.error();
-    const auto until = *open;
+    const auto until = co_await space_->ready();
+    if (until.has_error()) co_return until.error();
     page shown;
     // Traces are passed over, so a page may take several looks.
     for (;;) {
         auto asking =
-            records_->list(record_kind::lease, prefix, after, limit - shown.records.size(), until);
+            records_->list(record_kind::lease, prefix, after, limit - shown.records.size(), *until);
         const auto found = co_await std::move(asking);
         if (found.has_error()) co_return found.error();
         const auto bounds = records_->clock();
@@ -90,11 +78,12 @@ async<page> cas_store::do_list(std::string prefix, std::string after, std::size_
         for (const auto& [key, stands] : found->records) {
             const auto lease = read_lease(key, stands);
             if (lease.has_value() && is_trace(*lease)) continue;
-            shown.records.push_back(describe(key, stands, *bounds));
+            shown.records.push_back(lease.has_value() ? lease->describe(key, *bounds)
+                                                      : unreadable(key));
         }
         if (!found->more || found->records.empty()) co_return shown;
         after = found->records.back().first;
-        if (shown.records.size() < limit && records_->now() < until) continue;
+        if (shown.records.size() < limit && records_->now() < *until) continue;
         shown.next = after;
         co_return shown;
     }
@@ -109,19 +98,17 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
     for (bool idle = polls;;) {
         if (idle) {
             const auto pause = polls ? poll_pause : idle_wake_pause;
-            auto pausing = net::sleep_for(pause * 4 / 5 + records_->jitter(pause * 2 / 5));
-            co_await std::move(pausing);
+            co_await net::sleep_for(pause * 4 / 5 + records_->jitter(pause * 2 / 5));
             last.clear();
         }
-        if (co_await is_called_off()) co_return result<void>{};
-        auto opening = space_->ready();
-        const auto open = co_await std::move(opening);
+        if (co_await net::is_cancelled()) co_return result<void>{};
+        const auto open = co_await space_->ready();
         if (open.has_error()) co_return open.error();
-        const auto until = *open;
         const record_name name{record_kind::lease, key};
-        auto reading = records_->read(name, until);
+        auto reading = records_->read(name, *open);
         const auto stands = co_await std::move(reading);
-        if (stands.has_error() && co_await is_called_off()) co_return result<void>{};
+        // What an operation under way says of a caller that is gone is no news.
+        if (stands.has_error() && co_await net::is_cancelled()) co_return result<void>{};
         if (stands.has_error()) co_return stands.error();
         const auto bounds = records_->clock();
         if (bounds.has_error()) co_return bounds.error();
@@ -135,45 +122,41 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
         last = stands->at;
         auto watching = records_->on().watch(name, stands->at);
         const auto woken = co_await std::move(watching);
-        if (woken.has_error() && !co_await is_called_off()) co_return woken.error();
+        if (woken.has_error() && !co_await net::is_cancelled()) co_return woken.error();
     }
 }
 
 async<examination> cas_store::do_examine() {
     const auto self = shared_from_this();
-    const auto until = deadline();
-    auto asking = records_->on().examine(until);
-    auto found = co_await std::move(asking);
+    auto found = co_await records_->on().examine(deadline());
     if (found.has_error()) co_return found.error();
-    auto opening = space_->ready();
-    const auto open = co_await std::move(opening);
+    const auto open = co_await space_->ready();
+    const auto say = [&](severity level, const char* check, std::string text) {
+        found->findings.push_back({level, check, std::move(text)});
+    };
     if (open.has_error() && open.error().code != errc::unsupported) {
-        found->findings.push_back({severity::fail, "schema", open.error().detail});
+        say(severity::fail, "schema", open.error().detail);
         co_return std::move(*found);
     }
     auto racing = race(records_, deadline());
     const auto raced = co_await std::move(racing);
     if (raced.has_error())
-        found->findings.push_back(
-            {raced.error().code == errc::unsupported ? severity::fail : severity::warn, "atomicity",
-             raced.error().detail});
+        say(raced.error().code == errc::unsupported ? severity::fail : severity::warn, "atomicity",
+            raced.error().detail);
     else
-        found->findings.push_back({severity::ok, "atomicity",
-                                   "of " + std::to_string(racers) +
-                                       " writers that raced for one record, one won, in " +
-                                       std::to_string(*raced) + " rounds"});
+        say(severity::ok, "atomicity",
+            "of " + std::to_string(racers) + " writers that raced for one record, one won, in " +
+                std::to_string(*raced) + " rounds");
     if (const auto bounds = records_->clock(); bounds.has_value()) {
         found->findings.push_back(judge_clock(*bounds));
         if (!found->clock) found->clock = bounds->low.count();
     }
     if (open.has_value())
-        found->findings.push_back(
-            {severity::ok, "schema", "the layout has version " + std::to_string(layout_version)});
+        say(severity::ok, "schema", "the layout has version " + std::to_string(layout_version));
     if (!settings_.common.quarantine)
-        found->findings.push_back(
-            {severity::ok, "quarantine",
-             "off: what was acknowledged is not forgotten; after restoring a backup give "
-             "quarantine="});
+        say(severity::ok, "quarantine",
+            "off: what was acknowledged is not forgotten; after restoring a backup give "
+            "quarantine=");
     co_return std::move(*found);
 }
 
