@@ -19,6 +19,10 @@ struct refusal {
 constexpr std::string_view needed = "docs/stores/mysql.md lists what the user needs";
 constexpr std::string_view primary = "point the URL at the primary";
 
+// Of one that is full, and may have room again.
+constexpr std::string_view room = "make room at the server";
+constexpr std::array full{1021u, 1037u, 1038u, 1041u, 1114u};
+
 constexpr std::array refusals{
     // Who may do what
     refusal{1044, errc::denied, needed},
@@ -60,6 +64,11 @@ constexpr std::array refusals{
     refusal{3168, errc::unreachable},
     refusal{3572, errc::unreachable},
     refusal{4031, errc::unreachable},
+    refusal{1021, errc::unreachable, room},
+    refusal{1037, errc::unreachable, room},
+    refusal{1038, errc::unreachable, room},
+    refusal{1041, errc::unreachable, room},
+    refusal{1114, errc::unreachable, room},
     // What may have had effect: the statement was ended from outside
     refusal{1053, errc::outcome_unknown},
     refusal{1160, errc::outcome_unknown},
@@ -144,8 +153,11 @@ bool is_read_only(const server_error& error) noexcept {
 }
 
 failure explain_refusal(std::string_view place, const server_error& error) {
-    if (const auto* known = find(error.number))
-        return {known->meaning, worded(place, error, known->advice)};
+    if (const auto* known = find(error.number)) {
+        failure why{known->meaning, worded(place, error, known->advice)};
+        why.answered = std::find(full.begin(), full.end(), error.number) != full.end();
+        return why;
+    }
     switch (error.number) {
         case CR_SERVER_GONE_ERROR:  // nothing, or not all of it, was sent
             return {errc::unreachable, worded(place, error, {})};

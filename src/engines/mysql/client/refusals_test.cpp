@@ -21,8 +21,14 @@ TEST(MysqlRefusals, EachErrorSaysWhatTheCallerMayDo) {
     for (const unsigned unknown :
          {1053u, 1160u, 1161u, 1180u, 1317u, 1927u, 1969u, 2013u, 2027u, 3169u})
         EXPECT_EQ(code_of(unknown), errc::outcome_unknown) << unknown;
-    for (const unsigned refused : {1021u, 1037u, 1041u, 1114u, 1153u, 1406u})
+    for (const unsigned refused : {1153u, 1406u})
         EXPECT_EQ(code_of(refused), errc::rejected) << refused;
+    for (const unsigned full : {1021u, 1037u, 1041u, 1114u}) {
+        const auto why = explain_refusal("db:3306", {full, "words"});
+        EXPECT_EQ(why.code, errc::unreachable) << full;
+        // Others may hold the key: no outage policy applies.
+        EXPECT_FALSE(is_outage(why)) << full;
+    }
     EXPECT_EQ(code_of(1049), errc::unsupported);
     EXPECT_EQ(code_of(1665), errc::unsupported);
     for (const unsigned lost : {1210u, 1243u, 1615u})
