@@ -269,6 +269,7 @@ tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
     held_lease mine;
     mine.record = seen.record;
     mine.version = seen.version;
+    mine.origin = seen.origin;
     mine.acquired = lease_clock::now();
     if (const auto* known = book_->find(key); known != nullptr && known->path() == path)
         mine.acquired = known->acquired;
@@ -302,6 +303,7 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
         mine.acquired = known->acquired;
     std::vector<operation> steps;
     steps.emplace_back(kind::set, record, text_of(mine.record), seen.version);
+    mine.origin = tie_to(steps, record, seen);
     if (seen.alive) steps.emplace_back(kind::remove, old_path);
     steps.emplace_back(kind::create_ephemeral, path, std::to_string(ttl.count()));
     mine.end = book_->expect(where, key, path, until + ttl);
@@ -345,8 +347,9 @@ tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence
     using kind = operation::kind;
     const auto where = known->where();
     const auto path = known->path();
-    remembered last{{}, tree_->generation()};
+    remembered last{{}, tree_->generation(), lease_clock::now()};
     last.seen.exists = true;
+    last.seen.origin = known->origin;
     last.seen.record = known->record;
     last.seen.record.lease.clear();
     last.seen.record.claim_id.clear();
@@ -367,6 +370,8 @@ tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence
     if (const auto* still = book_->find(key); still != nullptr && still->path() == path)
         book_->forget(key);
     last.seen.version = done->stat.version;
+    // Without an origin it would not be told from a later one.
+    if (last.seen.origin.empty()) co_return std::optional<bool>{true};
     if (remembered_.size() >= remembered_max) remembered_.clear();
     remembered_.insert_or_assign(key, std::move(last));
     co_return std::optional<bool>{true};
@@ -435,7 +440,9 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
     const auto path = seen->record.lease.empty() ? "" : tree_->lease_path(key, *seen);
     const bool ends = after.lease.empty() && still_there;
     std::vector<operation> steps;
-    steps.emplace_back(kind::set, tree_->paths().record_of(key), text_of(after), seen->version);
+    const auto record = tree_->paths().record_of(key);
+    steps.emplace_back(kind::set, record, text_of(after), seen->version);
+    const auto origin = tie_to(steps, record, *seen);
     if (ends) steps.emplace_back(kind::remove, path);
     request ask{std::move(steps)};
     const auto done = co_await through.ask(std::move(ask), until);
@@ -451,6 +458,7 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
     } else if (auto* known = book_->find(key); known != nullptr && known->path() == path) {
         known->version = done->stat.version;
         known->record = after;
+        known->origin = origin;
     }
     co_return std::optional<bool>{decided.answer};
 }
@@ -458,8 +466,12 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
 // A claim that is still on its way would make the record: it finds one that it did not expect.
 tree_store::attempt<bool> tree_store::leave_tombstone(session& through, const std::string& key,
                                                       instant until) {
+    using kind = operation::kind;
     const auto path = tree_->paths().record_of(key);
-    request ask{request::kind::create, path, text_of(lease_record{})};
+    std::vector<operation> steps;
+    steps.emplace_back(kind::create, path, text_of(lease_record{}));
+    tie_to(steps, path, view{});
+    request ask{std::move(steps)};
     const auto made = co_await through.ask(std::move(ask), until);
     if (made.has_error()) co_return made.error();
     if (made->done()) co_return std::optional<bool>{false};
