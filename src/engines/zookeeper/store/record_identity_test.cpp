@@ -1,4 +1,5 @@
-// A record that was deleted and made again is another one, though its versions come again.
+// A record that was deleted and made again is another one, though its versions come again; and what
+// a holder has is checked against the record at each renewal.
 #include "engines/zookeeper/store/tree_fixture.hpp"
 #include "engines/zookeeper/store/znode_names.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
@@ -114,6 +115,32 @@ TEST_F(ZookeeperRecord, OneOfAnOlderPawlGetsItsOriginWithTheFirstGrant) {
     EXPECT_TRUE(*idle.release("key", idle.granted(fresh_claim("key"))));
     held_anew(holder, fresh_claim("key"), version_of("key"));
     EXPECT_FALSE(is_grant(idle.acquire(fresh_claim("key"))));
+}
+
+// Goal: however a key came to be granted twice, the first holder hears of it with its next beat,
+// and its other leases are renewed. Method: a grant that is made by hand.
+TEST_F(ZookeeperRecord, ARenewalSeesThatTheRecordIsOfAnotherGrant) {
+    auto mine = open(settings_);
+    const auto lost = mine.granted(fresh_claim("lost", 30s));
+    const auto kept = mine.granted(fresh_claim("kept", 30s));
+    tree_->set(path_of("lost"), "2 lease-other = = 0 " + std::to_string(number(lost)) + " - x me");
+    tree_->create(path_of("lost") + "/lease-other", "30000", ZOO_EPHEMERAL);
+    for (int beat = 0; beat < 2; ++beat) {
+        const auto answers = mine.renew({lease_of("lost", lost, 30s), lease_of("kept", kept, 30s)});
+        ASSERT_TRUE(answers.has_value()) << answers.error().detail;
+        EXPECT_EQ(*answers, (std::vector{renewal::lost, renewal::renewed}));
+    }
+}
+
+// Goal: a record that was only written is no reason to lose its lease. Method: another's withdrawn
+// claim leaves its trace.
+TEST_F(ZookeeperRecord, AWithdrawalOfAnotherClaimCostsTheHolderNothing) {
+    auto mine = open(settings_), other = open(settings_);
+    const auto token = mine.granted(fresh_claim("key", 30s));
+    EXPECT_FALSE(*other.withdraw({"key", "another-id"}));
+    for (int beat = 0; beat < 2; ++beat)
+        EXPECT_EQ(mine.renew(lease_of("key", token, 30s)), renewal::renewed);
+    EXPECT_TRUE(*mine.release("key", token));
 }
 
 }  // namespace

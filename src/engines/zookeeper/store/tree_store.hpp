@@ -88,7 +88,7 @@ private:
     async<std::vector<std::size_t>> renew_held(session_ptr where,
                                                std::vector<std::vector<renewing>> batches,
                                                std::vector<renewal>& answers, instant until);
-    async<std::vector<std::size_t>> drop_missing(session_ptr where, std::vector<renewing>& batch,
+    async<std::vector<std::size_t>> drop_changed(session_ptr where, std::vector<renewing>& batch,
                                                  instant until);
     async<renewal> renew_found(held lease, instant until);
     struct searched;
