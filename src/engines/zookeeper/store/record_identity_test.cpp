@@ -143,5 +143,25 @@ TEST_F(ZookeeperRecord, AWithdrawalOfAnotherClaimCostsTheHolderNothing) {
     EXPECT_TRUE(*mine.release("key", token));
 }
 
+// Goal: a withdrawn claim that comes late finds the trace of that, whatever the retention; and the
+// trace goes in the end. Method: claims of another key set the sweep off.
+TEST_F(ZookeeperRecord, ATombstoneOutlivesAShortRetention) {
+    settings_.common.retention = 20ms;
+    auto mine = open(settings_);
+    const auto before = lease_clock::now();
+    EXPECT_FALSE(*mine.withdraw({"key", "given-up"}));
+    const auto after = lease_clock::now();
+    const auto come_and_go = [&] {
+        EXPECT_TRUE(*mine.release("other", mine.granted(fresh_claim("other"))));
+    };
+    while (lease_clock::now() < after + 1500ms) come_and_go();
+    const bool there = tree_->has(path_of("key"));
+    EXPECT_TRUE(there || lease_clock::now() > before + 4s);
+    until([&] {
+        come_and_go();
+        return !tree_->has(path_of("key"));
+    });
+}
+
 }  // namespace
 }  // namespace pawl::zookeeper
