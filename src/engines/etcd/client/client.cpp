@@ -205,12 +205,6 @@ client::client(net::loop& where, std::shared_ptr<const etcd_settings> settings)
         nodes_.push_back({each, place_of(each), {}, nullptr});
 }
 
-failure client::unreadable(const char* path) const {
-    return {errc::protocol, nodes_[current_].place +
-                                " does not speak etcd's protocol: an unexpected answer to " +
-                                std::string{path}};
-}
-
 void client::dress(grpc::ClientContext& context, bool needs_leader) const {
     if (!token_.empty()) context.AddMetadata("token", token_);
     // A node that has lost its leader says so at once, instead of when its own patience is over.
@@ -314,7 +308,8 @@ async<wire::StatusResponse> client::ask_status(std::size_t index, instant deadli
         co_return explain_refusal(asked.place, status, effect::none, waited).why;
     }
     wire::StatusResponse answer;
-    if (!unpack(one->response, answer)) co_return unreadable(method::status);
+    if (!unpack(one->response, answer))
+        co_return unreadable_answer(asked.place, method::status, effect::none);
     co_return answer;
 }
 
@@ -482,7 +477,8 @@ async<void> client::log_in(instant deadline) {
         co_return std::move(refused.why);
     }
     wire::AuthenticateResponse answer;
-    if (!unpack(one->response, answer)) co_return unreadable(method::authenticate);
+    if (!unpack(one->response, answer))
+        co_return unreadable_answer(nodes_[asked].place, method::authenticate, effect::none);
     token_ = answer.token();
     co_return result<void>{};
 }

@@ -87,7 +87,7 @@ public:
         const auto got = co_await exchange(path, bytes, what, limits);
         if (got.has_error()) co_return got.error();
         Response answer;
-        if (!unpack(*got, answer)) co_return unreadable(path);
+        if (!unpack(*got, answer)) co_return unreadable_answer(present_place(), path, what);
         co_return answer;
     }
 
@@ -128,7 +128,6 @@ private:
                                           request_limits limits, remedy& cure);
     boost::asio::awaitable<grpc::Status> call(std::shared_ptr<exchanged> what, const char* path,
                                               instant deadline);
-    failure unreadable(const char* path) const;
 
     static boost::asio::awaitable<void> connect(std::shared_ptr<client> self);
     async<void> dial_any();

@@ -46,11 +46,16 @@ constexpr std::array refusals{
     known_refusal{"server stopped", meaning::unknown, remedy::other_node},
     known_refusal{"database space exceeded", meaning::rejected, remedy::tell,
                   "compact and defragment it, then disarm the alarm; docs/stores/etcd.md"},
-    known_refusal{"corrupt", meaning::rejected},
+    known_refusal{"corrupt cluster", meaning::rejected},
     known_refusal{"requested lease not found", meaning::rejected},
     known_refusal{"too large lease TTL", meaning::rejected},
     known_refusal{"request is too large", meaning::rejected},
 };
+
+// What may have come after a write was applied says nothing of it.
+errc unless_written(errc otherwise, effect possible) {
+    return possible == effect::possible ? errc::outcome_unknown : otherwise;
+}
 
 errc code_of(meaning what, effect possible) {
     switch (what) {
@@ -61,7 +66,7 @@ errc code_of(meaning what, effect possible) {
         case meaning::unsupported:
             return errc::unsupported;
         case meaning::unknown:
-            return possible == effect::possible ? errc::outcome_unknown : errc::unreachable;
+            return unless_written(errc::unreachable, possible);
         case meaning::no_effect:
         case meaning::expired_login:
             break;
@@ -87,9 +92,16 @@ refusal by_code(std::string detail, const grpc::Status& status, effect what, std
         case grpc::StatusCode::UNIMPLEMENTED:
             return {{errc::unsupported, detail + " (etcd 3.4 or newer is needed)"}, remedy::tell};
         case grpc::StatusCode::INTERNAL:
-            return {{errc::protocol, std::move(detail)}, remedy::other_node};
-        default:
+            return {{unless_written(errc::protocol, what), std::move(detail)}, remedy::other_node};
+        // gRPC itself makes none of these: a server has judged the request.
+        case grpc::StatusCode::INVALID_ARGUMENT:
+        case grpc::StatusCode::NOT_FOUND:
+        case grpc::StatusCode::ALREADY_EXISTS:
+        case grpc::StatusCode::FAILED_PRECONDITION:
+        case grpc::StatusCode::OUT_OF_RANGE:
             return {{errc::rejected, std::move(detail)}, remedy::tell};
+        default:
+            return {{unless_written(errc::rejected, what), std::move(detail)}, remedy::tell};
     }
 }
 
@@ -107,6 +119,11 @@ refusal explain_refusal(const std::string& place, const grpc::Status& status, ef
     if (found == refusals.end()) return by_code(std::move(detail), status, what, place, waited);
     if (!found->advice.empty()) detail.append(" (").append(found->advice).append(")");
     return {{code_of(found->what, what), std::move(detail)}, found->cure};
+}
+
+failure unreadable_answer(const std::string& place, const char* path, effect what) {
+    return {unless_written(errc::protocol, what),
+            place + " does not speak etcd's protocol: an unexpected answer to " + path};
 }
 
 bool is_lease_missing(const failure& why) noexcept {

@@ -31,6 +31,9 @@ struct refusal {
 refusal explain_refusal(const std::string& place, const grpc::Status& status, effect what,
                         std::string_view waited);
 
+// Of an answer that is none of etcd's, to a request on that path.
+failure unreadable_answer(const std::string& place, const char* path, effect what);
+
 // Whether the request failed because its etcd lease is gone. It had no effect then.
 bool is_lease_missing(const failure& why) noexcept;
 // Whether a login failed because this cluster asks for none.

@@ -47,8 +47,19 @@ TEST(EtcdRefusals, SayWhatACallerCanDo) {
          errc::unreachable, remedy::log_in},
         {StatusCode::RESOURCE_EXHAUSTED, "etcdserver: mvcc: database space exceeded",
          errc::rejected, errc::rejected, remedy::tell},
+        {StatusCode::DATA_LOSS, "etcdserver: corrupt cluster", errc::rejected, errc::rejected,
+         remedy::tell},
+        {StatusCode::INVALID_ARGUMENT, "etcdserver: duplicate key given in txn request",
+         errc::rejected, errc::rejected, remedy::tell},
         {StatusCode::UNIMPLEMENTED, "unknown service etcdserverpb.KV", errc::unsupported,
          errc::unsupported, remedy::tell},
+        // Of the transport, and as likely after a write was applied as before.
+        {StatusCode::INTERNAL, "Received RST_STREAM with error code 2", errc::outcome_unknown,
+         errc::protocol, remedy::other_node},
+        {StatusCode::RESOURCE_EXHAUSTED, "Received message larger than max", errc::outcome_unknown,
+         errc::rejected, remedy::tell},
+        {StatusCode::DATA_LOSS, "corrupted frame received", errc::outcome_unknown, errc::rejected,
+         remedy::tell},
     };
     for (const auto& each : examples) {
         const grpc::Status status{each.code, each.message};
@@ -66,6 +77,17 @@ TEST(EtcdRefusals, AreOneLineHoweverLong) {
     const auto told = explain_refusal("h:1", status, effect::possible, "2s").why.detail;
     EXPECT_EQ(told.find('\n'), std::string::npos);
     EXPECT_LT(told.size(), 400u);
+}
+
+// Goal: an answer that cannot be read says nothing of whether the write that it is for has
+// happened.
+TEST(EtcdRefusals, AnUnreadableAnswerToAWriteIsAnUnknownOutcome) {
+    const auto written = unreadable_answer("h:1", "/etcdserverpb.KV/Txn", effect::possible);
+    EXPECT_EQ(name_of(written.code), name_of(errc::outcome_unknown));
+    const auto read = unreadable_answer("h:1", "/etcdserverpb.KV/Txn", effect::none);
+    EXPECT_EQ(name_of(read.code), name_of(errc::protocol));
+    EXPECT_EQ(written.detail, read.detail);
+    EXPECT_TRUE(read.detail.starts_with("h:1 does not speak etcd's protocol")) << read.detail;
 }
 
 TEST(EtcdRefusals, AMissingLeaseIsKnownByItsWords) {

@@ -33,22 +33,28 @@ async<etcd_lease> lease_stock::take(millis ttl, instant since, request_limits li
     const auto self = shared_from_this();
     const auto exact = seconds_for(ttl);
     const auto seconds = exact < slack_from ? exact : exact + 1;
-    auto& empty = empty_[seconds];
-    while (!empty.empty()) {
-        auto found = empty.back();
-        empty.pop_back();
-        if (found.surely_until() >= since + ttl) co_return found;
-        if (found.surely_until() <= lease_clock::now()) continue;
+    // All may be forgotten while an answer is waited for.
+    while (auto found = next_empty(seconds)) {
+        if (found->surely_until() >= since + ttl) co_return *found;
+        if (found->surely_until() <= lease_clock::now()) continue;
         const auto sent = lease_clock::now();
-        const auto left = co_await stream_->keep_alive(found.id, limits.deadline);
+        const auto left = co_await stream_->keep_alive(found->id, limits.deadline);
         if (left.has_error()) co_return failure{errc::unreachable, left.error().detail};
         if (*left == 0) continue;
-        found.refreshed = sent;
-        co_return found;
+        found->refreshed = sent;
+        co_return *found;
     }
     const auto granted = co_await grant(seconds, limits);
     if (granted.has_value()) asked_[granted->seconds] = seconds;
     co_return granted;
+}
+
+std::optional<etcd_lease> lease_stock::next_empty(std::int64_t seconds) {
+    auto& empty = empty_[seconds];
+    if (empty.empty()) return std::nullopt;
+    const auto found = empty.back();
+    empty.pop_back();
+    return found;
 }
 
 void lease_stock::give_back(const etcd_lease& lease) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace pawl::etcd {
@@ -46,6 +47,7 @@ public:
     void forget() { empty_.clear(); }
 
 private:
+    std::optional<etcd_lease> next_empty(std::int64_t seconds);
     static boost::asio::awaitable<void> revoke_soon(std::shared_ptr<client> through,
                                                     std::int64_t lease);
 

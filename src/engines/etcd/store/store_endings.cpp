@@ -137,7 +137,9 @@ async<etcd_store::again_or<bool>> etcd_store::try_force_release(const std::strin
     if (delay.count() > 0) {
         const auto left = co_await remaining(seen->lock->lease(), deadline);
         if (left.has_error()) co_return left.error();
-        const auto lease = co_await leases_->grant(seconds_for(std::min(delay, *left)), deadline);
+        // Of the last second, what etcd tells is what is left of it or less.
+        const auto longest = *left + std::chrono::seconds{1};
+        const auto lease = co_await leases_->grant(seconds_for(std::min(delay, longest)), deadline);
         if (lease.has_error()) co_return lease.error();
         pause = lease->id;
     }

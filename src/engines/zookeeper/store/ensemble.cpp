@@ -254,11 +254,21 @@ async<view> ensemble::look(session& through, const std::string& key, freshness h
     const auto path = paths_.record_of(key);
     std::vector<request> asked;
     if (how == freshness::synced) asked.emplace_back(request::kind::sync, path);
+    // Its origin first: one that is older than the text is refused, a younger one would vouch for
+    // what another record has said.
+    asked.emplace_back(request::kind::children, path);
     asked.emplace_back(request::kind::get, path);
     const auto answers = co_await through.ask_all(std::move(asked), until);
     if (answers.has_error()) co_return answers.error();
+    const auto& children = (*answers)[answers->size() - 2];
+    // Made in between.
+    if (!children.done() && answers->back().done())
+        co_return co_await look(through, key, how, until);
     auto seen = understand(key, answers->back());
-    if (seen.has_error() || seen->record.lease.empty()) co_return seen;
+    if (seen.has_error()) co_return seen;
+    for (const auto& name : children.names)
+        if (is_origin(name)) seen->origin = name;
+    if (seen->record.lease.empty()) co_return seen;
     request ask{request::kind::get, lease_path(key, *seen)};
     const auto lease = co_await through.ask(std::move(ask), until);
     if (lease.has_error()) co_return lease.error();

@@ -17,6 +17,7 @@ namespace pawl::zookeeper {
 struct view {
     bool exists = false;  // there is a record
     int version = 0;      // of it
+    std::string origin;   // the child that only this record has; empty: none was seen
     lease_record record;
     bool alive = false;  // there is the lease that the record names
     millis ttl{};

@@ -33,7 +33,8 @@ struct lease_end {
 struct held_lease {
     std::shared_ptr<lease_end> end;
     lease_record record;
-    int version = 0;  // of the record, as this lease was granted
+    int version = 0;     // of the record, as we wrote or saw it last
+    std::string origin;  // of the record
     instant acquired{};
 
     const std::shared_ptr<session>& where() const { return end->where; }

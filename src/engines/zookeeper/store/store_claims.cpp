@@ -14,6 +14,9 @@ namespace {
 constexpr std::size_t sweep_batch = 64;
 constexpr millis sweep_pause_min{20};
 constexpr millis sweep_pause_max{60'000};
+// A claim that comes late must find its record, or the trace of its withdrawal, whatever the
+// retention: none is under way for longer.
+constexpr millis retention_min{5'000};
 // Beside one in a hundred for the rates of two clocks.
 constexpr millis overdue_margin{100};
 // How soon to ask again for a lease that should have ended by now.
@@ -54,7 +57,8 @@ async<view> tree_store::view_for_claim(session& through, const claim& wanted, in
     if (const auto found = remembered_.find(wanted.key); found != remembered_.end()) {
         auto known = std::move(found->second);
         remembered_.erase(found);
-        if (attempts == 0 && known.generation == tree_->generation())
+        const bool recent = lease_clock::now() - known.since < remembered_for();
+        if (attempts == 0 && recent && known.generation == tree_->generation())
             co_return std::move(known.seen);
     }
     // A server that lags behind says busy at worst; what is written on its word is checked.
@@ -137,6 +141,16 @@ async<answer> tree_store::make_lease(const session_ptr& where, std::vector<opera
     co_return done;
 }
 
+// The origin is made with the record, or, where an older pawl made that, with our first write.
+std::string tree_store::tie_to(std::vector<operation>& steps, const std::string& record,
+                               const view& seen) {
+    using kind = operation::kind;
+    auto origin = seen.origin.empty() ? fresh_origin_name() : seen.origin;
+    const auto how = seen.origin.empty() ? kind::create : kind::check;
+    steps.emplace_back(how, record + "/" + origin);
+    return origin;
+}
+
 tree_store::attempt<acquire_result<grant>> tree_store::grant_new(const session_ptr& where,
                                                                  const claim& wanted,
                                                                  const view& seen,
@@ -150,7 +164,7 @@ tree_store::attempt<acquire_result<grant>> tree_store::grant_new(const session_p
     const auto path = record + "/" + mine.record.lease;
     const auto text = text_of_grant(mine.record);
     std::vector<operation> steps;
-    steps.reserve(4);
+    steps.reserve(5);
     if (!seen.exists) {
         // The zxid of what is made is told by a `set` only.
         steps.emplace_back(kind::create, record);
@@ -158,6 +172,7 @@ tree_store::attempt<acquire_result<grant>> tree_store::grant_new(const session_p
     } else {
         steps.emplace_back(kind::set, record, text, seen.version);
     }
+    mine.origin = tie_to(steps, record, seen);
     // With its version: should it be renewed at this very moment, it stays.
     if (seen.overdue)
         steps.emplace_back(kind::remove, tree_->lease_path(wanted.key, seen), "",
@@ -208,55 +223,73 @@ boost::asio::awaitable<void> tree_store::sweep(std::shared_ptr<tree_store> self,
     self->sweeping_ = false;
 }
 
+// The names of one bucket at a time.
+async<bool> tree_store::list_to_sweep(session& through, instant until) {
+    const bool next_round = buckets_to_sweep_.empty();
+    auto folder = next_round ? tree_->paths().locks() : buckets_to_sweep_.back();
+    if (!next_round) buckets_to_sweep_.pop_back();
+    for (int depth = next_round ? 0 : 1; depth < 2; ++depth) {
+        request ask{request::kind::children, folder};
+        auto found = co_await through.ask(std::move(ask), until);
+        if (found.has_error()) co_return found.error();
+        for (const auto& name : found->names) {
+            auto path = folder;
+            path.append("/").append(name);
+            if (depth == 0)
+                buckets_to_sweep_.push_back(std::move(path));
+            else
+                to_sweep_.push_back(std::move(path));
+        }
+        if (depth == 1 || buckets_to_sweep_.empty()) break;
+        folder = buckets_to_sweep_.back();
+        buckets_to_sweep_.pop_back();
+    }
+    co_return true;
+}
+
 async<bool> tree_store::sweep_some(session& through, instant until) {
     if (to_sweep_.empty()) {
-        const bool next_round = buckets_to_sweep_.empty();
-        auto folder = next_round ? tree_->paths().locks() : buckets_to_sweep_.back();
-        if (!next_round) buckets_to_sweep_.pop_back();
-        for (int depth = next_round ? 0 : 1; depth < 2; ++depth) {
-            request ask{request::kind::children, folder};
-            auto found = co_await through.ask(std::move(ask), until);
-            if (found.has_error()) co_return found.error();
-            for (const auto& name : found->names) {
-                auto path = folder;
-                path.append("/").append(name);
-                if (depth == 0)
-                    buckets_to_sweep_.push_back(std::move(path));
-                else
-                    to_sweep_.push_back(std::move(path));
-            }
-            if (depth == 1 || buckets_to_sweep_.empty()) break;
-            folder = buckets_to_sweep_.back();
-            buckets_to_sweep_.pop_back();
-        }
+        const auto listed = co_await list_to_sweep(through, until);
+        if (listed.has_error()) co_return listed.error();
     }
     std::vector<std::string> paths;
     std::vector<request> looks;
     while (!to_sweep_.empty() && paths.size() < sweep_batch) {
         paths.push_back(std::move(to_sweep_.front()));
         to_sweep_.pop_front();
+        looks.emplace_back(request::kind::children, paths.back());
         looks.emplace_back(request::kind::get, paths.back());
     }
     const auto seen = co_await through.ask_all(std::move(looks), until);
     if (seen.has_error()) co_return seen.error();
-    const auto oldest = tree_->estimate_clock() - settings_->common.retention.count();
     std::vector<request> writes;
-    for (std::size_t i = 0; i < paths.size(); ++i) {
-        const auto& one = (*seen)[i];
-        if (!one.done() || one.stat.children > 0 || one.stat.modified >= oldest) continue;
-        auto parsed = parse_record(one.text, tree_->stamp_of(one.stat));
-        if (!parsed || parsed->lingers_until >= oldest) continue;
-        if (parsed->lease.empty()) {
-            writes.emplace_back(request::kind::remove, paths[i], "", one.stat.version);
-            continue;
-        }
-        // Its lease ended by itself, who knows when: its last use is now.
-        parsed->lease.clear();
-        writes.emplace_back(request::kind::set, paths[i], text_of(*parsed), one.stat.version);
-    }
+    for (std::size_t i = 0; i < paths.size(); ++i)
+        if (auto write = sweeping_of(paths[i], (*seen)[2 * i].names, (*seen)[2 * i + 1]))
+            writes.push_back(std::move(*write));
     const auto written = co_await through.ask_all(std::move(writes), until);
     if (written.has_error()) co_return written.error();
     co_return true;
+}
+
+std::optional<request> tree_store::sweeping_of(const std::string& path,
+                                               const std::vector<std::string>& children,
+                                               const answer& record) const {
+    using kind = operation::kind;
+    const bool is_held = !std::all_of(children.begin(), children.end(), is_origin);
+    const auto kept_for = std::max(settings_->common.retention, retention_min);
+    const auto oldest = tree_->estimate_clock() - kept_for.count();
+    if (!record.done() || is_held || record.stat.modified >= oldest) return std::nullopt;
+    auto parsed = parse_record(record.text, tree_->stamp_of(record.stat));
+    if (!parsed || parsed->lingers_until >= oldest) return std::nullopt;
+    const bool ends = parsed->lease.empty();
+    std::vector<operation> steps;
+    for (const auto& name : children)
+        steps.emplace_back(ends ? kind::remove : kind::check, path + "/" + name);
+    // A lease that ended by itself, who knows when: its last use is now.
+    parsed->lease.clear();
+    steps.emplace_back(ends ? kind::remove : kind::set, path, ends ? "" : text_of(*parsed),
+                       record.stat.version);
+    return request{std::move(steps)};
 }
 
 }  // namespace pawl::zookeeper

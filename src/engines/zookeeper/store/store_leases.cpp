@@ -8,8 +8,9 @@
 namespace pawl::zookeeper {
 namespace {
 
-// Renewed by one transaction: a server takes requests of up to 1 MiB (jute.maxbuffer).
-constexpr std::size_t renew_batch_max = 256;
+// Renewed by one transaction, which names each key twice: a server takes requests of up to 1 MiB
+// (jute.maxbuffer).
+constexpr std::size_t renew_batch_max = 128;
 
 // Looked for in the tree at a time, where each is read behind a sync: all leases of a process whose
 // session has ended are, within one beat.
@@ -47,6 +48,7 @@ struct tree_store::renewing {
     std::size_t place;  // among the answers
     const held* lease;
     std::shared_ptr<lease_end> end;
+    int version = 0;      // of the record
     millis ttl{};         // to be written
     bool extends = true;  // else what is left is longer already
     lease_book::renewing guard;
@@ -122,6 +124,7 @@ std::optional<tree_store::renewing> tree_store::renewing_of(std::size_t place, c
         end = std::min<instant>(end, known->acquired + lease.max_lifetime);
     if (end <= now) return std::nullopt;
     renewing one{place, lease, known->end};
+    one.version = known->version;
     one.ttl = std::chrono::ceil<millis>(end - now);
     one.extends = end > known->until();
     return one;
@@ -139,7 +142,8 @@ bool tree_store::may_be_found(const held& lease) {
 }
 
 // All batches at once, each a transaction that happens or does not. Where one does not, a lease of
-// it is gone: those that are there are asked again. Gives back those to look at one by one.
+// it is gone, or its record was written since: all others are asked again. Gives back those to look
+// at one by one.
 async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
                                                        std::vector<std::vector<renewing>> batches,
                                                        std::vector<renewal>& answers,
@@ -149,8 +153,11 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
         std::vector<request> asked;
         for (auto& batch : batches) {
             std::vector<operation> steps;
-            steps.reserve(batch.size());
+            steps.reserve(2 * batch.size());
             for (auto& one : batch) {
+                // However another came to be granted the key, it has written the record.
+                steps.emplace_back(operation::kind::check, parent_of(one.end->path), "",
+                                   one.version);
                 if (one.extends)
                     steps.emplace_back(operation::kind::set, one.end->path,
                                        std::to_string(one.ttl.count()));
@@ -177,7 +184,7 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
         }
         batches.clear();
         for (auto& batch : again) {
-            const auto gone = co_await drop_missing(where, batch, until);
+            const auto gone = co_await drop_changed(where, batch, until);
             if (gone.has_error()) co_return gone.error();
             for (const auto i : *gone) lapsed.push_back(i);
             if (!batch.empty()) batches.push_back(std::move(batch));
@@ -186,22 +193,29 @@ async<std::vector<std::size_t>> tree_store::renew_held(session_ptr where,
     co_return lapsed;
 }
 
-// What this session does not see any more is gone for good: it has seen its own writes.
-async<std::vector<std::size_t>> tree_store::drop_missing(session_ptr where,
+// A lease that this session does not see any more is gone for good: it has seen its own writes.
+async<std::vector<std::size_t>> tree_store::drop_changed(session_ptr where,
                                                          std::vector<renewing>& batch,
                                                          instant until) {
     std::vector<request> asked;
     const auto count = batch.size();
     asked.emplace_back(request::kind::sync, tree_->paths().root());
-    for (const auto& one : batch) asked.emplace_back(request::kind::exists, one.end->path);
+    for (const auto& one : batch) {
+        asked.emplace_back(request::kind::exists, one.end->path);
+        asked.emplace_back(request::kind::exists, parent_of(one.end->path));
+    }
     const auto got = co_await where->ask_all(std::move(asked), until);
     if (got.has_error()) co_return got.error();
     std::vector<std::size_t> lapsed;
     std::vector<renewing> left;
     for (std::size_t i = 0; i < count; ++i) {
         auto& one = batch[i];
-        if ((*got)[i + 1].done()) {
-            left.push_back(std::move(one));
+        const auto& record = (*got)[2 * i + 2];
+        if ((*got)[2 * i + 1].done()) {
+            if (record.done() && record.stat.version == one.version)
+                left.push_back(std::move(one));
+            else
+                lapsed.push_back(one.place);
             continue;
         }
         if (one.lease->if_expired == expired_renewal::extend_if_unclaimed)
@@ -269,6 +283,7 @@ tree_store::attempt<bool> tree_store::keep_in_place(const session_ptr& where,
     held_lease mine;
     mine.record = seen.record;
     mine.version = seen.version;
+    mine.origin = seen.origin;
     mine.acquired = lease_clock::now();
     if (const auto* known = book_->find(key); known != nullptr && known->path() == path)
         mine.acquired = known->acquired;
@@ -302,6 +317,7 @@ tree_store::attempt<bool> tree_store::move_lease(const session_ptr& where, const
         mine.acquired = known->acquired;
     std::vector<operation> steps;
     steps.emplace_back(kind::set, record, text_of(mine.record), seen.version);
+    mine.origin = tie_to(steps, record, seen);
     if (seen.alive) steps.emplace_back(kind::remove, old_path);
     steps.emplace_back(kind::create_ephemeral, path, std::to_string(ttl.count()));
     mine.end = book_->expect(where, key, path, until + ttl);
@@ -345,8 +361,9 @@ tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence
     using kind = operation::kind;
     const auto where = known->where();
     const auto path = known->path();
-    remembered last{{}, tree_->generation()};
+    remembered last{{}, tree_->generation(), lease_clock::now()};
     last.seen.exists = true;
+    last.seen.origin = known->origin;
     last.seen.record = known->record;
     last.seen.record.lease.clear();
     last.seen.record.claim_id.clear();
@@ -367,6 +384,8 @@ tree_store::attempt<bool> tree_store::release_held(const std::string& key, fence
     if (const auto* still = book_->find(key); still != nullptr && still->path() == path)
         book_->forget(key);
     last.seen.version = done->stat.version;
+    // Without an origin it would not be told from a later one.
+    if (last.seen.origin.empty()) co_return std::optional<bool>{true};
     if (remembered_.size() >= remembered_max) remembered_.clear();
     remembered_.insert_or_assign(key, std::move(last));
     co_return std::optional<bool>{true};
@@ -435,7 +454,9 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
     const auto path = seen->record.lease.empty() ? "" : tree_->lease_path(key, *seen);
     const bool ends = after.lease.empty() && still_there;
     std::vector<operation> steps;
-    steps.emplace_back(kind::set, tree_->paths().record_of(key), text_of(after), seen->version);
+    const auto record = tree_->paths().record_of(key);
+    steps.emplace_back(kind::set, record, text_of(after), seen->version);
+    const auto origin = tie_to(steps, record, *seen);
     if (ends) steps.emplace_back(kind::remove, path);
     request ask{std::move(steps)};
     const auto done = co_await through.ask(std::move(ask), until);
@@ -451,6 +472,7 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
     } else if (auto* known = book_->find(key); known != nullptr && known->path() == path) {
         known->version = done->stat.version;
         known->record = after;
+        known->origin = origin;
     }
     co_return std::optional<bool>{decided.answer};
 }
@@ -458,8 +480,12 @@ tree_store::attempt<bool> tree_store::try_change(session& through, const std::st
 // A claim that is still on its way would make the record: it finds one that it did not expect.
 tree_store::attempt<bool> tree_store::leave_tombstone(session& through, const std::string& key,
                                                       instant until) {
+    using kind = operation::kind;
     const auto path = tree_->paths().record_of(key);
-    request ask{request::kind::create, path, text_of(lease_record{})};
+    std::vector<operation> steps;
+    steps.emplace_back(kind::create, path, text_of(lease_record{}));
+    tie_to(steps, path, view{});
+    request ask{std::move(steps)};
     const auto made = co_await through.ask(std::move(ask), until);
     if (made.has_error()) co_return made.error();
     if (made->done()) co_return std::optional<bool>{false};

@@ -3,6 +3,9 @@
 // Every grant writes the record of its key and makes the lease below it in one transaction, so the
 // record's version guards all: who decided on an older one is refused and looks again. It is also
 // why a withdrawn claim is dead though it may arrive late: a withdrawal writes the record.
+//
+// Versions begin at 0 again where a record is deleted and made anew. So each has a child of a name
+// that no other has, its origin, which is checked beside the version.
 #pragma once
 
 #include "engines/zookeeper/store/ensemble.hpp"
@@ -14,6 +17,7 @@
 
 #include <pawl/spi/lease_store.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -49,6 +53,10 @@ private:
     instant deadline() const { return lease_clock::now() + settings_->common.timeout; }
     // How many keys are remembered or watched.
     static constexpr std::size_t remembered_max = 4096;
+    // For how long: no record is purged meanwhile, and later others have had the key.
+    millis remembered_for() const {
+        return std::min<millis>(settings_->common.retention / 4, std::chrono::seconds{10});
+    }
     failure too_slow(std::string_view what) const;
 
     // store_claims.cpp
@@ -63,9 +71,15 @@ private:
                              std::shared_ptr<lease_end> end, instant until);
     bool is_overdue(const std::string& key, const view& seen);
     millis rest_of_watch(const std::string& key, const view& seen) const;
+    // Ties a transaction to the record that was seen. REQUIRES: it writes that record.
+    std::string tie_to(std::vector<operation>& steps, const std::string& record, const view& seen);
     void start_sweep(const session_ptr& where);
     static boost::asio::awaitable<void> sweep(std::shared_ptr<tree_store> self, session_ptr where);
     async<bool> sweep_some(session& through, instant until);
+    async<bool> list_to_sweep(session& through, instant until);
+    std::optional<request> sweeping_of(const std::string& path,
+                                       const std::vector<std::string>& children,
+                                       const answer& record) const;
 
     // store_leases.cpp
     struct renewing;
@@ -74,7 +88,7 @@ private:
     async<std::vector<std::size_t>> renew_held(session_ptr where,
                                                std::vector<std::vector<renewing>> batches,
                                                std::vector<renewal>& answers, instant until);
-    async<std::vector<std::size_t>> drop_missing(session_ptr where, std::vector<renewing>& batch,
+    async<std::vector<std::size_t>> drop_changed(session_ptr where, std::vector<renewing>& batch,
                                                  instant until);
     async<renewal> renew_found(held lease, instant until);
     struct searched;
@@ -114,6 +128,7 @@ private:
     rules::lease_state state_of(const view& seen, std::int64_t now) const;
     std::int64_t now_for(const view& seen) const;
     std::string fresh_lease_name();
+    std::string fresh_origin_name();
 
     // Constant after construction
     net::loop& loop_;
@@ -127,6 +142,7 @@ private:
     struct remembered {
         view seen;
         std::uint64_t generation;
+        instant since;
     };
     std::unordered_map<std::string, remembered> remembered_;
     // Leases of others that we were refused for, and since when they have not been renewed.

@@ -19,6 +19,10 @@ std::optional<std::string> decode_name(std::string_view name);
 // Two hexadecimal digits. Never changes, or records would be lost.
 std::string bucket_of(std::string_view key);
 
+// A record's child whose name no other record ever has.
+constexpr std::string_view origin_prefix = "origin-";
+inline bool is_origin(std::string_view name) { return name.starts_with(origin_prefix); }
+
 // The paths of one namespace.
 class layout {
 public:

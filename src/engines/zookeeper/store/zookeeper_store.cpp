@@ -23,6 +23,9 @@ failure tree_store::too_slow(std::string_view what) const {
 }
 
 std::string tree_store::fresh_lease_name() { return "lease-" + ids_.next().substr(0, 16); }
+std::string tree_store::fresh_origin_name() {
+    return std::string{origin_prefix} + ids_.next().substr(0, 16);
+}
 
 // Without any reading of the leader's clock, the moment of its last renewal is as good as any.
 std::int64_t tree_store::now_for(const view& seen) const {
