@@ -521,6 +521,12 @@ class Case(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.store = f"sqlite:{self.folder}/pawl.db"
 
+    def keep_store_in_memory(self):
+        """For leases that have to be renewed in time: the disk is everybody's, and what others sync there holds up a renewal."""
+        folder = server_folder("store")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.store = f"sqlite:{folder}/pawl.db"
+
     def pawl(self, *words, **how):
         return pawl("--store", self.store, *words, **how)
 
