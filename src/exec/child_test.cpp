@@ -185,12 +185,19 @@ TEST(Child, TooLongACommandIsOneClearLine) {
 
 // SIGTERM comes at stop_at, and a command that heeds it decides its own status.
 TEST(Child, TermComesAtStopAt) {
+    const scratch_folder folder;
+    const auto ready = folder.file("ready");
     trial house;
     limits until;
-    until.stop_at = lease_clock::now() + 1s;
+    until.stop_at = lease_clock::now() + 60s;
     until.kill_at = until.stop_at + 30s;
     const exit_status status =
-        house.run(shell("trap 'exit 42' TERM; while :; do sleep 0.01; done"), until);
+        house.run(shell("trap 'exit 42' TERM; echo >" + ready + "; while :; do sleep 0.01; done"),
+                  until, [&](child& running) {
+                      EXPECT_TRUE(eventually([&] { return !crash::text_of(ready).empty(); }));
+                      until.stop_at = lease_clock::now() + 300ms;
+                      running.extend(until.stop_at, until.kill_at);
+                  });
     EXPECT_GE(lease_clock::now(), until.stop_at);
     EXPECT_EQ(status.code, 42);
     EXPECT_EQ(status.cause, ending::deadline);
@@ -202,7 +209,7 @@ TEST(Child, KillComesAtKillAtForWhoIgnoresTerm) {
     trial house;
     limits until;
     until.stop_at = lease_clock::now() + 1s;
-    until.kill_at = lease_clock::now() + 1500ms;
+    until.kill_at = until.stop_at + 2s;
     const exit_status status = house.run(scribe(folder.file("log"), {"--ignore-term"}), until);
     EXPECT_EQ(status.signal, SIGKILL);
     const auto entries = entries_of(folder.file("log"));
@@ -217,14 +224,14 @@ TEST(Child, ExtendMovesTheDeadlineAndManyDoNotBlock) {
     trial house;
     const instant began = lease_clock::now();
     const exit_status status =
-        house.run(shell("sleep 1.5; exit 9"), killed_after(1s), [](child& running) {
+        house.run(shell("sleep 2.5; exit 9"), killed_after(2s), [](child& running) {
             for (int turn = 0; turn < 20'000; ++turn) {
                 const instant later = lease_clock::now() + 30s + millis{turn};
                 running.extend(later, later);
             }
         });
     EXPECT_EQ(status.code, 9);
-    EXPECT_GE(lease_clock::now() - began, 1500ms);
+    EXPECT_GE(lease_clock::now() - began, 2500ms);
 }
 
 // A deadline may come nearer too, as when the lease was lost.

@@ -93,17 +93,18 @@ TEST(Guard, KillsAfterTheGraceWhenPawlIsKilled) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
     limits until;
-    until.grace = 300ms;
+    until.grace = 1s;
     until.stop_at = until.kill_at = lease_clock::now() + 60s;
     const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
+    const instant killed = lease_clock::now();
     kill(holder, SIGKILL);
     wait_for_process(holder);
-    const instant killed = lease_clock::now();
     const auto writers = writers_of(log);
     ASSERT_TRUE(eventually([&] { return !any_runs(writers); }));
     EXPECT_GT(last_entry(log), killed + 100ms);
-    EXPECT_LT(last_entry(log), killed + 300ms + 50ms);
+    // A guard hears of it, and so counts the grace, as late as a busy machine lets pawl die.
+    EXPECT_LT(last_entry(log), killed + until.grace + 5s);
 }
 
 // pawl killed shortly before the deadline: the grace is cut short by it.
@@ -112,7 +113,7 @@ TEST(Guard, NeverLetsTheGraceOutlastTheDeadline) {
     const std::string log = folder.file("log");
     limits until;
     until.grace = 60s;
-    until.kill_at = lease_clock::now() + 2s;
+    until.kill_at = lease_clock::now() + 4s;
     until.stop_at = until.kill_at;
     const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
@@ -129,8 +130,8 @@ TEST(Guard, KeepsTheDeadlineWhenPawlIsFrozen) {
     const scratch_folder folder;
     const std::string log = folder.file("log");
     limits until;
-    until.stop_at = lease_clock::now() + 1s;
-    until.kill_at = lease_clock::now() + 1400ms;
+    until.stop_at = lease_clock::now() + 2s;
+    until.kill_at = until.stop_at + 2s;
     const pid_t holder = holder_of(scribe(log, {"--daemon", "--ignore-term"}), until);
     ASSERT_TRUE(eventually([&] { return writers_of(log).size() == 2; }));
     kill(-holder, SIGSTOP);
@@ -151,15 +152,18 @@ TEST(Guard, ReachesProcessesDeepInOtherSessions) {
     const std::string chain = "trap '' TERM; " + one + " & setsid sh -c '" + one +
                               " & setsid sh -c \"" + one + " & setsid " + one +
                               "; wait\"; wait'; wait";
-    limits until;
-    until.kill_at = until.stop_at = lease_clock::now() + 2s;
+    instant kill_at{};
     trial house;
-    const exit_status status = house.run(shell(chain), until);
+    const exit_status status = house.run(shell(chain), killed_after(60s), [&](child& running) {
+        EXPECT_TRUE(eventually([&] { return writers_of(log).size() == 4; }));
+        kill_at = lease_clock::now() + 1s;
+        running.extend(kill_at, kill_at);
+    });
     EXPECT_EQ(status.signal, SIGKILL);
     const auto writers = writers_of(log);
     EXPECT_EQ(writers.size(), 4u);
     EXPECT_FALSE(any_runs(writers));
-    EXPECT_LE(last_entry(log), until.kill_at + 50ms);
+    EXPECT_LE(last_entry(log), kill_at + 50ms);
 }
 
 // The guard killed: the launcher inherits the tree and kills it, the daemon too, before pawl is

@@ -193,8 +193,10 @@ TEST(WrittenRun, ABodyDoesNotBeginUnderALeaseThatEndedMeanwhile) {
     EXPECT_EQ(runs, 0);
     one.faults->renewals_to_fail = 0;
     auto b = one.open_without_journal();
-    EXPECT_EQ(b.run(nightly), run_outcome::ran);
-    EXPECT_EQ(b.run(nightly), run_outcome::skipped_done);
+    job elsewhere = nightly;
+    elsewhere.lease.ttl = 10s;
+    EXPECT_EQ(b.run(elsewhere), run_outcome::ran);
+    EXPECT_EQ(b.run(elsewhere), run_outcome::skipped_done);
     EXPECT_EQ(runs, 1);
 }
 

@@ -115,7 +115,7 @@ TEST(AcquireAll, WhatIsLostOnTheWayIsAcquiredAgain) {
     auto held = a.try_acquire("b", plain);
     ASSERT_TRUE(held);
     std::optional<lease_set> all;
-    std::thread waiter{[&] { all = b.acquire_all({"a", "b"}, {.ttl = 600ms}, 1min); }};
+    std::thread waiter{[&] { all = b.acquire_all({"a", "b"}, {.ttl = 4s}, 1min); }};
     wait_for_waiter(a, "b");
     const auto first = a.inspect("a")->holder;
     EXPECT_TRUE(a.force_release("a", first, 0ms));
@@ -154,7 +154,7 @@ TEST(AcquireAll, OppositeOrdersDoNotDeadlock) {
 TEST(AcquireAll, OneThatIsLostEndsTheSet) {
     world one;
     auto a = one.open(), b = one.open();
-    auto all = a.acquire_all({"a", "b"}, {.ttl = 600ms});
+    auto all = a.acquire_all({"a", "b"}, {.ttl = 4s});
     ASSERT_TRUE(all);
     auto moved = std::move(all);
     ASSERT_TRUE(b.force_release("b", moved->token("b"), 0ms));

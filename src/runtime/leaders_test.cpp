@@ -94,7 +94,7 @@ TEST(Leader, StepsDownBeforeTheLeasePasses) {
     std::latch elected{1};
     std::promise<instant> stopped;
     std::atomic<bool> first{true};
-    candidate only{a, {.ttl = 600ms, .grace = 100ms}, [&](const term& now) {
+    candidate only{a, {.ttl = 4s, .grace = 2s}, [&](const term& now) {
                        if (!first.exchange(false)) return wait_for_stop(now.stop);
                        elected.count_down();
                        wait_for_stop(now.stop);
@@ -103,7 +103,7 @@ TEST(Leader, StepsDownBeforeTheLeasePasses) {
     elected.wait();
     one.faults->fail_all = errc::outcome_unknown;
     const auto silent = lease_clock::now();
-    EXPECT_LT(stopped.get_future().get(), silent + 600ms);
+    EXPECT_LT(stopped.get_future().get(), silent + 4s);
     one.faults->fail_all = std::nullopt;
 }
 
@@ -111,7 +111,7 @@ TEST(Leader, CampaignsAgainAfterItWasEvicted) {
     world one;
     auto a = one.open(), b = one.open();
     std::promise<fence_token> tokens[2];
-    candidate only{a, {.ttl = 600ms}, [&](const term& now) {
+    candidate only{a, {.ttl = 4s}, [&](const term& now) {
                        if (now.number <= 2) tokens[now.number - 1].set_value(now.token);
                        wait_for_stop(now.stop);
                    }};
@@ -128,7 +128,7 @@ TEST(Leader, ABodyThatIgnoresItsStopIsWaitedForWhileTheNextLeads) {
     auto a = one.open(), b = one.open();
     std::promise<fence_token> old_token, new_token;
     std::latch next_leads{1};
-    candidate deaf{a, {.ttl = 600ms}, [&](const term& now) {
+    candidate deaf{a, {.ttl = 4s}, [&](const term& now) {
                        if (now.number > 1) return;
                        old_token.set_value(now.token);
                        next_leads.wait();

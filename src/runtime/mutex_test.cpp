@@ -129,7 +129,7 @@ TEST(Mutex, ManyThreadsOfSeveralProcessesExcludeEachOther) {
 TEST(Mutex, ALostLeaseIsADefinedError) {
     world one;
     auto a = one.open(), b = one.open();
-    mutex here{a, "door", {.ttl = 600ms}}, there{b, "door", plain};
+    mutex here{a, "door", {.ttl = 4s}}, there{b, "door", plain};
     std::unique_lock hold{here};
     EXPECT_NO_THROW(here.check());
     ASSERT_TRUE(b.force_release("door", here.lease().token(), 0ms));
@@ -153,7 +153,7 @@ TEST(Mutex, ALostLeaseIsADefinedError) {
 TEST(Mutex, TwoThreadsOfOneObjectKeepTheirLeasesApart) {
     world one;
     auto a = one.open(), b = one.open();
-    mutex door{a, "door", {.ttl = 600ms}};
+    mutex door{a, "door", {.ttl = 4s}};
     const std::lock_guard hold{door};
     const auto first = door.lease().token();
     ASSERT_TRUE(b.force_release("door", first, 0ms));

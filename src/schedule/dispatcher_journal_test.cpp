@@ -219,7 +219,7 @@ bool has_read_the_control_state(schedule_world& one) {
 // pause, and has run another job of its own a few times.
 TEST(DispatcherPauses, WhatCameDueDuringAPauseIsNotMadeUpForByANodeThatStarts) {
     schedule_world one;
-    const auto due = whole_second_in(5s);
+    const auto due = whole_second_in(7s);
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.watcher = ears});
     a->cron.add(one.note("j", "a"), daily_at(due));
@@ -286,7 +286,7 @@ TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
 // occurrence has come due.
 TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
     schedule_world one;
-    const auto due = whole_second_in(6s);
+    const auto due = whole_second_in(8s);
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.watcher = ears});
     a->cron.add(one.note("j", "a"), daily_at(due));
@@ -308,7 +308,7 @@ TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
 // when its job is paused.
 TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
     schedule_world one;
-    const auto due = whole_second_in(4s);
+    const auto due = whole_second_in(6s);
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.watcher = ears});
     a->cron.add(one.note("j", "a"), daily_at(due));
@@ -331,7 +331,7 @@ TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
 // starts while its journal is away. Back again, it knows since when the job has been due.
 TEST(DispatcherWithoutJournal, WhatWasDueBeforeAStartWithoutTheJournalRuns) {
     schedule_world one;
-    const auto due = whole_second_in(5s);
+    const auto due = whole_second_in(7s);
     const auto once_a_day = daily_at(due);
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.watcher = ears});
@@ -401,10 +401,11 @@ TEST(DispatcherWithoutJournal, WhatWasSkippedWithoutTheJournalIsWrittenWhenItIsB
     ASSERT_TRUE(one.seen.wait_for(2));
     EXPECT_TRUE(one.rows("j", run_status::skipped).empty());
     one.journal_faults->fail_all = std::nullopt;
-    const auto second = number(*one.seen.lines().front().what.occurrence) + 1'000;
+    // Of those between the two runs; on a busy machine the node may have come late to any one.
+    const auto ran = one.seen.occurrences();
     EXPECT_TRUE(eventually([&] {
         return std::ranges::any_of(one.rows("j", run_status::skipped), [&](const auto& row) {
-            return number(*row.occurrence) == second;
+            return number(*row.occurrence) > ran[0] && number(*row.occurrence) < ran[1];
         });
     }));
 }

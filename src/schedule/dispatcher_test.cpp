@@ -16,17 +16,13 @@
 namespace pawl {
 namespace {
 
-void expect_each_second_once(const std::vector<std::int64_t>& occurrences) {
-    for (std::size_t i = 1; i < occurrences.size(); ++i)
-        EXPECT_EQ(occurrences[i] - occurrences[i - 1], 1'000) << "after " << occurrences[i - 1];
-}
-
-// Two nodes, of which one leaves: every second runs once, and none is lost with it.
+// Two nodes, of which one leaves: every occurrence runs once, and none is lost with it. Of those
+// that came due while a busy machine held a node up only the latest runs, so they are rare.
 TEST(Dispatcher, EachOccurrenceRunsOnceAndAHandOverLosesNone) {
     schedule_world one;
     auto a = one.node("a"), b = one.node("b");
     for (auto* each : {&*a, &*b}) {
-        each->cron.add(one.note("j", each->name()), each_second);
+        each->cron.add(one.note("j", each->name()), {.cron = "*/3 * * * * *"});
         each->start();
     }
     ASSERT_TRUE(one.seen.wait_for(2));
@@ -34,7 +30,9 @@ TEST(Dispatcher, EachOccurrenceRunsOnceAndAHandOverLosesNone) {
     const auto before = one.seen.size();
     ASSERT_TRUE(one.seen.wait_for(before + 2));
     b->stop();
-    expect_each_second_once(one.seen.occurrences());
+    const auto occurrences = one.seen.occurrences();
+    for (std::size_t i = 1; i < occurrences.size(); ++i)
+        EXPECT_EQ(occurrences[i] - occurrences[i - 1], 3'000) << "after " << occurrences[i - 1];
     const auto rows = one.rows("j");
     EXPECT_EQ(rows.size(), one.seen.size());
     for (const auto& row : rows) {
@@ -111,7 +109,7 @@ TEST(Dispatcher, AtLeastOnceWhatALostRunnerLeftIsTakenUpFromItsCheckpoint) {
     auto cut_journal = std::make_shared<testing_faults::journal_plan>();
     auto a = std::make_unique<scheduler_node>(one.open_node(cut, cut_journal), "a");
     auto options = brief_at_least_once;
-    options.ttl = 1s;
+    options.ttl = 3s;
     a->cron.add(one.note_and("j", "a", options,
                              [&](const run& now) {
                                  EXPECT_TRUE(now.checkpoint("page 3"));
@@ -256,7 +254,7 @@ TEST(Dispatcher, SlotsBoundTheRunsOfAllNodesAndTakeTurns) {
         }
         EXPECT_TRUE(eventually([&] {
             for (const auto& row : skipped()) was_skipped.at(row.partition) = true;
-            return was_skipped[0] && was_skipped[1];
+            return most >= 2 && was_skipped[0] && was_skipped[1];
         }));
         --going;
     };
@@ -435,8 +433,9 @@ struct skipped_elsewhere : schedule_world {
     std::vector<std::int64_t> run_with_a_row(millis after_due) {
         settings.timeout = 100ms;
         auto a = node("a");
+        constexpr int many = 1'000'000;
         const auto lose_answers = [&](const run&) {
-            if (seen.size() == 1) faults->answers_to_lose = 1'000'000;
+            if (seen.size() == 1) faults->answers_to_lose = many;
         };
         a->cron.add(note_and("j", "a", brief, lose_answers), {.cron = "*/5 * * * * *"});
         a->start();
@@ -451,8 +450,8 @@ struct skipped_elsewhere : schedule_world {
         start.occurrence = occurrence{second.count()};
         start.trigger = "schedule";
         EXPECT_TRUE(ask([&] { return records->skip(start, "an overlap on b"); }));
-        // The claim has been sent more than once by then.
-        reach(second + 3 * settings.timeout);
+        // The claim has been sent more than once.
+        EXPECT_TRUE(eventually([&] { return faults->answers_to_lose <= many - 2; }));
         EXPECT_GT(faults->answers_to_lose.exchange(0), 0);
         EXPECT_TRUE(seen.wait_for(2));
         a->stop();
@@ -483,7 +482,7 @@ TEST(Dispatcher, AtMostOnceALeaseThatIsLostEndsTheRunAsLost) {
     schedule_world one;
     auto operated = one.open();
     auto a = one.node("a");
-    const lease_options quick{.ttl = 600ms, .grace = 0ms};
+    const lease_options quick{.ttl = 4s, .grace = 0ms};
     a->cron.add(one.note_and("j", "a", quick,
                              [&](const run& now) {
                                  if (one.seen.size() > 1) return;

@@ -389,12 +389,12 @@ TEST(Scheduler, AStopLetsARunFinishUnderItsLease) {
     schedule_world one;
     auto a = one.node("a", {.shutdown_grace = 1min});
     auto other = one.open();
-    const lease_options short_lived{.ttl = 1500ms, .grace = 0ms};
+    const lease_options short_lived{.ttl = 3s, .grace = 0ms};
     a->cron.add(one.note_and("j", "a", short_lived,
                              [&](const run& now) {
                                  a->request_stop();
-                                 // Three times as long as it would live without renewals.
-                                 EXPECT_TRUE(refused(other.acquire("j", short_lived, 4500ms)));
+                                 // Twice as long as it would live without renewals.
+                                 EXPECT_TRUE(refused(other.acquire("j", short_lived, 6s)));
                                  EXPECT_FALSE(now.stop.stop_requested());
                              }),
                 each_second);
@@ -411,12 +411,12 @@ TEST(Scheduler, AStopWaitsForABodyThatDoesNotHeedItsToken) {
     schedule_world one;
     auto a = one.node("a", {.shutdown_grace = 0ms});
     auto other = one.open();
-    const lease_options short_lived{.ttl = 1500ms, .grace = 0ms};
+    const lease_options short_lived{.ttl = 3s, .grace = 0ms};
     a->cron.add(one.note_and("j", "a", short_lived,
                              [&](const run& now) {
                                  a->request_stop();
                                  wait_for_stop(now.stop);
-                                 EXPECT_TRUE(refused(other.acquire("j", short_lived, 3s)));
+                                 EXPECT_TRUE(refused(other.acquire("j", short_lived, 5s)));
                              }),
                 each_second);
     a->start();

@@ -9,6 +9,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -116,6 +117,23 @@ temporary_folder::~temporary_folder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
+namespace {
+
+// For as long as this process lives; tests/integration/harness.py has the same folder. Where none
+// can be made the kernel alone says what is free.
+bool reserve(std::uint16_t port) {
+    const auto folder = std::filesystem::temp_directory_path() / "pawl-ports";
+    std::error_code ignored;
+    std::filesystem::create_directory(folder, ignored);
+    const auto name = folder / std::to_string(port);
+    const int mark = ::open(name.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (mark < 0 || flock(mark, LOCK_EX | LOCK_NB) == 0) return true;
+    close(mark);
+    return false;
+}
+
+}  // namespace
+
 // Below the range from which the kernel takes the ports of outgoing connections: the port of a
 // server that is down for a moment would be taken by one of those. And low enough that the port
 // 10,000 above, where a Redis of a cluster speaks to its like, is below it too.
@@ -124,6 +142,7 @@ std::uint16_t free_port() {
     std::uniform_int_distribution<int> any{17'000, 29'999};
     for (;;) {
         const auto port = static_cast<std::uint16_t>(any(random));
+        if (!reserve(port)) continue;
         const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (probe < 0) fail("cannot find a free port");
         sockaddr_in here{};

@@ -34,7 +34,8 @@ std::string server_user(const std::vector<std::string>& preferred);
 // Gives a file or a folder to that user, so that a server can read and write it.
 void hand_over(const std::filesystem::path& what, const std::string& user);
 
-// A port of 127.0.0.1 that nobody listens on at this moment.
+// A port of 127.0.0.1 that nobody listens on at this moment, and that no other test is given while
+// this process lives: also not between the death of a server and its return.
 std::uint16_t free_port();
 
 // SIGSTOP, and returns when none of its threads runs any more: on a busy machine a signal is on its

@@ -43,7 +43,7 @@ int node::wait() {
 
 contest::contest(std::vector<place> places)
     : log_{folder_.file("log")}, places_{std::move(places)}, holder_{start_node()} {
-    if (!eventually([&] { return lines_of_newest() > 0; })) {
+    if (!eventually([&] { return lines_of_newest() > 0; }, millis{60'000})) {
         throw std::runtime_error{"the first holder never ran: " + text_of(folder_.file("node-1"))};
     }
 }

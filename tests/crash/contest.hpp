@@ -77,7 +77,7 @@ private:
     std::size_t lines_of_newest() const;
     fence_token newest_token() const;
 
-    scratch_folder folder_;
+    scratch_folder folder_{scratch_folder::storage::memory};
     const std::string log_;
     const std::vector<place> places_;
     std::size_t started_ = 0;

@@ -15,7 +15,7 @@ namespace pawl::crash {
 namespace {
 
 struct embedded {
-    scratch_folder folder;
+    scratch_folder folder{scratch_folder::storage::memory};
     std::string path = folder.file("pawl.db");
     std::string url = "sqlite:" + path;
 };

@@ -13,8 +13,11 @@
 
 namespace pawl::crash {
 
-scratch_folder::scratch_folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "pawl-crash-XXXXXX";
+scratch_folder::scratch_folder(storage where) {
+    const std::filesystem::path memory{"/dev/shm"};
+    const bool in_memory = where == storage::memory && access(memory.c_str(), W_OK) == 0;
+    const auto parent = in_memory ? memory : std::filesystem::temp_directory_path();
+    std::string pattern = parent / "pawl-crash-XXXXXX";
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"mkdtemp"};
     // Commands that run as another user write here too.
     std::filesystem::permissions(pattern, std::filesystem::perms::all);

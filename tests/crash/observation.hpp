@@ -15,7 +15,10 @@ namespace pawl::crash {
 // Gone with everything in it when the test ends.
 class scratch_folder {
 public:
-    scratch_folder();
+    // In memory, where there is such a place, a sync of everybody's disk holds up no renewal; there
+    // a program may not be run.
+    enum class storage { disk, memory };
+    explicit scratch_folder(storage where = storage::disk);
     ~scratch_folder();
     scratch_folder(const scratch_folder&) = delete;
     scratch_folder& operator=(const scratch_folder&) = delete;

@@ -302,7 +302,7 @@ class End(AgentCase):
         agent.stop()
 
     def test_a_killed_agent_leaves_no_command_and_each_run_to_what_its_job_says(self):
-        jobs = [job(name, FIRST_STAYS.format(self.folder, name), schedule="@every 1s", ttl="2s", grace="500ms", occurrence=name)
+        jobs = [job(name, FIRST_STAYS.format(self.folder, name), schedule="@every 1s", ttl="6s", grace="1s", occurrence=name)
                 for name in ("at-least-once", "at-most-once")]
         killed = self.agent("node-a", *jobs).start()
         begun = {name: until(lambda n=name: self.lines(f"{n}.begun"))[0].split() for name in ("at-least-once", "at-most-once")}
@@ -310,12 +310,12 @@ class End(AgentCase):
         killed.process.kill()
         killed.process.wait()
         at = time.monotonic()
-        until(lambda: all(is_gone(one[0]) for one in begun.values()), 10)
+        until(lambda: all(is_gone(one[0]) for one in begun.values()), 20)
 
         # Taken up again by the other: same run, same occurrence, next attempt, newer token, from its checkpoint.
         process, run, occurrence, token, idempotency = begun["at-least-once"]
         again = until(lambda: [one for one in self.lines("at-least-once.again") if one.startswith(run)])[0].split()
-        self.assertLess(time.monotonic() - at, 20)
+        self.assertLess(time.monotonic() - at, 30)
         self.assertEqual((again[1], again[3], again[4], again[5]), (occurrence, idempotency, "2", "half-way"))
         self.assertGreater(int(again[2]), int(token))
         row = self.ended(run)
@@ -369,7 +369,7 @@ class EachNode(AgentCase):
 
 class Misfire(AgentCase):
     def test_what_was_missed_runs_once_or_not_at_all(self):
-        occurrence = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(seconds=6)
+        occurrence = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + datetime.timedelta(seconds=12)
         minutely = f"{occurrence.second} * * * * *"
         agent = self.agent("node-a", job("often", "true", schedule="@every 1s", ttl="2s"),
                            job("run-once", "true", schedule=minutely, misfire="run-once"),
@@ -384,12 +384,16 @@ class Misfire(AgentCase):
         # The newest occurrence before the agent came back is run, and the one before that is not.
         back = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=1)
         agent.start()
-        until(lambda: self.runs("often")[-1]["occurrence"] > stopped and self.runs("run-once"))
-        first = [one for one in self.runs("often") if one["occurrence"] > stopped][0]
+
+        def made_up_for():
+            rows = [one for one in self.runs("often") if one["occurrence"] > stopped][:1] + self.runs("run-once")
+            return len(rows) > 1 and all(one["status"] != "started" for one in rows) and rows
+
+        first, *late = until(made_up_for)
         self.assertGreater(first["occurrence"], back.strftime("%Y-%m-%dT%H:%M:%S.%f"))
         self.assertEqual(first["status"], "completed")
         self.assertRegex(agent.log(), r"missed occurrences not executed job=often count=[1-9]\d")
-        (late,) = self.runs("run-once")
+        (late,) = late
         self.assertEqual((late["occurrence"], late["status"], late["trigger"]),
                          (occurrence.strftime("%Y-%m-%dT%H:%M:%S.000Z"), "completed", "schedule"))
         for name in ("skip", "too-late"):

@@ -90,6 +90,10 @@ class Agent:
 class AgentCase(Case):
     """A test with agents on its store."""
 
+    def setUp(self):
+        super().setUp()
+        self.keep_store_in_memory()
+
     def agent(self, name, *jobs, **keys):
         one = Agent(self.folder, name, self.store, jobs, **keys)
         self.addCleanup(one.kill)

@@ -179,7 +179,7 @@ class ControlState(ApiCase):
         whole = self.got(agent, "/api/v1/audit/verification")
         self.assert_fits(agent, whole, "AuditVerification")
         self.assertEqual((whole["verified"], whole["broken_at"]), (8, None))
-        with sqlite3.connect(self.folder / "pawl.db", timeout=30) as database:
+        with sqlite3.connect(self.store.removeprefix("sqlite:"), timeout=30) as database:
             database.execute("DROP TRIGGER pawl_audit_is_as_it_was")
             database.execute("UPDATE pawl_audit SET actor = 'nobody' WHERE sequence = 5")
         found = until(lambda: (one := self.got(agent, "/api/v1/audit/verification"))["broken_at"] and one)

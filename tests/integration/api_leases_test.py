@@ -177,13 +177,13 @@ class Leases:
 
     def test_a_lease_lives_by_its_renewals(self):
         one, two = self.client(0), self.client(1)
-        held = self.granted(one.acquire("k", ttl_ms=2000))
-        ends = time.monotonic() + 4
+        held = self.granted(one.acquire("k", ttl_ms=4000))
+        ends = time.monotonic() + 6
         while time.monotonic() < ends:
             # Through either agent: the lease is the store's.
-            self.assertEqual(one.renew("k", held["fence_token"], 2000)[0], 200)
+            self.assertEqual(one.renew("k", held["fence_token"], 4000)[0], 200)
             self.assertEqual(two.acquire("k")[0], 409)
-            self.assertEqual(two.renew("k", held["fence_token"], 2000)[0], 200)
+            self.assertEqual(two.renew("k", held["fence_token"], 4000)[0], 200)
         taken = self.granted(two.acquire("k", wait_ms=60000))
         self.assertGreater(taken["fence_token"], held["fence_token"])
         self.assertEqual(one.renew("k", held["fence_token"], 2000)[0], 409)

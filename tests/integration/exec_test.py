@@ -184,7 +184,7 @@ class Exec(Case):
         self.assertEqual(waiter.wait(timeout=30), 128 + signal.SIGTERM)
 
     def test_the_lease_is_renewed_for_as_long_as_the_command_runs(self):
-        process = self.start("exec", "k", "--ttl", "1500ms", "--", "sh", "-c", "echo held; sleep 4; echo done")
+        process = self.start("exec", "k", "--ttl", "3s", "--", "sh", "-c", "echo held; sleep 6; echo done")
         process.stdout.readline()
         before = self.pawl("locks", "show", "k", "--json").json()["fence_token"]
         self.assertEqual(process.stdout.readline(), "done\n")
@@ -244,12 +244,16 @@ class ExecAtRest(Case):
     """A host may have hundreds of them."""
     RESIDENT_KIB_MAX = 8 * 1024
 
+    def setUp(self):
+        super().setUp()
+        self.keep_store_in_memory()
+
     def resident_kib(self, process):
         fields = dict(line.split(":", 1) for line in open(f"/proc/{process.pid}/status", encoding="ascii"))
         return int(fields["VmRSS"].split()[0])
 
     def test_what_waits_keeps_little_in_memory_and_goes_on(self):
-        holder = self.start("exec", "k", "--ttl", "2s", "--", "sh", "-c", "echo held; exec sleep 60")
+        holder = self.start("exec", "k", "--ttl", "4s", "--", "sh", "-c", "echo held; exec sleep 60")
         self.assertEqual(holder.stdout.readline(), "held\n")
         waiter = self.start("exec", "k", "--wait", "--", "echo", "mine")
         # A sanitizer keeps more than pawl does.
@@ -257,7 +261,7 @@ class ExecAtRest(Case):
             until(lambda: self.resident_kib(process) <= self.RESIDENT_KIB_MAX)
         # Renewed all the while, by code that had to be read again.
         token = self.pawl("locks", "show", "k", "--json").json()["fence_token"]
-        ends = time.monotonic() + 5
+        ends = time.monotonic() + 6
         until(lambda: time.monotonic() > ends)
         self.assertEqual(self.pawl("locks", "show", "k", "--json").json()["fence_token"], token)
         self.assertIsNone(waiter.poll())

@@ -1,5 +1,6 @@
 """What the tests of the command line share: the binary, folders, and real servers."""
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
@@ -66,10 +67,28 @@ def until(condition, bound=30.0):
         time.sleep(min(max(0.005, 3 * (time.monotonic() - began)), 0.2))
 
 
+def reserve(port):
+    """For as long as this process lives, against every other that asks as we do; test_support/servers/process.cpp has the same folder."""
+    folder = pathlib.Path(tempfile.gettempdir(), "pawl-ports")
+    try:
+        folder.mkdir(exist_ok=True)
+        mark = os.open(folder / str(port), os.O_RDONLY | os.O_CREAT, 0o644)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError:
+        os.close(mark)
+        return False
+
+
 def free_port():
-    """Below the range of outgoing connections, which would take it while its server is down."""
+    """Ours alone from now on, and below the range of outgoing connections, which would take it while its server is down."""
     while True:
         port = random.randrange(10_000, 22_000)
+        if not reserve(port):
+            continue
         with socket.socket() as probe:
             try:
                 probe.bind(("", port))
@@ -520,6 +539,12 @@ class Case(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="pawl-test-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.store = f"sqlite:{self.folder}/pawl.db"
+
+    def keep_store_in_memory(self):
+        """For leases that have to be renewed in time: the disk is everybody's, and what others sync there holds up a renewal."""
+        folder = server_folder("store")
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        self.store = f"sqlite:{folder}/pawl.db"
 
     def pawl(self, *words, **how):
         return pawl("--store", self.store, *words, **how)

@@ -70,12 +70,12 @@ class Drill(Case):
         return document
 
     def test_a_frozen_and_a_killed_holder_are_taken_over_and_their_late_writes_refused(self):
-        self.assert_passed(self.pawl("drill", "all", "--ttl", "1s", "--json"), ["pause", "crash"])
+        self.assert_passed(self.pawl("drill", "all", "--ttl", "3s", "--json"), ["pause", "crash"])
 
     def test_the_same_on_redis(self):
         redis = Redis()
         self.addCleanup(redis.stop)
-        document = self.assert_passed(pawl("drill", "pause", "--ttl", "1s", "--json", "--store", redis.url), ["pause"])
+        document = self.assert_passed(pawl("drill", "pause", "--ttl", "3s", "--json", "--store", redis.url), ["pause"])
         self.assertEqual(document["store"], redis.url)
 
     def test_the_report_for_people_says_the_same(self):

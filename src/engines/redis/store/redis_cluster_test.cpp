@@ -129,23 +129,29 @@ TEST_F(ClusterAtRest, TenThousandLeasesAreRenewedInOneBatch) {
 // frozen for less than the time after which the others would give it up.
 TEST_F(ClusterAtRest, AFrozenNodeMakesItsOwnLeasesUnknown) {
     auto settings = nodes_of(cluster());
-    settings.common.timeout = 300ms;
+    auto patient = open_client(settings);
+    settings.common.timeout = 500ms;
     auto mine = open_client(settings);
     const auto frozen = cluster().owner_of(slot_of_lock("key/0"));
     std::vector<held> leases;
     std::vector<bool> there;
     for (int i = 0; i < 30; ++i) {
         const auto key = "key/" + std::to_string(i);
-        leases.push_back(lease_of(key, mine.granted(fresh_claim(key, 60s)), 60s));
+        leases.push_back(lease_of(key, patient.granted(fresh_claim(key, 60s)), 60s));
         there.push_back(cluster().owner_of(slot_of_lock(key)) == frozen);
     }
+    // Its connections are made.
+    until([&] {
+        const auto all = mine.renew(leases);
+        return all.has_value() && std::ranges::count(*all, renewal::renewed) == 30;
+    });
     cluster().node(frozen).freeze();
     const auto answers = mine.renew(leases);
     cluster().node(frozen).thaw();
     ASSERT_TRUE(answers.has_value()) << answers.error().detail;
     for (std::size_t i = 0; i < leases.size(); ++i)
         EXPECT_EQ((*answers)[i], there[i] ? renewal::unknown : renewal::renewed) << i;
-    EXPECT_EQ(mine.renew(leases.front()), renewal::renewed);
+    EXPECT_EQ(patient.renew(leases.front()), renewal::renewed);
 }
 
 // ---- Refusals
