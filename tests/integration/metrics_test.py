@@ -219,7 +219,7 @@ class World:
 
 
 def promtool(*words, text=None):
-    done = subprocess.run(["promtool", *words], input=text, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["promtool", *words], input=text, capture_output=True, text=True, timeout=300, check=False)
     return done.returncode, done.stdout + done.stderr
 
 

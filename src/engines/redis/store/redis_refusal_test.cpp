@@ -55,9 +55,10 @@ TEST(RedisRefusal, AWrongOrMissingPasswordIsDeniedAtOnce) {
     auto settings = on_port(server.port());
     expect_refusal(settings, errc::denied, "NOAUTH");
     settings.password = "wrong-password";
+    settings.common.timeout = 30s;
     const auto asked = lease_clock::now();
     expect_refusal(settings, errc::denied, "WRONGPASS");
-    EXPECT_LT(lease_clock::now() - asked, 500ms);
+    EXPECT_LT(lease_clock::now() - asked, 10s);
     settings.password = "s3cret";
     EXPECT_GT(number(open(settings).granted(fresh_claim("key"))), 0u);
 }

@@ -102,7 +102,7 @@ TEST_F(SentinelsAtRest, NobodyThereIsUnreachable) {
     to.seeds = {{"127.0.0.1", silent.port()}};
     const auto asked = lease_clock::now();
     expect_refusal(to, errc::unreachable, "127.0.0.1:" + std::to_string(silent.port()));
-    EXPECT_LT(lease_clock::now() - asked, 1s);
+    EXPECT_LT(lease_clock::now() - asked, 5s);
 }
 
 TEST_F(SentinelsAtRest, AnotherProtocolIsToldSo) {
@@ -131,7 +131,7 @@ TEST_F(SentinelsAtRest, AReplicaThatASentinelNamesIsNotTaken) {
     auto to = settings();
     to.sentinel_password.clear();
     to.seeds = {{"127.0.0.1", liar.port()}};
-    to.common.timeout = 300ms;
+    to.common.timeout = 2s;
     expect_refusal(to, errc::unreachable, "its ROLE is slave");
 }
 

@@ -397,7 +397,7 @@ TEST(RedlockFault, AClaimerThatDiesBeforeItConfirmsBlocksTheKeyForItsTtlAtMost) 
     auto next = open(on_ports(servers.ports()));
     EXPECT_GT(number(next.granted_in_the_end(fresh_claim("key"))), 0u);
     EXPECT_GE(lease_clock::now() - begun, 900ms);
-    EXPECT_LT(lease_clock::now() - begun, 5s);
+    EXPECT_LT(lease_clock::now() - begun, 15s);
 }
 
 // Goal: after an answer that was lost the same claim gives one grant. Method: connections are cut

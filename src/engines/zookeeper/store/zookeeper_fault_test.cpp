@@ -35,7 +35,7 @@ TEST(ZookeeperRefusal, NobodyListeningIsUnreachableAfterTheTimeout) {
 
 TEST(ZookeeperRefusal, AnHttpServerDoesNotSpeakZooKeeper) {
     canned_server server{{"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"}};
-    expect_failure(open(on_port(server.port(), 400ms)).acquire(fresh_claim("key")), errc::protocol,
+    expect_failure(open(on_port(server.port(), 5s)).acquire(fresh_claim("key")), errc::protocol,
                    "does not speak ZooKeeper");
 }
 

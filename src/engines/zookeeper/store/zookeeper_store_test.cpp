@@ -156,10 +156,11 @@ TEST_F(ZookeeperStore, WhoeverLogsInOwnsItsZnodesAndOthersAreDenied) {
     EXPECT_EQ(open(settings_).show("key").holder, token);
     auto wrong = settings_;
     wrong.password = "another-word";
+    wrong.common.timeout = 30s;
     const auto asked = lease_clock::now();
     auto denied = open(wrong).acquire(fresh_claim("key"));
     expect_failure(denied, errc::denied, "not authenticated");
-    EXPECT_LT(lease_clock::now() - asked, 1s);
+    EXPECT_LT(lease_clock::now() - asked, 10s);
     EXPECT_EQ(denied.error().detail.find("another-word"), std::string::npos);
     auto nobody = settings_;
     nobody.user.clear();
