@@ -528,22 +528,23 @@ TEST(CasStores, AQuarantineIsLookedAtWithTheRecord) {
         stage on;
         actor mine{on}, other{on};
         if (has_quarantine) on.settings.common.quarantine = 10s;
-        mine.show("key");
+        mine.show("key"), other.show("key");
         on.pass(12s);
-        const auto cost = [&](actor& who) {
+        mine.release("key", mine.granted(claim_of("a")));
+        const auto cost = [&] {
             const auto before = on.table->count();
-            who.release("key", who.granted(claim_of("b")));
+            other.release("key", other.granted(claim_of("b")));
             const auto after = on.table->count();
             EXPECT_EQ(after.writes, before.writes + 2);
             return std::pair{after.reads - before.reads, after.prepared - before.prepared};
         };
-        cost(mine), cost(other);
-        EXPECT_EQ(cost(mine), std::pair(has_quarantine ? 2 : 1, 0));
-        EXPECT_EQ(cost(mine), std::pair(0, 0)) << "from memory";
+        const int more = has_quarantine ? 1 : 0;
+        EXPECT_EQ(cost(), std::pair(1 + more, 0));
+        EXPECT_EQ(cost(), std::pair(0, 0)) << "from memory";
         on.pass(5s);
-        EXPECT_EQ(cost(mine), std::pair(has_quarantine ? 1 : 0, 0)) << "from memory, later";
+        EXPECT_EQ(cost(), std::pair(more, 0)) << "from memory, later";
         on.pass(2min);
-        EXPECT_EQ(cost(mine), std::pair(has_quarantine ? 1 : 0, has_quarantine ? 1 : 0));
+        EXPECT_EQ(cost(), std::pair(more, more)) << "the data may be others";
     }
 }
 

@@ -29,23 +29,40 @@ result<decision<acquire_result<grant>>> cas_store::decide(const claim& wanted, c
     return made;
 }
 
+fence_token cas_store::last_token(const seen& stands) const {
+    const auto lease = read_lease({}, stands);
+    return lease.has_value() ? lease->record_of().state.last_token : fence_token{};
+}
+
 async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
     const auto self = shared_from_this();
     if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, wanted.ttl))
         co_return std::move(*refused);
+    const auto open = co_await space_->ready();
+    if (open.has_error()) co_return open.error();
     record_name name{record_kind::lease, wanted.key};
+    const auto mine = known(wanted.key);
+    auto first = mine;
+    if (!mine && settings_.common.quarantine) {
+        auto looking = space_->look_beside(name, *open);
+        auto looked = co_await std::move(looking);
+        if (looked.has_error()) co_return looked.error();
+        first = std::move(*looked);
+    }
     auto by_rules = [this, &wanted](const seen& stands, const clock_bounds& now,
                                     std::string nonce) {
         return decide(wanted, stands, now, std::move(nonce));
     };
     // A new key starts above the tokens of those that were purged: to be known before a decision.
-    auto look = [this](const seen& stands, instant until) -> async<void> {
-        const auto lease = read_lease({}, stands);
-        if (lease.has_value() && number(lease->record_of().state.last_token) != 0)
-            co_return result<void>{};
+    // Under a quarantine, so is whether the marker stands.
+    auto look = [this, &mine](const seen& stands, instant until) -> async<void> {
+        const auto token = last_token(stands);
+        const bool changed = settings_.common.quarantine && mine && stands.at != mine->at;
+        if (changed && token < last_token(*mine)) space_->doubt();
+        if (number(token) != 0 && !changed && !space_->is_due()) co_return result<void>{};
         co_return co_await space_->look(until);
     };
-    auto deciding = amend<acquire_result<grant>>(std::move(name), known(wanted.key), std::nullopt,
+    auto deciding = amend<acquire_result<grant>>(std::move(name), std::move(first), *open,
                                                  std::move(by_rules), std::move(look));
     auto answer = co_await std::move(deciding);
     if (answer.has_value() && std::holds_alternative<grant>(*answer)) {

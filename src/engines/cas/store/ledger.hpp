@@ -76,7 +76,7 @@ public:
     // Decides on the record and writes what was decided if it is the same still, as often as it
     // takes until the deadline. `decide(stands, bounds, nonce)` gives a result<decision<T>>, and
     // `look(stands, until)`, where there is one, is awaited before. `known` may stand for the first
-    // look: only a decision to write is taken on it.
+    // look; where it is remembered, only a decision to write is taken on it.
     template <class T, class Decide>
     async<T> amend(record_name name, std::optional<seen> known, instant until, Decide decide,
                    std::function<async<void>(const seen&, instant until)> look = {});
@@ -125,7 +125,7 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
     const auto self = shared_from_this();
     progress so_far{fresh_nonce()};
     std::vector<T> answers;  // of the attempts, by their numbers
-    bool from_memory = known.has_value();
+    bool from_memory = known && !known->clock;
     do {
         if (!known) {
             auto reading = read(name, until);

@@ -39,6 +39,7 @@ private:
     // What the medium can keep: not shorter than it takes, and a multiple of its step.
     millis rounded(millis ttl) const;
     result<lease_rules> read_lease(const std::string& key, const seen& stands) const;
+    fence_token last_token(const seen& stands) const;
     std::optional<seen> known(const std::string& key) const;
 
     // What a verb makes of a lease: its answer, and whether the record is to be written.
