@@ -25,6 +25,7 @@ template <class T>
 struct decision {
     T answer;
     std::optional<std::string> text{};  // nothing: the answer holds as it is
+    bool is_grant = false;              // how long it holds counts from now
 };
 
 // What this process wrote last, and may write over without another look.
@@ -57,6 +58,7 @@ public:
 
     // `protocol` where no answer has carried a stamp.
     result<clock_bounds> clock() const;
+    int clock_jumps() const noexcept { return clock_.jumps(); }
 
     // The last state of a lease that was written here; null where the clock has not been heard of
     // for so long that a look is due anyway.
@@ -161,6 +163,7 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
         ++so_far.attempts;
         answers.push_back(std::move(decided->answer));
         change wanted{name, std::move(*decided->text), known->at};
+        wanted.asks_time = decided->is_grant && from_memory;
         auto writing = write(wanted, until);
         const auto got = co_await std::move(writing);
         if (got.has_value() && std::holds_alternative<written>(*got)) {

@@ -54,6 +54,7 @@ private:
 
     // How long ago this process was granted the key under this token, at least; 0 if it was not.
     instant::duration age_of(const std::string& key, fence_token token) const;
+    async<acquire_result<grant>> acquire_once(const claim& wanted, instant until);
     result<decision<acquire_result<grant>>> decide(const claim& wanted, const seen& stands,
                                                    const clock_bounds& now, std::string nonce);
 
