@@ -174,7 +174,10 @@ public:
 
     cas::medium_traits traits() const noexcept override { return on_->traits; }
     std::string place() const override { return "memory"; }
-    async<std::string> prepare(instant) override { co_return on_->identity; }
+    async<std::string> prepare(instant) override {
+        on_->counted(&record_table::requests::prepared);
+        co_return on_->identity;
+    }
 
     async<seen> read(record_name name, instant until) override {
         on_->counted(&record_table::requests::reads);
@@ -303,8 +306,9 @@ private:
         version now;
         const bool done = on_->write(what, &now);
         if (chosen == fate::answer_lost) co_return unknown();
-        if (done) co_return written{std::move(now), stamped(asked)};
-        co_return conflict{std::nullopt, stamped(asked)};
+        const auto clock = on_->stamps_writes || what.asks_time ? stamped(asked) : std::nullopt;
+        if (done) co_return written{std::move(now), clock};
+        co_return conflict{std::nullopt, clock};
     }
 
     net::loop& where_;

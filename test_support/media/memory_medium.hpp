@@ -52,6 +52,7 @@ public:
     std::function<fate(bool writes, const cas::record_name&)> fates;
     std::function<std::chrono::nanoseconds()> delay;  // none, unless set
     bool carries_stamps = true;
+    bool stamps_writes = true;  // false: those alone that ask for it
 
     struct row {
         std::string text;
@@ -75,7 +76,7 @@ public:
 
     // Requests that were made: reads, conditional writes, and requests with many of them.
     struct requests {
-        int reads = 0, writes = 0, batches = 0, lists = 0;
+        int reads = 0, writes = 0, batches = 0, lists = 0, prepared = 0;
     };
     requests count() const;
     void counted(int requests::* which);

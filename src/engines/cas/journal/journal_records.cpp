@@ -106,19 +106,23 @@ async<std::vector<std::pair<std::string, seen>>> journal_records::list_all(std::
 
 async<bool> journal_records::create(std::string key, std::string text, instant until) {
     const auto self = shared_from_this();
+    bool doubted = false;
     do {
         change wanted{{record_kind::journal, key}, text, {}};
         auto writing = ledger_->write(std::move(wanted), until);
         const auto got = co_await std::move(writing);
         seen mine;
-        if (got.has_value()) {
-            const auto* done = std::get_if<written>(&*got);
-            if (done == nullptr) co_return false;
-            mine.at = done->at;
+        if (got.has_value() && std::holds_alternative<written>(*got)) {
+            mine.at = std::get<written>(*got).at;
             remember(key, std::move(mine));
             co_return true;
         }
-        if (got.error().code != errc::outcome_unknown) co_return got.error();
+        if (got.has_value() && !doubted) co_return false;
+        if (got.has_error() && got.error().code != errc::outcome_unknown)
+            co_return failure{doubted ? errc::outcome_unknown : got.error().code,
+                              got.error().detail};
+        // What stands there may be an earlier write of this text.
+        doubted = true;
         auto reading = read(key, until);
         const auto stands = co_await std::move(reading);
         if (stands.has_error()) co_return failure{errc::outcome_unknown, stands.error().detail};

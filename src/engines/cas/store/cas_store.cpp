@@ -10,7 +10,8 @@ cas_store::cas_store(net::loop& where, cas_settings settings, std::shared_ptr<me
     : settings_{std::move(settings)},
       records_{std::make_shared<ledger>(
           where, on, settings_.skew.value_or(std::chrono::ceil<millis>(on->traits().skew)))},
-      space_{std::make_shared<name_space>(records_, settings_.common.timeout)} {}
+      space_{std::make_shared<name_space>(records_, settings_.common.timeout,
+                                          settings_.common.quarantine)} {}
 
 store_traits cas_store::traits() const noexcept {
     const auto& able = records_->traits();

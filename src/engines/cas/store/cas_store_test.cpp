@@ -460,6 +460,116 @@ TEST_F(CasStore, AnotherDataSetIsQuarantined) {
     EXPECT_EQ(next.renew({"key", fence_token{1}, 10s}), renewal::lost);
 }
 
+// A world whose quarantine is over; `mine` has granted "key", and released it.
+class CasQuarantine : public CasStore {
+protected:
+    CasQuarantine() {
+        on.settings.common.quarantine = 1min;
+        mine.refused(claim_of("a"));
+        on.pass(1min + 2s);
+        take_and_give(mine);
+    }
+    void take_and_give(actor& who) { who.release("key", who.granted(claim_of("b"))); }
+    bool is_refused(actor& who) {
+        const auto answer = who.acquire(claim_of("c"));
+        if (const auto* had = std::get_if<grant>(&answer.value())) who.release("key", had->token);
+        const auto* told = std::get_if<busy>(&*answer);
+        return told != nullptr && told->reason == busy_reason::quarantined;
+    }
+    // How long it takes a process that claims once a second.
+    instant::duration noticed_after(actor& who) {
+        const auto begun = on.now();
+        while (!is_refused(who) && on.now() - begun < 5min) on.pass(1s);
+        return on.now() - begun;
+    }
+    void restore() { on.table->identity = "restored"; }
+};
+
+// Goal: a process that runs notices that another data set was put under it, whose marker is as old
+// as the rest. Method: it goes by what it remembers; nothing else tells it.
+TEST_F(CasQuarantine, AProcessThatRunsNoticesARestoredDataSetWithinAMinute) {
+    restore();
+    EXPECT_LE(noticed_after(mine), 1min + 3s);
+}
+
+// Goal: a quarantine that one process begins holds for those that run. Method: one of them
+// remembers the key, and is refused within seconds; the other has to look, and is refused at once.
+TEST_F(CasQuarantine, WhatAnotherProcessHasBegunIsKept) {
+    take_and_give(other);
+    take_and_give(mine);
+    restore();
+    actor next{on};
+    EXPECT_TRUE(is_refused(next));
+    EXPECT_TRUE(is_refused(other));
+    EXPECT_LE(noticed_after(mine), 5s);
+}
+
+// Goal: a token that has fallen tells of a restored record. Method: the state before the last grant
+// is put back, under who remembers that one and under who holds it.
+TEST_F(CasQuarantine, ARecordOlderThanWhatWasWrittenHereIsNoticedAtOnce) {
+    for (const bool holds : {false, true}) {
+        const auto old = on.table->read(lease_name()).text;
+        const auto token = mine.granted(claim_of("d"));
+        if (!holds) mine.release("key", token);
+        on.table->put(lease_name(), old);
+        on.table->identity += " again";
+        if (holds) {
+            EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::lost);
+        }
+        EXPECT_TRUE(is_refused(mine));
+        on.pass(1min + 2s);
+    }
+}
+
+// Goal: what that costs, and that it costs nothing without a quarantine. Method: claims that look,
+// at once and after minutes, and claims from memory.
+TEST(CasStores, AQuarantineIsLookedAtWithTheRecord) {
+    for (const bool has_quarantine : {false, true}) {
+        stage on;
+        actor mine{on}, other{on};
+        if (has_quarantine) on.settings.common.quarantine = 10s;
+        mine.show("key"), other.show("key");
+        on.pass(12s);
+        mine.release("key", mine.granted(claim_of("a")));
+        const auto cost = [&] {
+            const auto before = on.table->count();
+            other.release("key", other.granted(claim_of("b")));
+            const auto after = on.table->count();
+            EXPECT_EQ(after.writes, before.writes + 2);
+            return std::pair{after.reads - before.reads, after.prepared - before.prepared};
+        };
+        const int more = has_quarantine ? 1 : 0;
+        EXPECT_EQ(cost(), std::pair(1 + more, 0));
+        EXPECT_EQ(cost(), std::pair(0, 0)) << "from memory";
+        on.pass(5s);
+        EXPECT_EQ(cost(), std::pair(more, 0)) << "from memory, later";
+        on.pass(2min);
+        EXPECT_EQ(cost(), std::pair(more, more)) << "the data may be others";
+    }
+}
+
+// Goal: no lease of a machine that stood still is over when it is granted or renewed. Method: the
+// store's clock goes on alone, under who claims from memory and under who renews; and answers to
+// writes carry its time always, or where they have to.
+TEST(CasStores, AMachineThatStoodStillIsGrantedAWholeLease) {
+    for (const bool stamps_writes : {true, false})
+        for (const bool holds : {false, true}) {
+            stage on;
+            on.table->stamps_writes = stamps_writes;
+            actor mine{on}, other{on};
+            other.show("key");
+            auto token = mine.granted(claim_of("a"));
+            if (!holds) mine.release("key", token);
+            on.store_ahead += 1min;
+            if (holds) {
+                EXPECT_EQ(mine.renew({"key", token, 10s}), renewal::lost);
+            } else {
+                token = mine.granted(claim_of("b"));
+                EXPECT_EQ(other.refused(claim_of("c")).holder, token);
+            }
+        }
+}
+
 // Goal: a purged key's token does not fall though the clock has. Method: purge it, half an hour
 // after the clock was set back; the process that takes it has not purged it itself.
 TEST_F(CasStore, APurgedKeyStartsAboveItsOldToken) {

@@ -25,34 +25,62 @@ result<decision<acquire_result<grant>>> cas_store::decide(const claim& wanted, c
         lease->end();
     decision<acquire_result<grant>> made{
         lease->acquire(wanted, rounded(wanted.ttl), now, common.max_skew)};
-    if (std::holds_alternative<grant>(made.answer)) made.text = lease->text(std::move(nonce), now);
+    made.is_grant = std::holds_alternative<grant>(made.answer);
+    if (made.is_grant) made.text = lease->text(std::move(nonce), now);
     return made;
+}
+
+fence_token cas_store::last_token(const seen& stands) const {
+    const auto lease = read_lease({}, stands);
+    return lease.has_value() ? lease->record_of().state.last_token : fence_token{};
+}
+
+async<acquire_result<grant>> cas_store::acquire_once(const claim& wanted, instant until) {
+    record_name name{record_kind::lease, wanted.key};
+    const auto mine = known(wanted.key);
+    auto first = mine;
+    if (!mine && settings_.common.quarantine) {
+        auto looking = space_->look_beside(name, until);
+        auto looked = co_await std::move(looking);
+        if (looked.has_error()) co_return looked.error();
+        first = std::move(*looked);
+    }
+    auto by_rules = [this, &wanted](const seen& stands, const clock_bounds& now,
+                                    std::string nonce) {
+        return decide(wanted, stands, now, std::move(nonce));
+    };
+    // A new key starts above the tokens of those that were purged: to be known before a decision.
+    // Under a quarantine, so is whether the marker stands.
+    auto look = [this, &mine, until](const seen& stands, instant) -> async<void> {
+        const auto token = last_token(stands);
+        const bool changed = settings_.common.quarantine && mine && stands.at != mine->at;
+        if (changed && token < last_token(*mine)) space_->doubt();
+        if (number(token) != 0 && !changed && !space_->is_due()) co_return result<void>{};
+        co_return co_await space_->look(until);
+    };
+    auto deciding = amend<acquire_result<grant>>(std::move(name), std::move(first), until,
+                                                 std::move(by_rules), std::move(look));
+    co_return co_await std::move(deciding);
 }
 
 async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
     const auto self = shared_from_this();
     if (auto refused = rules::refuse_long_ttl(settings_.common.quarantine, wanted.ttl))
         co_return std::move(*refused);
-    record_name name{record_kind::lease, wanted.key};
-    auto by_rules = [this, &wanted](const seen& stands, const clock_bounds& now,
-                                    std::string nonce) {
-        return decide(wanted, stands, now, std::move(nonce));
-    };
-    // A new key starts above the tokens of those that were purged: to be known before a decision.
-    auto look = [this](const seen& stands, instant until) -> async<void> {
-        const auto lease = read_lease({}, stands);
-        if (lease.has_value() && number(lease->record_of().state.last_token) != 0)
-            co_return result<void>{};
-        co_return co_await space_->look(until);
-    };
-    auto deciding = amend<acquire_result<grant>>(std::move(name), known(wanted.key), std::nullopt,
-                                                 std::move(by_rules), std::move(look));
-    auto answer = co_await std::move(deciding);
-    if (answer.has_value() && std::holds_alternative<grant>(*answer)) {
+    const auto open = co_await space_->ready();
+    if (open.has_error()) co_return open.error();
+    for (bool again = false;; again = true) {
+        const int jumps = records_->clock_jumps();
+        auto answer = co_await acquire_once(wanted, *open);
+        if (answer.has_error() && again)
+            co_return failure{errc::outcome_unknown, answer.error().detail};
+        if (answer.has_error() || !std::holds_alternative<grant>(*answer)) co_return answer;
+        // Granted by a clock that stood still, it may be over: the same claim moves its end.
+        if (records_->clock_jumps() != jumps) continue;
         records_->was_granted(wanted.key);
         purge_now_and_then(wanted.key);
+        co_return answer;
     }
-    co_return answer;
 }
 
 // The version that a late claim goes by is another afterwards, whether or not it was granted: so

@@ -62,7 +62,7 @@ async<fence_result> cas_store::do_fence(std::string resource, fence_token token,
     };
     // A resource that nobody has asked for may be one that was forgotten with all others.
     auto look = [this](const seen& stands, instant until) -> async<void> {
-        if (!stands.at.empty()) co_return result<void>{};
+        if (!stands.at.empty() && !space_->is_due()) co_return result<void>{};
         co_return co_await space_->look(until);
     };
     return amend<fence_result>(std::move(name), std::nullopt, std::nullopt, std::move(decide),

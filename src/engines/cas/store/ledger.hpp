@@ -25,6 +25,7 @@ template <class T>
 struct decision {
     T answer;
     std::optional<std::string> text{};  // nothing: the answer holds as it is
+    bool is_grant = false;              // how long it holds counts from now
 };
 
 // What this process wrote last, and may write over without another look.
@@ -57,6 +58,7 @@ public:
 
     // `protocol` where no answer has carried a stamp.
     result<clock_bounds> clock() const;
+    int clock_jumps() const noexcept { return clock_.jumps(); }
 
     // The last state of a lease that was written here; null where the clock has not been heard of
     // for so long that a look is due anyway.
@@ -76,7 +78,7 @@ public:
     // Decides on the record and writes what was decided if it is the same still, as often as it
     // takes until the deadline. `decide(stands, bounds, nonce)` gives a result<decision<T>>, and
     // `look(stands, until)`, where there is one, is awaited before. `known` may stand for the first
-    // look: only a decision to write is taken on it.
+    // look; where it is remembered, only a decision to write is taken on it.
     template <class T, class Decide>
     async<T> amend(record_name name, std::optional<seen> known, instant until, Decide decide,
                    std::function<async<void>(const seen&, instant until)> look = {});
@@ -125,7 +127,7 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
     const auto self = shared_from_this();
     progress so_far{fresh_nonce()};
     std::vector<T> answers;  // of the attempts, by their numbers
-    bool from_memory = known.has_value();
+    bool from_memory = known && !known->clock;
     do {
         if (!known) {
             auto reading = read(name, until);
@@ -161,6 +163,7 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
         ++so_far.attempts;
         answers.push_back(std::move(decided->answer));
         change wanted{name, std::move(*decided->text), known->at};
+        wanted.asks_time = decided->is_grant && from_memory;
         auto writing = write(wanted, until);
         const auto got = co_await std::move(writing);
         if (got.has_value() && std::holds_alternative<written>(*got)) {

@@ -82,6 +82,9 @@ struct change {
     record_name name;
     std::string text;  // one line of UTF-8, at most text_max bytes; of the journal journal_text_max
     version expected;
+    // Decided on from memory: its answer has to carry a stamp, or a clock that stood still is not
+    // noticed.
+    bool asks_time = false;
 };
 
 constexpr std::size_t text_max = 4096;

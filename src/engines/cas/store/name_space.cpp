@@ -25,6 +25,11 @@ constexpr millis cause_wait_max{250};
 // A medium that was refused is asked again after this: it may have been replaced.
 constexpr std::chrono::minutes refused_for{1};
 
+// Under a quarantine: how long the marker, and the identity of the data, are taken to be as they
+// were. A marker that was restored with the data shows nothing.
+constexpr std::chrono::seconds look_age_max{3};
+constexpr std::chrono::minutes identity_age_max{1};
+
 record_name marker_name() { return {record_kind::marker, {}}; }
 
 // An empty one says nothing.
@@ -82,17 +87,34 @@ async<void> name_space::prepare(instant until) {
     auto identity = co_await records_->on().prepare(until);
     if (identity.has_error()) co_return identity.error();
     identity_ = std::move(*identity);
+    prepare_due_ = records_->now() + identity_age_max;
     co_return result<void>{};
 }
 
-async<void> name_space::look(instant until) {
+async<seen> name_space::look_beside(record_name name, instant until) {
     const auto self = shared_from_this();
+    std::vector<record_name> names{marker_name(), std::move(name)};
+    auto reading = records_->read_many(std::move(names), until);
+    auto both = co_await std::move(reading);
+    if (both.has_error()) co_return both.error();
+    auto looking = look(until, std::move(both->front()));
+    const auto looked = co_await std::move(looking);
+    if (looked.has_error()) co_return looked.error();
+    co_return std::move(both->back());
+}
+
+async<void> name_space::look(instant until, std::optional<seen> stands) {
+    const auto self = shared_from_this();
+    const auto due = records_->now() + look_age_max;
     // The data may have been replaced under a process that has been here for long.
     bool asks_again = is_open_;
-    for (;;) {
-        auto reading = records_->read(marker_name(), until);
-        const auto stands = co_await std::move(reading);
-        if (stands.has_error()) co_return stands.error();
+    for (;; stands.reset()) {
+        if (!stands) {
+            auto reading = records_->read(marker_name(), until);
+            auto got = co_await std::move(reading);
+            if (got.has_error()) co_return got.error();
+            stands = std::move(*got);
+        }
         std::optional<marker_record> found;
         if (!stands->at.empty()) {
             auto read = parse_marker(stands->text);
@@ -101,14 +123,18 @@ async<void> name_space::look(instant until) {
                     "the marker",
                     {read.error().code, read.error().detail + "; choose another namespace="});
             found = std::move(*read);
-            if (!is_same_data(found->identity, identity_) && std::exchange(asks_again, false)) {
-                const auto prepared = co_await prepare(until);
-                if (prepared.has_error()) co_return prepared.error();
-            }
-            if (is_same_data(found->identity, identity_)) {
-                marker_ = std::move(*found);
-                co_return result<void>{};
-            }
+        }
+        const bool is_other = !found || !is_same_data(found->identity, identity_);
+        const bool is_doubtful = is_wary_ && !is_other &&
+                                 (found->nonce != marker_.nonce || records_->now() >= prepare_due_);
+        if ((is_other || is_doubtful) && std::exchange(asks_again, false)) {
+            const auto prepared = co_await prepare(until);
+            if (prepared.has_error()) co_return prepared.error();
+        }
+        if (found && is_same_data(found->identity, identity_)) {
+            marker_ = std::move(*found);
+            look_due_ = due;
+            co_return result<void>{};
         }
         const auto begun = co_await begin(*stands, found, until);
         if (begun.has_error()) co_return begun.error();
@@ -154,9 +180,9 @@ async<void> name_space::raise_floor(fence_token to, instant until) {
         return made;
     };
     auto raising = records_->amend<marker_record>(marker_name(), std::nullopt, until, raise);
-    auto raised = co_await std::move(raising);
+    const auto raised = co_await std::move(raising);
+    // What else the marker says is seen at the next look.
     if (raised.has_error()) co_return raised.error();
-    marker_ = std::move(*raised);
     co_return result<void>{};
 }
 

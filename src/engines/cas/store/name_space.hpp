@@ -13,8 +13,9 @@ namespace pawl::cas {
 // On the loop only.
 class name_space : public std::enable_shared_from_this<name_space> {
 public:
-    name_space(std::shared_ptr<ledger> records, millis timeout)
-        : records_{std::move(records)}, timeout_{timeout} {}
+    name_space(std::shared_ptr<ledger> records, millis timeout,
+               const std::optional<millis>& quarantine = {})
+        : records_{std::move(records)}, timeout_{timeout}, is_wary_{quarantine.has_value()} {}
 
     // The medium is there, and was found to keep its word when the namespace was made. Opens it at
     // the first call, once for all who wait. Answers with the deadline of the verb that asks: its
@@ -22,8 +23,16 @@ public:
     // that than for anything else.
     async<instant> ready();
 
-    // The marker as it stands now; another if the data was lost meanwhile.
-    async<void> look(instant until);
+    // The marker as it stands now; another if the data was lost meanwhile. `stands`: as it was
+    // read.
+    async<void> look(instant until, std::optional<seen> stands = {});
+    // The same, with a record that is read beside it.
+    async<seen> look_beside(record_name name, instant until);
+
+    // Under a quarantine: whether a look is due, as data may have been restored since the last one.
+    bool is_due() const noexcept { return is_wary_ && records_->now() >= look_due_; }
+    // They have been: a record is older than it was.
+    void doubt() noexcept { look_due_ = prepare_due_ = {}; }
 
     // New keys start above this token from now on, for all processes.
     async<void> raise_floor(fence_token to, instant until);
@@ -46,11 +55,14 @@ private:
     // Constant after construction
     const std::shared_ptr<ledger> records_;
     const millis timeout_;
+    const bool is_wary_;  // a quarantine is set
 
     // On the loop only
     std::string identity_;
     marker_record marker_;
     bool is_open_ = false;
+    instant look_due_{};
+    instant prepare_due_{};
     std::shared_ptr<opening> opening_;
     std::optional<failure> refused_;  // the medium is of no use
     instant refused_until_{};

@@ -20,6 +20,7 @@ struct cas_store::beat {
 
     std::vector<held> leases;
     instant until{};
+    int clock_jumps = 0;  // when the changes were planned
     std::vector<renewal> answers = std::vector(leases.size(), renewal::unknown);
     std::vector<std::optional<failure>> failures =
         std::vector<std::optional<failure>>(leases.size());
@@ -40,6 +41,7 @@ void cas_store::plan(const held& lease, std::size_t index, beat& into) {
             record_name name{record_kind::lease, lease.key};
             into.changes.emplace_back(
                 std::move(name), record->text(records_->fresh_nonce(), *bounds), mine->stands.at);
+            into.changes.back().asks_time = true;
             into.changed.push_back(index);
             into.granted.push_back(mine->granted);
             return;
@@ -60,7 +62,8 @@ async<void> cas_store::renew_batch(std::shared_ptr<beat> all, std::size_t batch)
             continue;
         }
         const auto* done = std::get_if<written>(&*(*got)[i]);
-        if (done == nullptr) {
+        // Planned by a clock that stood still, it may be over.
+        if (done == nullptr || records_->clock_jumps() != all->clock_jumps) {
             all->alone.push_back(index);
             continue;
         }
@@ -75,6 +78,7 @@ async<void> cas_store::renew_alone(std::shared_ptr<beat> all, std::size_t which)
     const auto& lease = all->leases[index];
     lease_step step = [&](lease_rules& record, const clock_bounds& now) {
         const auto age = age_of(lease.key, lease.token);
+        if (record.record_of().state.last_token < lease.token) space_->doubt();
         const bool done = record.renew(lease, rounded(lease.ttl), age, now);
         return rules::end_effect{done, done};
     };
@@ -97,6 +101,7 @@ async<std::vector<renewal>> cas_store::do_renew(std::span<const held> leases) {
     const auto open = co_await space_->ready();
     if (open.has_error()) co_return open.error();
     all->until = *open;
+    all->clock_jumps = records_->clock_jumps();
     for (std::size_t i = 0; i < all->leases.size(); ++i) plan(all->leases[i], i, *all);
     const auto able = records_->traits().batch_max;
     all->batch_size = able > 1 ? able : std::max<std::size_t>(all->changes.size(), 1);

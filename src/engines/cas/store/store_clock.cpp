@@ -29,8 +29,9 @@ void store_clock::hear(const std::optional<stamp>& heard) {
     // A stamp cannot have come before it was asked for.
     newest_->asked = std::min(newest_->asked, newest_->answered);
     const auto now = newest_->answered;
-    const bool contradicts = is_first || low_by(*newest_, now) >= high_by(upper_, now) ||
-                             high_by(*newest_, now) <= low_by(lower_, now);
+    const bool jumps = !is_first && low_by(*newest_, now) >= high_by(upper_, now);
+    if (jumps) ++jumps_;
+    const bool contradicts = is_first || jumps || high_by(*newest_, now) <= low_by(lower_, now);
     if (contradicts || low_by(*newest_, now) >= low_by(lower_, now)) lower_ = *newest_;
     if (contradicts || high_by(*newest_, now) <= high_by(upper_, now)) upper_ = *newest_;
 }

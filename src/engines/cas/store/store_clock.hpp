@@ -41,6 +41,10 @@ public:
     // How long ago the newest stamp came; instant::duration::max() without one.
     instant::duration age(instant now) const;
 
+    // How often it was further on than can be: it was set forward, or this machine stood still.
+    // What was decided before ends too early.
+    int jumps() const noexcept { return jumps_; }
+
 private:
     micros low_by(const stamp& heard, instant now) const;
     micros high_by(const stamp& heard, instant now) const;
@@ -52,6 +56,7 @@ private:
     std::optional<stamp> newest_;
     stamp lower_;
     stamp upper_;
+    int jumps_ = 0;
 };
 
 }  // namespace pawl::cas

@@ -62,6 +62,11 @@ TEST(StoreClock, TheNewestStampCounts) {
     EXPECT_EQ(clock.at(start + 10ms)->low, 100s);
     clock.hear(stamp{50s, start + 11ms, start + 12ms});
     EXPECT_EQ(clock.at(start + 12ms)->low, 50s);
+    EXPECT_EQ(clock.jumps(), 0);
+    clock.hear(stamp{50s + 20ms, start + 30ms, start + 31ms});
+    EXPECT_EQ(clock.jumps(), 0);
+    clock.hear(stamp{51s, start + 32ms, start + 33ms});
+    EXPECT_EQ(clock.jumps(), 1);
 }
 
 // Goal: what is over stays over, though the next stamp of the same second says less by itself.

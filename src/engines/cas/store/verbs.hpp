@@ -39,6 +39,7 @@ private:
     // What the medium can keep: not shorter than it takes, and a multiple of its step.
     millis rounded(millis ttl) const;
     result<lease_rules> read_lease(const std::string& key, const seen& stands) const;
+    fence_token last_token(const seen& stands) const;
     std::optional<seen> known(const std::string& key) const;
 
     // What a verb makes of a lease: its answer, and whether the record is to be written.
@@ -53,6 +54,7 @@ private:
 
     // How long ago this process was granted the key under this token, at least; 0 if it was not.
     instant::duration age_of(const std::string& key, fence_token token) const;
+    async<acquire_result<grant>> acquire_once(const claim& wanted, instant until);
     result<decision<acquire_result<grant>>> decide(const claim& wanted, const seen& stands,
                                                    const clock_bounds& now, std::string nonce);
 

@@ -155,8 +155,8 @@ async<examination> cas_store::do_examine() {
         say(severity::ok, "schema", "the layout has version " + std::to_string(layout_version));
     if (!settings_.common.quarantine)
         say(severity::ok, "quarantine",
-            "off: what was acknowledged is not forgotten; after restoring a backup give "
-            "quarantine=");
+            "off: what was acknowledged is not forgotten; to restore a backup, stop all "
+            "processes, delete the marker that comes back with it, and set quarantine=");
     co_return std::move(*found);
 }
 

@@ -273,6 +273,8 @@ async<std::vector<cas::seen>> medium::read_many(std::vector<cas::record_name> na
 async<write_answer> medium::write(cas::change what, instant until) {
     const auto self = shared_from_this();
     const auto id = id_of(name_space_, what.name);
+    // A clock of ours that stood still calls no answer old.
+    if (what.asks_time) heard_ = instant{};
     document command;
     std::int64_t next = 0;
     if (what.expected.empty()) {
@@ -313,6 +315,8 @@ async<std::vector<result<write_answer>>> medium::write_many(std::span<const cas:
         co_return co_await std::move(writing);
     }
     std::vector<cas::change> all{changes.begin(), changes.end()};
+    if (std::any_of(all.begin(), all.end(), [](const auto& one) { return one.asks_time; }))
+        heard_ = instant{};
     auto changing = change_by(updating(updates, until), until);
     const auto got = co_await std::move(changing);
     if (got.has_error()) co_return got.error();

@@ -166,6 +166,23 @@ TEST_F(MongodbMedium, AnotherRevisionOrADuplicateIsAConflict) {
     EXPECT_TRUE(std::holds_alternative<cas::conflict>(write(open(there)).value()));
 }
 
+// Goal: a write tells the time where the core asks for it, though it was heard of just now. Method:
+// one write alone, and two in one command.
+TEST_F(MongodbMedium, AWriteThatAsksForTheTimeIsToldIt) {
+    for (const auto count : {1, 2}) {
+        small_mongo server{stands_alone(), answering(document{}.small("n", count))};
+        const auto on = open(server);
+        for (const bool asks : {false, true}) {
+            std::vector<cas::change> changes(static_cast<std::size_t>(count), change_of("a", "7"));
+            for (auto& each : changes) each.asks_time = asks;
+            const auto got = loop_.wait_for(on->write_many(changes, later()));
+            ASSERT_TRUE(got.has_value()) << got.error().detail;
+            for (const auto& one : *got)
+                EXPECT_EQ(std::get<cas::written>(one.value()).clock.has_value(), asks);
+        }
+    }
+}
+
 // Goal: of several writes in one command each has its own answer, though the server only counts.
 TEST_F(MongodbMedium, OfABatchThatIsNotWrittenWholeEachIsLookedAt) {
     std::atomic<bool> whole = false;
