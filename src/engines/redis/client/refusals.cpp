@@ -27,7 +27,7 @@ constexpr std::array refusals{
     refusal{"BUSY", errc::unreachable},
     refusal{"TRYAGAIN", errc::unreachable},
     refusal{"CLUSTERDOWN", errc::unreachable},
-    refusal{"READONLY", errc::rejected, "point the URL at the primary"},
+    refusal{"READONLY", errc::unreachable, "point the URL at the primary", true},
     refusal{"OOM", errc::unreachable, "make room: raise maxmemory", true},
     refusal{"MISCONF", errc::unreachable, "repair its disk", true},
     refusal{"MASTERDOWN", errc::unreachable, "a replica without its master", true},

@@ -22,7 +22,8 @@ TEST(Refusals, CredentialsAndPrivilegesAreDenied) {
 }
 
 TEST(Refusals, WhatNoWaitingHelpsIsRejected) {
-    EXPECT_EQ(meaning_of("READONLY You can't write against a read only replica."), errc::rejected);
+    EXPECT_EQ(meaning_of("READONLY You can't write against a read only replica."),
+              errc::unreachable);
     EXPECT_EQ(meaning_of("WRONGTYPE Operation against a key holding the wrong kind of value"),
               errc::rejected);
     EXPECT_EQ(meaning_of("ERR value is not an integer or out of range"), errc::rejected);
@@ -83,7 +84,7 @@ TEST(Refusals, AClusterInMotionIsToldFromOneThatRefuses) {
 TEST(Refusals, ACodeInsideAScriptErrorIsFound) {
     EXPECT_EQ(meaning_of("ERR Error running script (call to f_1): @user_script:3: @user_script: 3: "
                          "-READONLY You can't write against a read only replica."),
-              errc::rejected);
+              errc::unreachable);
     EXPECT_EQ(meaning_of("ERR Error running script (call to f_1): @user_script:3: "
                          "-OOM command not allowed when used memory > 'maxmemory'."),
               errc::unreachable);

@@ -216,10 +216,11 @@ servers::next_step servers::judge(const script_call& call, std::size_t shard, on
         return next_step::again;
     }
     last.asking = false;
-    if (sentinels_ && is_read_only(words)) {
+    if (!map_ && is_read_only(words)) {
+        // By the same name there may be another server by now.
         link->drop("it is no master any more");
         last.got = explain_refusal(link->place(), words);
-        return next_step::later;
+        return sentinels_ ? next_step::later : next_step::finished;
     }
     if (map_) {
         if (const auto where = read_redirection(words)) return follow(*where, last);

@@ -247,14 +247,14 @@ TEST(RedisJournal, AFullRedisRefusesForNowAndNothingIsHalfWritten) {
     EXPECT_EQ(seen.pauses.size() + seen.triggers.size() + seen.cancels.size(), 0u);
 }
 
-TEST(RedisJournal, AReadOnlyReplicaRejects) {
+TEST(RedisJournal, AReadOnlyReplicaIsUnreachable) {
     redis_server primary;
     redis_options following;
     following.primary = primary.port();
     redis_server replica{following};
     auto mine = open(on_port(replica.port()));
     const auto run = fresh_run("job", 1);
-    expect_detail(mine.refusal(mine->begin(run)), errc::rejected, "READONLY");
+    expect_detail(mine.refusal(mine->begin(run)), errc::unreachable, "READONLY");
     EXPECT_TRUE(mine.all({}, 10).empty());
 }
 

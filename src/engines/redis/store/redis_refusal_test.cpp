@@ -192,12 +192,34 @@ TEST(RedisRefusal, ARedisThatIsTooOldIsUnsupported) {
 
 // ---- Servers that cannot write
 
-TEST(RedisRefusal, AReadOnlyReplicaRejects) {
+TEST(RedisRefusal, AReadOnlyReplicaIsUnreachable) {
     redis_server primary;
     redis_options following;
     following.primary = primary.port();
     redis_server replica{following};
-    expect_refusal(on_port(replica.port()), errc::rejected, "READONLY");
+    expect_refusal(on_port(replica.port()), errc::unreachable, "READONLY");
+}
+
+// Goal: by the name of a primary that was demoted its successor is found. Method: the server
+// becomes a replica under a client that has a connection, which asks for another one with its next
+// claim.
+TEST(RedisRefusal, AConnectionToADemotedPrimaryIsGivenUp) {
+    redis_server primary, demoted;
+    auto mine = open(on_port(demoted.port()));
+    mine.granted(fresh_claim("before"));
+    demoted.ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
+    const auto connections = [&] {
+        const auto told = demoted.ask({"INFO", "stats"});
+        const std::string_view field = "total_connections_received:";
+        return std::stoi(told.substr(told.find(field) + field.size()));
+    };
+    conformance::expect_failure(mine.acquire(fresh_claim("during")), errc::unreachable, "READONLY");
+    const int before = connections();
+    conformance::expect_failure(mine.acquire(fresh_claim("during")), errc::unreachable, "READONLY");
+    // One of them asks how many there were.
+    EXPECT_EQ(connections() - before, 2);
+    demoted.ask({"REPLICAOF", "NO", "ONE"});
+    mine.granted(fresh_claim("after"));
 }
 
 // Goal: a full Redis refuses, and no half-made lease stays behind.
