@@ -209,11 +209,11 @@ std::string error_packet(unsigned number, const std::string& state, const std::s
 // and the connection ends; each way of sending one.
 TEST_F(MysqlRefusal, WhatAServerSaysUnaskedIsNoAnswer) {
     using testing_faults::direction;
-    const auto farewells = {
+    const auto all_said = {
         error_packet(4031, "HY000", "The client was disconnected because of inactivity"),
         error_packet(1159, "08S01", "Got timeout reading communication packets"),
         error_packet(3032, "HY000", "The server is currently in offline mode")};
-    for (const auto& farewell : farewells) {
+    for (const auto& said : all_said) {
         testing_faults::tcp_proxy proxy{server().port()};
         auto mine = open(on_port(proxy.port(), 20s));
         const auto expect_done = [&](const std::string& what, const std::function<bool()>& ask) {
@@ -222,7 +222,7 @@ TEST_F(MysqlRefusal, WhatAServerSaysUnaskedIsNoAnswer) {
             auto asking = std::async(std::launch::async, ask);
             ASSERT_TRUE(proxy.wait_for_held_bytes(direction::to_server, held + 1)) << what;
             const auto before = proxy.connections();
-            proxy.tell_clients(farewell);
+            proxy.tell_clients(said);
             // What was held back goes down with its connection.
             until([&] {
                 return proxy.connections() > before ||
@@ -230,9 +230,9 @@ TEST_F(MysqlRefusal, WhatAServerSaysUnaskedIsNoAnswer) {
             });
             proxy.cut();
             proxy.resume(direction::to_server);
-            EXPECT_TRUE(asking.get()) << what << ": " << farewell.substr(7);
+            EXPECT_TRUE(asking.get()) << what << ": " << said.substr(7);
         };
-        const auto key = "farewell/" + std::to_string(proxy.port());
+        const auto key = "said/" + std::to_string(proxy.port());
         const auto claims = [&] { return mine.acquire(fresh_claim(key)).has_value(); };
         ASSERT_TRUE(mine.inspect(key).has_value());
         expect_done("preparing", claims);
