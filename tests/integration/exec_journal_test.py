@@ -2,6 +2,7 @@
 import contextlib
 import datetime
 import os
+import pathlib
 import signal
 import sqlite3
 import subprocess
@@ -164,7 +165,7 @@ class Exec(Audited):
     def written(self, space, run):
         """What the row of a run says, to one who only looks: its status and its reason."""
         status, reason = subprocess.run(
-            ["sqlite3", "-separator", "\n", f"{self.folder}/pawl.db",
+            ["sqlite3", "-separator", "\n", self.store.removeprefix("sqlite:"),
              f"SELECT status, reason FROM pawl_run JOIN pawl_space USING (space) WHERE name = '{space}' AND run_id = '{run}'"],
             capture_output=True, text=True, timeout=30, check=True).stdout.split("\n")[:2]
         return status, reason
@@ -326,23 +327,24 @@ class Tampering(Audited):
     """Who can write to the file can change the audit, and not unnoticed."""
 
     def sqlite(self, statement):
-        return subprocess.run(["sqlite3", str(self.folder / "pawl.db"), statement], capture_output=True, text=True, timeout=30, check=False)
+        return subprocess.run(["sqlite3", self.store.removeprefix("sqlite:"), statement], capture_output=True, text=True, timeout=30, check=False)
 
     def test_a_change_or_a_gap_is_found(self):
         self.audited()
         for statement in ("UPDATE pawl_audit SET detail = 'nothing' WHERE sequence = 2", "DELETE FROM pawl_audit WHERE sequence = 1"):
             self.assertIn("append-only", self.sqlite(statement).stderr)
         self.assertEqual(self.pawl("audit", "ls", "--verify").status, 0)
-        whole = (self.folder / "pawl.db").read_bytes()
+        file = pathlib.Path(self.store.removeprefix("sqlite:"))
+        whole = file.read_bytes()
         off = "DROP TRIGGER pawl_audit_stays; DROP TRIGGER pawl_audit_is_as_it_was; "
         for statement, says in (("UPDATE pawl_audit SET detail = 'nothing' WHERE sequence = 2", "entry 2 "),
                                 ("UPDATE pawl_audit SET actor = 'nobody' WHERE sequence = 3", "entry 3 "),
                                 ("DELETE FROM pawl_audit WHERE sequence = 2", "tampered"),
                                 ("DELETE FROM pawl_audit WHERE sequence = 1", "missing")):
             with self.subTest(statement):
-                for leftover in self.folder.glob("pawl.db-*"):
+                for leftover in file.parent.glob(file.name + "-*"):
                     leftover.unlink()
-                (self.folder / "pawl.db").write_bytes(whole)
+                file.write_bytes(whole)
                 self.assertEqual(self.sqlite(off + statement).stderr, "")
                 self.assert_one_line(self.pawl("audit", "ls", "--verify"), 77, says)
                 # To look at it is allowed.
