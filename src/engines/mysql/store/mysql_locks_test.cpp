@@ -59,7 +59,7 @@ TEST_F(MysqlLocks, AClaimThatWaitsForARowHoldsUpNoRenewal) {
         outsider.reset();
         EXPECT_TRUE(claiming.get().has_value()) << table;
         // Looked after when the timeout of what was asked over it has passed.
-        until([&] { return mine.inspect("held").has_value() && connections() == 1; });
+        until([&] { return mine.inspect("held").has_value() && connections() == 1; }, 60s);
     }
 }
 
