@@ -51,6 +51,7 @@ public:
     std::shared_ptr<void> hold(const std::string& sql) const;
 
 private:
+    void give_back_memory() const;
     void lay_out();
     void follow_primary();
     void write_configuration() const;
