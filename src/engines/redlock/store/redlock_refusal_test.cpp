@@ -88,13 +88,13 @@ TEST(RedlockRefusal, SilentServersAreWaitedForUntilTheTimeout) {
     EXPECT_LT(lease_clock::now() - asked, 2s);
 }
 
-TEST(RedlockRefusal, ReplicasAreRejected) {
+TEST(RedlockRefusal, ReplicasAreUnreachable) {
     redis_server primary;
     redis_options following;
     following.primary = primary.port();
     redlock_servers replicas{2, following};
     auto mine = open(on_ports({primary.port(), replicas.at(0).port(), replicas.at(1).port()}));
-    expect_failure(mine.acquire(fresh_claim("key")), errc::rejected, {"READONLY"});
+    expect_failure(mine.acquire(fresh_claim("key")), errc::unreachable, {"READONLY"});
 }
 
 TEST(RedlockRefusal, RecordsThatAnotherProgramWroteAreRejected) {
