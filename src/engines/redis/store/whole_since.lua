@@ -12,10 +12,10 @@ local function whole_since(now, marker_key, history_key, run_id, place, met)
   if run == run_id and followed == id and (place == kept_in or place == 'uncertain') then return since, born end
 
   -- Another server that has had the data may be started with an older copy of it, marker included. What is seen of replicas in one
-  -- life is not in the next, so it is kept; a backlog that has begun, and ended, leaves another replication id.
+  -- life is not in the next, so it is kept; a backlog that has begun, and ended, leaves another replication id. The offset tells
+  -- nothing: since Redis 7.2, and in Valkey, what is appended counts without any replica.
   local function says(fact) return string.find(replication, fact .. '\r', 1, true) end
-  local alone = says('role:master') and says('connected_slaves:0') and says('master_repl_offset:0') and says('repl_backlog_active:0')
-    and (run ~= run_id or not followed or followed == id)
+  local alone = says('role:master') and says('connected_slaves:0') and says('repl_backlog_active:0') and (run ~= run_id or not followed or followed == id)
   if not alone then copied = 'copied' end
 
   -- A replica that was promoted may lack the newest grants. Its replication id is a new one that follows another; also where it was
