@@ -36,8 +36,8 @@ enum class release_outcome {
 // becomes free when the TTL has passed.
 //
 // One handle is used by one thread at a time, and may be moved between threads. trusted(), token()
-// and stop_token() may be called from any thread. Calls that block must not be made from pawl's own
-// loop: not from an observer, a stop callback or a deadline watch.
+// and stop_token() may be called from any thread while none moves or releases the handle. Calls
+// that block must not be made on pawl's loop: in an observer, a stop callback or a deadline watch.
 //
 // A handle that was moved from or released is empty. An empty handle is not valid: trusted() and
 // renew() are false, trusted_until() is instant::min(), stop_token() has fired, lost() is nothing.

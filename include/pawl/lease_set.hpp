@@ -22,9 +22,9 @@ constexpr std::size_t lease_set_max = 64;
 // it goes out of scope, in the background and without waiting, or by release().
 //
 // One handle is used by one thread at a time, and may be moved between threads. trusted(), token()
-// and stop_token() may be called from any thread. A handle that was moved from or released is
-// empty: it has no leases, is not valid, and its stop token has fired. mark_not_started() and
-// release() throw std::logic_error on it.
+// and stop_token() may be called from any thread while none moves or releases the handle. A handle
+// that was moved from or released is empty: it has no leases, is not valid, and its stop token has
+// fired. mark_not_started() and release() throw std::logic_error on it.
 class [[nodiscard]] lease_set {
 public:
     // For pawl itself. REQUIRES: in byte order of their keys, and none of them empty.
