@@ -86,7 +86,10 @@ postgresql_server::postgresql_server(postgresql_options options)
 }
 
 postgresql_server::~postgresql_server() {
-    if (server_.is_running()) server_.signal(SIGQUIT);
+    if (!server_.is_running()) return;
+    server_.signal(SIGQUIT);
+    server_.kill();
+    give_back_memory();
 }
 
 void postgresql_server::lay_out() {
