@@ -187,6 +187,19 @@ class BadFiles(Case):
         self.assertEqual(done.stdout.strip(), "0 74 0", done.stderr)
         self.assertEqual((self.folder / "message").read_text().count("\n"), 1)
 
+    def test_a_file_that_is_mounted_by_itself_is_78_and_holds_nothing(self):
+        """Its log would lie beside the mount, as in a container that is given the file and not its folder."""
+        elsewhere = self.folder / "elsewhere.db"
+        elsewhere.touch()
+        self.assertEqual(pawl("--store", self.store, "exec", "k", "--", "true").status, 0)
+        script = 'mount --bind "$1" "$2" && exec "$3" --store "sqlite:$2" exec k -- true'
+        done = subprocess.run(["unshare", "--mount", *(["--map-root-user"] if os.geteuid() else []), "sh", "-c", script, "sh",
+                               self.store.removeprefix("sqlite:"), str(elsewhere), os.environ["PAWL_BINARY"]],
+                              env=environment(), capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("mount its folder", done.stderr)
+
 
 class BadServers(Case):
     def redis(self, *settings):

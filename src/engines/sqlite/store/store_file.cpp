@@ -71,12 +71,32 @@ std::optional<failure> make_file(const std::string& path) {
     return system_failure(errc::unreachable, "the store " + path + " cannot be made", errno);
 }
 
+// SQLite keeps its log and its locks beside the name. Under two names a file has two of each: what
+// one process grants the other does not see.
+std::optional<failure> refuse_second_name(const std::string& path, const struct stat& file) {
+    if (file.st_nlink > 1)
+        return failure{errc::unsupported,
+                       "the store " + path + " has " + std::to_string(file.st_nlink) +
+                           " names (hard links), each of which would have a log and locks of its "
+                           "own: leave it one"};
+    struct statx more{};
+    const bool is_mount = ::statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &more) == 0 &&
+                          (more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    if (is_mount)
+        return failure{errc::unsupported,
+                       "the store " + path +
+                           " is a mount of one file, whose log and locks would lie beside the "
+                           "mount, where others do not see them: mount its folder"};
+    return std::nullopt;
+}
+
 std::optional<failure> check_file(const std::string& path) {
     struct stat file{};
     if (::stat(path.c_str(), &file) != 0)
         return system_failure(errc::unreachable, "the store " + path + " cannot be opened", errno);
     if (!S_ISREG(file.st_mode))
         return failure{errc::protocol, "the store " + path + " is no file: give the path of one"};
+    if (auto fault = refuse_second_name(path, file)) return fault;
     struct statfs where{};
     if (::statfs(path.c_str(), &where) != 0) return std::nullopt;
     const auto shared = shared_file_system(static_cast<unsigned long>(where.f_type));

@@ -80,6 +80,27 @@ TEST(StoreFile, AFileOfAnotherProgramIsRefusedAndLeftAlone) {
     EXPECT_EQ(bytes_of(other), other_before);
 }
 
+// Goal: nobody opens a file under two names, as each has a log of its own. Method: a link that is
+// made while the store is open; what goes on under the first name is not disturbed.
+TEST(StoreFile, AFileOfTwoNamesIsRefused) {
+    const test_folder folder;
+    const auto path = folder / "pawl.db";
+    {
+        net::loop loop;
+        const auto store = make_sqlite_store(loop, path, quick_settings());
+        ASSERT_TRUE(store.has_value());
+        std::filesystem::create_hard_link(path, folder / "second.db");
+        const auto why = refusal_of(folder / "second.db");
+        EXPECT_EQ(why.code, errc::unsupported);
+        EXPECT_NE(why.detail.find("has 2 names"), std::string::npos) << why.detail;
+        EXPECT_TRUE(make_sqlite_store(loop, path, quick_settings()).has_value());
+    }
+    EXPECT_EQ(refusal_of(path).code, errc::unsupported);
+    std::filesystem::remove(folder / "second.db");
+    net::loop loop;
+    EXPECT_TRUE(make_sqlite_store(loop, path, quick_settings()).has_value());
+}
+
 TEST(StoreFile, AnEmptyFileBecomesAStore) {
     const test_folder folder;
     const auto path = folder / "pawl.db";
