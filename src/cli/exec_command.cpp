@@ -566,7 +566,7 @@ private:
         if (!runtime::may_start(held, plan_.lease.ttl)) return how;
         held.watch_deadline([this, run = run_, ttl = plan_.lease.ttl, token = held.token()](
                                 instant stop_at, instant trust_end) {
-            // Lost: the store knows how long nobody else can hold it.
+            // Lost: the store knows how long the key has no other holder.
             if (run->is_running() && trust_end <= core_->loop().now())
                 stop_taken(token);
             else
