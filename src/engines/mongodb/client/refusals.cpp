@@ -42,6 +42,8 @@ constexpr std::array refusals{
     // What may have had effect: it was ended, or its server is no longer the primary
     refusal{6, errc::outcome_unknown},
     refusal{7, errc::outcome_unknown},
+    // The server has lost its way amid the command
+    refusal{17, errc::outcome_unknown},
     refusal{24, errc::outcome_unknown},
     refusal{50, errc::outcome_unknown},
     refusal{64, errc::outcome_unknown},
