@@ -76,6 +76,11 @@ protected:
     // The server is well when nodes begin, and on a busy machine may take its time to open a
     // connection.
     contest nodes_on_server() { return contest{{place{url()}}}; }
+    // A busy server takes longer to make what it keeps than some wait for an answer.
+    void let_it_be_used() {
+        const auto made = run_pawl({"--store", url(millis{20'000}), "exec", "first", "true"});
+        ASSERT_EQ(made.status, 0) << made.output;
+    }
 
     std::unique_ptr<cable> lay_cable(int number) {
         auto where = addresses::given;
@@ -170,9 +175,7 @@ TYPED_TEST_P(ServerLaws, WithTheServerKilledTheCommandEndsWithItsLease) {
 TYPED_TEST_P(ServerLaws, WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBegins) {
     const auto first = this->lay_cable(1);
     const auto second = this->lay_cable(2);
-    // A busy server takes longer to make what it keeps than these nodes wait for an answer.
-    const auto made = run_pawl({"--store", this->url(millis{20'000}), "exec", "first", "true"});
-    ASSERT_EQ(made.status, 0) << made.output;
+    this->let_it_be_used();
     contest nodes{{first->far_end(), second->far_end()}};
     for (int round = 0; round < 2; ++round) {
         cable& holders = round % 2 == 0 ? *first : *second;
@@ -188,6 +191,7 @@ TYPED_TEST_P(ServerLaws, WithTheHoldersNetworkCutItsCommandIsDeadBeforeTheNextBe
 // each compete through proxies while the faults of the simulation are played on the real server.
 TYPED_TEST_P(ServerLaws, UnderLoadEveryFaultPassesWithoutAnOverlap) {
     using testing_faults::direction;
+    this->let_it_be_used();
     contenders load{this->ports(), &this->url_at};
     load.expect_progress("at first");
     this->server_.freeze();
@@ -225,6 +229,7 @@ TYPED_TEST_P(ServerLaws, FaultsInAnyOrderPassWithoutAnOverlap) {
     const auto seed = std::random_device{}();
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random{seed};
+    this->let_it_be_used();
     contenders load{this->ports(), &this->url_at, contenders::pace::mixed, 6};
     load.expect_progress("at first");
     const auto until = lease_clock::now() + longest;
@@ -246,6 +251,7 @@ TYPED_TEST_P(ServerLaws, FaultsInAnyOrderPassWithoutAnOverlap) {
 
 // 200 ms one way and the same back: slower than a renewal interval is long, and still within it.
 TYPED_TEST_P(ServerLaws, WithALongLatencyLeasesHoldAndPassOn) {
+    this->let_it_be_used();
     contenders load{this->ports(), &this->url_at, contenders::pace::slow};
     load.expect_progress("at first");
     for (auto* way : load.ways()) way->delay(millis{100});
