@@ -21,7 +21,7 @@ struct script {
 // The life of a server that a claim is meant for.
 struct life {
     std::string_view run_id;
-    std::string_view place;  // of its data, or uncertain
+    std::string_view place;  // of its data, lazy or uncertain
 };
 
 // One call of a script, in RESP. Keys come before arguments.

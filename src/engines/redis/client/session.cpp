@@ -191,8 +191,12 @@ async<session_facts> ask_facts(std::shared_ptr<net::byte_stream> stream,
         if (auto unfit = refuse_eviction((*told)[1], place)) co_return std::move(*unfit);
     facts.run_id = field_of(server.text, "run_id");
     // Behind sentinels and in a cluster others have copies, by design.
-    if (guarded && settings->shape == topology::single && is_synced((*told)[2]))
+    if (!guarded || settings->shape != topology::single) co_return facts;
+    const auto& appending = (*told)[2];
+    if (is_synced(appending))
         facts.place = place_of_data(server.text, (*told)[3], (*told)[4]);
+    else if (!setting_of(appending, "appendonly").empty())
+        facts.place = "lazy";
     co_return facts;
 }
 

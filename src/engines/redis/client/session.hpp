@@ -17,7 +17,8 @@ namespace pawl::redis {
 struct session_facts {
     std::string run_id;  // changes with every start of the server
     // Where it keeps what is on its disk before it is answered, in letters and digits that another
-    // place hardly has; "uncertain" where a restart may forget, or another server may take over.
+    // place hardly has; "lazy" where it answers before, so that a restart may forget; "uncertain"
+    // where it does not tell, or another server may take over.
     std::string place = "uncertain";
 };
 

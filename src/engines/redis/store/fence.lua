@@ -1,4 +1,4 @@
--- Rule 15. KEYS fence [marker history]; ARGV token older|not_newer (what is rejected) max_skew_ms [seen|new run_id PLACE|uncertain]; reply
+-- Rule 15. KEYS fence [marker history]; ARGV token older|not_newer (what is rejected) max_skew_ms [seen|new run_id PLACE|lazy|uncertain]; reply
 -- {1 accepted|0 too old|2 never issued, newest}
 local newest = tonumber(redis.call('GET', KEYS[1]) or '0')
 local token = tonumber(ARGV[1])

@@ -154,6 +154,39 @@ TEST(RedisCopy, ALifeThatFollowsALazyOneIsQuarantined) {
     expect_quarantined(server);
 }
 
+// Goal: what has become lazy in the middle of its life vouches for nothing of it. Method: the last
+// word is that of a client which dialled before, and does not know.
+TEST(RedisCopy, ALifeThatBecameLazyIsQuarantined) {
+    redis_server server{synced()};
+    let_it_be_old(server);
+    auto early = open_client(careful(server));
+    early.granted(short_claim("early"));
+    server.ask({"CONFIG", "SET", "appendfsync", "everysec"});
+    grant_on(server, "other");
+    early.granted(short_claim("late"));
+    server.restart();
+    expect_quarantined(server);
+}
+
+// Goal: nothing is granted that a restart from the file of before would not know. Method: appending
+// is stopped under one client, another one comes, and it is begun again.
+TEST(RedisCopy, WhileNothingIsAppendedNothingIsGranted) {
+    redis_server server{synced()};
+    let_it_be_old(server);
+    auto early = open_client(careful(server));
+    const auto token = early.granted(short_claim("early"));
+    EXPECT_TRUE(early.fence("resource", token, fence_rule::reject_older)->accepted);
+    server.ask({"CONFIG", "SET", "appendonly", "no"});
+    EXPECT_EQ(early.refused(short_claim("key")).reason, busy_reason::quarantined);
+    EXPECT_FALSE(early.fence("resource", token, fence_rule::reject_older)->accepted);
+    auto late = open_client(careful(server));
+    EXPECT_EQ(late.refused(short_claim("key")).reason, busy_reason::quarantined);
+    server.ask({"CONFIG", "SET", "appendonly", "yes"});
+    early.granted(short_claim("key"));
+    server.restart();
+    grant_on(server, "another");
+}
+
 // Goal: a client that may not read the configuration knows less than others, and unlearns nothing.
 // Method: it claims last before a restart.
 TEST(RedisCopy, AClientWithoutTheConfigurationForgetsNothingForOthers) {

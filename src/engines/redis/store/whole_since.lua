@@ -1,6 +1,6 @@
 -- Put before every script that a quarantine concerns. Rule 7: since when (us) the data of this server has been whole, and when (ms) it
 -- was born. The marker is BORN_MS RUN_ID SINCE_US, the history REPLICATION_ID PLACE [copied]; `place` names where this server keeps what
--- it syncs before it answers, or is uncertain; `met` is seen where this client has met the data before.
+-- it syncs before it answers, is lazy where it does not, or uncertain; `met` is seen where this client has met the data before.
 local function whole_since(now, marker_key, history_key, run_id, place, met)
   local known = redis.call('MGET', marker_key, history_key)
   local marker, history = known[1], known[2]
@@ -9,7 +9,12 @@ local function whole_since(now, marker_key, history_key, run_id, place, met)
   local born, run, since = string.match(marker or '', '^(%d+) (%w+) (%d+)$')
   born, since = tonumber(born or '0'), tonumber(since or '0')
   local followed, kept_in, copied = string.match(history or '', '^(%w+) ?(%w*) ?(%w*)$')
-  if run == run_id and followed == id and (place == kept_in or place == 'uncertain') then return since, born end
+  local function vouches(name) return name and name ~= '' and name ~= 'uncertain' and name ~= 'lazy' end
+  -- While nothing is appended, nothing can tell the next life, which begins with the file of before, that anything was granted.
+  if run == run_id and vouches(kept_in) and string.find(redis.call('INFO', 'persistence'), 'aof_enabled:0', 1, true) then
+    return now, math.floor(now / 1000)
+  end
+  if run == run_id and followed == id and (place == kept_in or place == 'uncertain' or kept_in == 'lazy') then return since, born end
 
   -- Another server that has had the data may be started with an older copy of it, marker included. What is seen of replicas in one
   -- life is not in the next, so it is kept; a backlog that has begun, and ended, leaves another replication id. The offset tells
@@ -21,7 +26,7 @@ local function whole_since(now, marker_key, history_key, run_id, place, met)
   -- A replica that was promoted may lack the newest grants. Its replication id is a new one that follows another; also where it was
   -- the master before, and has kept its run id. One that only begins or ends a backlog follows none.
   local promoted = marker and not string.find(replication, 'second_repl_offset:-1', 1, true)
-  local own = place ~= 'uncertain' and place == kept_in and copied ~= 'copied'
+  local own = vouches(place) and place == kept_in and copied ~= 'copied'
   local lost_by
   if run == run_id then
     if promoted and history then lost_by = now end
@@ -44,8 +49,8 @@ local function whole_since(now, marker_key, history_key, run_id, place, met)
   if lost_by then
     since, born = lost_by, math.max(born, math.floor(lost_by / 1000))
   end
-  -- A client that cannot tell knows less of this life than one that could.
-  if run == run_id and place == 'uncertain' and followed and kept_in ~= '' then place = kept_in end
+  -- A client that cannot tell knows less of this life than one that could; one that dialled before it became lazy does not know it.
+  if run == run_id and (place == 'uncertain' and followed and kept_in ~= '' or kept_in == 'lazy') then place = kept_in end
   redis.call('SET', marker_key, string.format('%d %s %d', born, run_id, since))
   redis.call('SET', history_key, id .. ' ' .. place .. (copied == 'copied' and ' copied' or ''))
   return since, born
