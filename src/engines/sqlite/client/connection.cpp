@@ -17,14 +17,21 @@ using namespace std::chrono_literals;
 constexpr auto first_pause = 50us;
 constexpr auto last_pause = 1600us;
 
+// The system's word stays with the connection: it is about these only, and no other failure.
+bool is_of_system(int code) {
+    const int primary = code & 0xff;
+    return primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR;
+}
+
 bool is_full(int code, int system_error) {
-    return (code & 0xff) == SQLITE_FULL || system_error == ENOSPC || system_error == EDQUOT;
+    return (code & 0xff) == SQLITE_FULL ||
+           (is_of_system(code) && (system_error == ENOSPC || system_error == EDQUOT));
 }
 
 bool is_denied(int code, int system_error) {
     const int primary = code & 0xff;
     return primary == SQLITE_READONLY || primary == SQLITE_PERM || primary == SQLITE_AUTH ||
-           ((primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR) &&
+           (is_of_system(code) &&
             (system_error == EACCES || system_error == EPERM || system_error == EROFS));
 }
 

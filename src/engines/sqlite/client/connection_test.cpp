@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -47,6 +48,52 @@ TEST_F(SqliteConnection, AFullFileIsUnreachableForNowButNoOutage) {
     EXPECT_NE(why.detail.find("make room on its disk"), std::string::npos) << why.detail;
     ASSERT_EQ(on().run("PRAGMA max_page_count = 1000"), SQLITE_OK);
     EXPECT_EQ(on().run("INSERT INTO t VALUES (randomblob(100000))"), SQLITE_OK);
+}
+
+// SQLite's own file system, under a quota that leaves no room for another file. One at a time.
+class file_system_under_quota {
+public:
+    file_system_under_quota() : vfs_{*sqlite3_vfs_find(nullptr)} {
+        open_ = vfs_.xOpen;
+        vfs_.zName = "under quota";
+        vfs_.pNext = nullptr;
+        vfs_.xGetLastError = [](sqlite3_vfs*, int, char*) { return EDQUOT; };
+        vfs_.xOpen = [](sqlite3_vfs* self, const char* path, sqlite3_file* file, int how,
+                        int* done) {
+            if (!is_used_up_) return open_(self, path, file, how, done);
+            file->pMethods = nullptr;
+            return SQLITE_CANTOPEN;
+        };
+        sqlite3_vfs_register(&vfs_, 1);
+    }
+    ~file_system_under_quota() {
+        is_used_up_ = false;
+        sqlite3_vfs_unregister(&vfs_);
+    }
+    file_system_under_quota(const file_system_under_quota&) = delete;
+    file_system_under_quota& operator=(const file_system_under_quota&) = delete;
+
+    void use_up() { is_used_up_ = true; }
+
+private:
+    static inline decltype(sqlite3_vfs::xOpen) open_ = nullptr;
+    static inline bool is_used_up_ = false;
+    sqlite3_vfs vfs_;
+};
+
+// Goal: a quota that was reached once says nothing of what fails later. Method: SQLite keeps the
+// system's word with the connection.
+TEST_F(SqliteConnection, AQuotaThatWasReachedOnceColoursNoOtherFailure) {
+    file_system_under_quota files;
+    const auto limited = connection::open(path(), lease_clock::now() + 5s).value();
+    files.use_up();
+    const auto full = limited->refused(limited->run(("ATTACH '" + path() + "2' AS two").c_str()));
+    EXPECT_FALSE(is_outage(full));
+    EXPECT_NE(full.detail.find("make room on its disk"), std::string::npos) << full.detail;
+    const auto busy = limited->refused(SQLITE_BUSY);
+    EXPECT_TRUE(is_outage(busy));
+    EXPECT_NE(busy.detail.find("holds its write lock"), std::string::npos) << busy.detail;
+    EXPECT_EQ(name_of(limited->refused(SQLITE_CORRUPT).code), "protocol");
 }
 
 TEST_F(SqliteConnection, AMissingTableIsNoStoreOfOurs) {
