@@ -197,6 +197,7 @@ bool pipeline::retire_attempt(failure why) {
 
 // How much of out_ may go without more than in_flight_max requests being in flight.
 std::size_t pipeline::sendable() const {
+    if (leaves_for_) return static_cast<std::size_t>(leaves_at_ - handed_over_);
     if (requests_.size() <= bounds_.in_flight_max) return out_.size();
     const auto end = requests_[bounds_.in_flight_max - 1].end;
     return end > handed_over_ ? static_cast<std::size_t>(end - handed_over_) : 0;
@@ -269,6 +270,7 @@ void pipeline::received(const std::shared_ptr<net::byte_stream>& stream,
     const bool stands = deal_out(stream);
     corked_ = false;
     if (!stands) return;
+    if (leaves_for_ && is_heard_out()) return end_leaving();
     flush();
     receive();
 }
@@ -314,7 +316,8 @@ void pipeline::break_off(const failure& why) {
     stream_.reset();
     state_ = state::idle;
     sending_ = false;
-    last_failure_ = failure{errc::unreachable, why.detail};
+    leaves_for_.reset();
+    last_failure_ = failure{errc::unreachable, why.detail, why.answered};
     requests gone;
     while (!requests_.empty() && requests_.front().begin < handed_over_) {
         gone.push_back(std::move(requests_.front()));
@@ -444,6 +447,27 @@ void pipeline::drop(const std::string& why) {
         if (stream_) stream_->close();
         backoff_->wake();
     }
+}
+
+void pipeline::leave(std::string why) {
+    if (state_ != state::connected || leaves_for_) return;
+    // Its server is there.
+    leaves_for_ = failure{errc::outcome_unknown, place_ + ": " + std::move(why), true};
+    // A request that has gone in part has to go as a whole.
+    leaves_at_ = handed_over_;
+    for (const auto& one : requests_)
+        if (one.begin < handed_over_) leaves_at_ = std::max(leaves_at_, one.end);
+    if (!corked_ && is_heard_out()) end_leaving();
+}
+
+bool pipeline::is_heard_out() const {
+    return handed_over_ == leaves_at_ &&
+           (requests_.empty() || requests_.front().begin >= handed_over_);
+}
+
+void pipeline::end_leaving() {
+    not_before_ = instant{};
+    break_off(failure{*leaves_for_});
 }
 
 void pipeline::retire(const std::string& why) {

@@ -84,6 +84,9 @@ public:
     // Gives up the connection, or the attempt to get one: what was sent is unknown, the rest goes
     // to the next one, at once.
     void drop(const std::string& why);
+    // Gives up the connection that stands as soon as what was sent over it has been answered; the
+    // rest goes to the next one.
+    void leave(std::string why);
     // The server is not to be used any more: who waits is told, and the pipeline is closed.
     void retire(const std::string& why);
 
@@ -131,6 +134,8 @@ private:
     bool deal_out(const std::shared_ptr<net::byte_stream>& stream);
     void deal(reply got);
     void break_off(const failure& why);
+    bool is_heard_out() const;
+    void end_leaving();
 
     void arm();
     void check_deadlines();
@@ -164,6 +169,9 @@ private:
     bool sending_ = false;           // an asynchronous write is under way
     bool corked_ = false;            // replies are being dealt out: gather, do not send
     bool flush_posted_ = false;
+    // Why the connection is being left, and the offset up to which it is still sent to.
+    std::optional<failure> leaves_for_;
+    std::uint64_t leaves_at_ = 0;
     bool hasty_ = false;  // a request may have an earlier deadline than one before it
     net::deadline_watch deadlines_;
     std::optional<net::boot_timer> backoff_;  // empty once the loop has ended

@@ -5,11 +5,15 @@
 #include "test_support/conformance/faults.hpp"
 #include "test_support/conformance/tls_laws.hpp"
 #include "test_support/faults/canned_server.hpp"
+#include "test_support/faults/tcp_proxy.hpp"
 #include "test_support/servers/redis_server.hpp"
 
 #include <gtest/gtest.h>
 
 #include <poll.h>
+
+#include <future>
+#include <vector>
 
 namespace pawl::redis {
 namespace {
@@ -18,6 +22,8 @@ using namespace std::chrono_literals;
 using conformance::client;
 using conformance::fresh_claim;
 using testing_faults::canned_server;
+using testing_faults::direction;
+using testing_faults::tcp_proxy;
 using testing_servers::redis_options;
 using testing_servers::redis_server;
 
@@ -220,6 +226,39 @@ TEST(RedisRefusal, AConnectionToADemotedPrimaryIsGivenUp) {
     EXPECT_EQ(connections() - before, 2);
     demoted.ask({"REPLICAOF", "NO", "ONE"});
     mine.granted(fresh_claim("after"));
+}
+
+// Goal: what was asked before the connection is given up gets its own answer. Method: ten claims
+// have been refused before the first of them hears it.
+TEST(RedisRefusal, ADemotedPrimaryIsHeardOutBeforeItIsGivenUp) {
+    redis_server primary, demoted;
+    tcp_proxy proxy{demoted.port()};
+    auto settings = on_port(proxy.port());
+    settings.common.timeout = 10s;
+    auto mine = open(settings);
+    demoted.ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
+    conformance::until([&] {
+        return demoted.ask({"INFO", "replication"}).find("master_link_status:up") !=
+               std::string::npos;
+    });
+    conformance::expect_failure(mine.acquire(fresh_claim("key")), errc::unreachable, "READONLY");
+    // A connection stands again, and the server knows the script.
+    EXPECT_TRUE(mine.inspect("key").has_value());
+    demoted.ask({"CONFIG", "RESETSTAT"});
+    proxy.stall(direction::to_client);
+    std::vector<std::future<result<acquire_result<grant>>>> all;
+    for (int i = 0; i < 10; ++i)
+        all.push_back(
+            std::async(std::launch::async, [&] { return mine.acquire(fresh_claim("key")); }));
+    conformance::until([&] {
+        return demoted.ask({"INFO", "errorstats"}).find("READONLY:count=10") != std::string::npos;
+    });
+    proxy.resume(direction::to_client);
+    for (auto& one : all) {
+        const auto got = one.get();
+        conformance::expect_failure(got, errc::unreachable, "READONLY");
+        EXPECT_FALSE(is_outage(conformance::failure_of(got)));
+    }
 }
 
 // Goal: a full Redis refuses, and no half-made lease stays behind.
