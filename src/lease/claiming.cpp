@@ -148,6 +148,8 @@ void claiming::unanswered() {
     attempts_.unanswered = true;
     auto why = *last_failure_;
     why.code = errc::outcome_unknown;
+    // Whatever it refused before, it has fallen silent since.
+    why.answered = false;
     finish(std::move(why));
 }
 

@@ -188,6 +188,24 @@ TEST(Claiming, AStoreThatIsAwayIsAskedForNoLongerThanTheWait) {
     }
 }
 
+// Goal: a store that was there and has fallen silent since is away. Method: it refuses the first
+// request, and does not answer the second.
+TEST(Claiming, ARefusalBeforeTheSilenceIsNoAnswer) {
+    auto plan = plan_with(3s);
+    plan.when_down = store_down::retry;
+    claiming machine{plan, start};
+    exchange(machine, start, failure{errc::unreachable, "its replicas are missing", true});
+    const auto again = machine.next(start);
+    ASSERT_EQ(again.what, act::pause);
+    machine.woken(again.until);
+    machine.sent(again.until);
+    machine.unanswered();
+    ASSERT_EQ(machine.next(start + 3s).what, act::withdraw);
+    machine.withdrawn();
+    ASSERT_TRUE(ended_as<failure>(machine));
+    EXPECT_TRUE(is_outage(std::get<failure>(machine.outcome())));
+}
+
 // Goal: to fail at once is not to settle what nobody can answer. Method: an answer is lost, and the
 // store is gone when it is asked for again; what was sent is withdrawn all the same.
 TEST(Claiming, WhatWasLostIsNotAskedOfAStoreThatIsGone) {
