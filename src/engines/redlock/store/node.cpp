@@ -93,7 +93,11 @@ void node::ask_plainly(std::string_view commands, std::size_t count, instant dea
 
 void node::heard(redis::answer got, const answer_taker& taker) {
     const bool asked_and_answered = got.has_value();
-    if (asked_and_answered && got->is_error()) got = redis::explain_refusal(place_, got->text);
+    if (asked_and_answered && got->is_error()) {
+        // By the same name there may be another server by now.
+        if (redis::is_read_only(got->text)) link_->leave("it is no master any more");
+        got = redis::explain_refusal(place_, got->text);
+    }
     // A server that still loads its data answers, but is of no use yet; one that refuses is there.
     const bool away =
         got.has_error() && got.error().code == errc::unreachable && !got.error().answered;

@@ -182,6 +182,30 @@ TEST(RedlockFault, ANodeThatWasDownIsToppedUpByARenewal) {
     EXPECT_TRUE(conformance::yes(mine.release("key", token)));
 }
 
+// Goal: by the name of a node that was demoted its successor is found. Method: one of three becomes
+// a replica under a client that has a connection.
+TEST(RedlockFault, AConnectionToADemotedNodeIsGivenUp) {
+    redlock_servers servers;
+    testing_servers::redis_server primary;
+    auto mine = open(on_ports(servers.ports()));
+    mine.granted(fresh_claim("before"));
+    until([&] { return is_confirmed_at(servers, 2, "before"); });
+    int asked = 0;
+    const auto connections = [&] {
+        const auto told = servers.at(2).ask({"INFO", "stats"});
+        const std::string field = "total_connections_received:";
+        // But for those of this test.
+        return std::stoi(told.substr(told.find(field) + field.size())) - asked++;
+    };
+    servers.at(2).ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
+    const int before = connections();
+    int claims = 0;
+    until([&] {
+        mine.granted(fresh_claim("key/" + std::to_string(claims++)));
+        return connections() > before;
+    });
+}
+
 // Goal: one record that a node cannot read ends no other lease, though each node has to say yes.
 // Method: the third is down, and at the first the middle one of three leases is damaged behind its
 // token, first its end, then when it was acquired.
