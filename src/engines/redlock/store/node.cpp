@@ -114,7 +114,8 @@ void node::note_failure(const failure& why) { why_down_ = why; }
 
 void node::note_answer() {
     why_down_.reset();
-    settle();
+    // Which answer allows what is owed is found out with pauses.
+    if (!refuses_) settle();
 }
 
 void node::want() {
@@ -124,23 +125,32 @@ void node::want() {
     boost::asio::co_spawn(executor_, keep_trying(shared_from_this()), boost::asio::detached);
 }
 
+bool node::is_worth_trying() {
+    if (closed_) return false;
+    const bool owes = drop_late_debts() || settling_;
+    if (is_down()) return owes || lease_clock::now() < wanted_until_;
+    return refuses_ && owes;
+}
+
 // The connection itself waits for a server that is gone; the pauses are for one that refuses.
 boost::asio::awaitable<void> node::keep_trying(std::shared_ptr<node> self) {
     std::string ping;
     redis::command_writer{ping, 1}.add("PING");
     auto pause = backoff_min;
-    while (!self->closed_ && self->is_down() &&
-           (self->drop_late_debts() || lease_clock::now() < self->wanted_until_)) {
-        const auto got = co_await self->link_->ask(ping);
-        if (got.has_value() && !got->is_error()) {
-            self->note_answer();
-            break;
+    while (self->is_worth_trying()) {
+        if (self->is_down()) {
+            const auto got = co_await self->link_->ask(ping);
+            if (got.has_value() && !got->is_error()) {
+                self->note_answer();
+                break;
+            }
+            if (got.has_error()) self->note_failure(got.error());
         }
-        if (got.has_error()) self->note_failure(got.error());
         std::uniform_int_distribution<millis::rep> spread{pause.count() / 2, pause.count()};
         self->pause_->set(lease_clock::now() + millis{spread(self->random_)});
         co_await self->pause_->wait();
         pause = std::min(pause * 2, backoff_max);
+        if (!self->is_down()) self->settle();
     }
     self->trying_ = false;
 }
@@ -151,7 +161,7 @@ void node::owe(redis::script_call call, instant until) {
     if (closed_) return;
     if (debts_.size() >= debts_max) debts_.pop_front();
     debts_.push_back({std::move(call), until});
-    if (is_down())
+    if (is_down() || refuses_)
         want();
     else
         settle();
@@ -173,7 +183,9 @@ void node::settle() {
     const auto deadline = lease_clock::now() + settings_->common.timeout;
     ask(next->call, deadline, [self = shared_from_this(), next](const node_answer& got) {
         self->settling_ = false;
-        if (got.has_value() || !self->is_down()) return self->settle();
+        // One that cannot write for now is there, and is told later.
+        self->refuses_ = got.has_error() && got.error().answered;
+        if (got.has_value() || !(self->refuses_ || self->is_down())) return self->settle();
         self->debts_.push_front(std::move(*next));
         self->want();
     });

@@ -100,6 +100,7 @@ private:
     void note_answer();
     void settle();
     bool drop_late_debts();
+    bool is_worth_trying();
     static boost::asio::awaitable<void> keep_trying(std::shared_ptr<node> self);
 
     void loop_ends() override;
@@ -118,6 +119,7 @@ private:
     bool met_ = false;  // it has made a promise, or refused one, so its data has a marker
     bool trying_ = false;
     bool settling_ = false;
+    bool refuses_ = false;  // what it was to be told last: it cannot write for now
     bool closed_ = false;
     std::deque<debt> debts_;
     std::optional<net::boot_timer> pause_;  // empty once the loop has ended

@@ -206,6 +206,26 @@ TEST(RedlockFault, AConnectionToADemotedNodeIsGivenUp) {
     });
 }
 
+// Goal: what a node has to be told is not forgotten because it cannot write for now. Method: it
+// refuses the release and its repeat, and nobody asks anything else.
+TEST(RedlockFault, ANodeThatCannotWriteForNowIsToldLater) {
+    redlock_servers servers;
+    auto mine = open(on_ports(servers.ports()));
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    for (const std::size_t node : {0U, 1U, 2U})
+        until([&] { return is_confirmed_at(servers, node, "key"); });
+    servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    EXPECT_TRUE(conformance::yes(mine.release("key", token)));
+    until([&] {
+        const auto told = servers.at(2).ask({"INFO", "errorstats"});
+        const std::string field = "NOREPLICAS:count=";
+        const auto at = told.find(field);
+        return at != std::string::npos && std::stoi(told.substr(at + field.size())) >= 2;
+    });
+    servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "0"});
+    until([&] { return !is_confirmed_at(servers, 2, "key"); });
+}
+
 // Goal: one record that a node cannot read ends no other lease, though each node has to say yes.
 // Method: the third is down, and at the first the middle one of three leases is damaged behind its
 // token, first its end, then when it was acquired.
