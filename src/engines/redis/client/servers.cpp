@@ -230,7 +230,9 @@ servers::next_step servers::judge(const script_call& call, std::size_t shard, on
             return next_step::finished;
         }
         if (is_cluster_in_motion(words)) {
-            last.got = failure{errc::unreachable, explain_refusal(link->place(), words).detail};
+            auto why = explain_refusal(link->place(), words);
+            why.code = errc::unreachable;
+            last.got = std::move(why);
             last.to = map_->at(shard);
             if (!is_split(words)) map_->refresh_soon();
             return next_step::later;

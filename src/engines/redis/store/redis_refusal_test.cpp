@@ -261,6 +261,29 @@ TEST(RedisRefusal, ADemotedPrimaryIsHeardOutBeforeItIsGivenUp) {
     }
 }
 
+std::string one_node_for_all(std::uint16_t port) {
+    return "*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n$9\r\n127.0.0.1\r\n:" + std::to_string(port) + "\r\n";
+}
+
+// Goal: in a cluster, too, a node that cannot write is no outage that a job could run through.
+// Method: the map names a node that says so.
+TEST(RedisRefusal, ANodeOfAClusterThatCannotWriteIsNoOutage) {
+    canned_server node{{"*0\r\n", "-READONLY You can't write against a read only replica.\r\n"}};
+    canned_server seed{{"*0\r\n", one_node_for_all(node.port())}};
+    redis_settings settings;
+    settings.shape = topology::cluster;
+    settings.seeds = {{"127.0.0.1", seed.port()}};
+    settings.common.timeout = 1s;
+    auto mine = open(settings);
+    // Two questions that arrive at once are answered once, and the claim may be one of them.
+    failure why{errc::outcome_unknown, {}};
+    conformance::until([&] {
+        why = conformance::failure_of(mine.acquire(fresh_claim("key")));
+        return why.code == errc::unreachable && why.detail.find("READONLY") != std::string::npos;
+    });
+    EXPECT_FALSE(is_outage(why)) << why.detail;
+}
+
 // Goal: a full Redis refuses, and no half-made lease stays behind.
 TEST(RedisRefusal, AFullRedisGrantsNothingAndLeavesNoLease) {
     redis_server server;
