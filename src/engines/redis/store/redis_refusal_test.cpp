@@ -222,8 +222,8 @@ TEST(RedisRefusal, AConnectionToADemotedPrimaryIsGivenUp) {
     conformance::expect_failure(mine.acquire(fresh_claim("during")), errc::unreachable, "READONLY");
     const int before = connections();
     conformance::expect_failure(mine.acquire(fresh_claim("during")), errc::unreachable, "READONLY");
-    // One of them asks how many there were.
-    EXPECT_EQ(connections() - before, 2);
+    // One of them asks how many there were; a dial that fails is tried again.
+    EXPECT_GE(connections() - before, 2);
     demoted.ask({"REPLICAOF", "NO", "ONE"});
     mine.granted(fresh_claim("after"));
 }

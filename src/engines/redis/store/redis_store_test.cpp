@@ -315,8 +315,12 @@ TEST(RedisStore, ARestartWithUnsyncedWritesIsQuarantined) {
     redis_server server{lazily};
     EXPECT_GT(number(open(careful(server)).granted_in_the_end(fresh_claim("key", 1s))), 0u);
     server.restart();
+    // From the start on, which a busy machine may leave behind by a second or two.
+    auto settings = careful(server);
+    settings.common.quarantine = 5s;
+    auto wary = open(settings);
+    EXPECT_EQ(wary.refused(fresh_claim("other", 1s)).reason, busy_reason::quarantined);
     auto mine = open(careful(server));
-    EXPECT_EQ(mine.refused(fresh_claim("other", 1s)).reason, busy_reason::quarantined);
     EXPECT_GT(number(mine.granted_in_the_end(fresh_claim("other", 1s))), 0u);
 }
 
