@@ -36,6 +36,15 @@ describe('the tail of output', () => {
     expect(texts(tail).join('') + tail.open).toBe('x'.repeat(10 * (lineLengthMax - 1)));
   });
 
+  it('breaks a line whose terminal code never ends', () => {
+    let tail = noOutput;
+    for (let many = 0; many < 100; many++) {
+      tail = withText(tail, `\u001b]0;${'x'.repeat(lineLengthMax)}`);
+      expect(tail.open.length).toBeLessThanOrEqual(5 * lineLengthMax);
+    }
+    expect(texts(withText(tail, '\nlast\n')).at(-1)).toBe('last');
+  });
+
   it('ends an open line at a gap and marks it', () => {
     const tail = withText(withGap(withText(noOutput, 'half a li'), '12 bytes are missing'), 'more\n');
     expect(tail.lines.map(({ gap, text }) => [gap, text])).toEqual([

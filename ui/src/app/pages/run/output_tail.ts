@@ -3,6 +3,9 @@ export const linesMax = 5_000;
 /** A line without an end is broken here, so that a gigabyte without a newline is no single piece of text. */
 export const lineLengthMax = 4_000;
 
+/** So long may a line be that waits for the end of a terminal code. */
+const unfinishedMax = 4 * lineLengthMax;
+
 /** One line of output, or a mark where bytes were let go of. Numbered from the first that was seen. */
 export interface OutputLine {
   readonly number: number;
@@ -31,7 +34,7 @@ export function withText(tail: OutputTail, text: string): OutputTail {
   const pieces = (tail.open + text).split('\n');
   let open = pieces.pop() ?? '';
   const fresh = pieces.flatMap((piece) => broken(plain(piece)));
-  if (open.length > lineLengthMax && !unfinishedCode.test(open)) {
+  if (open.length > unfinishedMax || (open.length > lineLengthMax && !unfinishedCode.test(open))) {
     const parts = broken(plain(open));
     open = parts.pop() ?? '';
     fresh.push(...parts);
