@@ -119,6 +119,8 @@ boost::asio::awaitable<void> connection::serve(std::shared_ptr<connection> self)
         auto conversing = self->converse();
         if (!co_await std::move(conversing)) break;
     }
+    // What waits for a word of the peer would keep it open.
+    self->cut();
 }
 
 // The handshake of TLS.

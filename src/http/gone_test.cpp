@@ -224,8 +224,13 @@ TEST(Streams, AClientThatTakesNothingIsCutAfterTheTimeForAWrite) {
     EXPECT_EQ(server.counts().timed_out, 1U);
 }
 
-TEST(Streams, OneThatThrowsShowsThatItIsNotWhole) {
-    trial_server server{streaming([](std::shared_ptr<body_stream> out) -> awaitable<void> {
+// At once, or when its connection watches for the peer to leave.
+void expect_cut_by_throw(int turns) {
+    trial_server server{streaming([turns](std::shared_ptr<body_stream> out) -> awaitable<void> {
+        for (int i = 0; i < turns; ++i) {
+            auto turning = one_turn();
+            co_await std::move(turning);
+        }
         auto writing = out->write(made("begun"));
         co_await std::move(writing);
         throw std::runtime_error{"no luck"};
@@ -235,6 +240,11 @@ TEST(Streams, OneThatThrowsShowsThatItIsNotWhole) {
     client.read_head();
     EXPECT_EQ(client.read_all(), "5\r\nbegun\r\n");
     EXPECT_THAT(server.warnings(), ::testing::ElementsAre("a stream ended too early: no luck"));
+}
+
+TEST(Streams, OneThatThrowsShowsThatItIsNotWhole) {
+    expect_cut_by_throw(0);
+    expect_cut_by_throw(3);
 }
 
 // Whoever keeps a stream beyond its end writes into nothing.

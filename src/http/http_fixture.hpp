@@ -7,7 +7,9 @@
 
 #include <pawl/clock.hpp>
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 #include <gtest/gtest.h>
 
@@ -251,6 +253,12 @@ inline boost::asio::awaitable<void> until_gone(std::stop_token gone) {
     const std::stop_callback waking{gone, [&timer] { timer.wake(); }};
     auto waiting = timer.wait();
     co_await std::move(waiting);
+}
+
+// Comes back when the loop has done what was handed to it before.
+inline boost::asio::awaitable<void> one_turn() {
+    co_await boost::asio::post(co_await boost::asio::this_coro::executor,
+                               boost::asio::use_awaitable);
 }
 
 // Answers when it is let, and as often as it is asked.

@@ -339,8 +339,9 @@ TEST(Limits, ABodyThatIsSharedCountsOnce) {
     EXPECT_EQ(late.ask(get("/large")).status, 200U);
 }
 
-// A stream whose next part does not fit ends: whoever follows comes back.
-TEST(Limits, WhatStreamsWriteCountsIntoWhatIsHeldToo) {
+// A stream whose next part does not fit ends: whoever follows comes back. Also when so much time
+// has passed that its connection watches for the peer to leave.
+void expect_bounded_streams(int turns) {
     const auto stream_parts = [](std::shared_ptr<body_stream> where) -> awaitable<void> {
         for (bool taken = true; taken;) {
             auto part = std::make_shared<const std::string>(std::size_t{20'000'000}, 'x');
@@ -349,6 +350,10 @@ TEST(Limits, WhatStreamsWriteCountsIntoWhatIsHeldToo) {
         }
     };
     trial_server server{[&](std::shared_ptr<const request>) -> awaitable<response> {
+                            for (int i = 0; i < turns; ++i) {
+                                auto turning = one_turn();
+                                co_await std::move(turning);
+                            }
                             response made{200};
                             made.stream = stream_parts;
                             co_return made;
@@ -363,6 +368,12 @@ TEST(Limits, WhatStreamsWriteCountsIntoWhatIsHeldToo) {
     second.send(get("/"));
     EXPECT_EQ(second.read_head().status, 200U);
     EXPECT_TRUE(second.read_until("\r\n").empty() && second.is_at_end());
+    server.await_counts([](const server_counts& now) { return now.connections == 1; });
+}
+
+TEST(Limits, WhatStreamsWriteCountsIntoWhatIsHeldToo) {
+    expect_bounded_streams(0);
+    expect_bounded_streams(3);
 }
 
 // The server has let go of an answer's place when its other side has it whole.
