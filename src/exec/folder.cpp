@@ -31,11 +31,19 @@ std::vector<std::string> candidates() {
     return all;
 }
 
+bool others_may_pass(const std::filesystem::path& folder) {
+    struct stat about{};
+    if (stat(folder.c_str(), &about) != 0 || (about.st_mode & S_IXOTH) == 0) return false;
+    return folder == folder.root_path() || others_may_pass(folder.parent_path());
+}
+
 }  // namespace
 
 std::string make_folder() {
     for (const auto& parent : candidates()) {
         if (!parent.starts_with('/') || parent.size() > parent_bytes_max) continue;
+        // Root's commands may run as others, who have to get to their socket.
+        if (geteuid() == 0 && !others_may_pass(parent)) continue;
         auto path = parent + "/pawl-run-XXXXXX";
         if (mkdtemp(path.data()) == nullptr) continue;
         if (chmod(path.c_str(), 0711) == 0) return path;

@@ -69,6 +69,9 @@ class Units(unittest.TestCase):
         unit.write_text(unit.read_text().replace(PAWL, "/nonexistent/pawl"))
         self.assertNotEqual(self.verify(unit.name).returncode, 0)
 
+    def test_users_of_jobs_get_to_the_sockets_of_their_runs(self):
+        self.assertTrue(int(settings("pawl-agent.service")["RuntimeDirectoryMode"], 8) & 0o001)
+
     def test_the_agent_is_confined(self):
         done = self.analyze("security", "--offline=yes", f"--threshold={EXPOSURE_MAX}", "pawl-agent.service")
         self.assertEqual(done.returncode, 0, done.stdout[-300:])
