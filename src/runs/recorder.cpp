@@ -39,7 +39,14 @@ run_recorder::run_recorder(boost::asio::any_io_executor executor, std::shared_pt
       output_limit_{output_limit},
       listener_{std::move(who)},
       room_{std::move(room)},
-      pause_{executor_} {}
+      pause_{executor_} {
+    room_->users.push_back(this);
+}
+
+run_recorder::~run_recorder() {
+    room_->kept -= gathered_.size();
+    std::erase(room_->users, this);
+}
 
 bool run_recorder::has_work() const noexcept {
     return !closed_ && (start_ || !queue_.empty() || !gathered_.empty());
@@ -103,9 +110,21 @@ awaitable<void> run_recorder::take_back(self_ptr self, run_end how) {
 }
 
 void run_recorder::let_go_of_output(std::size_t bytes) {
-    gathered_.erase(0, bytes);
+    gathered_.let_go(bytes);
     room_->kept -= bytes;
     written_ += bytes;
+}
+
+// A run that writes little, which is written down at once, loses nothing to one that floods.
+void run_recorder::make_room() {
+    while (room_->kept > room_->most) {
+        const auto& users = room_->users;
+        auto* largest = *std::max_element(users.begin(), users.end(), [](auto* one, auto* other) {
+            return one->gathered_.size() < other->gathered_.size();
+        });
+        const auto crowded = room_->kept - room_->most;
+        largest->let_go_of_output(std::min(crowded, largest->gathered_.size()));
+    }
 }
 
 void run_recorder::become_stale() {
@@ -232,7 +251,7 @@ async<bool> run_recorder::write_begin(self_ptr self) {
 
 async<bool> run_recorder::write_output(self_ptr self) {
     auto& me = *self;
-    auto bytes = me.gathered_.substr(0, output_chunk_bytes_max);
+    auto bytes = me.gathered_.front(output_chunk_bytes_max);
     const auto size = bytes.size();
     auto who = me.mark_;
     const auto offset = me.written_;
@@ -283,8 +302,8 @@ void run_recorder::output(std::string_view bytes) {
     // What would not be kept is not kept here either.
     const auto most = std::max<std::uint64_t>(output_limit_, 1);
     const auto too_much = gathered_.size() - std::min<std::uint64_t>(gathered_.size(), most);
-    const auto crowded = room_->kept - std::min(room_->kept, room_->most);
-    let_go_of_output(std::max(too_much, std::min(crowded, gathered_.size())));
+    let_go_of_output(too_much);
+    make_room();
     start_pump();
 }
 

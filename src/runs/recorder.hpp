@@ -6,6 +6,7 @@
 #pragma once
 
 #include "net/timer.hpp"
+#include "runs/unwritten_output.hpp"
 #include "runtime/core.hpp"
 
 #include <pawl/clock.hpp>
@@ -32,11 +33,14 @@ constexpr millis record_retry_longest{5'000};
 constexpr millis run_heartbeat_interval{2'000};
 constexpr millis run_silence_max{8'000};
 
+class run_recorder;
+
 // How much output the runs of one node may keep together while it is not written down. On the loop
 // only.
 struct output_room {
     std::size_t most = 64 << 20;
     std::size_t kept = 0;
+    std::vector<run_recorder*> users{};
 };
 
 // On the loop only. Kept alive by what it still has to write.
@@ -49,11 +53,11 @@ public:
         std::function<void()> on_stale{};
     };
     // Without a journal nothing is written, and everything succeeds. Of output that there is no
-    // room for, the run that writes it loses its oldest.
+    // room for, the run that keeps most loses its oldest.
     run_recorder(boost::asio::any_io_executor executor, std::shared_ptr<journal> where,
                  std::uint64_t output_limit, listener who,
                  std::shared_ptr<output_room> room = std::make_shared<output_room>());
-    ~run_recorder() { room_->kept -= gathered_.size(); }
+    ~run_recorder();
     run_recorder(const run_recorder&) = delete;
     run_recorder& operator=(const run_recorder&) = delete;
 
@@ -100,6 +104,7 @@ private:
     void enqueue(writing one);
     // As if it had been written.
     void let_go_of_output(std::size_t bytes);
+    void make_room();
     void start_pump();
     static boost::asio::awaitable<void> pump(self_ptr self);
     static async<bool> write_next(self_ptr self);
@@ -134,7 +139,7 @@ private:
     sending sent_ = sending::beginning;
     std::optional<instant> ending_since_;
     std::deque<writing> queue_;
-    std::string gathered_;
+    unwritten_output gathered_;
     std::uint64_t written_ = 0;  // bytes of output in front of what is gathered
     std::optional<instant> failing_since_;
     int failures_ = 0;

@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 
 #include <atomic>
+#include <ctime>
 #include <future>
 #include <memory>
 #include <string>
@@ -23,6 +24,13 @@ using namespace std::chrono_literals;
 std::string fresh_name() {
     static std::atomic<int> count{0};
     return "run-recorder-test-" + std::to_string(++count);
+}
+
+// What the thread that asks has worked.
+millis thread_time() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return millis{now.tv_sec * 1'000 + now.tv_nsec / 1'000'000};
 }
 
 struct recorder_world {
@@ -215,6 +223,55 @@ TEST(RunRecorder, RunsTogetherKeepNoMoreThanThereIsRoomFor) {
         one.loop.wait_for(one.records->read_output("run-2", run->output_size - 13, 1'000)).value();
     ASSERT_TRUE(part.has_value());
     EXPECT_EQ(part->bytes, "the last word");
+}
+
+// Goal: a run that writes faster than the journal costs the loop no more for what it keeps. Method:
+// 128 MiB into a limit of 64, which moves 64 GiB where all that is kept moves with each piece.
+TEST(RunRecorder, AFloodCostsNoMoreTheMoreOfItIsKept) {
+    recorder_world one;
+    const auto faults = std::make_shared<testing_faults::journal_plan>();
+    one.records = testing_faults::make_faulty_journal(one.records, faults);
+    const auto who = one.recorder(64 << 20);
+    ASSERT_EQ(one.begin(who, 1).outcome, begin_outcome::begun);
+    faults->fail_all = errc::unreachable;
+    const std::string piece(64 << 10, 'x');
+    millis taken{};
+    one.on_loop([&] {
+        const auto before = thread_time();
+        for (int i = 0; i < 2'048; ++i) who->output(piece);
+        taken = thread_time() - before;
+        who->forget();
+    });
+    EXPECT_LT(taken, 2s);
+    EXPECT_EQ(one.room->kept, 0u);
+}
+
+// Goal: a flood takes no lines from the others. Method: one run fills the room, another writes
+// little.
+TEST(RunRecorder, WhoKeepsMostMakesRoomForTheOthers) {
+    recorder_world one;
+    const auto faults = std::make_shared<testing_faults::journal_plan>();
+    one.records = testing_faults::make_faulty_journal(one.records, faults);
+    one.room->most = 1'000;
+    const auto flood = one.recorder(1'000), quiet = one.recorder(1'000);
+    ASSERT_EQ(one.begin(flood, 1).outcome, begin_outcome::begun);
+    auto other = recorder_world::start_of(2);
+    other.occurrence = occurrence{2};
+    one.loop.wait_for(run_recorder::begin(quiet, other, 60s));
+    faults->fail_all = errc::unreachable;
+    one.on_loop([&] {
+        flood->output(std::string(1'000, 'f'));
+        quiet->output("one line\n");
+        EXPECT_EQ(one.room->kept, 1'000u);
+        flood->output("the end");
+        EXPECT_EQ(one.room->kept, 1'000u);
+    });
+    faults->fail_all = std::nullopt;
+    ASSERT_TRUE(one.finish(flood, run_status::completed));
+    ASSERT_TRUE(one.finish(quiet, run_status::completed));
+    const auto kept = one.loop.wait_for(one.records->read_output("run-2", 0, 1'000)).value();
+    ASSERT_TRUE(kept.has_value());
+    EXPECT_EQ(kept->bytes, "one line\n");
 }
 
 // Told as written is only what has been.
