@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 
 namespace pawl::http {
@@ -97,6 +98,19 @@ private:
     bool is_there_ = false;
 };
 
+// What both sides work for it: how long they wait is up to whatever else runs on the machine.
+double millis_of_a_request(raw_client& client) {
+    constexpr int requests = 500;
+    const auto work = [] {
+        timespec now{};
+        ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+        return 1e3 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e6;
+    };
+    const auto before = work();
+    for (int i = 0; i < requests; ++i) EXPECT_EQ(client.ask(get("/")).status, 200U);
+    return (work() - before) / requests;
+}
+
 TEST(Idle, TenThousandConnectionsCostLittleAndDisturbNobody) {
     const many_descriptors many;
     const auto count = many.connections();
@@ -106,7 +120,11 @@ TEST(Idle, TenThousandConnectionsCostLittleAndDisturbNobody) {
     trial_server server{echo, bounds};
     const auto port = server.listen();
     // Whatever is made once is there already.
-    EXPECT_EQ(raw_client{port}.ask(get("/")).status, 200U);
+    raw_client only{port};
+    EXPECT_EQ(only.ask(get("/")).status, 200U);
+    const double alone = millis_of_a_request(only);
+    only.close();
+    server.await_counts([](const server_counts& now) { return now.connections == 0; });
     const auto before = resident_bytes();
     {
         const crowd clients{port, count};
@@ -120,15 +138,9 @@ TEST(Idle, TenThousandConnectionsCostLittleAndDisturbNobody) {
 #endif
         // Others are answered as if they were not there.
         raw_client other{port};
-        std::vector<double> millis_taken;
-        for (int i = 0; i < 500; ++i) {
-            const auto begin = lease_clock::now();
-            EXPECT_EQ(other.ask(get("/")).status, 200U);
-            millis_taken.push_back(
-                std::chrono::duration<double, std::milli>(lease_clock::now() - begin).count());
-        }
-        std::sort(millis_taken.begin(), millis_taken.end());
-        EXPECT_LT(millis_taken[250], 5.0);
+        const double crowded = millis_of_a_request(other);
+        RecordProperty("micros_of_a_request", static_cast<int>(1'000 * crowded));
+        EXPECT_LT(crowded, 3 * alone + 1.0);
     }
     server.await_counts([](const server_counts& now) { return now.connections == 0; });
 }
