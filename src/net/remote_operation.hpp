@@ -223,8 +223,11 @@ boost::asio::awaitable<T> await_on(loop& where, boost::asio::awaitable<T> work,
     // A coroutine of the loop itself is destroyed with it, when nothing there ends any more.
     const departure at_the_end{*op, &callers != &where.context()};
     auto start = [&](auto handler) {
-        op->start(std::move(handler), here, where, std::move(work));
-        way.reset();
+        // On the stack: where several threads run the caller's executor, the coroutine may go on,
+        // and be gone, before start() has returned.
+        const auto open_until_sent = std::move(way);
+        const auto mine = op;
+        mine->start(std::move(handler), here, where, std::move(work));
     };
     auto value = co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&,
                                                       void(std::exception_ptr, std::optional<T>)>(

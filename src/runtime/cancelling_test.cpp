@@ -513,5 +513,27 @@ TEST(Cancelling, FromAThreadPoolTheSame) {
     EXPECT_EQ(granted, 200);
 }
 
+// Goal: an awaited call touches nothing of a coroutine that may be gone. Method: answers that are
+// there at once, on threads of which any may go on with the coroutine; every call has left the
+// store in the end, or its end would wait for ever. Made for the sanitizers.
+TEST(Cancelling, AnAnswerThatIsThereAtOnceMayOvertakeItsCall) {
+    journal_world one;
+    std::optional<locks> a{one.open()};
+    std::atomic<int> answered{0};
+    boost::asio::thread_pool pool{4};
+    const auto ask = [&]() -> awaitable<void> {
+        for (int i = 0; i < 500; ++i) {
+            auto asking = a->async_inspect("k");
+            if (!co_await std::move(asking)) ++answered;
+        }
+    };
+    for (int i = 0; i < 8; ++i) boost::asio::co_spawn(pool, ask(), boost::asio::detached);
+    for (int i = 0; i < 500; ++i)
+        if (!a->async_inspect("k", boost::asio::use_future).get()) ++answered;
+    pool.join();
+    EXPECT_EQ(answered, 4'500);
+    a.reset();
+}
+
 }  // namespace
 }  // namespace pawl
