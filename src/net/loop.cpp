@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace pawl::net {
@@ -20,6 +21,11 @@ struct driving {
     void* loop_driver = nullptr;
 };
 thread_local driving current;
+
+// A blocked caller who drives is not who a handler's exception is for: it ends the process, whoever
+// drives.
+void run_one(boost::asio::io_context& context) noexcept { context.run_one(); }
+std::size_t poll(boost::asio::io_context& context) noexcept { return context.poll(); }
 
 }  // namespace
 
@@ -55,7 +61,7 @@ loop::~loop() {
 std::size_t loop::turn() {
     base::ensure(clocks_.simulated() != nullptr && !is_driving());
     const auto before = std::exchange(current, {this, nullptr});
-    const auto ran = context_.poll();
+    const auto ran = poll(context_);
     current = before;
     return ran;
 }
@@ -65,10 +71,16 @@ bool loop::is_driving() const noexcept { return current.where == this; }
 bool loop::is_visited() const noexcept { return is_driving() && current.loop_driver != nullptr; }
 
 void loop::submit(blocking_job job) {
-    if (is_visited())
+    if (is_visited()) {
         static_cast<loop_driver*>(current.loop_driver)->operations.push_back(std::move(job));
-    else
-        pool_.submit(std::move(job));
+        return;
+    }
+    try {
+        pool_.submit(job);
+    } catch (const std::system_error&) {
+        // The machine has no more threads: the loop stands still for it.
+        job();
+    }
 }
 
 void loop::enter(loop_driver& me) {
@@ -113,7 +125,7 @@ void loop::drive_until_done(loop_driver& me) {
         driven_ = true;
         lock.unlock();
         const auto before = std::exchange(current, {this, &me});
-        context_.run_one();
+        run_one(context_);
         current = before;
         lock.lock();
         driven_ = false;
@@ -160,7 +172,7 @@ void loop::drive_for_ever() {
         do {
             lock.unlock();
             current = {this, nullptr};
-            context_.run_one();
+            run_one(context_);
             current = {};
             lock.lock();
         } while (!stopping_ && drivers_.size() == away_);
