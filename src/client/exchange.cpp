@@ -155,7 +155,12 @@ private:
     }
 
     failure broken(const boost::system::error_code& error, errc unanswered) {
-        if (const auto alert = stream_->explain_alert(error)) return at_place(*alert);
+        if (const auto alert = stream_->explain_alert(error)) {
+            // What is answered so badly may have been done, but by who refuses our certificate.
+            const bool may_be_done =
+                unanswered == errc::outcome_unknown && alert->code != errc::denied;
+            return at_place({may_be_done ? unanswered : alert->code, alert->detail});
+        }
         return {unanswered, place() + "the connection broke: " + error.message()};
     }
 

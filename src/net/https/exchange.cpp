@@ -119,7 +119,8 @@ boost::asio::awaitable<std::optional<failure>> send(std::shared_ptr<connection> 
     auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
     co_await stream->send_all(boost::asio::buffer(what->text), token);
     if (!error) co_return std::nullopt;
-    if (const auto alert = stream->explain_alert(error)) co_return at(*on->plan, *alert);
+    if (const auto alert = stream->explain_alert(error))
+        co_return explain(*on->plan, *what, alert->code, alert->detail);
     co_return explain(*on->plan, *what, errc::unreachable,
                       "the connection broke: " + error.message());
 }
@@ -187,7 +188,8 @@ boost::asio::awaitable<std::optional<failure>> receive(std::shared_ptr<connectio
                                                    : "the connection was closed without an answer");
     }
     if (error) {
-        if (const auto alert = stream->explain_alert(error)) co_return at(plan, *alert);
+        if (const auto alert = stream->explain_alert(error))
+            co_return explain(plan, *what, alert->code, alert->detail);
         co_return explain(plan, *what, errc::unreachable,
                           "the connection broke: " + error.message());
     }
