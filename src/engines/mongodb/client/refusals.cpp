@@ -19,6 +19,7 @@ struct refusal {
     std::uint32_t code;
     errc meaning;
     std::string_view advice = {};
+    bool answered = false;  // no outage: it is there, and cannot write for now
 };
 
 // Source: src/mongo/base/error_codes.yml.
@@ -39,6 +40,11 @@ constexpr std::array refusals{
     refusal{112, errc::unreachable},
     // A collection that another has made, and that is not listed yet
     refusal{48, errc::unreachable},
+    // What passes by itself: no majority's view or snapshot yet, as behind an election
+    refusal{134, errc::unreachable},
+    refusal{246, errc::unreachable},
+    refusal{365, errc::unreachable, "its storage engine is under pressure", true},
+    refusal{14031, errc::unreachable, "make room on its disk", true},
     // What may have had effect: it was ended, or its server is no longer the primary
     refusal{6, errc::outcome_unknown},
     refusal{7, errc::outcome_unknown},
@@ -117,12 +123,10 @@ failure explain_refusal(const std::string& place, const server_error& error, eff
     detail += " (error " + std::to_string(error.code);
     const auto* known = std::find_if(refusals.begin(), refusals.end(),
                                      [&](const refusal& one) { return one.code == error.code; });
-    auto meaning = errc::rejected;
-    if (known != refusals.end()) {
-        meaning = known->meaning == errc::outcome_unknown ? after(asked) : known->meaning;
-        if (!known->advice.empty()) detail.append("; ").append(known->advice);
-    }
-    return {meaning, detail + ")"};
+    if (known == refusals.end()) return {errc::rejected, detail + ")"};
+    if (!known->advice.empty()) detail.append("; ").append(known->advice);
+    const auto meaning = known->meaning == errc::outcome_unknown ? after(asked) : known->meaning;
+    return {meaning, detail + ")", known->answered};
 }
 
 }  // namespace pawl::mongodb

@@ -24,8 +24,16 @@ TEST(MongodbRefusals, AWriteThatWasEndedOrWhosePrimaryIsGoneIsUnknown) {
         EXPECT_EQ(of_server(code, effect::writes), errc::outcome_unknown) << code;
         EXPECT_EQ(of_server(code, effect::none), errc::unreachable) << code;
     }
-    for (const auto code : {48, 112})
+    for (const auto code : {48, 112, 134, 246, 365, 14031})
         EXPECT_EQ(of_server(code, effect::writes), errc::unreachable) << code;
+}
+
+// It is asked again, but no job runs without a lease for it.
+TEST(MongodbRefusals, AFullServerIsNoOutage) {
+    for (const auto code : {365, 14031})
+        EXPECT_TRUE(
+            explain_refusal("here", said_by_server(code, "words"), effect::writes).answered);
+    EXPECT_FALSE(explain_refusal("here", said_by_server(134, "words"), effect::none).answered);
 }
 
 TEST(MongodbRefusals, WhatNoRetryHelpsIsSaid) {
