@@ -521,6 +521,18 @@ TEST_F(CasQuarantine, ARecordOlderThanWhatWasWrittenHereIsNoticedAtOnce) {
     }
 }
 
+// Goal: a machine that stood still while the data was restored keeps the quarantine that others
+// have begun meanwhile. Method: by its own clock it has just looked.
+TEST_F(CasQuarantine, AMachineThatStoodStillDoesNotGoByTheMarkerOfBefore) {
+    take_and_give(mine);
+    restore();
+    actor next{on};
+    EXPECT_TRUE(is_refused(next));
+    on.store_ahead += 50s;
+    EXPECT_EQ(mine.failed(claim_of("d")).code, errc::outcome_unknown) << "it was granted once";
+    EXPECT_TRUE(is_refused(mine));
+}
+
 // Goal: what that costs, and that it costs nothing without a quarantine. Method: claims that look,
 // at once and after minutes, and claims from memory.
 TEST(CasStores, AQuarantineIsLookedAtWithTheRecord) {

@@ -72,11 +72,20 @@ async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {
     for (bool again = false;; again = true) {
         const int jumps = records_->clock_jumps();
         auto answer = co_await acquire_once(wanted, *open);
-        if (answer.has_error() && again)
-            co_return failure{errc::outcome_unknown, answer.error().detail};
-        if (answer.has_error() || !std::holds_alternative<grant>(*answer)) co_return answer;
-        // Granted by a clock that stood still, it may be over: the same claim moves its end.
-        if (records_->clock_jumps() != jumps) continue;
+        const bool is_granted = answer.has_value() && std::holds_alternative<grant>(*answer);
+        // It was granted once, so what it is refused for now does not say that nothing was done.
+        if (!is_granted && again)
+            co_return failure{errc::outcome_unknown,
+                              answer.has_error()
+                                  ? answer.error().detail
+                                  : records_->place() + ": the lease was over when it was granted"};
+        if (!is_granted) co_return answer;
+        // Granted by a clock that stood still, it may be over: the same claim moves its end. What
+        // else was remembered is as old.
+        if (records_->clock_jumps() != jumps) {
+            space_->doubt();
+            continue;
+        }
         records_->was_granted(wanted.key);
         purge_now_and_then(wanted.key);
         co_return answer;
