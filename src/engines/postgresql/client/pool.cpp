@@ -221,6 +221,27 @@ bool pool::wants_another(const line_pointer& best) const {
            lease_clock::now() >= not_before_;
 }
 
+bool pool::is_free() const {
+    const auto best = freest();
+    return best ? best->in_flight.empty() : lines_.empty() && waiting_.empty() && !connecting_;
+}
+
+boost::asio::awaitable<answer> pool::ask_either(std::shared_ptr<pool> first,
+                                                std::shared_ptr<pool> other, statement what) {
+    const auto asked = lease_clock::now();
+    auto asking = first->ask(what, other->stands() ? store_down::fail : store_down::retry);
+    auto got = co_await std::move(asking);
+    const bool never_sent =
+        got.has_error() && got.error().code != errc::outcome_unknown && !first->stands();
+    if (!never_sent || !other->stands() ||
+        lease_clock::now() - asked > first->settings_->common.timeout / 2)
+        co_return got;
+    const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+    if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return got;
+    auto again = other->ask(std::move(what));
+    co_return co_await std::move(again);
+}
+
 void pool::pump() {
     while (!waiting_.empty() && !closed_) {
         const auto best = freest();
@@ -385,8 +406,8 @@ void pool::deal(const line_pointer& on, flight done) {
     if (!done.sqlstate.empty() && done.wrapped) roll_back(on);
     if (!done.of) return;
     if (done.sqlstate.empty() && done.unreplicated)
-        return done.of->who->take(
-            failure{errc::outcome_unknown, on->through->place() + std::string{not_replicated}});
+        return done.of->who->take(failure{
+            errc::outcome_unknown, on->through->place() + std::string{not_replicated}, true});
     if (done.sqlstate.empty()) return done.of->who->take(std::move(done.got));
     if (!done.fatal && try_again(done)) return;
     auto why = explain_error(on->through->place(), done.sqlstate, done.message);

@@ -62,6 +62,14 @@ public:
     // With store_down::fail it is `unreachable` with the first attempt to connect that fails.
     boost::asio::awaitable<answer> ask(statement what, store_down unconnected = store_down::retry);
 
+    // Asks `first`, and `other` where that has no connection, and gets none while the other's
+    // stands: a server may have no room for one more, and go on with those it has.
+    static boost::asio::awaitable<answer> ask_either(std::shared_ptr<pool> first,
+                                                     std::shared_ptr<pool> other, statement what);
+
+    bool stands() const noexcept { return !lines_.empty(); }
+    // What is asked now waits for nobody; for a connection that is to be opened, at most.
+    bool is_free() const;
     // The connection that has stood longest; empty when there is none.
     std::shared_ptr<wire> any_wire() const;
     // Whether the server's process of that number answers one of our connections directly.

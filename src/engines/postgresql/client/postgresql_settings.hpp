@@ -59,6 +59,12 @@ struct postgresql_settings {
     std::optional<connection_target> notified_by;  // where to LISTEN, when not at `servers`
 };
 
+// The same, over one connection.
+inline std::shared_ptr<const postgresql_settings> one_connection(postgresql_settings settings) {
+    settings.connections = 1;
+    return std::make_shared<const postgresql_settings>(std::move(settings));
+}
+
 // What people call it, such as db1:5432,db2:5432; begins every detail of a failure. No secret.
 std::string place_of(const connection_target& target);
 std::string place_of(const server_address& server);

@@ -24,7 +24,7 @@ struct meaning {
 constexpr std::array meanings{
     meaning{"08P01", errc::protocol},
     meaning{"0A000", errc::unsupported},
-    meaning{"25006", errc::unreachable, primary},
+    meaning{"25006", errc::unreachable, primary, true},
     meaning{"28", errc::denied},
     meaning{"3D000", errc::unsupported, "create the database, or correct the URL"},
     meaning{"40", errc::unreachable},  // serialization failure, deadlock: rolled back
@@ -34,14 +34,14 @@ constexpr std::array meanings{
     meaning{"53100", errc::unreachable, "make room on its disk", true},
     meaning{"53200", errc::unreachable, "it is out of memory", true},
     meaning{"53300", errc::unreachable, "raise max_connections, or pool"},
-    meaning{"55P03", errc::unreachable},  // lock_timeout
+    meaning{"55P03", errc::unreachable, "another session keeps the row locked", true},
     meaning{"57014", errc::unreachable},  // statement_timeout, or cancelled
     meaning{"57P", errc::unreachable},    // starting up, shutting down
 };
 
 // Of all that the verbs call, only the functions that tell a place in the log answer with it. Where
 // a connection is refused it means a database that takes none.
-constexpr meaning recovering{"55000", errc::unreachable, primary};
+constexpr meaning recovering{"55000", errc::unreachable, primary, true};
 
 // What libpq and poolers say in words only.
 constexpr std::array phrases{

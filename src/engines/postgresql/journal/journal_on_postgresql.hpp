@@ -18,7 +18,10 @@ namespace pawl::postgresql {
 class journal_on_postgresql : public journal {
 public:
     journal_on_postgresql(net::loop& where, postgresql_settings settings);
-    ~journal_on_postgresql() override { pool_->close_from_anywhere(); }
+    ~journal_on_postgresql() override {
+        pool_->close_from_anywhere();
+        beats_->close_from_anywhere();
+    }
 
 #include "engines/rules/journal/verbs.inc"
 
@@ -60,6 +63,9 @@ private:
     const std::shared_ptr<const postgresql_settings> settings_;
     const std::string place_, space_;
     const std::shared_ptr<pool> pool_;
+    // For heartbeats while the other is busy: a verb that waits for a row holds up what was sent
+    // behind it.
+    const std::shared_ptr<pool> beats_;
     const std::shared_ptr<const journal_statements> text_;
 };
 

@@ -12,11 +12,12 @@ journal_on_postgresql::journal_on_postgresql(net::loop& where, postgresql_settin
       place_{place_of(settings_->servers)},
       space_{settings_->common.name_space},
       pool_{pool::make(where, settings_, journal_layout())},
+      beats_{pool::make(where, one_connection(*settings_), journal_layout())},
       text_{std::make_shared<const journal_statements>(settings_->schema)} {}
 
 const layout_plan& journal_layout() {
     static const layout_plan plan{embedded::schema_sql,  "postgresql-journal.sql", "journal_layout",
-                                  "journal_layout_v5()", "journal layout",         1};
+                                  "journal_layout_v6()", "journal layout",         1};
     return plan;
 }
 

@@ -83,7 +83,8 @@ TEST(PostgresqlJournal, AnEarlierSchemaIsGivenWhatItLacks) {
     server.ask(
         "DROP FUNCTION pawl.journal_publish_v1; DROP FUNCTION pawl.journal_publish_v2; "
         "DROP FUNCTION pawl.journal_layout_v2; DROP FUNCTION pawl.journal_layout_v3; "
-        "DROP FUNCTION pawl.journal_layout_v4; DROP FUNCTION pawl.journal_layout_v5");
+        "DROP FUNCTION pawl.journal_layout_v4; DROP FUNCTION pawl.journal_layout_v5; "
+        "DROP FUNCTION pawl.journal_layout_v6");
     auto mine = open(on_port(server.port()));
     conformance::try_every_verb(mine);
     // As the earlier one calls it.
@@ -247,6 +248,34 @@ TEST(PostgresqlJournal, ALockedRunHoldsUpNoOthersHeartbeat) {
         told, testing::ElementsAre(beat::alive, beat::cancel_requested, beat::alive, beat::stale));
     EXPECT_GT(mine.show(other.id).last_heartbeat, of_other);
     EXPECT_EQ(mine.show(locked.id).last_heartbeat, of_locked);
+}
+
+// Goal: nor does a verb that waits for such a row, which others are sent behind. Method: one
+// connection, and a checkpoint that waits on it.
+TEST(PostgresqlJournal, ACheckpointThatWaitsHoldsUpNoHeartbeat) {
+    postgresql_server server;
+    auto settings = on_port(server.port(), 20s);
+    settings.connections = 1;
+    // The bound of the user's own holds, and the checkpoint waits for as long as the lock stands.
+    server.ask("ALTER ROLE postgres SET lock_timeout = '1min'");
+    auto mine = open(settings);
+    const auto locked = fresh_run("locked", 0), other = fresh_run("other", 7);
+    for (const auto& each : {locked, other}) mine.begin(each);
+    auto others =
+        server.hold("BEGIN; SELECT FROM pawl.job_run WHERE job_name = 'locked' FOR UPDATE");
+    std::thread saving{[&] { mine.get(mine->checkpoint(mark_of(locked), "half")); }};
+    until([&] {
+        return server.ask(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+                   "AND application_name = 'pawl'") == "1";
+    });
+    EXPECT_THAT(mine.get(mine->heartbeat(std::vector{mark_of(other)})),
+                testing::ElementsAre(beat::alive));
+    EXPECT_EQ(server.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+                         "AND application_name = 'pawl'"),
+              "1");
+    others.reset();
+    saving.join();
 }
 
 TEST(PostgresqlJournal, TenThousandRunsLeakNothing) {

@@ -140,7 +140,8 @@ async<std::vector<beat>> journal_on_postgresql::heartbeat(std::span<const run_ma
             }
         auto asked = call(text_->heartbeat);
         asked.add(ids).add(tokens);
-        auto asking = pool_->ask(std::move(asked));
+        auto asking = pool_->is_free() ? pool_->ask(std::move(asked))
+                                       : pool::ask_either(beats_, pool_, std::move(asked));
         const auto got = co_await std::move(asking);
         if (got.has_error()) co_return got.error();
         if (got->count() != 1 || got->columns() != 2) co_return unexpected("journal_heartbeat_v1");

@@ -189,8 +189,13 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
 
--- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
 CREATE OR REPLACE FUNCTION pawl.journal_layout_v5() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+  SELECT layout FROM pawl.journal_marker
+$$;
+
+-- There where all that follows is: a schema that an earlier pawl has made is given what it lacks.
+CREATE OR REPLACE FUNCTION pawl.journal_layout_v6() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
   SELECT layout FROM pawl.journal_marker
 $$;
@@ -243,12 +248,16 @@ SELECT r.name_space, pawl.journal_text(r.run_id) AS run_id, pawl.journal_text(r.
 FROM pawl.job_run AS r;
 
 -- The verbs look again at what others have committed, which a snapshot that lasts would hide. The
--- error tells pawl to begin its transactions itself.
+-- error tells pawl to begin its transactions itself. And a session that waits for a lock does not see
+-- that its client has gone: each wait is bounded, unless the user has a bound already.
 CREATE OR REPLACE FUNCTION pawl.journal_isolation() RETURNS void
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'this function needs the isolation level READ COMMITTED' USING ERRCODE = 'PAWL1';
+  END IF;
+  IF current_setting('lock_timeout') = '0' THEN
+    PERFORM set_config('lock_timeout', '1500ms', true);
   END IF;
 END
 $$;

@@ -24,4 +24,6 @@ WHERE l.name_space OPERATOR(pg_catalog.=) $1 AND l.key OPERATOR(pg_catalog.=) $2
   AND pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.=) 'read committed'
   AND (pg_catalog.current_setting('synchronous_commit') OPERATOR(pg_catalog.<>) 'off'
        OR pg_catalog.set_config('synchronous_commit', 'on', true) IS NOT NULL)
+  AND (pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.<>) '0'
+       OR pg_catalog.set_config('lock_timeout', '1500ms', true) IS NOT NULL)
 RETURNING l.holder

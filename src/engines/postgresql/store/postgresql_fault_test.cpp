@@ -20,6 +20,26 @@ using testing_faults::tcp_proxy;
 
 // ---- Answers that are lost
 
+// Goal: what waited for a lock in vain leaves no session behind, as each of them is one of the
+// server's. Method: claims whose clients give up; the lock stays.
+TEST(PostgresqlFault, AClaimOnALockedRowLeavesNoSessionBehind) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port(), 5s));
+    mine.release("key", mine.granted(fresh_claim("key")));
+    const auto others = server.hold("BEGIN; SELECT FROM pawl.lease WHERE key = 'key' FOR UPDATE");
+    auto hasty = open(on_port(server.port(), 300ms));
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(hasty.acquire(fresh_claim("key")).has_error());
+    until([&] {
+        return server.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") ==
+               "0";
+    });
+    // Whoever waits for long enough hears why.
+    const auto told = mine.acquire(fresh_claim("key"));
+    ASSERT_TRUE(told.has_error());
+    EXPECT_EQ(told.error().code, errc::unreachable) << told.error().detail;
+    EXPECT_TRUE(told.error().answered);
+}
+
 // Goal: after an unknown outcome the same claim is answered with the same grant. Method: the answer
 // is held back until the connection is cut.
 TEST(PostgresqlFault, ALostAnswerIsAnUnknownOutcomeThatTheSameClaimResolves) {
@@ -125,6 +145,7 @@ TEST(PostgresqlFault, AnIdleSessionThatIsEndedIsReplaced) {
 // that says nothing happened. Method: the claim waits for a row that another transaction holds.
 TEST(PostgresqlFault, ASessionEndedInMidFlightIsAnUnknownOutcome) {
     postgresql_server server;
+    server.ask("ALTER ROLE postgres SET lock_timeout = '1min'");
     auto mine = open(on_port(server.port(), 10s));
     yes(mine.release("key", mine.granted(fresh_claim("key"))));
     auto others = lock_rows(server);

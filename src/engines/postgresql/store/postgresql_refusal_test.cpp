@@ -251,6 +251,31 @@ TEST(PostgresqlRefusal, AFullServerIsUnreachableUntilThereIsRoom) {
     expect_grant(settings);
 }
 
+// Goal: leases that are held stay so on a server that takes no connection more. Method: others take
+// what there is before the first renewal, which has a connection of its own where there is room.
+TEST(PostgresqlRefusal, AFullServerStillRenews) {
+    postgresql_options options;
+    options.more = {"max_connections=5", "superuser_reserved_connections=2"};
+    postgresql_server server{options};
+    server.ask("CREATE ROLE locker LOGIN");
+    server.ask(layout_script("pawl"));
+    server.ask(
+        "GRANT USAGE ON SCHEMA pawl TO locker; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA pawl TO "
+        "locker");
+    auto settings = on_port(server.port(), 5s);
+    set_keyword(settings.servers, "user", "locker");
+    auto mine = open(settings);
+    const auto token = mine.granted(fresh_claim("key", 1min));
+    std::vector<conformance::client> crowd;
+    for (int i = 0; i < 2; ++i) {
+        crowd.push_back(open(settings));
+        EXPECT_TRUE(crowd.back().inspect("key").has_value());
+    }
+    EXPECT_EQ(mine.renew({"key", token, 1min}), renewal::renewed);
+    crowd.clear();
+    EXPECT_EQ(mine.renew({"key", token, 1min}), renewal::renewed);
+}
+
 // Goal: what the user's own limits end had no effect. Method: another transaction holds the row.
 TEST(PostgresqlRefusal, AStatementTimeoutHadNoEffect) {
     postgresql_server server;

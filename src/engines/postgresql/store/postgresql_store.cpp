@@ -61,11 +61,6 @@ record record_in(const rows& got, int row) {
     return one;
 }
 
-std::shared_ptr<const postgresql_settings> one_connection(postgresql_settings settings) {
-    settings.connections = 1;
-    return std::make_shared<const postgresql_settings>(std::move(settings));
-}
-
 class postgresql_store : public lease_store, public std::enable_shared_from_this<postgresql_store> {
 public:
     postgresql_store(net::loop& where, postgresql_settings settings)
@@ -251,7 +246,7 @@ async<bool> postgresql_store::renew_batch(std::span<const held> leases,
     auto asked = call(text_->renew);
     asked.add(keys).add(tokens).add(ttls).add(lifetimes).add_flags(may_lapse);
     asked.add(std::max<std::int64_t>(settings_->common.timeout.count() / lock_timeout_part, 1));
-    auto asking = renewals_->ask(std::move(asked));
+    auto asking = pool::ask_either(renewals_, pool_, std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     if (got->count() != 1 || got->columns() != 2) co_return unexpected("renew_v2");

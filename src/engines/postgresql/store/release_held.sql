@@ -10,5 +10,7 @@ WHERE l.name_space OPERATOR(pg_catalog.=) $1 AND l.key OPERATOR(pg_catalog.=) $2
   AND l.holder OPERATOR(pg_catalog.=) $3 AND l.holder OPERATOR(pg_catalog.<>) 0::bigint
   AND l.until OPERATOR(pg_catalog.>) pg_catalog.statement_timestamp()
   AND pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.=) 'read committed'
+  AND (pg_catalog.current_setting('lock_timeout') OPERATOR(pg_catalog.<>) '0'
+       OR pg_catalog.set_config('lock_timeout', '1500ms', true) IS NOT NULL)
 RETURNING CASE WHEN l.claim_id OPERATOR(pg_catalog.<>) ''
                THEN pg_catalog.pg_notify($4, pg_catalog.encode(l.key, 'hex')) END

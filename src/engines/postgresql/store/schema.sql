@@ -107,6 +107,18 @@ BEGIN
 END
 $$;
 
+-- A session that waits for a lock does not see that its client has gone, and keeps a connection of the
+-- server. So each wait is bounded, below the timeout that pawl has by default; a bound of the user's own
+-- holds. Lasts until the transaction ends.
+CREATE OR REPLACE FUNCTION pawl.bound_locks() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  IF current_setting('lock_timeout') = '0' THEN
+    PERFORM set_config('lock_timeout', '1500ms', true);
+  END IF;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION pawl.announce(space text, changed bytea) RETURNS void
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
   SELECT pg_notify('pawl_' || left(encode(sha256(space::bytea), 'hex'), 16), encode(changed, 'hex'))
@@ -157,6 +169,7 @@ BEGIN
     PERFORM pawl.expect_read_committed();
     PERFORM pawl.sync_commit();
   END IF;
+  PERFORM pawl.bound_locks();
   kind := 0;
   remaining := ttl;
   holder_name := '';
@@ -279,6 +292,7 @@ DECLARE
 BEGIN
   PERFORM pawl.expect_read_committed();
   PERFORM pawl.sync_commit();
+  PERFORM pawl.bound_locks();
   -- The claim may still be on its way, over a connection that we believe dead: its id is remembered,
   -- if need be in a record that was never granted.
   INSERT INTO pawl.lease
@@ -414,6 +428,7 @@ BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     PERFORM pawl.expect_read_committed();
   END IF;
+  PERFORM pawl.bound_locks();
   IF at_least = 0 AND done IS NULL THEN
     -- Most releases: nobody waits, nothing lingers.
     UPDATE pawl.lease AS l SET holder = 0, until = here, claim_id = ''
@@ -467,6 +482,7 @@ DECLARE
 BEGIN
   PERFORM pawl.expect_read_committed();
   PERFORM pawl.sync_commit();
+  PERFORM pawl.bound_locks();
   SELECT * INTO it FROM pawl.lease AS l WHERE l.name_space = space AND l.key = held FOR UPDATE;
   here := clock_timestamp();
   IF NOT FOUND OR here >= it.until OR token = 0
@@ -491,6 +507,7 @@ DECLARE
   it pawl.lease;
 BEGIN
   PERFORM pawl.expect_read_committed();
+  PERFORM pawl.bound_locks();
   -- Without a lock: whoever lets it go after this has been read announces it.
   SELECT * INTO it FROM pawl.lease AS l WHERE l.name_space = space AND l.key = held;
   IF NOT FOUND OR it.holder <> seen OR clock_timestamp() >= it.until THEN
@@ -543,6 +560,7 @@ DECLARE
 BEGIN
   PERFORM pawl.expect_read_committed();
   PERFORM pawl.sync_commit();
+  PERFORM pawl.bound_locks();
   never_issued := coalesce(token > pawl.micros(clock_timestamp()) + skew * 1000, false);
   accepted := false;
   IF never_issued THEN

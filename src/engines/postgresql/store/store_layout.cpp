@@ -5,13 +5,8 @@
 namespace pawl::postgresql {
 
 const layout_plan& store_layout() {
-    static const layout_plan plan{embedded::schema_sql,
-                                  "postgresql.sql",
-                                  "layout",
-                                  "fence_v2(text,bytea,bigint,boolean,boolean,bigint)",
-                                  "layout",
-                                  1,
-                                  "lease"};
+    static const layout_plan plan{
+        embedded::schema_sql, "postgresql.sql", "layout", "bound_locks()", "layout", 1, "lease"};
     return plan;
 }
 
