@@ -1,5 +1,6 @@
 // What a command line that cannot be meant is answered: one line that says what is wrong, and 64.
 #include "cli/command_line.hpp"
+#include "cli/given_options.hpp"
 #include "cli/status.hpp"
 
 #include <gmock/gmock.h>
@@ -113,6 +114,27 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
         EXPECT_THAT(told.err, EndsWith("\n")) << line;
         EXPECT_EQ(std::count(told.err.begin(), told.err.end(), '\n'), 1) << line;
         EXPECT_EQ(told.out, "") << line;
+    }
+}
+
+// CLI11 takes lists of its own apart: a command would be another one than was written.
+TEST(CommandLine, WordsInBracketsStayAsTheyAre) {
+    const std::vector<std::string> given{"printf", "[0-9]",    "[]", "[a,b]",
+                                         "[[x]]",  "[ -f x ]", "["};
+    for (const bool behind_dashes : {true, false}) {
+        CLI::App app;
+        std::string key;
+        std::vector<std::string> words;
+        auto* command = app.add_subcommand("exec");
+        command->add_option("KEY", key)->required();
+        add_words(*command, "COMMAND", words, "");
+        std::vector<std::string> line{"exec", "[k]"};
+        if (behind_dashes) line.emplace_back("--");
+        line.insert(line.end(), given.begin(), given.end());
+        std::reverse(line.begin(), line.end());
+        app.parse(std::move(line));
+        EXPECT_EQ(key, "[k]");
+        EXPECT_EQ(words, given);
     }
 }
 

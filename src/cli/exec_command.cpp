@@ -638,8 +638,7 @@ void add_exec(context& all) {
     auto* one = all.app.add_subcommand("exec", "run a command on one node at a time");
     auto what = std::make_shared<exec_options>();
     one->add_option("KEY", what->key, "the lock's key")->required();
-    one->add_option("COMMAND", what->command, "the command and its arguments, after --")
-        ->type_name("");
+    add_words(*one, "COMMAND", what->command, "the command and its arguments, after --");
     one->add_option("--ttl", what->ttl, "lease duration; renewed while the command runs")
         ->type_name("DUR")
         ->capture_default_str();

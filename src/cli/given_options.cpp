@@ -14,6 +14,9 @@ namespace {
 // `--reason` says why it needs a text; the first page of a list is the one after nothing.
 constexpr std::array<std::string_view, 2> options_of_their_own{"reason", "after"};
 
+// More than fit on a command line of Linux: it has 6 MiB at most, and each word a pointer.
+constexpr int words_max = 1 << 20;
+
 bool takes_a_value(const CLI::Option& one) { return one.get_items_expected_max() > 0; }
 
 // In whichever command: which one was meant is not known before the words have been parsed.
@@ -98,6 +101,15 @@ std::optional<std::string> empty_value_fault(const CLI::App& app) {
 
 std::string reason_option_fault(const std::string& text) {
     return documents::reason_fault(text).value_or("");
+}
+
+CLI::Option* add_words(CLI::App& to, const std::string& name, std::vector<std::string>& words,
+                       const std::string& help) {
+    return to.add_option(name, words, help)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)  // too few is no fault
+        ->expected(words_max, CLI::detail::expected_max_vector_size)
+        ->allow_extra_args(false)
+        ->type_name("");
 }
 
 CLI::Validator number_within(std::uint64_t least, std::uint64_t most) {

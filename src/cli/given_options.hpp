@@ -27,6 +27,11 @@ std::optional<std::string> empty_value_fault(const CLI::App& app);
 // one.
 std::string reason_option_fault(const std::string& text);
 
+// A list of words, such as a command. As an option that may take extra words CLI11 takes a word in
+// brackets apart ("[a,b]" is a and b), so this is one that has never had enough of them.
+CLI::Option* add_words(CLI::App& to, const std::string& name, std::vector<std::string>& words,
+                       const std::string& help);
+
 // Digits and nothing else: CLI::Range takes 0x10, +3 and ' 3' as well.
 CLI::Validator number_within(std::uint64_t least, std::uint64_t most);
 

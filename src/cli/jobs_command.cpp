@@ -303,8 +303,7 @@ void add_run(context& all, CLI::App& group) {
     auto* run = group.add_subcommand("run", "run a job now, under its lease");
     auto how = std::make_shared<run_options>();
     run->add_option("NAME", how->request.job, "the job")->required();
-    run->add_option("ARG", how->request.arguments, "extra arguments of its command, after --")
-        ->type_name("");
+    add_words(*run, "ARG", how->request.arguments, "extra arguments of its command, after --");
     run->add_option("--partition", how->request.partition,
                     "run this partition or slot; default all partitions, a free slot")
         ->check(number_within(0, partitions_max - 1))

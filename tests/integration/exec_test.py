@@ -102,6 +102,11 @@ class Exec(Case):
         shown = self.pawl("exec", "k", "--", "sh", "-c", 'echo "[${PAWL_SLOT-unset}]"')
         self.assertEqual(shown.out.strip(), "[]")
 
+    def test_the_words_of_a_command_are_handed_on_as_they_are(self):
+        words = ["[0-9]", "[]", "[a,b]", "[[x]]", "[ -f x ]", "[", "", "--", "-x"]
+        shown = self.pawl("exec", "k", "--", "printf", "<%s>\n", *words)
+        self.assertEqual(shown.out.splitlines(), [f"<{word}>" for word in words], shown.err)
+
     def test_an_occurrence_runs_once_however_early_the_lock_was_released(self):
         fired = ("--occurrence", "2026-01-02T03:04:05Z")
         self.assertEqual(self.pawl("exec", "k", *fired, "--", "true").status, 0)

@@ -94,7 +94,7 @@ class Jobs(Shared):
         self.assert_mistake(["jobs", "show", "nothing-like-any"], "jobs ls")
 
     def test_a_run_by_hand_gets_its_arguments_and_gives_its_status(self):
-        arguments = ["two words", "", "--wait", "*", "'\"$HOME"]
+        arguments = ["two words", "", "--wait", "*", "'\"$HOME", "[0-9]", "[a,b]"]
         ran = self.pawl("jobs", "run", "echo", "--wait", "--json", "--", *arguments)
         self.assertEqual(ran.status, 7, ran.err)
         (row,) = ran.json()["runs"]
