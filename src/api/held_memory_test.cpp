@@ -3,6 +3,7 @@
 // The bytes are counted where they are allocated. The journal is as slow as one on a network, so
 // that all requests are under way at the same time.
 #include "api/bare_api_fixture.hpp"
+#include "api/run_output.hpp"
 #include "api/token.hpp"
 #include "engines/memory/journal/memory_journal.hpp"
 #include "engines/rules/journal/checked_journal.hpp"
@@ -138,7 +139,7 @@ protected:
     }
 
     std::future<http::response> begin(const std::string& method, const std::string& target,
-                                      const std::string& body) {
+                                      const std::string& body, const std::string& accept = {}) {
         auto asked = std::make_shared<http::request>();
         const auto mark = target.find('?');
         asked->method = method;
@@ -147,6 +148,7 @@ protected:
         asked->peer = "192.0.2.1";
         asked->body = body;
         if (!body.empty()) asked->fields.push_back({"content-type", "application/json"});
+        if (!accept.empty()) asked->fields.push_back({"accept", accept});
         asked->fields.push_back({"authorization", "Bearer " + token_});
         return boost::asio::co_spawn(core_.loop().get_executor(),
                                      api::answer(api_, std::move(asked)), boost::asio::use_future);
@@ -229,6 +231,41 @@ TEST_F(HeldMemory, ListsOfJobsKeepNoArgumentsOfQueuedRuns) {
     const auto seen = flood("GET", "/api/v1/jobs");
     EXPECT_THAT(seen.statuses, testing::Each(200U));
     EXPECT_LT(seen.growth, growth_max);
+}
+
+// One who has gone when the first part comes.
+class deaf_stream : public http::body_stream {
+public:
+    boost::asio::awaitable<bool> write(std::shared_ptr<const std::string>) override {
+        co_return false;
+    }
+    std::stop_token gone() const override { return {}; }
+};
+
+TEST_F(HeldMemory, FollowersOfOutputsLeaveNoMoreThanSoManyParts) {
+    run_start start{"long", "cp", "job/cp"};
+    start.token = fence_token{1};
+    start.trigger = "manual";
+    const run_mark who{"long", start.token};
+    journal([&](pawl::journal& on) { return on.begin(start); });
+    for (std::uint64_t at = 0; at < 2 * output_chunk_bytes_max; at += output_chunk_bytes_max)
+        journal([&](pawl::journal& on) {
+            return on.append_output(who, at, std::string(output_chunk_bytes_max, 'o'), 8 << 20);
+        });
+    const auto before = bytes_live.load();
+    for (int offset = 0; offset < 500; ++offset) {
+        auto answer = begin("GET", "/api/v1/runs/long/output?offset=" + std::to_string(offset), "",
+                            "text/event-stream")
+                          .get();
+        ASSERT_EQ(answer.status, 200U);
+        boost::asio::co_spawn(core_.loop().get_executor(),
+                              answer.stream(std::make_shared<deaf_stream>()),
+                              boost::asio::use_future)
+            .get();
+        drop(std::move(answer));
+    }
+    // A part may have been given twice the room that it takes.
+    EXPECT_LT(bytes_live - before, 3 * parts_kept_max * output_chunk_bytes_max);
 }
 
 TEST_F(HeldMemory, AJobOfManyPartitionsShowsCheckpointsWithinABound) {

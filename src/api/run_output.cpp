@@ -19,9 +19,6 @@ namespace json = boost::json;
 using boost::asio::awaitable;
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
-// Looks at parts that nobody has asked for lately are forgotten.
-constexpr std::size_t parts_kept_max = 64;
-constexpr millis part_kept{2'000};
 // Followers that look within that time have seen the same.
 constexpr millis part_fresh{200};
 
@@ -127,24 +124,20 @@ async<std::optional<output_part>> run_output::read(self_ptr self, std::string id
     co_return all;
 }
 
-void run_output::forget_old() {
-    if (parts_.size() < parts_kept_max) return;
-    const auto now = around_->core->loop().now();
-    std::erase_if(parts_, [now](const auto& one) { return now - one.second.at > part_kept; });
-}
-
 async<run_output::part_ptr> run_output::look(self_ptr self, std::string id, std::uint64_t offset) {
     auto& me = *self;
-    me.forget_old();
     const auto key = id + "@" + std::to_string(offset);
-    auto& seen = me.parts_[key];
-    seen.at = me.around_->core->loop().now();
-    if (!seen.what) {
+    const auto now = me.around_->core->loop().now();
+    const auto* seen = me.parts_.use(key, now);
+    auto what = seen != nullptr ? *seen : nullptr;
+    if (!what) {
         auto around = me.around_;
-        seen.what = std::make_shared<glimpse>(
+        what = std::make_shared<glimpse>(
             [around, id, offset] { return glimpse::read(around, id, offset); });
+        me.parts_.put(key, what, now);
     }
-    auto answer = seen.what->answer;
+    // Others may take its place while this one waits.
+    auto answer = what->answer;
     auto asking = single_flight<glimpse::value>::get(answer, part_fresh);
     const auto found = co_await std::move(asking);
     if (found->has_error()) co_return found->error();

@@ -3,6 +3,7 @@
 
 #include "api/context.hpp"
 #include "api/places.hpp"
+#include "api/recent.hpp"
 #include "http/message.hpp"
 
 #include <pawl/clock.hpp>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 
 namespace pawl::api {
@@ -27,6 +27,10 @@ constexpr millis follow_interval{250};
 constexpr millis follow_interval_longest{1'000};
 // So that proxies and pages know that the stream lives.
 constexpr millis follow_pulse{15'000};
+// Of the parts that followers have come to: as many as these are in memory, and no longer than
+// that.
+constexpr std::size_t parts_kept_max = 64;
+constexpr millis part_kept{2'000};
 constexpr std::size_t followers_max = 500;
 constexpr std::size_t followers_of_user_max = followers_max / 4;
 
@@ -60,20 +64,15 @@ public:
 
 private:
     struct glimpse;
-    struct seen_part {
-        std::shared_ptr<glimpse> what;
-        instant at{};
-    };
     static async<part_ptr> look(self_ptr self, std::string id, std::uint64_t offset);
     static boost::asio::awaitable<std::string> end_event(self_ptr self, std::string id);
     static boost::asio::awaitable<bool> is_asked_for(self_ptr self, std::string id);
     static std::string tell(const output_part& part, std::uint64_t& offset);
-    void forget_old();
 
     // Constant after construction
     shared_context around_;
     // State
-    std::unordered_map<std::string, seen_part> parts_;  // by run and offset
+    recent<std::shared_ptr<glimpse>> parts_{parts_kept_max, part_kept};  // by run and offset
     std::shared_ptr<places> followers_ =
         std::make_shared<places>(places::rules{followers_max, followers_of_user_max});
 };
