@@ -267,16 +267,19 @@ void look_at_audit(const attention_facts& seen, std::vector<attention>& all) {
                            when(one.at) + ": " + shown(one.detail) +
                            ". Check that its old holder has stopped",
                        lock_page(one.target));
-        if (one.action == "job.fail_open" && told.insert(one.target).second)
-            open.add(severity::fail, one.target,
-                     shown(one.target) + " ran without a lease on " + shown(one.actor) + " at " +
-                         when(one.at) +
-                         ", as the store did not answer: it may have run elsewhere "
-                         "at the same time. Look at its runs",
-                     job_page(one.target));
+        // A job's target is its name, that of `pawl exec` the key.
+        const bool is_job = one.action == "job.fail_open";
+        if (!is_job && one.action != "exec.fail_open") continue;
+        if (!told.insert(one.action + ' ' + one.target).second) continue;
+        open.add(severity::fail, one.target,
+                 shown(one.target) + " ran without a lease on " + shown(one.actor) + " at " +
+                     when(one.at) +
+                     ", as the store did not answer: it may have run elsewhere "
+                     "at the same time. Look at its runs",
+                 is_job ? job_page(one.target) : lock_page(one.target));
     }
     forced.close("locks were force-released");
-    open.close("jobs ran without a lease");
+    open.close("jobs or commands ran without a lease");
 }
 
 void look_at_counts(const attention_facts& seen, std::vector<attention>& all) {

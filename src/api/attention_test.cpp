@@ -262,6 +262,21 @@ TEST(Attention, AJobThatRanWithoutALeaseIsToldOnce) {
     EXPECT_EQ(all[0].runbook, "fail-open");
 }
 
+TEST(Attention, ACommandThatRanWithoutALeaseIsToldToo) {
+    auto seen = quiet();
+    audit_entry one;
+    one.actor = "root@node-b";
+    one.action = "exec.fail_open";
+    one.target = "invoices/nightly";
+    one.at = now - minute;
+    seen.audit = {one, one};
+    const auto all = of_kind(seen, "fail_open");
+    ASSERT_THAT(all, SizeIs(1));
+    EXPECT_EQ(all[0].level, attention::severity::fail);
+    EXPECT_EQ(all[0].subject, "invoices/nightly");
+    EXPECT_EQ(all[0].link, "/locks/invoices%2Fnightly");
+}
+
 // Goal: a link of the page, whatever a key is called. Method: the document of one.
 TEST(Attention, ItsDocumentHasWhatTheContractNames) {
     auto seen = quiet();

@@ -7,6 +7,7 @@ const words: Record<string, string> = {
   'job.resume': 'resumed',
   'job.run': 'triggered',
   'job.fail_open': 'ran without a lease',
+  'exec.fail_open': 'ran a command without a lease',
   'run.cancel': 'cancelled',
   'lease.acquire': 'acquired',
   'lease.release': 'released',
@@ -23,13 +24,13 @@ export function actionWords(entry: Pick<AuditEntry, 'action'>): string {
 
 /** What force-releases a holder, or runs without a lease, is what is looked for afterwards. */
 export function isForced(entry: Pick<AuditEntry, 'action'>): boolean {
-  return entry.action === 'lock.release' || entry.action === 'job.fail_open';
+  return entry.action === 'lock.release' || entry.action.endsWith('.fail_open');
 }
 
 /** Where the target is on this page, or null. */
 export function targetLink(entry: Pick<AuditEntry, 'action' | 'target'>): string[] | null {
   if (!entry.target) return null;
-  if (entry.action.startsWith('lock.')) return lockLink(entry.target);
+  if (/^(lock|exec)\./.test(entry.action)) return lockLink(entry.target);
   if (entry.action.startsWith('job.')) return ['/jobs', entry.target];
   return entry.action.startsWith('run.') ? ['/runs', entry.target] : null;
 }

@@ -96,11 +96,13 @@ describe('the audit in words', () => {
     expect(actionWords({ action: 'job.pause' })).toBe('paused');
     expect(actionWords({ action: 'comet.launch' })).toBe('comet.launch');
     expect(targetLink({ action: 'lock.release', target: 'job/a/0' })).toEqual(['/locks', 'job', 'a', '0']);
+    expect(actionWords({ action: 'exec.fail_open' })).toBe('ran a command without a lease');
+    expect(targetLink({ action: 'exec.fail_open', target: 'invoices/nightly' })).toEqual(['/locks', 'invoices', 'nightly']);
     expect(targetLink({ action: 'run.cancel', target: 'id' })).toEqual(['/runs', 'id']);
     expect(targetLink({ action: 'session.open', target: 'alice' })).toBeNull();
   });
 
   it('lets forced releases and runs without a lease stand out, and nothing else', () => {
-    expect(['lock.release', 'job.fail_open', 'job.run', 'run.cancel'].map((action) => isForced({ action }))).toEqual([true, true, false, false]);
+    expect(['lock.release', 'job.fail_open', 'exec.fail_open', 'job.run', 'run.cancel'].map((action) => isForced({ action }))).toEqual([true, true, true, false, false]);
   });
 });
