@@ -149,6 +149,7 @@ private:
                                  http::response& answer);
     bool end_session(const http::request& request);
     json::object describe(const caller& who, const session* by, instant now) const;
+    std::string cookie_name(const http::request& request) const;
     std::string cookie_text(std::string_view value, std::chrono::seconds age,
                             const http::request& request) const;
 
@@ -170,7 +171,7 @@ private:
 // ---- Who asks
 
 const session* authorizer::state::session_of(const http::request& request, instant now) {
-    for (const auto value : cookies_of(request, parts_.cookie))
+    for (const auto value : cookies_of(request, cookie_name(request)))
         if (const auto* found = sessions_.use(digests_.of(value), now)) return found;
     return nullptr;
 }
@@ -272,9 +273,15 @@ void authorizer::state::replace_users(std::vector<config::user_settings> users) 
 
 // ---- Sessions
 
+// Over TLS by a prefix with which browsers take it from this host alone: a page of another host of
+// the same domain can neither put a session of its own in place of it, nor hide it.
+std::string authorizer::state::cookie_name(const http::request& request) const {
+    return (parts_.secure || request.secure ? "__Host-" : "") + parts_.cookie;
+}
+
 std::string authorizer::state::cookie_text(std::string_view value, std::chrono::seconds age,
                                            const http::request& request) const {
-    std::string text = parts_.cookie + "=" + std::string{value} +
+    std::string text = cookie_name(request) + "=" + std::string{value} +
                        "; Path=/; Max-Age=" + std::to_string(age.count()) +
                        "; HttpOnly; SameSite=Strict";
     if (parts_.secure || request.secure) text += "; Secure";
@@ -300,7 +307,7 @@ const session& authorizer::state::begin_session(const http::request& request, co
 
 bool authorizer::state::end_session(const http::request& request) {
     bool ended = false;
-    for (const auto value : cookies_of(request, parts_.cookie))
+    for (const auto value : cookies_of(request, cookie_name(request)))
         ended = sessions_.close(digests_.of(value)) || ended;
     return ended;
 }

@@ -299,7 +299,15 @@ TEST_F(Authorizer, OverTlsTheCookieStaysThere) {
     open_for_all();
     auto secure = log_in(annas);
     secure.secure = true;
-    EXPECT_THAT(field_of(ask(secure), "Set-Cookie"), HasSubstr("; Secure"));
+    const auto begun = ask(secure);
+    EXPECT_THAT(field_of(begun, "Set-Cookie"), HasSubstr("; Secure"));
+    // Without the prefix it may be one that another host of the domain has set.
+    EXPECT_THAT(cookie_of(begun), StartsWith("__Host-pawl_session="));
+    auto returned = with_cookie(begun);
+    returned.secure = true;
+    EXPECT_EQ(status_of(returned, access::admin), 200u);
+    returned.fields.back().value = cookie_of(begun).substr(std::string{"__Host-"}.size());
+    EXPECT_EQ(status_of(returned, access::viewer), 401u);
 }
 
 TEST_F(Authorizer, ABearerIsToldWhoItIsWithoutACsrf) {
