@@ -97,7 +97,7 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
     std::string line = error.what();
     for (auto& letter : line)
         if (letter == '\n') letter = ' ';
-    return report(line + see_help_of(chosen_in(app)), status::usage);
+    return report(base::printable(line) + see_help_of(chosen_in(app)), status::usage);
 }
 
 }  // namespace
@@ -105,7 +105,7 @@ int report_parse_error(const CLI::App& app, const CLI::ParseError& error) {
 millis duration_option(const std::string& name, const std::string& text) {
     const auto parsed = base::parse_duration(text);
     if (parsed.has_error())
-        throw CLI::ValidationError{name, "'" + text + "' at column " +
+        throw CLI::ValidationError{name, "'" + base::printable(text) + "' at column " +
                                              std::to_string(parsed.error().column + 1) + ": " +
                                              parsed.error().what};
     return *parsed;
@@ -186,7 +186,8 @@ int run_chosen(const CLI::App& app, const globals& options, const action& chosen
     } catch (const exit_error& error) {
         return report(error.what(), error.code());
     } catch (const CLI::ParseError& error) {
-        return report(error.what(), status::usage);
+        // It quotes words as they were given.
+        return report(base::printable(error.what()), status::usage);
     } catch (const option_error& error) {
         return report(error.what(), status::usage);
     } catch (const store_error& error) {

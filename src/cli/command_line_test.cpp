@@ -62,6 +62,10 @@ TEST(CommandLine, WhatIsWrongIsOneLine) {
         {{"cron", "next", "--no-such", "* * * * *"}, "--no-such"},
         {{"locks", "release"}, "KEY"},
         {{"exec", "key", "--ttl", "1 fortnight", "--", "true"}, "--ttl: '1 fortnight' at column"},
+        {{"exec", "key", "--ttl", "1\n2", "--", "true"}, "--ttl: '1?2' at column"},
+        {{"exec", "key", "--timeout", "\x1b[31m", "--", "true"}, "--timeout: '?[31m' at column"},
+        {{"exec", "key", "--occurrence", "\x1b[31m\n", "--", "true"}, "'?[31m?' at column"},
+        {{"exec", "key", "--on-store-down", "\x1b[31m", "--", "true"}, "?[31m"},
         // A key may have the name of a command.
         {{"exec", "locks", "--ttl", "1 fortnight", "--", "true"}, "--ttl: '1 fortnight' at column"},
         {{"exec", "key", "--occurrence", "soon", "--", "true"}, "soon"},

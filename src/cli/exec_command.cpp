@@ -83,7 +83,8 @@ plan plan_of(const exec_options& what) {
     if (!what.occurrence.empty()) {
         const auto when = time::parse_rfc3339(what.occurrence);
         if (when.has_error())
-            throw CLI::ValidationError{"--occurrence", "'" + what.occurrence + "' at column " +
+            throw CLI::ValidationError{"--occurrence", "'" + base::printable(what.occurrence) +
+                                                           "' at column " +
                                                            std::to_string(when.error().column + 1) +
                                                            ": " + when.error().what +
                                                            "; give such a time, or minute, hour "
