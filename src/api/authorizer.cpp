@@ -207,7 +207,7 @@ admission authorizer::state::admit_by_session(const http::request& request, acce
             false);
     if (!is_reading(request)) {
         if (is_from_other_site(request))
-            return problem(403, "another site's page asks for this; use this agent's own page");
+            return problem(403, "another site asks for this; use the web UI of this agent");
         if (!is_same_secret(request.find("x-pawl-session"), by->csrf))
             return problem(403,
                            "X-Pawl-Session is missing or wrong; with a cookie, send the csrf that "
@@ -339,7 +339,7 @@ awaitable<http::response> authorizer::state::log_in(std::shared_ptr<state> me, s
         if (const auto bad = config::user_name_fault(shown.name))
             co_return problem(400, "name " + bad->what);
     if (is_from_other_site(request))
-        co_return problem(403, "another site's page asks for this; use this agent's own page");
+        co_return problem(403, "another site asks for this; use the web UI of this agent");
     if (!me->verifier_->has_users())
         co_return unauthorized(
             "no [[user]] is configured, so open the link that 'pawl agent login-link' prints on "

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view index_path = "/index.html";
 constexpr std::string_view absent_page =
     "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>pawl</title></head>"
-    "<body><h1>This pawl was built without its page</h1>"
+    "<body><h1>This pawl was built without its web UI</h1>"
     "<p>It was configured with PAWL_UI=OFF, or without node and npm. The API is there: see "
     "<a href=\"/api/v1/openapi.json\">/api/v1/openapi.json</a>. So are the commands "
     "<code>pawl locks ls</code>, <code>pawl jobs ls</code>, <code>pawl runs ls</code> and "

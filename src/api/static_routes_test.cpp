@@ -108,7 +108,7 @@ TEST(Assets, WithoutAPageOneSaysSo) {
     asked.path = "/";
     const auto answered = serve_from({}, asked);
     EXPECT_EQ(answered.status, 200U);
-    EXPECT_THAT(body(answered), HasSubstr("built without its page"));
+    EXPECT_THAT(body(answered), HasSubstr("built without its web UI"));
     asked.path = "/locks";
     asked.fields = {{"accept", "text/html"}};
     EXPECT_EQ(serve_from({}, asked).status, 404U);
