@@ -27,8 +27,11 @@ using boost::asio::awaitable;
 
 // Hashes that are worked out between two turns of the loop: well below a millisecond.
 constexpr std::size_t hashes_at_once = 100;
-// Who asks shortly after somebody else is given the same answer.
-constexpr millis verification_fresh{1'000};
+// Who asks shortly after somebody else is given the same answer: for so many times as long as the
+// walk took, so that walks take a small part of the time however often somebody asks.
+constexpr int verification_share = 10;
+constexpr millis verification_fresh_least{1'000};
+constexpr millis verification_fresh_most{300'000};
 // Verifications against a head, which nobody shares, at a time; one user has one.
 constexpr places::rules head_walks{.most = 2, .most_of_user = 1};
 
@@ -126,8 +129,23 @@ using verifier = single_flight<verification>;
 
 struct verifiers {
     std::shared_ptr<verifier> whole;  // without a head: one walk for all who ask
+    millis fresh = verification_fresh_least;
     std::shared_ptr<places> with_head = std::make_shared<places>(head_walks);
 };
+
+awaitable<std::shared_ptr<const verification>> walk_for_all(shared_context around,
+                                                            std::shared_ptr<verifiers> walks) {
+    const auto begun = around->core->loop().now();
+    auto walking = walk_audit(around, "");
+    auto found = co_await std::move(walking);
+    const auto took = std::chrono::ceil<millis>(around->core->loop().now() - begun);
+    // A journal that is down is no reason to ask it less often.
+    walks->fresh = found->has_error()
+                       ? verification_fresh_least
+                       : std::clamp(took * verification_share, verification_fresh_least,
+                                    verification_fresh_most);
+    co_return found;
+}
 
 awaitable<http::response> verify(shared_context around, std::shared_ptr<verifiers> walks,
                                  shared_call asked) {
@@ -135,7 +153,7 @@ awaitable<http::response> verify(shared_context around, std::shared_ptr<verifier
     const auto head = asked->query.find("head");
     std::shared_ptr<const verification> found;
     if (head == asked->query.end()) {
-        auto walking = verifier::get(walks->whole, verification_fresh);
+        auto walking = verifier::get(walks->whole, walks->fresh);
         found = co_await std::move(walking);
     } else if (!journals::is_hash(head->second)) {
         co_return problem(400, "invalid head '" + base::printable(head->second) +
@@ -156,7 +174,8 @@ awaitable<http::response> verify(shared_context around, std::shared_ptr<verifier
 
 routes control_routes(shared_context around) {
     const auto walks = std::make_shared<verifiers>();
-    walks->whole = std::make_shared<verifier>([around] { return walk_audit(around, ""); });
+    walks->whole = std::make_shared<verifier>(
+        [around, weak = std::weak_ptr{walks}] { return walk_for_all(around, weak.lock()); });
     const auto get = [&](std::string pattern, journal_answer answer) {
         return route{"GET", std::move(pattern), access::viewer,
                      with_journal(around, std::move(answer)), cost::much};

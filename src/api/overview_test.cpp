@@ -241,6 +241,21 @@ TEST(ControlRoutes, AllWhoAskForAVerificationWaitForOneWalk) {
     EXPECT_LE(world.journal_questions() - before, 6);
 }
 
+// Goal: whoever asks without pause takes a small part of the agent's time. Method: a walk of at
+// least 300 ms, asked for until there is another, which is not before ten times as long.
+TEST(ControlRoutes, AVerificationIsKeptForLongerTheLongerItTook) {
+    control_world world;
+    world.append_audit(1);
+    world.where().journal_faults->audit_delay = millis{300};
+    const auto verify = [&] {
+        return text_in(world.ask({"GET", "/api/v1/audit/verification"}), "as_of");
+    };
+    const auto first = verify();
+    const auto begun = lease_clock::now();
+    while (verify() == first) ASSERT_LT(lease_clock::now() - begun, std::chrono::seconds{120});
+    EXPECT_GE(lease_clock::now() - begun, std::chrono::seconds{2});
+}
+
 TEST(ControlRoutes, AJournalThatIsAwayIsSaid) {
     control_world world;
     world.where().journal_faults->fail_all = errc::unreachable;

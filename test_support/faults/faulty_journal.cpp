@@ -20,10 +20,7 @@ public:
     async<beginning> begin(run_start start) override {
         auto beginning_of = lossy(inner_->begin(std::move(start)));
         auto told = co_await std::move(beginning_of);
-        if (const auto delay = faults_->begin_delay.load(); delay.count() > 0) {
-            boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, delay};
-            co_await timer.async_wait(boost::asio::use_awaitable);
-        }
+        co_await pass(faults_->begin_delay);
         co_return told;
     }
     async<std::vector<beat>> heartbeat(std::span<const run_mark> runs) override {
@@ -129,10 +126,18 @@ public:
         return strict(inner_->append_audit(std::move(what)));
     }
     async<std::vector<audit_entry>> list_audit(std::uint64_t before, std::size_t limit) override {
-        return strict(inner_->list_audit(before, limit));
+        auto listing = strict(inner_->list_audit(before, limit));
+        auto listed = co_await std::move(listing);
+        co_await pass(faults_->audit_delay);
+        co_return listed;
     }
 
 private:
+    static boost::asio::awaitable<void> pass(millis time) {
+        if (time.count() == 0) co_return;
+        boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor, time};
+        co_await timer.async_wait(boost::asio::use_awaitable);
+    }
     std::optional<failure> planned() {
         ++faults_->operations;
         if (const auto code = faults_->fail_all.load())

@@ -17,6 +17,7 @@ struct journal_plan {
     std::atomic<std::optional<errc>>
         fail_control_state{};           // the control state alone cannot be read
     std::atomic<millis> begin_delay{};  // a beginning takes effect at once, and is told so late
+    std::atomic<millis> audit_delay{};  // a page of the audit is told so late
     std::atomic<millis> refuse_output_after{};  // the next chunk is rejected, so late
     std::atomic<int> answers_to_lose{0};  // the next so many verbs of runs take effect, but say
                                           // outcome_unknown

@@ -310,6 +310,7 @@ export type AuditVerification = {
   /** The entry that does not. */
   broken_at: number | null;
   detail: string;
+  /** When the chain was verified. Without `head` the answer of a verification is given for as long as ten of them take, and for five minutes at most. */
   as_of: string;
 };
 
