@@ -219,7 +219,7 @@ bool has_read_the_control_state(schedule_world& one) {
 // pause, and has run another job of its own a few times.
 TEST(DispatcherPauses, WhatCameDueDuringAPauseIsNotMadeUpForByANodeThatStarts) {
     schedule_world one;
-    const auto due = whole_second_in(7s);
+    const auto due = whole_second_in(15s);
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.watcher = ears});
     a->cron.add(one.note("j", "a"), daily_at(due));
@@ -286,7 +286,7 @@ TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
 // occurrence has come due.
 TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
     schedule_world one;
-    const auto due = whole_second_in(8s);
+    const auto due = whole_second_in(15s);
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.watcher = ears});
     a->cron.add(one.note("j", "a"), daily_at(due));
@@ -308,7 +308,7 @@ TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
 // when its job is paused.
 TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
     schedule_world one;
-    const auto due = whole_second_in(6s);
+    const auto due = whole_second_in(10s);
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.watcher = ears});
     a->cron.add(one.note("j", "a"), daily_at(due));
@@ -331,7 +331,7 @@ TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
 // starts while its journal is away. Back again, it knows since when the job has been due.
 TEST(DispatcherWithoutJournal, WhatWasDueBeforeAStartWithoutTheJournalRuns) {
     schedule_world one;
-    const auto due = whole_second_in(7s);
+    const auto due = whole_second_in(10s);
     const auto once_a_day = daily_at(due);
     auto ears = std::make_shared<counting>();
     auto a = one.node("a", {.watcher = ears});
@@ -442,7 +442,7 @@ void expect_skipped_and_run_once(schedule_world& one, scheduler_node& on) {
 TEST(DispatcherWithoutJournal, AnOccurrenceWhoseLeaseEndsBeforeItsWorkBeginsIsAskedForAgain) {
     schedule_world one;
     auto a = one.node("a");
-    add_held_up(one, *a, {.ttl = 600ms, .grace = 0ms}, 1'500ms);
+    add_held_up(one, *a, {.ttl = 1'200ms, .grace = 0ms}, 1'800ms);
     expect_skipped_and_run_once(one, *a);
     const auto occurrences = one.seen.occurrences();
     EXPECT_EQ(occurrences[1], occurrences[0] + 5'000);
@@ -464,7 +464,7 @@ TEST(DispatcherWithoutJournal, AnOccurrenceThatWouldBeStoppedAtOnceIsAskedForAga
 TEST(DispatcherWithoutJournal, AnOccurrenceThatCannotBeToldAsSkippedIsNotGivenBack) {
     schedule_world one;
     auto a = one.node("a");
-    add_held_up(one, *a, {.ttl = 600ms, .grace = 0ms}, 1'500ms);
+    add_held_up(one, *a, {.ttl = 1'200ms, .grace = 0ms}, 1'800ms);
     a->start();
     ASSERT_TRUE(one.seen.wait_for(1));
     const auto second = one.seen.occurrences().front() + 5'000;
@@ -477,7 +477,7 @@ TEST(DispatcherWithoutJournal, AnOccurrenceThatCannotBeToldAsSkippedIsNotGivenBa
     one.journal_faults->fail_all = errc::unreachable;
     one.journal_faults->begin_delay = 0ms;
     // Until its lease has ended, and its node has waited for the journal in vain.
-    const auto later = time::wall_instant{millis{second}} + 5s;
+    const auto later = time::wall_instant{millis{second}} + 6s;
     EXPECT_TRUE(eventually([&] { return time::local_now() > later; }));
     one.faults->renewals_to_fail = 0;
     one.journal_faults->fail_all = std::nullopt;

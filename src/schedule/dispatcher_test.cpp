@@ -416,14 +416,14 @@ TEST(Dispatcher, AClaimThatIsNotAnsweredUsesNoOccurrenceUp) {
                              [&](const run&) {
                                  if (one.seen.size() == 1) one.faults->answers_to_lose = 12;
                              }),
-                {.cron = "*/5 * * * * *"});
+                {.cron = "*/10 * * * * *"});
     a->start();
     ASSERT_TRUE(one.seen.wait_for(3));
     a->stop();
     EXPECT_EQ(one.faults->answers_to_lose, 0);
     const auto occurrences = one.seen.occurrences();
-    EXPECT_EQ(occurrences[1] - occurrences[0], 5'000);
-    EXPECT_EQ(occurrences[2] - occurrences[1], 5'000);
+    EXPECT_EQ(occurrences[1] - occurrences[0], 10'000);
+    EXPECT_EQ(occurrences[2] - occurrences[1], 10'000);
     for (const auto& row : one.rows("j")) EXPECT_EQ(row.status, run_status::completed);
 }
 
@@ -482,8 +482,8 @@ TEST(Dispatcher, AtMostOnceALeaseThatIsLostEndsTheRunAsLost) {
     schedule_world one;
     auto operated = one.open();
     auto a = one.node("a");
-    const lease_options quick{.ttl = 4s, .grace = 0ms};
-    a->cron.add(one.note_and("j", "a", quick,
+    const lease_options long_enough{.ttl = 20s, .grace = 0ms};
+    a->cron.add(one.note_and("j", "a", long_enough,
                              [&](const run& now) {
                                  if (one.seen.size() > 1) return;
                                  operated.force_release("j", now.token, 0ms);
