@@ -59,6 +59,8 @@ async<places> change_past_locks(std::vector<places> alike, std::size_t most, mil
         if (locked.empty() || looks == second_looks) co_return locked;
         auto pausing = net::sleep_for(pause);
         co_await std::move(pausing);
+        const auto cancellation = co_await boost::asio::this_coro::cancellation_state;
+        if (cancellation.cancelled() != boost::asio::cancellation_type::none) co_return given_up;
         again = std::exchange(locked, {});
         for (const auto& each : again) parts.emplace_back(&each, 1);
     }

@@ -14,6 +14,8 @@ namespace {
 
 constexpr millis backoff_min{10};
 constexpr millis backoff_max{1000};
+// For a row, as session.sql tells the server.
+constexpr millis lock_wait{1000};
 // Before a transaction that lost against another is begun again.
 constexpr millis conflict_pause_min{1};
 constexpr std::uint32_t conflict_pause_doublings_max = 5;
@@ -306,6 +308,16 @@ boost::asio::awaitable<pool::connection_state> pool::settle(std::shared_ptr<link
                 co_return connection_state::connection_is_over;
             }
         }
+        if (is_locked(error)) {
+            // The row may stay so for long: whoever waits for a connection goes first. That nothing
+            // was done is known now, and would not be in the middle of the next wait.
+            one.last = explain_refusal(place_, error);
+            if (lease_clock::now() + lock_wait + lock_wait / 4 < one.deadline)
+                requests_.push_back(std::move(one));
+            else
+                deliver(one.who, *one.last);
+            co_return connection_state::connection_stands;
+        }
         co_await pause(one.attempts);
         requests_.push_front(std::move(one));
         co_return connection_state::connection_stands;
@@ -389,7 +401,8 @@ void pool::expire_unsent(instant now) {
     const auto* what = standing_ > 0 ? ": no connection was free within " : ": no answer within ";
     const auto why = last_failure_.value_or(failure{
         errc::unreachable, place_ + what + base::format_duration(settings_->common.timeout)});
-    for (const auto& one : gone) deliver(one.who, failure{errc::unreachable, why.detail});
+    for (const auto& one : gone)
+        deliver(one.who, one.last.value_or(failure{errc::unreachable, why.detail}));
 }
 
 // ---- Ending

@@ -99,6 +99,7 @@ private:
         when_locked locked = when_locked::ask_again;
         store_down unconnected = store_down::retry;
         std::uint32_t attempts = 0;
+        std::optional<failure> last{};  // why it was not done when it was sent last
     };
     enum class connection_state { connection_stands, connection_is_over };
 

@@ -21,7 +21,10 @@ constexpr std::string_view primary = "point the URL at the primary";
 
 // Of one that is full, and may have room again.
 constexpr std::string_view room = "make room at the server";
-constexpr std::array full{1021u, 1037u, 1038u, 1041u, 1114u};
+
+// Of one that is there, and cannot write for now: no outage.
+constexpr std::array answers{1021u, 1037u, 1038u, 1041u, 1114u, 1205u,
+                             1290u, 1792u, 1836u, 1874u, 3572u};
 
 constexpr std::array refusals{
     // Who may do what
@@ -47,7 +50,7 @@ constexpr std::array refusals{
     refusal{1158, errc::unreachable},
     refusal{1159, errc::unreachable},
     refusal{1203, errc::unreachable, "lower connections="},
-    refusal{1205, errc::unreachable},
+    refusal{1205, errc::unreachable, "another session keeps the row locked"},
     refusal{1206, errc::unreachable, "too many rows are locked at the server"},
     refusal{1213, errc::unreachable},
     refusal{1226, errc::unreachable},
@@ -155,7 +158,7 @@ bool is_read_only(const server_error& error) noexcept {
 failure explain_refusal(std::string_view place, const server_error& error) {
     if (const auto* known = find(error.number)) {
         failure why{known->meaning, worded(place, error, known->advice)};
-        why.answered = std::find(full.begin(), full.end(), error.number) != full.end();
+        why.answered = std::find(answers.begin(), answers.end(), error.number) != answers.end();
         return why;
     }
     switch (error.number) {

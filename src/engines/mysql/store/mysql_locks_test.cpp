@@ -67,6 +67,51 @@ TEST_F(MysqlLocks, AClaimThatWaitsForARowHoldsUpNoRenewal) {
     }
 }
 
+// Goal: claims of a key that others keep locked do not take all connections. Method: as many of
+// them as there are connections; another key is claimed beside them.
+TEST_F(MysqlLocks, ClaimsOfALockedKeyStarveNoOtherKey) {
+    auto settings = narrow("crowd");
+    settings.connections_max = 2;
+    auto mine = open(settings);
+    EXPECT_TRUE(*mine.release("wanted", mine.granted(fresh_claim("wanted"))));
+    auto outsider = server().hold(
+        "START TRANSACTION; SELECT 1 FROM pawl.pawl_lease WHERE name_space = 'crowd' AND lock_key "
+        "= 'wanted' FOR UPDATE");
+    std::vector<std::future<bool>> waiting;
+    for (int i = 0; i < 2; ++i)
+        waiting.push_back(std::async(std::launch::async, [&] {
+            const auto told = mine.acquire(fresh_claim("wanted"));
+            return told.has_error() && told.error().code == errc::unreachable &&
+                   told.error().answered;
+        }));
+    until_somebody_waits_for_a_lock();
+    const auto asked = lease_clock::now();
+    mine.granted(fresh_claim("other"));
+    EXPECT_LT(lease_clock::now() - asked, timeout / 2);
+    for (auto& each : waiting) EXPECT_TRUE(each.get());
+}
+
+// Goal: nor does an old record that is locked hold up what needs the floor of the namespace.
+// Method: grants until it has been swept for; one is made under a key that is new.
+TEST_F(MysqlLocks, ALockedOldRecordHoldsUpNoNewKey) {
+    auto settings = narrow("swept");
+    settings.connections_max = 4;
+    settings.common.retention = 1ms;
+    auto mine = open(settings);
+    for (const auto* key : {"dead", "gone"})
+        EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
+    auto outsider = server().hold(
+        "START TRANSACTION; SELECT 1 FROM pawl.pawl_lease WHERE name_space = 'swept' AND lock_key "
+        "= 'dead' FOR UPDATE");
+    for (int i = 0; i < 200; ++i) {
+        const auto key = "new " + std::to_string(i);
+        const auto asked = lease_clock::now();
+        EXPECT_TRUE(*mine.release(key, mine.granted(fresh_claim(key))));
+        EXPECT_LT(lease_clock::now() - asked, timeout / 2) << i;
+    }
+    outsider.reset();
+}
+
 // Goal: who claims, renews and releases, one after the other, needs no second connection.
 TEST_F(MysqlLocks, ALoneCallerRenewsOverTheConnectionThatItHas) {
     auto settings = narrow("lone");

@@ -624,7 +624,8 @@ awaitable<void> mysql_store::sweep(std::shared_ptr<mysql_store> self) {
     if (old.empty()) co_return;
     auto purge = statements::all().purge.with(
         {{"space", self->space_}, {"keys", joined(old)}, {"retention_us", retention}});
-    co_await self->pool_->ask(std::move(purge));
+    // Where one is locked none goes, until the next round.
+    co_await self->pool_->ask(std::move(purge), when_locked::tell);
 }
 
 // ---- Health
