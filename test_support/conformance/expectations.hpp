@@ -45,4 +45,22 @@ inline void until(const std::function<bool()>& holds, millis bound = std::chrono
     EXPECT_TRUE(held);
 }
 
+// Goal: one record that cannot be read hides no other, or no job below this prefix would be known.
+// Method: PREFIXa, b and c have records, and that of b has been overwritten.
+template <class Client>
+void expect_all_but_one_shown(Client& by, const std::string& prefix) {
+    const auto all = by.list(prefix, "", 10);
+    ASSERT_TRUE(all.has_value()) << all.error().detail;
+    ASSERT_EQ(all->records.size(), 3U);
+    EXPECT_EQ(all->records[0].key, prefix + "a");
+    EXPECT_EQ(all->records[1].owner, "(unreadable)");
+    EXPECT_EQ(all->records[2].key, prefix + "c");
+    const auto many = by.inspect_many({prefix + "a", prefix + "b", prefix + "c"});
+    ASSERT_TRUE(many.has_value()) << many.error().detail;
+    EXPECT_TRUE((*many)[0].has_value());
+    EXPECT_FALSE((*many)[1].has_value());
+    EXPECT_TRUE((*many)[2].has_value());
+    EXPECT_EQ(by.inspect(prefix + "b").error().code, errc::rejected);
+}
+
 }  // namespace pawl::conformance

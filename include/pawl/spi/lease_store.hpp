@@ -169,15 +169,16 @@ public:
 
     // The records of many keys, one answer each, in order; nothing where there is none. For callers
     // that look often: it need not tell who waits (record::waiters). No two answers have to be of
-    // one moment. At most page_limit_max keys. By default inspect() is asked for one after the
+    // one moment. A record that cannot be read (errc::rejected) is nothing here, and costs no other
+    // key its answer. At most page_limit_max keys. By default inspect() is asked for one after the
     // other; an engine whose server answers many questions in one request answers them so.
     virtual async<std::vector<std::optional<record>>> inspect_many(std::vector<std::string> keys) {
         std::vector<std::optional<record>> all;
         for (auto& key : keys) {
             auto looking = inspect(std::move(key));
             auto seen = co_await std::move(looking);
-            if (seen.has_error()) co_return seen.error();
-            all.push_back(std::move(*seen));
+            if (seen.has_error() && seen.error().code != errc::rejected) co_return seen.error();
+            all.push_back(seen.has_value() ? std::move(*seen) : std::nullopt);
         }
         co_return all;
     }

@@ -82,6 +82,9 @@ bool force_release(lease_state& state, fence_token token, millis delay, const st
 
 // What lease_store::inspect() and list() show.
 record describe(const std::string& key, const lease_state& state, const store_time& now);
+// In its place, the record of a key that cannot be read: list() shows it among the others. Whoever
+// asks for that key alone is told what is wrong; inspect_many() has nothing for it.
+record unreadable(const std::string& key);
 
 // The tokens that a live holder can carry. Older ones are from before a loss of data, which may
 // have taken the memory of a newer one with it; none above `newest` can have been issued yet.

@@ -304,6 +304,10 @@ TEST_F(CasStore, AGarbledRecordIsAFailureOfItsOwn) {
     ASSERT_EQ(all.value().records.size(), 2u);
     EXPECT_EQ(all->records[0].owner, "(unreadable)");
     EXPECT_EQ(all->records[1].holder, token);
+    const auto many = on.end_of(mine.store()->inspect_many({"bad", "good"}));
+    ASSERT_EQ(many.value().size(), 2u);
+    EXPECT_FALSE((*many)[0].has_value());
+    EXPECT_EQ((*many)[1].value().holder, token);
     on.table->put({record_kind::fence, "file"}, "1 lease");
     EXPECT_TRUE(
         on.end_of(mine.store()->fence("file", token, fence_rule::reject_older)).has_error());

@@ -23,14 +23,6 @@ bool is_trace(const lease_rules& lease) {
     return number(state.last_token) == 0 && !state.last_done;
 }
 
-// A page shows the others; whoever asks for this key alone is told what is wrong.
-record unreadable(const std::string& key) {
-    record shown;
-    shown.key = key;
-    shown.owner = "(unreadable)";
-    return shown;
-}
-
 finding judge_clock(const clock_bounds& shown) {
     const auto ours = time::wall_now().time_since_epoch();
     const auto apart = std::max(ours - shown.high, shown.low - ours);
@@ -79,7 +71,7 @@ async<page> cas_store::do_list(std::string prefix, std::string after, std::size_
             const auto lease = read_lease(key, stands);
             if (lease.has_value() && is_trace(*lease)) continue;
             shown.records.push_back(lease.has_value() ? lease->describe(key, *bounds)
-                                                      : unreadable(key));
+                                                      : rules::unreadable(key));
         }
         if (!found->more || found->records.empty()) co_return shown;
         after = found->records.back().first;

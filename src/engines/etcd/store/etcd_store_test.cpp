@@ -123,6 +123,14 @@ TEST(EtcdStore, TenThousandRoundsLeaveNothingBehind) {
     EXPECT_LE(leases(), 12u);
 }
 
+TEST(EtcdStore, OneUnreadableRecordHidesNoOther) {
+    etcd_server server;
+    auto mine = open(on_port(server.port()));
+    for (const auto* key : {"job/a", "job/b", "job/c"}) mine.granted(fresh_claim(key, 60s));
+    server.ask({"put", "pawl/record/job/b", "not ours"});
+    conformance::expect_all_but_one_shown(mine, "job/");
+}
+
 // Goal: the time to live is kept, though etcd counts whole seconds. Method: a lease of a second and
 // a half is still held after that, and not for ever.
 TEST(EtcdStore, AFractionOfASecondIsRoundedUp) {

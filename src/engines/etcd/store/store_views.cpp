@@ -138,7 +138,8 @@ async<std::vector<std::optional<record>>> etcd_store::do_inspect_many(
             const auto& one = (*seen)[i];
             if (!one.lock && !one.pause && !one.record && !one.done) continue;
             auto described = describe(keys[from + i], one);
-            if (described.has_error()) co_return described.error();
+            // One that cannot be read costs the others nothing.
+            if (described.has_error()) continue;
             shown.push_back(std::move(*described));
             places.push_back(from + i);
             renewers.push_back(renewer_of(one));
@@ -186,8 +187,7 @@ async<page> etcd_store::do_list(std::string prefix, std::string after, std::size
             break;
         }
         auto shown = describe(key, seen);
-        if (shown.has_error()) co_return shown.error();
-        found.records.push_back(std::move(*shown));
+        found.records.push_back(shown.has_value() ? std::move(*shown) : rules::unreadable(key));
         renewers.push_back(renewer_of(seen));
     }
     const auto added = co_await add_remaining(found.records, std::move(renewers), deadline);

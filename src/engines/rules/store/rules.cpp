@@ -117,6 +117,13 @@ end_effect release(lease_state& state, fence_token token, const release_options&
     return effect;
 }
 
+record unreadable(const std::string& key) {
+    record shown;
+    shown.key = key;
+    shown.owner = "(unreadable)";
+    return shown;
+}
+
 record describe(const std::string& key, const lease_state& state, const store_time& now) {
     record seen;
     seen.key = key;

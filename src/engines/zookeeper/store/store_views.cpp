@@ -50,7 +50,8 @@ async<std::vector<std::optional<record>>> tree_store::inspect_many(std::vector<s
     const auto shown = co_await records_of(**through, keys, until);
     if (shown.has_error()) co_return shown.error();
     std::unordered_map<std::string, record> found;
-    for (const auto& one : *shown) found.insert_or_assign(one.key, one);
+    for (const auto& one : *shown)
+        if (number(one.last_token) != 0) found.insert_or_assign(one.key, one);
     std::vector<std::optional<record>> all(keys.size());
     for (std::size_t i = 0; i < keys.size(); ++i)
         if (const auto its = found.find(keys[i]); its != found.end()) all[i] = its->second;
@@ -110,12 +111,14 @@ async<std::vector<record>> tree_store::records_of(session& through, std::vector<
     const auto texts = co_await through.ask_all(std::move(asked), until);
     if (texts.has_error()) co_return texts.error();
     std::vector<view> seen;
+    std::vector<bool> is_unreadable(keys.size());
     std::vector<std::size_t> held;
     std::vector<request> leases;
     for (std::size_t i = 0; i < keys.size(); ++i) {
         auto one = tree_->understand(keys[i], (*texts)[i]);
-        if (one.has_error()) co_return one.error();
-        seen.push_back(std::move(*one));
+        // It costs the others nothing.
+        is_unreadable[i] = one.has_error();
+        seen.push_back(one.has_value() ? std::move(*one) : view{});
         if (seen.back().record.lease.empty()) continue;
         held.push_back(i);
         leases.emplace_back(request::kind::get, tree_->lease_path(keys[i], seen.back()));
@@ -132,6 +135,10 @@ async<std::vector<record>> tree_store::records_of(session& through, std::vector<
     }
     std::vector<record> records;
     for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (is_unreadable[i]) {
+            records.push_back(rules::unreadable(keys[i]));
+            continue;
+        }
         forget_what_is_over(keys[i], seen[i]);
         if (auto one = describe(keys[i], seen[i], now_for(seen[i])))
             records.push_back(std::move(*one));

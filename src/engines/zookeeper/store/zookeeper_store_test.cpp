@@ -102,6 +102,14 @@ TEST_F(ZookeeperStore, OneUnreadableRecordIsUnknownForItsLeaseAlone) {
     EXPECT_EQ(*answers, (std::vector{renewal::unknown, renewal::renewed}));
 }
 
+TEST_F(ZookeeperStore, OneUnreadableRecordHidesNoOther) {
+    auto mine = open(settings_);
+    bare_tree tree{server_->port()};
+    for (const auto* key : {"job/a", "job/b", "job/c"}) mine.granted(fresh_claim(key, 60s));
+    tree.set(paths().record_of("job/b"), "not ours");
+    conformance::expect_all_but_one_shown(mine, "job/");
+}
+
 TEST_F(ZookeeperStore, WhatAnotherProgramWroteIsRejected) {
     auto mine = open(settings_);
     bare_tree tree{server_->port()};
