@@ -537,7 +537,7 @@ private:
             loop.wait_for(runs::run_session::end(session_, std::move(how), timeout));
         if (!written) log(log_level::warn, "result of the run not recorded");
         if (written && journal_ && runs::is_one_to_prune_after(session_->mark().id))
-            loop.wait_for(runs::prune(journal_, what_.key));
+            loop.wait_for(runs::prune_own(journal_, what_.key));
         return written;
     }
 

@@ -106,7 +106,7 @@ public:
         if (me.written_->is_stale()) me.kept_ = false;
         if (written && runs::is_one_to_prune_after(me.start_.id))
             boost::asio::co_spawn(me.home_.loop().get_executor(),
-                                  runs::prune(me.records_, me.start_.job), net::unattended{});
+                                  runs::prune_own(me.records_, me.start_.job), net::unattended{});
         co_return written;
     }
     // What the store is to know, before the release.

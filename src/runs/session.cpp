@@ -114,4 +114,12 @@ awaitable<void> prune(std::shared_ptr<journal> where, std::string job, std::size
     co_await std::move(pruning);
 }
 
+awaitable<void> prune_own(std::shared_ptr<journal> where, std::string job) {
+    auto finding = where->find_job(job);
+    const auto known = co_await std::move(finding);
+    if (known.has_error() || *known) co_return;
+    auto pruning = prune(std::move(where), std::move(job), runs_kept);
+    co_await std::move(pruning);
+}
+
 }  // namespace pawl::runs

@@ -79,10 +79,13 @@ struct known_job {
     std::vector<std::shared_ptr<track>> tracks;
     std::optional<job_pause> paused;
     std::uint32_t running = 0;
-    std::uint32_t ended = 0;  // since it was last pruned
+    std::uint32_t rows = 0;  // that this node has written
     // Who is to have which partition, as long as the same nodes are alive.
     std::optional<fair_shares> shares;
     std::vector<std::string> shared_among;
+
+    // Told of each row. More go with one of sixteen than come until the next.
+    bool is_time_to_prune() noexcept { return ++rows % 16 == 1; }
 };
 
 // On the loop only.

@@ -23,6 +23,8 @@ constexpr std::size_t stale_at_once_max = 500;
 constexpr std::size_t stale_seen_max = 10'000;  // in one look
 // Lost beginnings are looked for in so many keys at a time.
 constexpr std::size_t keys_checked_max = 1'000;
+// A key may be out of reach for long by itself. With so many of them it is the store that is away.
+constexpr int keys_unreached_max = 3;
 
 }  // namespace
 
@@ -76,6 +78,7 @@ awaitable<void> reconciler::reconcile() {
 awaitable<void> reconciler::judge_stale_runs() {
     std::unordered_set<std::string> seen;
     std::size_t left = 0;
+    int unreached = 0;
     // Those that are left stand in front of what has not been looked at. A page may be short.
     while (seen.size() < stale_seen_max) {
         auto asking = node_.records->stale_runs(stale_at_once_max, left);
@@ -88,8 +91,8 @@ awaitable<void> reconciler::judge_stale_runs() {
         for (const auto& one : *stale) {
             auto judging = judge_stale(one);
             const auto judged = co_await std::move(judging);
-            if (judged.has_error()) co_return;
-            if (!*judged) ++left;
+            if (judged.has_error() && ++unreached > keys_unreached_max) co_return;
+            if (judged.has_error() || !*judged) ++left;
         }
     }
     forget_judged(seen);
@@ -132,12 +135,21 @@ async<bool> reconciler::judge_stale(const run_record& one) {
 awaitable<bool> reconciler::tell_lost(std::shared_ptr<track> which, lost_beginning what) {
     // One that was given back has left the store with the moment before it.
     if (which->plan->when && !fires_at(*which->plan->when, wall_of(what.which))) co_return true;
-    // It asks for its claim again, or withdraws it, or writes down what has become of it.
-    if (registrar_.hears(what.owner)) co_return false;
     auto finding = node_.records->find_occurrence(which->plan->name, which->partition, what.which);
     const auto row = co_await std::move(finding);
     if (row.has_error()) co_return false;
     if (*row && (*row)->status != run_status::skipped) co_return true;
+    // It asks for its claim again, or withdraws it, or writes down what has become of it.
+    if (registrar_.hears(what.owner)) co_return false;
+    // The journal keeps the newest runs of a job, and may have let go of this one.
+    run_filter of_job;
+    of_job.job = which->plan->name;
+    const auto kept = std::min<std::size_t>(which->plan->keep_runs, page_limit_max);
+    auto listing = node_.records->list_runs(std::move(of_job), "", kept);
+    const auto newest = co_await std::move(listing);
+    if (newest.has_error()) co_return false;
+    if (newest->records.size() >= kept && newest->records.back().started_at > number(what.which))
+        co_return true;
     run_start start{node_.ids.next_uuid(), which->plan->name, which->key};
     start.partition = which->partition;
     start.owner = std::move(what.owner);

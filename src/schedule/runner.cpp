@@ -22,8 +22,6 @@ namespace {
 
 using boost::asio::awaitable;
 
-// How many runs of a job end between two looks at whether there are too many of them.
-constexpr std::uint32_t prune_every = 16;
 constexpr std::size_t beats_at_once_max = 500;
 
 run_start started_by(const run_request& what, run_start start) {
@@ -231,7 +229,7 @@ awaitable<void> runner::perform(std::shared_ptr<track> which, std::optional<leas
         co_await std::move(releasing);
     }
     if (wanted.kind == request_kind::trigger) control_.on_answered(wanted.id);
-    if (home && node_.records && ++home->ended % prune_every == 1)
+    if (home && node_.records && home->is_time_to_prune())
         node_.spawn(runs::prune(node_.records, plan->name, plan->keep_runs));
     which->decisions.on_ended(how_it_ended, node_.loop.now());
 }

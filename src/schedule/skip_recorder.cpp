@@ -1,6 +1,7 @@
 #include "schedule/skip_recorder.hpp"
 
 #include "net/timer.hpp"
+#include "runs/session.hpp"
 #include "schedule/log_text.hpp"
 
 #include <string>
@@ -85,6 +86,10 @@ awaitable<void> skip_recorder::write(std::shared_ptr<track> which,
             if (*told && !one.told && node_.watcher)
                 node_.watcher->on_skipped(which->plan->name, one.what.occurrence, one.what.why);
             left.pop_front();
+            // A job may be skipped more often than it runs.
+            const auto home = which->owner.lock();
+            if (*told && home && home->is_time_to_prune())
+                node_.spawn(runs::prune(node_.records, which->plan->name, which->plan->keep_runs));
             continue;
         }
         if (!one.told)
