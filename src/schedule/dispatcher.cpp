@@ -89,7 +89,7 @@ void dispatcher::take_plan(std::shared_ptr<const job_plan> plan) {
                 std::make_shared<track>(node_.loop.get_executor(), which.plan, home, i));
     }
     if (!is_new && (moves || !same_tracks)) positions_.on_changed(which.plan->name, node_.now());
-    if (node_.ready && moves) timekeeper_.schedule(which);
+    if (placed_ && moves) timekeeper_.schedule(which);
 }
 
 // -- the node's day
@@ -119,6 +119,8 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
     co_await std::move(publishing);
     auto finding = me.finder_.find();
     co_await std::move(finding);
+    // A reload that comes from now on gives its jobs their places itself.
+    me.placed_ = true;
     // Behind the store, which may be slow: nothing goes by what was paused before that.
     auto looking = me.control_state_.look();
     co_await std::move(looking);
@@ -126,7 +128,6 @@ awaitable<void> dispatcher::run(self_ptr self, std::stop_token stop, millis shut
         me.node_.log(
             log_level::warn,
             "control state not read: no scheduled run starts before it is known what is paused");
-    // A reload is told by `ready` whether a new job has a place in the timetable already.
     me.node_.ready = true;
     if (me.node_.watcher) me.node_.watcher->on_ready();
     if (!me.positions_.are_known()) me.node_.spawn(me.finder_.keep_finding());

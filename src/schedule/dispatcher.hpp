@@ -87,6 +87,7 @@ private:
     timekeeper timekeeper_;
     position_finder finder_;
     control_watcher control_state_;
+    bool placed_ = false;  // what was known at the start has its place in the timetable
     bool hurried_ = false;
 };
 

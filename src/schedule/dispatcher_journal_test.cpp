@@ -1,6 +1,8 @@
 // Schedulers whose journal is away, late or loses its answers: no run waits for it, and nothing
 // that it alone knows is done without it.
+#include "schedule/dispatcher.hpp"
 #include "schedule/dispatcher_fixture.hpp"
+#include "schedule/scheduling.hpp"
 #include "time/clocks.hpp"
 
 #include <gmock/gmock.h>
@@ -8,9 +10,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pawl {
@@ -507,6 +512,81 @@ TEST(DispatcherWithoutJournal, LostAnswersOfTheJournalMakeNoSecondRun) {
     EXPECT_EQ(std::adjacent_find(occurrences.begin(), occurrences.end()), occurrences.end());
     const auto& begun = one.seen;
     for (const auto& line : begun.lines()) EXPECT_EQ(one.run_of(line.what.id).attempt, 1);
+}
+
+// A dispatcher by itself, on a loop that the test's own thread drives: what is done within a call
+// of the journal is done between two steps of the node.
+class lone_node : public schedule_world {
+public:
+    lone_node() {
+        schedule::dispatcher::parts made_of;
+        made_of.loop = &home_.loop();
+        made_of.engine = home_.running();
+        made_of.records = home_.records();
+        made_of.me = {"a", made_of.engine->owner(), "a test", ""};
+        made_of.watcher = ears_;
+        node = std::make_shared<schedule::dispatcher>(std::move(made_of));
+    }
+
+    // Until it is told to stop.
+    void run() { home_.loop().wait_for(schedule::dispatcher::run(node, stop.get_token(), 0ms)); }
+    void on_ready(std::function<void()> what) { ears_->ready = std::move(what); }
+    std::shared_ptr<const schedule::job_plan> plan(const std::string& name,
+                                                   const schedule_options& when) {
+        return schedule::plan_of(note(name, "a"), when, "a", *home_.running(), nullptr);
+    }
+
+    std::stop_source stop;
+
+private:
+    struct listening : schedule::dispatch_observer {
+        std::function<void()> ready;
+        void on_ready() override {
+            if (ready) ready();
+        }
+    };
+
+    std::shared_ptr<lease_store> make_store(net::loop& on) {
+        return memory::make_memory_store(on, settings);
+    }
+    std::shared_ptr<journal> make_journal(net::loop& on) {
+        return journals::checked(testing_faults::make_faulty_journal(
+            memory::make_memory_journal(on, settings.name_space, settings), journal_faults));
+    }
+
+    runtime::core home_{[this](net::loop& on) { return make_store(on); },
+                        settings,
+                        {},
+                        [this](net::loop& on) { return make_journal(on); }};
+    std::shared_ptr<listening> ears_ = std::make_shared<listening>();
+
+public:
+    std::shared_ptr<schedule::dispatcher> node;
+};
+
+const schedule_options at_new_year{.cron = "0 0 1 1 *", .zone = "UTC"};
+const schedule_options the_day_after{.cron = "0 0 2 1 *", .zone = "UTC"};
+
+// Goal: a reload while a node starts leaves no job without its place, or at its old one. Method: it
+// comes when all that was known has its place, and the control state is read once more.
+TEST(DispatcherReload, WhatAReloadDuringTheStartBringsHasItsPlace) {
+    lone_node one;
+    one.node->replace_jobs({one.plan("changed", at_new_year)});
+    one.journal_faults->on_control_read = [&] {
+        if (one.journal_faults->control_reads != 2) return;
+        one.node->replace_jobs(
+            {one.plan("changed", the_day_after), one.plan("new", the_day_after)});
+    };
+    std::vector<std::optional<time::wall_instant>> next;
+    one.on_ready([&] {
+        for (const auto* name : {"changed", "new"}) next.push_back(one.node->next_occurrence(name));
+        one.stop.request_stop();
+    });
+    one.run();
+    EXPECT_EQ(one.journal_faults->control_reads, 2);
+    const auto rule = *one.plan("new", the_day_after)->when;
+    const auto expected = rule.when.next(time::local_now(), rule.where, rule.policy);
+    EXPECT_THAT(next, testing::ElementsAre(expected, expected));
 }
 
 }  // namespace

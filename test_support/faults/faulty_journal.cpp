@@ -87,6 +87,7 @@ public:
 
     async<control_state> read_control_state() override {
         ++faults_->control_reads;
+        if (faults_->on_control_read) faults_->on_control_read();
         return unless(faults_->fail_control_state, strict(inner_->read_control_state()));
     }
     async<bool> add_trigger(run_trigger what) override {
@@ -103,6 +104,8 @@ public:
     }
 
     async<std::vector<job_entry>> publish(std::vector<job_entry> jobs) override {
+        ++faults_->publications;
+        if (faults_->on_publication) faults_->on_publication();
         return unless(faults_->fail_publish, strict(inner_->publish(std::move(jobs))));
     }
     async<std::size_t> retire(std::vector<std::string> names, std::string node) override {

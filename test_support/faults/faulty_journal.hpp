@@ -5,6 +5,7 @@
 #include <pawl/spi/journal.hpp>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -23,6 +24,11 @@ struct journal_plan {
                                           // outcome_unknown
     std::atomic<bool> heartbeats_lost{false};  // they have no effect, and nobody is told
     std::atomic<int> control_reads{0};         // how often the control state was asked for
+    std::atomic<int> publications{0};          // how often the jobs were told
+    // Called on the loop by whoever asks or tells that, before it is done. Set before the journal
+    // is used.
+    std::function<void()> on_control_read{};
+    std::function<void()> on_publication{};
     std::atomic<int> turns_late{0};  // of what reads or asks, the answer is told so many turns of
                                      // the loop after it is there
     std::atomic<int> operations{0};  // how many verbs have been called
