@@ -45,23 +45,25 @@ bool must_withdraw(const node_state& node, const track& which) {
             !which.decisions.queue().wants_occurrence(which.unresolved->occurrence));
 }
 
-// Whatever is claimed next would find the key held by the claim that was not answered. False when
-// that is still unknown, and worth asking again.
-awaitable<bool> withdraw_unresolved(node_state& node, std::shared_ptr<track> which) {
+// Whatever is claimed next would find the key held by the claim that was not answered. Tells why
+// where that is still unknown, and worth asking again.
+awaitable<std::optional<failure>> withdraw_unresolved(node_state& node,
+                                                      std::shared_ptr<track> which) {
     const auto what = *which->unresolved;
     const auto until = node.engine->claims()->worth_withdrawing(what.claim->attempts, what.options);
     withdrawal given_up{which->key, what.claim->id, what.occurrence};
+    if (what.has_run) given_up.occurrence.reset();
     if (node.stopping) {
         which->unresolved.reset();
         node.spawn(runtime::claimer::withdraw(node.engine->claims(), std::move(given_up), until));
-        co_return true;
+        co_return std::nullopt;
     }
     auto withdrawing = node.engine->store().withdraw(std::move(given_up));
     const auto gone = co_await std::move(withdrawing);
-    const bool asks_again =
-        gone.has_error() && may_pass(gone.error().code) && node.loop.now() < until;
-    if (!asks_again) which->unresolved.reset();
-    co_return !asks_again;
+    if (gone.has_error() && may_pass(gone.error().code) && node.loop.now() < until)
+        co_return gone.error();
+    which->unresolved.reset();
+    co_return std::nullopt;
 }
 
 bool fails_open(const track& which, const failure& why) {
@@ -193,10 +195,18 @@ awaitable<void> acquirer::work(std::shared_ptr<track> which) {
         which->woken = false;
         const auto step = which->decisions.next(node_.loop.now());
         others_.skips.record(which);
+        std::optional<failure> away;
         if (must_withdraw(node_, *which)) {
-            auto resolving = resolve(which, step.what);
-            const bool resolved = co_await std::move(resolving);
-            if (!resolved) continue;
+            auto withdrawing = withdraw_unresolved(node_, which);
+            away = co_await std::move(withdrawing);
+        }
+        // What may run without a lease does not wait until that claim is given back.
+        const bool needs_no_store =
+            away && step.what == key_state::act::claim && fails_open(*which, *away);
+        if (away && !needs_no_store) {
+            auto waiting = put_off(which, step.what);
+            co_await std::move(waiting);
+            continue;
         }
         if (step.what == key_state::act::nothing || node_.stopping) {
             if (which->woken && !node_.stopping) continue;
@@ -220,25 +230,20 @@ awaitable<void> acquirer::work(std::shared_ptr<track> which) {
             const bool settled = co_await std::move(asking);
             if (settled) continue;
         }
-        auto claiming = claim(which, step.timeout);
-        co_await std::move(claiming);
+        auto beginning = away ? begin_without_lease(which, *away) : claim(which, step.timeout);
+        co_await std::move(beginning);
     }
     which->at_work = false;
     node_.work.end();
 }
 
-// False when it has to be asked again, after a while.
-awaitable<bool> acquirer::resolve(std::shared_ptr<track> which, key_state::act next) {
-    auto withdrawing = withdraw_unresolved(node_, which);
-    const bool resolved = co_await std::move(withdrawing);
-    if (resolved) co_return true;
-    if (next == key_state::act::claim) {
-        which->decisions.on_failure(node_.loop.now(), node_.uniform());
-    } else if (!node_.stopping) {
-        auto waiting = which->timer.wait_for(withdraw_retry);
-        co_await std::move(waiting);
-    }
-    co_return false;
+// A claim is still to be withdrawn before anything else is done.
+awaitable<void> acquirer::put_off(std::shared_ptr<track> which, key_state::act next) {
+    if (next == key_state::act::claim)
+        co_return which->decisions.on_failure(node_.loop.now(), node_.uniform());
+    if (node_.stopping) co_return;
+    auto waiting = which->timer.wait_for(withdraw_retry);
+    co_await std::move(waiting);
 }
 
 bool acquirer::may_fire(const track& which) const {
@@ -248,10 +253,11 @@ bool acquirer::may_fire(const track& which) const {
 // Whether others may have told what became of the occurrence.
 bool acquirer::catches_up(const track& which) const {
     const auto& wanted = which.decisions.wanted();
+    if (!node_.records || wanted.kind != request_kind::occurrence) return false;
     // What was sent and not answered may be why others have skipped it, and what has begun here is
     // this node's own.
-    const bool is_ours = which.unresolved || wanted.begun;
-    if (!node_.records || wanted.kind != request_kind::occurrence || is_ours) return false;
+    const bool was_sent = which.unresolved && which.unresolved->occurrence == *wanted.occurrence;
+    if (was_sent || wanted.begun) return false;
     return others_.where.catches_up(wall_of(*wanted.occurrence), node_.now(),
                                     gives_way(which.plan->queue) ? positions::when_busy::gives_way
                                                                  : positions::when_busy::waits);
@@ -386,11 +392,25 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
     }
 }
 
+awaitable<void> acquirer::begin_without_lease(std::shared_ptr<track> which, failure why) {
+    const auto home = which->owner.lock();
+    auto waiting = await_turn(which, millis{0});
+    const bool is_its_turn = co_await std::move(waiting);
+    if (!is_its_turn) co_return;
+    ++home->running;
+    auto running = run_without_lease(which, std::move(why));
+    co_await std::move(running);
+    leave_slot(*home);
+}
+
 awaitable<void> acquirer::run_without_lease(std::shared_ptr<track> which, failure why) {
     node_.log(log_level::warn, "running without a lease (on_store_down) " +
                                    job_field(which->plan->name) + ": another node may run it too");
     if (node_.watcher) node_.watcher->on_fail_open(which->plan->name);
     if (node_.records) node_.spawn(audit_fail_open(node_, which->plan->name, why.detail));
+    // Its own claim may have marked it: that stays, as its occurrence is run.
+    if (which->unresolved && which->unresolved->occurrence == which->decisions.wanted().occurrence)
+        which->unresolved->has_run = true;
     which->decisions.on_granted();
     auto performing = others_.runs.perform(which, std::nullopt);
     co_await std::move(performing);

@@ -52,7 +52,7 @@ private:
     using won_lease = std::shared_ptr<runtime::lease_state>;
 
     boost::asio::awaitable<void> work(std::shared_ptr<track> which);
-    boost::asio::awaitable<bool> resolve(std::shared_ptr<track> which, key_state::act next);
+    boost::asio::awaitable<void> put_off(std::shared_ptr<track> which, key_state::act next);
     bool may_fire(const track& which) const;
     bool catches_up(const track& which) const;
     boost::asio::awaitable<bool> leave_skipped(std::shared_ptr<track> which);
@@ -61,6 +61,7 @@ private:
     boost::asio::awaitable<bool> await_turn(std::shared_ptr<track> which, millis wait);
     boost::asio::awaitable<bool> take_slot(std::shared_ptr<track> which);
     void leave_slot(known_job& home);
+    boost::asio::awaitable<void> begin_without_lease(std::shared_ptr<track> which, failure why);
     boost::asio::awaitable<void> run_without_lease(std::shared_ptr<track> which, failure why);
     boost::asio::awaitable<void> perform_unless_skipped(std::shared_ptr<track> which, won_lease won,
                                                         std::optional<occurrence> claimed);

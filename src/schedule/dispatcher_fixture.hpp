@@ -2,9 +2,14 @@
 #pragma once
 
 #include "test_support/faults/schedule_world.hpp"
+#include "time/clocks.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace pawl {
 
@@ -23,5 +28,20 @@ struct counting : schedule_observer {
     void on_fail_open(std::string_view) override { ++fail_open; }
     void on_orphan_taken(std::string_view) override { ++taken; }
 };
+
+// Once a day at that second, which must be whole.
+inline schedule_options daily_at(time::wall_instant due) {
+    const std::chrono::hh_mm_ss at{due - std::chrono::floor<std::chrono::days>(due)};
+    const auto text = std::to_string(at.seconds().count()) + " " +
+                      std::to_string(at.minutes().count()) + " " +
+                      std::to_string(at.hours().count()) + " * * *";
+    return {.cron = text, .zone = "UTC"};
+}
+inline time::wall_instant whole_second_in(std::chrono::seconds away) {
+    return std::chrono::floor<std::chrono::seconds>(time::local_now()) + away;
+}
+inline std::vector<std::int64_t> only(time::wall_instant due) {
+    return {std::chrono::floor<millis>(due).time_since_epoch().count()};
+}
 
 }  // namespace pawl

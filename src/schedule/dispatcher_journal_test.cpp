@@ -198,21 +198,6 @@ TEST(DispatcherWithoutJournal, AJobThatIsAddedAgainIsStillPaused) {
     for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "j");
 }
 
-// Once a day at that second, which must be whole.
-schedule_options daily_at(time::wall_instant due) {
-    const std::chrono::hh_mm_ss at{due - std::chrono::floor<std::chrono::days>(due)};
-    const auto text = std::to_string(at.seconds().count()) + " " +
-                      std::to_string(at.minutes().count()) + " " +
-                      std::to_string(at.hours().count()) + " * * *";
-    return {.cron = text, .zone = "UTC"};
-}
-time::wall_instant whole_second_in(std::chrono::seconds away) {
-    return std::chrono::floor<std::chrono::seconds>(time::local_now()) + away;
-}
-std::vector<std::int64_t> only(time::wall_instant due) {
-    return {std::chrono::floor<millis>(due).time_since_epoch().count()};
-}
-
 // What it says at this moment, and has followed it.
 bool has_read_the_control_state(schedule_world& one) {
     const auto before = one.journal_faults->control_reads.load();

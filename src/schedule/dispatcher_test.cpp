@@ -378,6 +378,54 @@ TEST(Dispatcher, FailOpenRunsWithoutATokenAndIsAudited) {
         EXPECT_TRUE(number(line.what.token) != 0 || line.what.key == "j");
 }
 
+// Goal: an outage that begins with a claim on its way keeps no later occurrence from running.
+// Method: no claim is answered, nor a withdrawal of one; each occurrence runs.
+TEST(Dispatcher, FailOpenGoesOnWhileAClaimCannotBeWithdrawn) {
+    schedule_world one;
+    one.settings.timeout = 100ms;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    auto open = each_second;
+    open.on_store_down = outage::run_without_lease;
+    a->cron.add(one.note("j", "a"), open);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.faults->fail_all = errc::outcome_unknown;
+    EXPECT_TRUE(eventually([&] { return ears->fail_open >= 4; }));
+    one.faults->fail_all = std::nullopt;
+    const auto before = one.seen.size();
+    EXPECT_TRUE(one.seen.wait_for(before + 2));
+    a->stop();
+    EXPECT_NE(number(one.seen.lines().back().what.token), 0u);
+}
+
+// Goal: what has run without its lease is not given back. Method: its claim took effect and was
+// not answered; without a journal only the store keeps it from running on the node that starts
+// next.
+TEST(Dispatcher, FailOpenGivesNothingBackThatHasRun) {
+    schedule_world one;
+    one.settings.timeout = 100ms;
+    one.faults->answers_to_lose = 1'000'000;
+    const auto due = whole_second_in(4s);
+    auto once = daily_at(due);
+    once.on_store_down = outage::run_without_lease;
+    auto a = std::make_unique<scheduler_node>(one.open_without_journal(), "a");
+    a->cron.add(one.note("j", "a"), once);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    EXPECT_EQ(number(one.seen.lines().front().what.token), 0u);
+    one.faults->answers_to_lose = 0;
+    a->stop();
+    auto b = std::make_unique<scheduler_node>(one.open_without_journal(), "b");
+    b->cron.add(one.note("j", "b"), once);
+    b->cron.add(one.note("mark", "b"), each_second);
+    b->start();
+    ASSERT_TRUE(one.seen.wait_for(3));
+    b->stop();
+    const auto lines = one.seen.lines();
+    EXPECT_EQ(std::ranges::count(lines, "j", [](const auto& line) { return line.what.key; }), 1);
+}
+
 // Goal: an occurrence that was skipped does not run later. Method: while a run of the only node
 // goes on an occurrence is skipped; the run ends, the node with it, and the next one finds that
 // occurrence within its misfire window, not known to the store.

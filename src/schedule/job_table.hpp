@@ -58,6 +58,7 @@ struct track {
         std::shared_ptr<runtime::kept_claim> claim;
         pawl::occurrence occurrence{};
         lease_options options{};
+        bool has_run = false;  // without its lease, so that it is not to be given back
     };
     std::optional<unresolved_claim> unresolved{};
 
