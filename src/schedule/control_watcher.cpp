@@ -68,8 +68,7 @@ awaitable<bool> control_watcher::learn_what_is_due() {
 }
 
 // Of a hundred thousand jobs only those are looked at that are paused, or were.
-// Tells which those are that were.
-std::vector<std::string> control_watcher::follow_pauses(std::vector<job_pause> pauses) {
+void control_watcher::follow_pauses(std::vector<job_pause> pauses) {
     for (const auto& one : pauses) {
         const auto found = others_.jobs.find(one.job);
         if (!found) continue;
@@ -84,20 +83,22 @@ std::vector<std::string> control_watcher::follow_pauses(std::vector<job_pause> p
         }
         which.paused = one;
     }
-    std::vector<std::string> resumed;
-    for (const auto& [name, pause] : others_.control.replace_pauses(std::move(pauses)))
-        if (!others_.control.pause_of(name)) resumed.push_back(name);
-    return resumed;
+    for (const auto& [name, pause] : others_.control.replace_pauses(std::move(pauses))) {
+        const bool is_known = std::ranges::find(resuming_, name) != resuming_.end();
+        if (!others_.control.pause_of(name) && !is_known) resuming_.push_back(name);
+    }
 }
 
 // What was due during the pause was not to run, and what has come due since it ended is; until that
 // is known the job rests. Nobody remembers what has run of one that no store keeps in mind.
-awaitable<void> control_watcher::resume(std::string name) {
-    if (!others_.jobs.find(name)) co_return;
+// False when it has to be asked again.
+awaitable<bool> control_watcher::resume(std::string name) {
+    if (!others_.jobs.find(name)) co_return true;
     auto finding = node_.records->find_job(name);
     const auto told = co_await std::move(finding);
     const auto found = others_.jobs.find(name);
-    if (!found || others_.control.pause_of(name)) co_return;
+    if (!found || others_.control.pause_of(name)) co_return true;
+    if (told.has_error() && may_pass(told.error().code)) co_return false;
     found->paused.reset();
     node_.log(log_level::info, "job resumed " + job_field(name));
     const bool is_known = told.has_value() && *told && others_.nodes.take_since(**told);
@@ -105,19 +106,33 @@ awaitable<void> control_watcher::resume(std::string name) {
     if (is_known && found->plan->queue.mode != delivery::off)
         since = wall_of(occurrence{(*told)->since});
     others_.times.schedule(*found, since);
+    co_return true;
+}
+
+// Up to the first that the journal does not answer: with a thousand of them the control state would
+// not be read for as long as it takes a thousand times not to.
+awaitable<void> control_watcher::resume_all() {
+    while (!resuming_.empty()) {
+        const auto name = resuming_.front();
+        auto resuming = resume(name);
+        const bool is_settled = co_await std::move(resuming);
+        resuming_.pop_front();
+        if (is_settled) continue;
+        // The others come first then, so that one alone holds none of them up.
+        resuming_.push_back(name);
+        co_return;
+    }
 }
 
 awaitable<void> control_watcher::follow(control_state seen) {
-    const auto resumed = follow_pauses(std::move(seen.pauses));
+    follow_pauses(std::move(seen.pauses));
     for (const auto& id : seen.cancels) others_.runs.stop(id, stop_cause::cancelled);
     const auto at = node_.loop.now();
     for (const auto& one : seen.triggers) offer_trigger(one, at);
     others_.control.forget_old(at, seen.orphans);
     for (const auto& one : seen.orphans) offer_orphan(one);
-    for (const auto& name : resumed) {
-        auto resuming = resume(name);
-        co_await std::move(resuming);
-    }
+    auto resuming = resume_all();
+    co_await std::move(resuming);
 }
 
 void control_watcher::offer_trigger(const run_trigger& one, instant now) {

@@ -20,6 +20,7 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -57,8 +58,9 @@ public:
 private:
     boost::asio::awaitable<bool> learn_what_is_due();
     boost::asio::awaitable<void> follow(control_state seen);
-    std::vector<std::string> follow_pauses(std::vector<job_pause> pauses);
-    boost::asio::awaitable<void> resume(std::string name);
+    void follow_pauses(std::vector<job_pause> pauses);
+    boost::asio::awaitable<void> resume_all();
+    boost::asio::awaitable<bool> resume(std::string name);
     void offer_trigger(const run_trigger& one, instant now);
     void offer_orphan(const run_record& one);
     boost::asio::awaitable<void> close_done_orphan(run_record one, fence_token token,
@@ -67,6 +69,7 @@ private:
     node_state& node_;
     control_watcher_parts others_;
     net::timer timer_;
+    std::deque<std::string> resuming_;  // since when they go on is still to be asked
 };
 
 }  // namespace pawl::schedule

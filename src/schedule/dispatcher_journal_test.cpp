@@ -272,9 +272,9 @@ TEST(DispatcherPauses, APauseWhileANodeLearnsWhatIsDueIsHeeded) {
     for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "mark");
 }
 
-// Goal: what comes due right after a resume runs. Method: a node hears of the resume only when the
-// occurrence has come due.
-TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
+// A node hears of a resume only when the occurrence has come due, and its journal does not say at
+// once, but the next time that it is asked, since when the job goes on.
+void expect_run_after_a_late_resume(int answers_missing) {
     schedule_world one;
     const auto due = whole_second_in(15s);
     auto ears = std::make_shared<counting>();
@@ -288,10 +288,22 @@ TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
     ASSERT_TRUE(one.ask([&] { return one.records->unpause("j"); }));
     ASSERT_TRUE(eventually([&] { return time::local_now() > due + 100ms; }));
     EXPECT_EQ(one.seen.size(), 0u);
+    one.journal_faults->find_jobs_to_fail = answers_missing;
     one.journal_faults->fail_control_state = std::nullopt;
     ASSERT_TRUE(one.seen.wait_for(1));
     a->stop();
     EXPECT_EQ(one.seen.occurrences(), only(due));
+    EXPECT_EQ(one.journal_faults->find_jobs_to_fail, 0);
+}
+
+// Goal: what comes due right after a resume runs.
+TEST(DispatcherPauses, WhatComesDueBeforeAResumeIsHeardOfRuns) {
+    expect_run_after_a_late_resume(0);
+}
+
+// Goal: nor is it lost where the journal fails at that moment.
+TEST(DispatcherPauses, WhatComesDueAfterAResumeRunsThoughTheJournalDoesNotAnswerAtOnce) {
+    expect_run_after_a_late_resume(2);
 }
 
 // Goal: what a pause keeps from beginning is on record. Method: an occurrence waits for its store

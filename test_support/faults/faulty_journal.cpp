@@ -115,7 +115,9 @@ public:
         return strict(inner_->list_jobs(std::move(after), limit));
     }
     async<std::optional<job_entry>> find_job(std::string name) override {
-        return strict(inner_->find_job(std::move(name)));
+        std::optional<errc> why;
+        if (take_one(faults_->find_jobs_to_fail)) why = errc::unreachable;
+        return unless(why, strict(inner_->find_job(std::move(name))));
     }
     async<void> node_beat(node_entry me) override {
         return strict(inner_->node_beat(std::move(me)));
