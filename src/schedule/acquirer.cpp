@@ -336,8 +336,22 @@ awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) 
         call_off(node_, *which);
         co_return false;
     }
+    const auto asked = which->decisions.wanted().occurrence;
     auto taking = take_slot(which);
-    co_return co_await std::move(taking);
+    const bool has_room = co_await std::move(taking);
+    if (!has_room) co_return false;
+    // Others may have told meanwhile what became of it, or of the later one in its place.
+    const bool has_waited = which->decisions.queue().current()->was_crowded ||
+                            which->decisions.wanted().occurrence != asked;
+    if (!has_waited || !catches_up(*which)) co_return true;
+    auto asking = leave_skipped(which);
+    bool is_settled = co_await std::move(asking);
+    if (!is_settled && !may_begin(node_, *which)) {
+        call_off(node_, *which);
+        is_settled = true;
+    }
+    if (is_settled) slots_.give_back();
+    co_return !is_settled;
 }
 
 awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {

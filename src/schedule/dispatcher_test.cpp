@@ -426,6 +426,41 @@ TEST(Dispatcher, FailOpenGivesNothingBackThatHasRun) {
     EXPECT_EQ(std::ranges::count(lines, "j", [](const auto& line) { return line.what.key; }), 1);
 }
 
+// Goal: what another node has skipped does not run on one that had no room for it until then.
+// Method: the only place of a node is taken when an occurrence comes due, and the next one; another
+// node writes down that it has skipped the second, and the place is free long after that.
+TEST(Dispatcher, WhatOthersHaveSkippedWhileThereWasNoRoomDoesNotRun) {
+    std::atomic<bool> is_full{true};  // outlives the runs that ask it
+    schedule_world one;
+    auto a = one.node("a", {.max_concurrent_runs = 1});
+    a->cron.add(
+        one.note_and("full", "a", brief,
+                     [&](const run&) { EXPECT_TRUE(eventually([&] { return !is_full; })); }),
+        each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(1));
+    auto due = whole_second_in(2s);
+    // Both within a minute.
+    if (due - std::chrono::floor<std::chrono::minutes>(due) > 55s) due += 10s;
+    auto twice = daily_at(due);
+    const auto second = std::chrono::floor<millis>(due + 2s);
+    twice.cron.insert(twice.cron.find(' '),
+                      "," + daily_at(second).cron.substr(0, daily_at(second).cron.find(' ')));
+    a->cron.add(one.note("j", "a"), twice);
+    ASSERT_TRUE(eventually([&] { return time::local_now() > second + 100ms; }));
+    run_start start{"skipped-elsewhere", "j", "j"};
+    start.node = "b";
+    start.occurrence = occurrence{second.time_since_epoch().count()};
+    start.trigger = "schedule";
+    ASSERT_TRUE(one.ask([&] { return one.records->skip(start, "an overlap on b"); }));
+    ASSERT_TRUE(eventually([&] { return time::local_now() > second + 11s; }));
+    is_full = false;
+    ASSERT_TRUE(one.seen.wait_for(3));
+    a->stop();
+    for (const auto& line : one.seen.lines()) EXPECT_EQ(line.what.key, "full");
+    EXPECT_EQ(one.run_of("skipped-elsewhere").status, run_status::skipped);
+}
+
 // Goal: an occurrence that was skipped does not run later. Method: while a run of the only node
 // goes on an occurrence is skipped; the run ends, the node with it, and the next one finds that
 // occurrence within its misfire window, not known to the store.
