@@ -378,7 +378,7 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
     if (answer.has_error()) {
         if (!std::exchange(node_.store_down, true))
             node_.log(log_level::warn, "store unreachable: " + answer.error().detail);
-        if (!fails_open(*which, answer.error())) {
+        if (!fails_open(*which, answer.error()) || !may_begin(node_, *which)) {
             leave_slot(*home);
             co_return decisions.on_failure(at, node_.uniform());
         }
@@ -453,16 +453,23 @@ awaitable<void> acquirer::perform_unless_skipped(std::shared_ptr<track> which,
     auto& decisions = which->decisions;
     const bool came_late = claimed && won->claim_repeated;
     std::optional<lease> held{lease{std::move(won)}};
+    bool was_skipped = false;
     if (came_late && node_.records && gives_way(which->plan->queue)) {
         auto asking =
             has_been_skipped(node_.records, which->plan->name, which->partition, *claimed);
         const auto skipped = co_await std::move(asking);
-        if (skipped.has_value() && *skipped) {
-            held->mark_not_started();
-            auto releasing = held->async_release();
-            co_await std::move(releasing);
-            co_return decisions.on_called_off();
-        }
+        was_skipped = skipped.has_value() && *skipped;
+    }
+    // A pause, a stop or a reload may have come while the store was waited for.
+    if (was_skipped || !may_begin(node_, *which)) {
+        if (was_skipped)
+            decisions.on_called_off();
+        else
+            call_off(node_, *which);
+        held->mark_not_started();
+        auto releasing = held->async_release();
+        co_await std::move(releasing);
+        co_return;
     }
     decisions.on_granted();
     auto performing = others_.runs.perform(which, std::move(held));

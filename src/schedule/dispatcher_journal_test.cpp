@@ -306,6 +306,38 @@ TEST(DispatcherPauses, WhatComesDueAfterAResumeRunsThoughTheJournalDoesNotAnswer
     expect_run_after_a_late_resume(2);
 }
 
+// Goal: a claim that is granted when its job is paused begins no work. Method: the store's answer
+// comes when the node has heard of the pause; the occurrence is on record as any that a pause has
+// kept from beginning, and the store has it back.
+TEST(DispatcherPauses, AGrantThatComesAfterAPauseBeginsNothing) {
+    schedule_world one;
+    one.settings.timeout = 30s;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.faults->answers_held = true;
+    const auto before = one.faults->operations.load();
+    const auto due = whole_second_in(3s);
+    a->cron.add(one.note("j", "a"), daily_at(due));
+    ASSERT_TRUE(eventually([&] { return one.faults->operations > before; }));
+    ASSERT_TRUE(one.ask([&] { return one.records->pause("j", "by hand", "a test"); }));
+    ASSERT_TRUE(has_read_the_control_state(one));
+    one.faults->answers_held = false;
+    ASSERT_TRUE(eventually(
+        [&] { return one.seen.size() > 0 || !one.rows("j", run_status::skipped).empty(); }));
+    ASSERT_EQ(one.seen.size(), 0u);
+    const auto row = one.rows("j", run_status::skipped).front();
+    EXPECT_EQ(row.reason, "the job was paused before it could begin");
+    EXPECT_EQ(std::vector{number(*row.occurrence)}, only(due));
+    a->stop();
+    auto operated = one.open();
+    const auto left = operated.inspect("j");
+    ASSERT_TRUE(left.has_value());
+    EXPECT_EQ(left->remaining, 0ms);
+    EXPECT_LT(number(*left->last_done), number(*row.occurrence));
+}
+
 // Goal: what a pause keeps from beginning is on record. Method: an occurrence waits for its store
 // when its job is paused.
 TEST(DispatcherPauses, WhatAPauseTakesFromTheLineIsARow) {
