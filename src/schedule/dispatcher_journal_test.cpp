@@ -564,6 +564,9 @@ public:
                                                    const schedule_options& when) {
         return schedule::plan_of(note(name, "a"), when, "a", *home_.running(), nullptr);
     }
+    bool is_published(const std::string& name) {
+        return ask([&] { return records->find_job(name); }).has_value();
+    }
 
     std::stop_source stop;
 
@@ -616,6 +619,23 @@ TEST(DispatcherReload, WhatAReloadDuringTheStartBringsHasItsPlace) {
     const auto rule = *one.plan("new", the_day_after)->when;
     const auto expected = rule.when.next(time::local_now(), rule.where, rule.policy);
     EXPECT_THAT(next, testing::ElementsAre(expected, expected));
+}
+
+// Goal: the others hear at once of a job that comes while the node tells them its jobs. Method: it
+// comes when the first publication is on its way; the next one that is due anyway is a minute away.
+TEST(DispatcherReload, AJobThatComesDuringAPublicationIsPublishedAtOnce) {
+    lone_node one;
+    one.node->replace_jobs({one.plan("old", at_new_year)});
+    const auto begun = lease_clock::now();
+    one.journal_faults->on_publication = [&] {
+        if (one.journal_faults->publications == 1)
+            one.node->replace_jobs({one.plan("new", at_new_year)});
+        else
+            one.stop.request_stop();
+    };
+    one.run();
+    EXPECT_LT(lease_clock::now() - begun, 30s);
+    EXPECT_TRUE(one.is_published("new"));
 }
 
 }  // namespace

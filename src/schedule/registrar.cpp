@@ -153,6 +153,8 @@ awaitable<void> registrar::keep_registered() {
 
 awaitable<void> registrar::publish_jobs() {
     if (!node_.records) co_return;
+    // What is retired from here on is still to be told.
+    has_news_ = !retired_.empty();
     std::vector<std::shared_ptr<const job_plan>> all;
     all.reserve(jobs_.size());
     for (const auto& [name, which] : jobs_.all()) all.push_back(which->plan);
@@ -190,17 +192,23 @@ awaitable<void> registrar::keep_published() {
     while (!node_.stopping) {
         // Nothing has changed, so many jobs are told again less often: a thousand of them a minute.
         const auto seldom = publish_interval * static_cast<long>(1 + jobs_.size() / 1000);
-        auto waiting = publish_timer_.wait_for(unpublished_ ? publish_retry : seldom);
-        co_await std::move(waiting);
+        // Nobody was waiting when what has changed meanwhile was said.
+        if (!has_news_) {
+            auto waiting = publish_timer_.wait_for(unpublished_ ? publish_retry : seldom);
+            co_await std::move(waiting);
+        }
         if (node_.stopping) break;
+        has_news_ = false;
         const std::vector<std::string> retired = std::exchange(retired_, {});
+        bool is_told = true;
         if (node_.records && !retired.empty()) {
             auto retiring = node_.records->retire(retired, node_.me.name);
             const auto told = co_await std::move(retiring);
-            if (told.has_error()) retired_.insert(retired_.end(), retired.begin(), retired.end());
+            is_told = told.has_value();
         }
         auto publishing = publish_jobs();
         co_await std::move(publishing);
+        if (!is_told) retired_.insert(retired_.end(), retired.begin(), retired.end());
     }
 }
 

@@ -41,6 +41,7 @@ public:
     void retire(std::string job) { retired_.push_back(std::move(job)); }
     void publish_soon() {
         digest_.clear();
+        has_news_ = true;
         publish_timer_.cancel();
     }
     void wake_up();
@@ -71,6 +72,7 @@ private:
     std::string digest_;  // of the jobs; empty: they have changed
     std::unordered_set<std::string> heard_;
     std::vector<std::string> retired_;  // jobs that are gone, and have yet to be taken off the list
+    bool has_news_ = false;             // the jobs have changed since they were told
     bool unpublished_ = false;          // the journal did not take what the jobs are
     net::timer registry_timer_;
     net::timer publish_timer_;
