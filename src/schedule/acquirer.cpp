@@ -185,7 +185,11 @@ void acquirer::wake(const std::shared_ptr<track>& which) {
 }
 
 void acquirer::let_go(const std::shared_ptr<track>& which) {
-    which->decisions.queue().forget_occurrences();
+    auto& queue = which->decisions.queue();
+    queue.forget_occurrences();
+    // Its next attempt would be called off, and who stops would wait for it.
+    if (const auto* asked = queue.current(); asked && asked->at == key_queue::stage::waiting)
+        queue.let_go_of_current();
     which->replaced = true;
     if (which->at_work) wake(which);
 }

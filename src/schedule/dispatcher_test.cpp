@@ -461,6 +461,22 @@ TEST(Dispatcher, WhatOthersHaveSkippedWhileThereWasNoRoomDoesNotRun) {
     EXPECT_EQ(one.run_of("skipped-elsewhere").status, run_status::skipped);
 }
 
+// Goal: whoever stops waits for nothing that a job had in mind which is gone. Method: its claim
+// was put off, by a store that grants nothing for a minute, when it was removed.
+TEST(Dispatcher, WhatARemovedJobWaitedForHoldsUpNoStop) {
+    schedule_world one;
+    one.settings.quarantine = 60s;
+    auto a = one.node("a", {.shutdown_grace = 120s});
+    a->cron.add(one.note("j", "a"), each_second);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return !one.rows("j", run_status::skipped).empty(); }));
+    EXPECT_TRUE(a->cron.remove("j"));
+    ASSERT_TRUE(eventually([&] { return !one.ask([&] { return one.records->find_job("j"); }); }));
+    const auto begun = lease_clock::now();
+    a->stop();
+    EXPECT_LT(lease_clock::now() - begun, 30s);
+}
+
 // Goal: an occurrence that was skipped does not run later. Method: while a run of the only node
 // goes on an occurrence is skipped; the run ends, the node with it, and the next one finds that
 // occurrence within its misfire window, not known to the store.
