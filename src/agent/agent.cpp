@@ -180,7 +180,7 @@ awaitable<void> agent::watch_signals(std::shared_ptr<agent> self) {
 awaitable<void> agent::watch_file(std::shared_ptr<agent> self) {
     auto& me = *self;
     if (me.parts_.file.empty() || !me.parts_.read_again) co_return;
-    me.watch_ = std::make_unique<file_watch>(me.loop_, me.parts_.file);
+    me.watch_ = std::make_unique<file_watch>(me.loop_, me.parts_.file, me.parts_.file_seen);
     for (;;) {
         auto watching = me.watch_->changed();
         const bool changed = co_await std::move(watching);

@@ -26,7 +26,8 @@ struct agent_parts {
     std::shared_ptr<journal> records{};  // null: nothing is written down
     const exec::launcher* guards = nullptr;
     config::settings configured{};
-    std::string file{};  // its name, to be watched; empty: none
+    std::string file{};           // its name, to be watched; empty: none
+    file_appearance file_seen{};  // before it was read
     std::function<config::parsed_configuration()> read_again{};  // blocks
     addresses stores{};                                          // as commands are told
     std::string version{};

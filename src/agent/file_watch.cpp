@@ -13,9 +13,8 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
-#include <optional>
 #include <set>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace pawl::agent {
@@ -27,17 +26,6 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t signs = IN_CLOSE_WRITE | IN_CREATE | IN_DELETE | IN_MOVED_FROM |
                                 IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF |
                                 IN_ONLYDIR;
-
-// What a file looks like from outside. Nothing: there is none, or it cannot be seen.
-using appearance = std::optional<
-    std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>>;
-
-appearance appearance_of(const std::string& path) {
-    struct stat about{};
-    if (::stat(path.c_str(), &about) != 0) return std::nullopt;
-    return appearance{{about.st_dev, about.st_ino, about.st_size, about.st_mtim.tv_sec,
-                       about.st_mtim.tv_nsec, about.st_ctim.tv_sec, about.st_ctim.tv_nsec}};
-}
 
 // The places in which something has to change before the path leads to another file: where the
 // file itself is, and where each link on the way is.
@@ -79,7 +67,7 @@ route route_to(const std::string& path) {
 }
 
 struct look {
-    appearance seen;
+    file_appearance seen;
     route way;
 };
 
@@ -92,13 +80,21 @@ struct looking {
 
 }  // namespace
 
+file_appearance appearance_of(const std::string& path) {
+    struct stat about{};
+    if (::stat(path.c_str(), &about) != 0) return std::nullopt;
+    return file_appearance{{about.st_dev, about.st_ino, about.st_size, about.st_mtim.tv_sec,
+                            about.st_mtim.tv_nsec, about.st_ctim.tv_sec, about.st_ctim.tv_nsec}};
+}
+
 struct file_watch::state : std::enable_shared_from_this<state> {
-    state(net::loop& on, std::string what)
+    state(net::loop& on, std::string what, file_appearance known_before, millis interval)
         : where{on},
           path{std::move(what)},
+          looked_at_every{interval},
           timer{on.get_executor()},
           inotify{on.get_executor()},
-          known{appearance_of(path)} {
+          known{known_before} {
         const int descriptor = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         if (descriptor >= 0) inotify.assign(descriptor);
         follow(route_to(path));
@@ -152,9 +148,10 @@ struct file_watch::state : std::enable_shared_from_this<state> {
 
     net::loop& where;
     const std::string path;
+    const millis looked_at_every;
     net::boot_timer timer;
     boost::asio::posix::stream_descriptor inotify;
-    appearance known;  // when changed() last told of it
+    file_appearance known;  // when changed() last told of it
     std::set<std::string> names;
     std::set<int> watched;
     bool listening = false;
@@ -162,8 +159,9 @@ struct file_watch::state : std::enable_shared_from_this<state> {
     std::uint64_t looks = 0;
 };
 
-file_watch::file_watch(net::loop& where, std::string path)
-    : state_{std::make_shared<state>(where, std::move(path))} {}
+file_watch::file_watch(net::loop& where, std::string path, file_appearance known,
+                       millis looked_at_every)
+    : state_{std::make_shared<state>(where, std::move(path), known, looked_at_every)} {}
 
 file_watch::~file_watch() {
     stop();
@@ -182,7 +180,7 @@ awaitable<bool> file_watch::changed() { return watch(state_); }
 
 awaitable<bool> file_watch::watch(std::shared_ptr<state> shared) {
     auto& me = *shared;
-    appearance newest = me.known;
+    auto newest = me.known;
     instant settled_at = instant::max(), settled_at_last = instant::max();
     // First of all: something may have happened since the last call.
     instant look_at{};
@@ -193,7 +191,7 @@ awaitable<bool> file_watch::watch(std::shared_ptr<state> shared) {
             const look found = co_await std::move(looked);
             const instant now = lease_clock::now();
             // What happened before the new folders were watched, nobody tells.
-            look_at = me.follow(found.way) ? now : now + file_looked_at_every;
+            look_at = me.follow(found.way) ? now : now + me.looked_at_every;
             ++me.looks;
             if (found.seen != newest) {
                 newest = found.seen;

@@ -14,9 +14,13 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 
 namespace pawl::agent {
 
@@ -27,11 +31,17 @@ constexpr millis file_settles_within{2'000};
 constexpr millis file_looked_at_every{5'000};
 constexpr std::size_t links_followed_max = 40;
 
+// What a file looks like from outside. Nothing: there is none, or it cannot be seen.
+using file_appearance = std::optional<
+    std::tuple<dev_t, ino_t, off_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>>;
+file_appearance appearance_of(const std::string& path);
+
 // On its loop only, which must outlive it.
 class file_watch {
 public:
-    // What the file is like now counts as known.
-    file_watch(net::loop& where, std::string path);
+    // `known` is what it looked like before it was read: what has changed since is told at once.
+    file_watch(net::loop& where, std::string path, file_appearance known,
+               millis looked_at_every = file_looked_at_every);
     ~file_watch();
     file_watch(const file_watch&) = delete;
     file_watch& operator=(const file_watch&) = delete;

@@ -277,6 +277,8 @@ private:
 };
 
 status run_agent(const globals& options, const agent_options& how) {
+    // What is written from here on, while the store is opened too, is a change.
+    const auto file_seen = agent::appearance_of(file_of(options));
     auto parsed = read(options);
     if (how.check) return check(options, parsed);
     const auto store = choose_store(options);
@@ -301,6 +303,7 @@ status run_agent(const globals& options, const agent_options& how) {
     parts.guards = &guards;
     parts.configured = std::move(parsed.values);
     parts.file = parsed.file;
+    parts.file_seen = file_seen;
     parts.read_again = [file = parsed.file, told = store_told(options)] {
         return config::read_configuration_file(file, told);
     };
