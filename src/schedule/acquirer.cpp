@@ -16,6 +16,9 @@ namespace {
 
 using boost::asio::awaitable;
 
+// Runs without a lease that the audit log has yet to hear of; of those beyond, the oldest are
+// forgotten.
+constexpr std::size_t audits_kept_max = 1'000;
 // Between two withdrawals of a claim that was not answered, while nothing else is wanted.
 constexpr millis withdraw_retry{1'000};
 
@@ -69,22 +72,6 @@ awaitable<std::optional<failure>> withdraw_unresolved(node_state& node,
 bool fails_open(const track& which, const failure& why) {
     return which.plan->on_store_down == outage::run_without_lease && is_outage(why) &&
            which.decisions.wanted().kind == request_kind::occurrence;
-}
-
-awaitable<void> audit_fail_open(node_state& node, std::string job, std::string why) {
-    audit_draft what;
-    what.actor = node.me.name;
-    what.action = "job.fail_open";
-    what.target = job;
-    what.detail = why;
-    net::timer timer{node.loop.get_executor()};
-    for (int i = 0; i < journal_tries_max; ++i) {
-        auto auditing = node.records->append_audit(what);
-        const auto told = co_await std::move(auditing);
-        if (told.has_value() || node.stopping) co_return;
-        auto waiting = timer.wait_for(journal_retry);
-        co_await std::move(waiting);
-    }
 }
 
 bool is_paused(const track& which) {
@@ -425,13 +412,42 @@ awaitable<void> acquirer::run_without_lease(std::shared_ptr<track> which, failur
     node_.log(log_level::warn, "running without a lease (on_store_down) " +
                                    job_field(which->plan->name) + ": another node may run it too");
     if (node_.watcher) node_.watcher->on_fail_open(which->plan->name);
-    if (node_.records) node_.spawn(audit_fail_open(node_, which->plan->name, why.detail));
+    if (node_.records) audit_fail_open(which->plan->name, why.detail);
     // Its own claim may have marked it: that stays, as its occurrence is run.
     if (which->unresolved && which->unresolved->occurrence == which->decisions.wanted().occurrence)
         which->unresolved->has_run = true;
     which->decisions.on_granted();
     auto performing = others_.runs.perform(which, std::nullopt);
     co_await std::move(performing);
+}
+
+void acquirer::audit_fail_open(const std::string& job, const std::string& why) {
+    audit_draft what;
+    what.actor = node_.me.name;
+    what.action = "job.fail_open";
+    what.target = job;
+    what.detail = why;
+    if (unaudited_.size() == audits_kept_max) unaudited_.pop_front();
+    unaudited_.push_back({std::move(what), node_.loop.now()});
+    if (!std::exchange(is_auditing_, true)) node_.spawn(keep_auditing());
+}
+
+// The journal is perhaps on the same server, and away for as long: one asks for all of them.
+awaitable<void> acquirer::keep_auditing() {
+    net::timer timer{node_.loop.get_executor()};
+    while (!unaudited_.empty()) {
+        auto one = std::move(unaudited_.front());
+        unaudited_.pop_front();
+        auto auditing = node_.records->append_audit(one.what);
+        const auto told = co_await std::move(auditing);
+        if (told.has_value()) continue;
+        if (node_.stopping) break;
+        if (node_.loop.now() < one.since + journal_retry * journal_tries_max)
+            unaudited_.push_front(std::move(one));
+        auto waiting = timer.wait_for(journal_retry);
+        co_await std::move(waiting);
+    }
+    is_auditing_ = false;
 }
 
 awaitable<void> acquirer::settle_done(std::shared_ptr<track> which, occurrence last) {

@@ -17,8 +17,10 @@
 #include <boost/asio/awaitable.hpp>
 
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace pawl::schedule {
 
@@ -63,6 +65,8 @@ private:
     void leave_slot(known_job& home);
     boost::asio::awaitable<void> begin_without_lease(std::shared_ptr<track> which, failure why);
     boost::asio::awaitable<void> run_without_lease(std::shared_ptr<track> which, failure why);
+    void audit_fail_open(const std::string& job, const std::string& why);
+    boost::asio::awaitable<void> keep_auditing();
     boost::asio::awaitable<void> perform_unless_skipped(std::shared_ptr<track> which, won_lease won,
                                                         std::optional<occurrence> claimed);
 
@@ -73,6 +77,12 @@ private:
     node_state& node_;
     acquirer_parts others_;
     slots slots_;
+    struct untold_audit {
+        audit_draft what;
+        instant since{};
+    };
+    std::deque<untold_audit> unaudited_;
+    bool is_auditing_ = false;
 };
 
 }  // namespace pawl::schedule

@@ -399,6 +399,30 @@ TEST(Dispatcher, FailOpenGoesOnWhileAClaimCannotBeWithdrawn) {
     EXPECT_NE(number(one.seen.lines().back().what.token), 0u);
 }
 
+// Goal: runs without a lease do not crowd a journal that is away, perhaps with the store, and each
+// of them is in the audit when it is back. Method: both are away for ten of them.
+TEST(Dispatcher, FailOpenIsAuditedWhenTheJournalIsBack) {
+    schedule_world one;
+    auto ears = std::make_shared<counting>();
+    auto a = one.node("a", {.watcher = ears});
+    auto open = each_second;
+    open.on_store_down = outage::run_without_lease;
+    a->cron.add(one.note("j", "a"), open);
+    a->start();
+    ASSERT_TRUE(eventually([&] { return ears->ready == 1; }));
+    one.journal_faults->fail_all = errc::unreachable;
+    one.faults->fail_all = errc::unreachable;
+    ASSERT_TRUE(eventually([&] { return ears->fail_open >= 10; }));
+    // At once, and every five seconds.
+    EXPECT_LT(one.journal_faults->audits, 8);
+    one.faults->fail_all = std::nullopt;
+    one.journal_faults->fail_all = std::nullopt;
+    EXPECT_TRUE(eventually([&] {
+        const auto told = one.ask([&] { return one.records->list_audit(0, 100); });
+        return std::ranges::count(told, "job.fail_open", &audit_entry::action) >= 10;
+    }));
+}
+
 // Goal: what has run without its lease is not given back. Method: its claim took effect and was
 // not answered; without a journal only the store keeps it from running on the node that starts
 // next.

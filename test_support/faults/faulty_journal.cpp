@@ -128,6 +128,7 @@ public:
     async<std::vector<node_entry>> list_nodes() override { return strict(inner_->list_nodes()); }
 
     async<audit_entry> append_audit(audit_draft what) override {
+        ++faults_->audits;
         return strict(inner_->append_audit(std::move(what)));
     }
     async<std::vector<audit_entry>> list_audit(std::uint64_t before, std::size_t limit) override {

@@ -25,6 +25,7 @@ struct journal_plan {
     std::atomic<bool> heartbeats_lost{false};  // they have no effect, and nobody is told
     std::atomic<int> find_jobs_to_fail{0};     // the next so many questions for one job fail
     std::atomic<int> control_reads{0};         // how often the control state was asked for
+    std::atomic<int> audits{0};                // how often an entry of the audit was told
     std::atomic<int> publications{0};          // how often the jobs were told
     // Called on the loop by whoever asks or tells that, before it is done. Set before the journal
     // is used.
