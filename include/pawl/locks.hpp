@@ -248,7 +248,8 @@ public:
     [[nodiscard]] store_traits traits() const;
 
     // Pawl's own loop. Coroutines on it save a switch for each call; they must not block, as the
-    // heartbeat of every lease waits for them.
+    // heartbeat of every lease waits for them. What a handler on it throws ends the process. It
+    // must not be used after the end of its `locks`.
     [[nodiscard]] boost::asio::any_io_executor get_executor() const;
 
     // -- A semaphore

@@ -152,8 +152,8 @@ struct scheduler_options {
     // first needed. Default: 8. 1 to 10,000.
     std::size_t max_concurrent_runs = 8;
 
-    // How long runs may continue after `stop` before they are told to stop. Default: 30 s. Not
-    // negative. 0: they are told at once.
+    // How long runs may continue after `stop` before they are told to stop. Default: 30 s. 0 to
+    // ten years. 0: they are told at once.
     millis shutdown_grace{30'000};
 
     // Told what happens to runs. Shared: pawl keeps it alive for as long as it may call it.

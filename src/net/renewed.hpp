@@ -117,7 +117,10 @@ boost::asio::awaitable<void> renewed<Value>::fetch_anew(std::shared_ptr<renewed>
         self->ends_ = instant::max();
         self->fresh_until_ = now + lasting_kept;
         if (found->end) {
-            const auto left = *found->end - self->where_.wall();
+            // Some say that theirs end in the year 9999.
+            constexpr std::chrono::microseconds longest = std::chrono::years{10};
+            const auto left = std::clamp<std::chrono::microseconds>(
+                *found->end - self->where_.wall(), -longest, longest);
             self->ends_ = now + left;
             self->fresh_until_ = std::max(self->ends_ - renewal_margin,
                                           std::min(now + fetched_again_after, self->ends_));

@@ -69,6 +69,14 @@ TEST_F(Renewed, IsFetchedAnewFiveMinutesBeforeItEnds) {
     EXPECT_EQ(fetches_, 2);
 }
 
+// Some say that theirs end in the year 9999.
+TEST_F(Renewed, OneThatEndsInThousandsOfYearsIsUsed) {
+    lasts_ = std::chrono::years{8000};
+    EXPECT_EQ(get(), "1");
+    EXPECT_EQ(get(), "1");
+    EXPECT_EQ(fetches_, 1);
+}
+
 TEST_F(Renewed, AnOldOneIsUsedUntilItsEndWhereNoNewOneIsHad) {
     EXPECT_EQ(get(), "1");
     answers_ = false;

@@ -44,7 +44,9 @@ std::string host_name() {
 core::core(const store_maker& make, store_settings settings, open_options options,
            journal_maker make_journal, net::simulated_node* clock)
     : loop_{net::turned_by{clock}}, make_journal_{std::move(make_journal)} {
-    engine::parts made_of{&loop_, make(loop_), std::move(settings),
+    auto store = make(loop_);
+    if (!store) throw option_error{"the function that is to make the store has made none"};
+    engine::parts made_of{&loop_, std::move(store), std::move(settings),
                           options.owner.empty() ? default_owner() : checked(options.owner),
                           std::move(options.watcher)};
     engine_ = std::make_shared<engine>(std::move(made_of));

@@ -46,6 +46,39 @@ awaitable<release_outcome> give_back(std::shared_ptr<engine> self,
     co_return release_outcome::unknown;
 }
 
+// What an observer throws ends the process wherever it is called: it must not come out of a call of
+// somebody else's, who would leave a grant behind that nobody keeps.
+class guarded : public observer {
+public:
+    explicit guarded(std::shared_ptr<observer> inner) : inner_{std::move(inner)} {}
+
+    void on_acquire(std::string_view key, acquire_outcome how, millis waited) noexcept override {
+        inner_->on_acquire(key, how, waited);
+    }
+    void on_renew(std::string_view key, bool renewed, int failures) noexcept override {
+        inner_->on_renew(key, renewed, failures);
+    }
+    void on_renewal_failures(std::string_view key, int failures, millis left) noexcept override {
+        inner_->on_renewal_failures(key, failures, left);
+    }
+    void on_lost(std::string_view key, fence_token token, loss_reason why) noexcept override {
+        inner_->on_lost(key, token, why);
+    }
+    void on_release(std::string_view key, fence_token token, millis held_for) noexcept override {
+        inner_->on_release(key, token, held_for);
+    }
+    void on_store_failure(std::string_view operation, const failure& why) noexcept override {
+        inner_->on_store_failure(operation, why);
+    }
+
+private:
+    const std::shared_ptr<observer> inner_;
+};
+
+std::shared_ptr<observer> guard(std::shared_ptr<observer> inner) {
+    return inner ? std::make_shared<guarded>(std::move(inner)) : nullptr;
+}
+
 }  // namespace
 
 engine::engine(parts made_of)
@@ -54,7 +87,7 @@ engine::engine(parts made_of)
       store_{std::move(made_of.store)},
       settings_{std::move(made_of.settings)},
       owner_{std::move(made_of.owner)},
-      watcher_{std::move(made_of.watcher)},
+      watcher_{guard(std::move(made_of.watcher))},
       local_queue_{std::make_shared<local_queue>()},
       renewer_{std::make_shared<renewer>(executor_, store_, watcher_)},
       claims_{std::make_shared<claimer>(loop_, store_, settings_.timeout, watcher_)} {}

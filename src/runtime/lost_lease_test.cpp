@@ -204,7 +204,39 @@ TEST(LostLease, TheJitterOfAClaimIsPartOfItsWait) {
     ASSERT_TRUE(held);
     const auto began = lease_clock::now();
     EXPECT_TRUE(refused(b.acquire("k", {.ttl = 10min, .acquire_jitter = 10min}, 500ms)));
+    const auto slot = a.try_acquire_slot("gpu", 1, {.ttl = 10min});
+    ASSERT_TRUE(slot);
+    EXPECT_TRUE(refused(b.acquire_slot("gpu", 1, {.ttl = 10min, .acquire_jitter = 10min}, 500ms)));
     EXPECT_LT(lease_clock::now() - began, 30s);
+}
+
+// Goal: what an observer throws is not thrown out of a claim, which has been granted. Method: a
+// program that would catch it, and go on.
+TEST(LostLeaseDeathTest, AnObserverThatThrowsEndsTheProcess) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    struct thrower : observer {
+        void on_acquire(std::string_view, acquire_outcome, millis) override {
+            throw std::runtime_error{"of an observer"};
+        }
+    };
+    const auto claim = [] {
+        open_options options;
+        options.watcher = std::make_shared<thrower>();
+        auto a = locks::open("memory:", std::move(options));
+        try {
+            static_cast<void>(a.try_acquire("k", {.ttl = 1min}));
+        } catch (const std::runtime_error&) {
+        }
+    };
+    EXPECT_DEATH(claim(), "of an observer");
+}
+
+TEST(LostLease, AFactoryThatMakesNoStoreIsAMistake) {
+    const auto none = [](const boost::asio::any_io_executor&) {
+        return std::shared_ptr<lease_store>{};
+    };
+    EXPECT_THROW(static_cast<void>(locks::open(none, store_settings{}, open_options{})),
+                 option_error);
 }
 
 TEST(LostLease, DrainingForLessThanNothingReturns) {

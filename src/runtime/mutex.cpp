@@ -43,10 +43,11 @@ public:
     const std::string& key() const noexcept { return key_; }
 
     bool acquire(millis wait) {
+        // First: in the child of a fork nobody may be there who lets a lock go.
+        if (home_->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
         if (find() != nullptr)
             refuse(std::errc::resource_deadlock_would_occur,
                    "this thread has locked '" + key_ + "' already");
-        if (home_->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
         const runtime::link::visit on{*home_};
         if (!on) throw store_error{net::locks_closed()};
         auto answer = on.loop().wait_for(

@@ -1,7 +1,8 @@
 #include "runtime/partition_runner.hpp"
 
+#include "net/unattended.hpp"
+
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 
 #include <string_view>
 #include <utility>
@@ -72,7 +73,7 @@ lease_options partition_runner::slot_options() const {
 }
 
 void partition_runner::spawn(awaitable<void> work) {
-    boost::asio::co_spawn(made_of_.home->executor(), std::move(work), boost::asio::detached);
+    boost::asio::co_spawn(made_of_.home->executor(), std::move(work), net::unattended{});
 }
 
 awaitable<bool> partition_runner::run(std::shared_ptr<partition_runner> self) {

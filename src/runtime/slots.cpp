@@ -76,8 +76,11 @@ async<slot_claimed> slot_claimer::claim(std::shared_ptr<slot_claimer> self, slot
     const std::stop_callback on_stop{stop, call_off};
     if (wanted.options.acquire_jitter.count() > 0) {
         std::uniform_real_distribution<double> uniform{0.0, 1.0};
-        auto pausing = place->called_off.wait_for(std::chrono::duration_cast<leasing::nanos>(
-            wanted.options.acquire_jitter * uniform(self->random_)));
+        auto pause = std::chrono::duration_cast<leasing::nanos>(wanted.options.acquire_jitter *
+                                                                uniform(self->random_));
+        // It is part of the wait.
+        if (wanted.wait.count() > 0) pause = std::min<leasing::nanos>(pause, wanted.wait);
+        auto pausing = place->called_off.wait_for(pause);
         co_await std::move(pausing);
         wanted.options.acquire_jitter = millis{0};
     }

@@ -109,6 +109,27 @@ TEST(DispatcherWithoutJournal, AShortQuarantineKeepsNoRunFromBeingJudged) {
     b->stop();
 }
 
+// Goal: a key that is out of reach keeps no other run from being judged. Method: two rows are left
+// behind, and the store has no answer for the key of the first.
+TEST(DispatcherWithoutJournal, AKeyOutOfReachKeepsNoOtherRunFromBeingJudged) {
+    schedule_world one;
+    one.faults->out_of_reach = "a";
+    for (const std::string name : {"a", "b"}) {
+        run_start start{"left " + name, name, name};
+        start.node = "gone";
+        start.token = fence_token{1};
+        start.trigger = "manual";
+        start.silence_max = 1s;
+        one.ask([&] { return one.records->begin(start); });
+    }
+    auto b = one.node("b");
+    b->cron.add(one.note("j", "b"), {.cron = "0 0 1 1 *"});
+    b->start();
+    EXPECT_TRUE(eventually([&] { return one.run_of("left b").status == run_status::lost; }));
+    EXPECT_EQ(one.run_of("left a").status, run_status::started);
+    b->stop();
+}
+
 // Runs go on, and what could not be written down then is written when the journal is back.
 TEST(DispatcherWithoutJournal, AJournalThatGoesAwayStopsNoRun) {
     schedule_world one;

@@ -2,8 +2,10 @@
 
 #include "net/timer.hpp"
 #include "runtime/bodies.hpp"
+#include "runtime/link.hpp"
 
 #include <exception>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -93,8 +95,11 @@ private:
         now.partition_count = order.partition_count;
         now.arguments = order.arguments;
         if (order.save)
-            now.save = [&loop = around_->where, save = order.save](std::string_view text) {
-                return loop.wait_for(save(std::string{text})).value();
+            now.save = [way = around_->home, save = order.save](std::string_view text) {
+                // A copy of it may outlive the run, and all of pawl.
+                if (way->is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+                const runtime::link::visit on{*way};
+                return on ? on.loop().wait_for(save(std::string{text})).value() : false;
             };
         return now;
     }

@@ -14,11 +14,16 @@
 
 #include <memory>
 
+namespace pawl::runtime {
+class link;
+}
+
 namespace pawl::schedule {
 
 // Where the functions of one scheduler run.
 struct function_context {
     net::loop& where;
+    std::shared_ptr<runtime::link> home;
     std::shared_ptr<net::attachment> bell;  // of the loop
     std::shared_ptr<net::blocking_pool> threads;
 };

@@ -31,13 +31,11 @@ void scheduler::add(const job& what, const schedule_options& when) { inner_->add
 bool scheduler::remove(std::string_view name) { return inner_->remove(name); }
 
 void scheduler::run(std::stop_token stop) {
-    inner_->claim_to_run();
     inner_->loop().wait_for(schedule::scheduling::run(inner_, std::move(stop)));
 }
 
 boost::asio::awaitable<void> scheduler::async_run(std::stop_token stop) {
     const auto inner = inner_;
-    inner->claim_to_run();
     std::stop_source gone;
     auto running = run_until(inner, std::move(stop), gone.get_token());
     co_await net::await_on(inner->loop(), std::move(running), gone, net::leave::when_done);

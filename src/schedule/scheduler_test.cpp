@@ -5,6 +5,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <gmock/gmock.h>
@@ -12,8 +13,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <future>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -287,6 +291,25 @@ TEST(Scheduler, AnOccurrenceDuringTheLastRunIsSkippedAndThatIsWrittenDown) {
               "the previous run was still going on");
 }
 
+// Goal: what is skipped is pruned as what has run is. Method: one run outlasts a hundred
+// occurrences, and one row is to be kept.
+TEST(Scheduler, SkippedOccurrencesArePruned) {
+    struct listening : schedule_observer {
+        std::atomic<int> skipped{0};
+        void on_skipped(std::string_view, occurrence, std::string_view) override { ++skipped; }
+    };
+    const auto heard = std::make_shared<listening>();
+    schedule_world one;
+    auto a = one.node("a", {.watcher = heard});
+    a->cron.add(
+        one.note_and("j", "a", brief,
+                     [&](const run&) { eventually([&] { return heard->skipped >= 100; }); }),
+        {.cron = "@every 100ms", .keep_runs = 1});
+    a->start();
+    EXPECT_TRUE(eventually([&] { return heard->skipped >= 100; }));
+    EXPECT_LT(one.rows("j").size(), 60U);
+}
+
 TEST(Scheduler, AnOccurrenceDuringTheLastRunWaitsWhereItIsQueued) {
     schedule_world one;
     auto a = one.node("a");
@@ -382,6 +405,35 @@ TEST(Scheduler, RunsOnceAtATime) {
     a->start();
     ASSERT_TRUE(one.seen.wait_for(1));
     EXPECT_THROW(a->cron.run({}), option_error);
+}
+
+// Goal: a run() that was refused is none. Method: it is called where nobody may block.
+TEST(Scheduler, ARunThatWasRefusedIsNoRun) {
+    schedule_world one;
+    auto a = one.open();
+    scheduler cron{a};
+    cron.add(one.note("j", "a"), each_second);
+    std::promise<bool> refused;
+    boost::asio::post(a.get_executor(), [&] {
+        try {
+            cron.run({});
+            refused.set_value(false);
+        } catch (const std::logic_error&) {
+            refused.set_value(true);
+        }
+    });
+    EXPECT_TRUE(refused.get_future().get());
+    std::stop_source stop;
+    std::thread running{[&] { cron.run(stop.get_token()); }};
+    EXPECT_TRUE(one.seen.wait_for(1));
+    stop.request_stop();
+    running.join();
+}
+
+TEST(Scheduler, AShutdownGraceHasItsBounds) {
+    schedule_world one;
+    for (const auto grace : {millis{-1}, millis::max()})
+        EXPECT_THROW(static_cast<void>(one.node("a", {.shutdown_grace = grace})), option_error);
 }
 
 // Claims nothing more, lets finish while the lease is renewed, releases: in that order.

@@ -9,33 +9,35 @@ namespace {
 
 using boost::asio::awaitable;
 
-// Tells the program what the dispatcher tells.
+// Tells the program what the dispatcher tells. What it throws ends the process, wherever it is
+// told.
 class listener : public dispatch_observer {
 public:
     listener(std::weak_ptr<scheduling> home, std::shared_ptr<schedule_observer> watcher)
         : home_{std::move(home)}, watcher_{std::move(watcher)} {}
 
-    void log(log_level how, std::string_view line) override {
+    void log(log_level how, std::string_view line) noexcept override {
         if (watcher_) watcher_->log(how, line);
     }
-    void on_ready() override {
+    void on_ready() noexcept override {
         // What was added while it found out where the schedules stand.
         if (const auto home = home_.lock()) home->apply();
         if (watcher_) watcher_->on_ready();
     }
-    void on_run_begun(const std::string& job, millis late, fence_token token) override {
+    void on_run_begun(const std::string& job, millis late, fence_token token) noexcept override {
         if (watcher_) watcher_->on_run_begun(job, late, token);
     }
-    void on_run_ended(const std::string& job, run_status status, millis took) override {
+    void on_run_ended(const std::string& job, run_status status, millis took) noexcept override {
         if (watcher_) watcher_->on_run_ended(job, status, took);
     }
-    void on_skipped(const std::string& job, pawl::occurrence occurrence, skip_reason why) override {
+    void on_skipped(const std::string& job, pawl::occurrence occurrence,
+                    skip_reason why) noexcept override {
         if (watcher_) watcher_->on_skipped(job, occurrence, text_of(why));
     }
-    void on_fail_open(const std::string& job) override {
+    void on_fail_open(const std::string& job) noexcept override {
         if (watcher_) watcher_->on_fail_open(job);
     }
-    void on_orphan_taken(const std::string& job) override {
+    void on_orphan_taken(const std::string& job) noexcept override {
         if (watcher_) watcher_->on_orphan_taken(job);
     }
 
@@ -48,7 +50,10 @@ scheduler_options with_defaults(scheduler_options options) {
     if (options.max_concurrent_runs < 1 || options.max_concurrent_runs > 10'000)
         throw option_error{"max_concurrent_runs is " + std::to_string(options.max_concurrent_runs) +
                            ": take 1 to 10000"};
-    if (options.shutdown_grace.count() < 0) throw option_error{"shutdown_grace cannot be negative"};
+    constexpr auto longest = std::chrono::floor<millis>(std::chrono::years{10});
+    if (options.shutdown_grace.count() < 0 || options.shutdown_grace > longest)
+        throw option_error{"shutdown_grace is " + std::to_string(options.shutdown_grace.count()) +
+                           " ms: take 0 to ten years"};
     if (options.node.empty()) options.node = runtime::host_name();
     return options;
 }
@@ -59,7 +64,7 @@ std::shared_ptr<scheduling> scheduling::make(runtime::core& home, scheduler_opti
     auto made = std::make_shared<scheduling>(home, std::move(options));
     made->bell_ = net::attach(home.loop().context(), made);
     made->around_ = std::make_shared<const function_context>(
-        function_context{home.loop(), made->bell_,
+        function_context{home.loop(), home.home(), made->bell_,
                          std::make_shared<net::blocking_pool>(made->options_.max_concurrent_runs)});
     return made;
 }
@@ -142,6 +147,7 @@ void scheduling::claim_to_run() {
 
 awaitable<bool> scheduling::run(std::shared_ptr<scheduling> self, std::stop_token stop) {
     auto& me = *self;
+    me.claim_to_run();
     // However it ends, it may be run again.
     const struct turn {
         scheduling& whose;

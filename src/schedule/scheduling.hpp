@@ -38,7 +38,7 @@ public:
     net::loop& loop() const { return home_.loop(); }
     // Throws option_error if it runs already.
     void claim_to_run();
-    // On the loop, after claim_to_run(). Ends when everything has ended.
+    // On the loop. Throws option_error where it runs already. Ends when everything has ended.
     static boost::asio::awaitable<bool> run(std::shared_ptr<scheduling> self, std::stop_token stop);
 
     void loop_ends() override {}

@@ -31,7 +31,8 @@ struct plan {
     std::atomic<millis> silence{millis{0}};        // claims have no effect, and are answered with
                                                    // outcome_unknown after so long
     std::atomic<millis> release_delay{millis{0}};  // before a release takes effect
-    std::atomic<int> operations{0};                // how many verbs have been called, waits apart
+    std::string out_of_reach{};  // looks at this key have no answer; set before the store is used
+    std::atomic<int> operations{0};  // how many verbs have been called, waits apart
 };
 
 std::shared_ptr<lease_store> make_faulty_store(std::shared_ptr<lease_store> inner,
