@@ -497,6 +497,8 @@ TEST(Configuration, Warns) {
                 ElementsAre(HasSubstr("f:4:1: renew_fraction is 0.7, which leaves little time")));
     EXPECT_THAT(warnings_of(job + "misfire='skip'\nmisfire_window='2h'"),
                 ElementsAre(HasSubstr("f:5:1: misfire_window does nothing")));
+    EXPECT_THAT(warnings_of(job + "misfire='skip'\nmisfire_window='2h'\noverlap='queue'"),
+                ElementsAre());
     EXPECT_THAT(warnings_of(job + "max_concurrent_runs=2"),
                 ElementsAre(HasSubstr("f:4:1: max_concurrent_runs is more than the partitions")));
     EXPECT_THAT(warnings_of(job + "slots=2\nmax_concurrent_runs=2"), ElementsAre());

@@ -83,7 +83,9 @@ void warn_of_job(const job_settings& job, const job_origins& where, findings& fo
                               "most, which is " +
                               format_duration(job.ttl / 3) +
                               "; raise the ttl if it needs more to stop");
-    if (where.is_own("misfire_window") && job.misfire == misfire::skip)
+    // With overlap = "queue" it bounds how long an occurrence waits for the run before it.
+    if (where.is_own("misfire_window") && job.misfire == misfire::skip &&
+        job.overlap == overlap::skip)
         found.add_warning(where.of("misfire_window"),
                           "misfire_window does nothing with misfire = \"skip\"");
     if (where.is_own("max_concurrent_runs") && job.max_concurrent_runs > job.key_count())

@@ -241,7 +241,9 @@ async<void> reconciler::find_lost_beginning(std::shared_ptr<track> one,
     }
     lost_beginning what{occurrence, seen->last_token, seen->owner};
     auto telling = tell_lost(one, std::move(what));
-    co_await std::move(telling);
+    const bool settled = co_await std::move(telling);
+    // Without an answer of the journal it is looked at again.
+    if (!settled) begun_.erase(one->key);
     co_return result<void>{};
 }
 
