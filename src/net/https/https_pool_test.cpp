@@ -242,12 +242,14 @@ TEST_F(HttpsTest, OverTlsAnAnswerThatIsNoneLeavesAWriteUnknown) {
         small_server server{always(""),
                             small_server::identity{files().server(), files().server_key()}};
         const auto pool = https_pool::make(loop_, secure(server.port()));
+        std::atomic<bool> over{false};
         std::thread balancer{[&] {
-            while (server.requests().empty()) std::this_thread::yield();
+            while (server.requests().empty() && !over) std::this_thread::yield();
             server.say_to_all("HTTP/1.1 502 Bad Gateway\r\n\r\n");
         }};
         expect_failure(ask(pool, writes ? put() : get()),
                        writes ? errc::outcome_unknown : errc::protocol, "TLS");
+        over = true;
         balancer.join();
     }
 }

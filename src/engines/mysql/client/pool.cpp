@@ -312,7 +312,7 @@ boost::asio::awaitable<pool::connection_state> pool::settle(std::shared_ptr<link
             // The row may stay so for long: whoever waits for a connection goes first. That nothing
             // was done is known now, and would not be in the middle of the next wait.
             one.last = explain_refusal(place_, error);
-            if (lease_clock::now() + lock_wait + lock_wait / 4 < one.deadline)
+            if (lease_clock::now() + 2 * lock_wait < one.deadline)
                 requests_.push_back(std::move(one));
             else
                 deliver(one.who, *one.last);

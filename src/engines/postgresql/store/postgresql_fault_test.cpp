@@ -24,7 +24,7 @@ using testing_faults::tcp_proxy;
 // server's. Method: claims whose clients give up; the lock stays.
 TEST(PostgresqlFault, AClaimOnALockedRowLeavesNoSessionBehind) {
     postgresql_server server;
-    auto mine = open(on_port(server.port(), 5s));
+    auto mine = open(on_port(server.port(), 20s));
     mine.release("key", mine.granted(fresh_claim("key")));
     const auto others = server.hold("BEGIN; SELECT FROM pawl.lease WHERE key = 'key' FOR UPDATE");
     auto hasty = open(on_port(server.port(), 300ms));
