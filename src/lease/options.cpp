@@ -69,7 +69,8 @@ std::optional<std::string> ttl_fault(const lease_options& o, const store_traits&
     return std::nullopt;
 }
 
-std::optional<std::string> renewal_fault(const lease_options& o) {
+// Before anything is computed of them.
+std::optional<std::string> fractions_fault(const lease_options& o) {
     if (o.renew == renewal_mode::manual) return std::nullopt;
     if (!(o.renew_fraction > 0.0 && o.renew_fraction < 1.0))
         return "renew_fraction " + number_text(o.renew_fraction) +
@@ -77,6 +78,11 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
                "such as 0.3";
     if (!(o.renew_jitter >= 0.0 && o.renew_jitter <= 0.5))
         return "renew_jitter " + number_text(o.renew_jitter) + " is not between 0 and 0.5";
+    return std::nullopt;
+}
+
+std::optional<std::string> renewal_fault(const lease_options& o) {
+    if (o.renew == renewal_mode::manual) return std::nullopt;
     if (o.renew_fraction >= 1.0 / 3 && o.retry_period.count() == 0)
         return "renew_fraction " + number_text(o.renew_fraction) +
                " leaves no third attempt before the expiry: stay below 0.33, or set retry_period";
@@ -156,6 +162,7 @@ std::optional<std::string> validate(const lease_options& options, const store_tr
     if (auto bad = choices_fault(options)) return bad;
     if (auto bad = ranges_fault(options)) return bad;
     if (auto bad = ttl_fault(options, traits)) return bad;
+    if (auto bad = fractions_fault(options)) return bad;
     if (auto bad = trust_fault(options)) return bad;
     if (auto bad = renewal_fault(options)) return bad;
     if (auto bad = ending_fault(options)) return bad;

@@ -39,6 +39,8 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
     EXPECT_THAT(fault({.ttl = 4ms}), HasSubstr("leaves no time to trust"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 1.0}), HasSubstr("at or after the expiry"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 0.0}), HasSubstr("between 0 and 1"));
+    // Nothing is computed of it: it fits no duration.
+    EXPECT_THAT(fault({.ttl = 4ms, .renew_fraction = 1e300}), HasSubstr("at or after the expiry"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 1.0 / 3}), HasSubstr("no third attempt"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 0.97, .retry_period = 1s}),
                 HasSubstr("after trust in it has ended"));
