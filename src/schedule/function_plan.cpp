@@ -29,6 +29,24 @@ void check_length(const std::string& job, const char* option, millis given, mill
                         " ms: take 0 to " + base::format_duration(longest));
 }
 
+// An enumerator that a cast made, which nothing expects.
+template <class Choice>
+void check_choice(const std::string& job, const char* option, Choice given, Choice last) {
+    if (given < Choice{} || given > last)
+        refuse(job, std::string{option} + " " + std::to_string(static_cast<int>(given)) +
+                        " is no enumerator: take one that <pawl/policies.hpp> or <pawl/types.hpp> "
+                        "names");
+}
+
+void check_choices(const std::string& job, const schedule_options& when) {
+    check_choice(job, "misfire", when.misfire, misfire::run_once);
+    check_choice(job, "overlap", when.overlap, overlap::queue);
+    check_choice(job, "gap", when.gap, gap_time::skip);
+    check_choice(job, "repeat", when.repeat, repeated_time::twice);
+    check_choice(job, "on_store_down", when.on_store_down, outage::run_without_lease);
+    if (when.delivery) check_choice(job, "delivery", *when.delivery, delivery::off);
+}
+
 void check_retries(const std::string& job, const retry_options& what) {
     if (what.max < 0 || what.max > retries_max)
         refuse(job, "retries.max is " + std::to_string(what.max) + ": take 0 to 1000");
@@ -44,6 +62,7 @@ void check_retries(const std::string& job, const retry_options& what) {
 
 void check_options(const std::string& job, const lease_options& lease,
                    const schedule_options& when) {
+    check_choices(job, when);
     if (const auto bad = leadership_fault(lease)) refuse(job, *bad);
     if (lease.hold && when.partitions > 1)
         refuse(job,

@@ -83,6 +83,33 @@ TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
     EXPECT_THAT(refusal(unkept, each_second), testing::HasSubstr("ttl"));
 }
 
+// Goal: a choice that a cast made is refused, and never an index. Method: one beyond the last, and
+// one before the first.
+TEST(Scheduler, RefusesWhatIsNoEnumerator) {
+    const job good{.name = "j", .lease = brief, .body = [](const run&) {}};
+    for (const int odd : {-1, 9}) {
+        const auto said = " " + std::to_string(odd) + " is no enumerator";
+        auto when = each_second;
+        when.delivery = static_cast<delivery>(odd);
+        EXPECT_THAT(refusal(good, when), testing::HasSubstr("delivery" + said));
+        when = each_second;
+        when.misfire = static_cast<misfire>(odd);
+        EXPECT_THAT(refusal(good, when), testing::HasSubstr("misfire" + said));
+        when = each_second;
+        when.overlap = static_cast<overlap>(odd);
+        EXPECT_THAT(refusal(good, when), testing::HasSubstr("overlap" + said));
+        when = each_second;
+        when.gap = static_cast<gap_time>(odd);
+        EXPECT_THAT(refusal(good, when), testing::HasSubstr("gap" + said));
+        when = each_second;
+        when.repeat = static_cast<repeated_time>(odd);
+        EXPECT_THAT(refusal(good, when), testing::HasSubstr("repeat" + said));
+        when = each_second;
+        when.on_store_down = static_cast<outage>(odd);
+        EXPECT_THAT(refusal(good, when), testing::HasSubstr("on_store_down" + said));
+    }
+}
+
 TEST(Scheduler, FailOpenIsRefusedUnderCorrectness) {
     world one;
     one.settings.safety = safety_class::correctness;
