@@ -7,6 +7,7 @@
 
 #include <pawl/locks.hpp>
 
+#include <stdexcept>
 #include <utility>
 
 namespace pawl {
@@ -19,6 +20,12 @@ boost::asio::awaitable<bool> run_until(std::shared_ptr<schedule::scheduling> wha
     co_return co_await std::move(running);
 }
 
+// In the child of a fork nobody may be there who lets a lock go, and the bell is the parent's.
+schedule::scheduling& here(schedule::scheduling& inner) {
+    if (inner.loop().is_elsewhere()) throw std::logic_error{net::opened_before_fork};
+    return inner;
+}
+
 }  // namespace
 
 scheduler::scheduler(locks& where, scheduler_options options)
@@ -27,8 +34,10 @@ scheduler::~scheduler() {
     if (inner_->loop().is_elsewhere()) net::keep_for_ever(std::move(inner_));
 }
 
-void scheduler::add(const job& what, const schedule_options& when) { inner_->add(what, when); }
-bool scheduler::remove(std::string_view name) { return inner_->remove(name); }
+void scheduler::add(const job& what, const schedule_options& when) {
+    here(*inner_).add(what, when);
+}
+bool scheduler::remove(std::string_view name) { return here(*inner_).remove(name); }
 
 void scheduler::run(std::stop_token stop) {
     inner_->loop().wait_for(schedule::scheduling::run(inner_, std::move(stop)));
@@ -42,7 +51,7 @@ boost::asio::awaitable<void> scheduler::async_run(std::stop_token stop) {
 }
 
 std::optional<std::chrono::system_clock::time_point> scheduler::next(std::string_view name) const {
-    return inner_->next(name);
+    return here(*inner_).next(name);
 }
 
 }  // namespace pawl

@@ -11,6 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -455,6 +458,40 @@ TEST(Scheduler, ARunThatWasRefusedIsNoRun) {
     EXPECT_TRUE(one.seen.wait_for(1));
     stop.request_stop();
     running.join();
+}
+
+// Goal: what a child inherits says so, and touches nothing of its parent. Method: a child that
+// calls all of it.
+TEST(Scheduler, InTheChildOfAForkItIsDead) {
+    schedule_world one;
+    auto a = one.open();
+    scheduler cron{a};
+    const auto what = one.note("j", "a");
+    cron.add(what, each_second);
+    const auto child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        // Whatever hangs is a failure too.
+        alarm(30);
+        const auto alive = [](const auto& call) {
+            try {
+                call();
+            } catch (const std::logic_error& error) {
+                return std::string{error.what()}.find("fork()") == std::string::npos ? 1 : 0;
+            }
+            return 1;
+        };
+        _exit(alive([&] {
+                  cron.add({.name = "k", .lease = brief, .body = what.body}, each_second);
+              }) +
+              alive([&] { cron.remove("j"); }) + alive([&] { static_cast<void>(cron.next("j")); }) +
+              alive([&] { cron.run({}); }));
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    EXPECT_TRUE(cron.next("j"));
 }
 
 TEST(Scheduler, AShutdownGraceHasItsBounds) {
