@@ -96,6 +96,9 @@ public:
 
     void advance(millis by) {
         if (by.count() < 0) throw option_error{"time cannot be turned back"};
+        // Clocks count nanoseconds, of which 64 bits hold 292 years.
+        if (by > std::chrono::floor<millis>(std::chrono::years{10}))
+            throw option_error{"time is advanced by ten years at a time at most"};
         check_may_turn();
         const std::lock_guard turning{turn_mutex_};
         turn_to(clock_.now() + by);

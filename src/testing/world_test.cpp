@@ -228,6 +228,7 @@ TEST(World, WorldsAndTheirProcessesAreApart) {
     EXPECT_TRUE(a.try_acquire("gone", plain));
     one.advance(1h);
     EXPECT_THROW(one.advance(-1ms), option_error);
+    EXPECT_THROW(one.advance(millis::max()), option_error);
     EXPECT_THROW((void)one.open({.journal = "memory:"}), option_error);
 }
 
