@@ -220,9 +220,8 @@ TEST(LostLeaseDeathTest, AnObserverThatThrowsEndsTheProcess) {
         }
     };
     const auto claim = [] {
-        open_options options;
-        options.watcher = std::make_shared<thrower>();
-        auto a = locks::open("memory:", std::move(options));
+        world one;
+        auto a = one.open({.watcher = std::make_shared<thrower>()});
         try {
             static_cast<void>(a.try_acquire("k", {.ttl = 1min}));
         } catch (const std::runtime_error&) {
