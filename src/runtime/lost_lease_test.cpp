@@ -103,7 +103,7 @@ TEST(LostLease, AHandleThatGoesWithItsStopIsReleasedAndNotLost) {
     const auto ears = std::make_shared<counting>();
     auto a = one.open({.watcher = ears});
     one.faults->renewals_to_fail = 1'000'000;
-    std::optional<lease> held = a.try_acquire("k", {.ttl = 1500ms, .grace = 500ms});
+    std::optional<lease> held = a.try_acquire("k", {.ttl = 6s, .grace = 2s});
     ASSERT_TRUE(held);
     const auto end = held->trusted_until();
     const auto stop = held->stop_token();
