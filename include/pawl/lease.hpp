@@ -68,7 +68,7 @@ public:
     // carries the token. Asks the clock, not the store.
     [[nodiscard]] bool trusted() const;
 
-    // When the lease stops being valid, unless it is renewed before that.
+    // When it stops being valid unless it is renewed; of one that was lost, when it would have.
     [[nodiscard]] instant trusted_until() const;
 
     // Requested when the lease is lost, and `grace` before it stops being valid: stop then. Its
@@ -82,8 +82,8 @@ public:
     [[nodiscard]] lease share() const;
 
     // Renews the lease now; made for renewal_mode::manual. True: the key is still ours. False: the
-    // lease is lost, or the store did not answer. Throws nothing. Blocks for one operation, at most
-    // the store's timeout.
+    // lease is lost, or the store did not answer. Blocks for one operation, at most the store's
+    // timeout. Throws std::logic_error on pawl's own loop, and nothing else.
     [[nodiscard]] bool renew();
     // The same for Asio programs. Await it on any executor.
     [[nodiscard]] boost::asio::awaitable<bool> async_renew();

@@ -125,7 +125,7 @@ public:
                                           millis wait, std::stop_token stop = {});
 
     // The same with the reason why there is no lease. Throws as try_acquire() does, and
-    // option_error for negative fields of `how_long`.
+    // option_error for negative fields of `how_long`. `busy` also where `stop` ended the wait.
     [[nodiscard]] acquire_result<lease> claim_key(std::string_view key,
                                                   const lease_options& options,
                                                   wait_policy how_long = {},
@@ -227,7 +227,7 @@ public:
         std::string_view resource, fence_token token, fence_rule rule = fence_rule::reject_older);
 
     // Waits until every release and every withdrawal in progress has reached the store, at most for
-    // `longest` or until `stop` is requested. True: none is left. Throws nothing.
+    // `longest` or until `stop` is requested. True: none is left. No store's failure is thrown.
     // A claim that failed with errc::outcome_unknown is withdrawn in the background, so that
     // another node can have the key and its occurrence. A program that ends right after such a
     // failure calls this first, with the TTL of the claim.

@@ -176,10 +176,10 @@ public:
     // the same job excludes it. Does not ask the store.
     // Throws option_error for a wrong expression (with the column of its fault), a wrong zone and
     // options out of their bounds. It does so for a job without a body, for a name that is there
-    // already, and for an empty expression without a journal.
+    // already, and for an empty expression without a journal. In a forked child: std::logic_error.
     void add(const job& what, const schedule_options& when);
 
-    // Removes a job. Its active runs continue. False: it is not there. Throws nothing.
+    // Removes a job. Its active runs continue. False: it is not there. Throws nothing else.
     bool remove(std::string_view name);
 
     // Runs the jobs, each run on a thread of its own, and blocks until `stop` was requested. Then
@@ -193,7 +193,7 @@ public:
     [[nodiscard]] boost::asio::awaitable<void> async_run(std::stop_token stop);
 
     // When a job is due next, by its schedule; nothing for one that never is, or is not there.
-    // Throws nothing.
+    // Throws nothing else.
     [[nodiscard]] std::optional<std::chrono::system_clock::time_point> next(
         std::string_view name) const;
 

@@ -50,7 +50,7 @@ public:
 
     // Moves the time forward. What is due on the way happens in its order, each at its own time:
     // renewals, the end of leases, waits that end. It has happened when this returns. Throws
-    // option_error for a negative duration, and std::logic_error from a callback on pawl's own
+    // option_error below 0 and above ten years, and std::logic_error from a callback on pawl's own
     // loop, such as a stop callback or an observer.
     void advance(millis by);
 
