@@ -13,6 +13,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 namespace pawl::postgresql {
@@ -276,6 +277,36 @@ TEST(PostgresqlJournal, ACheckpointThatWaitsHoldsUpNoHeartbeat) {
               "1");
     others.reset();
     saving.join();
+}
+
+// Goal: an end that no standby may have is not done because it is told again. Method: the only
+// synchronous standby does not exist; an administrator cancels the first wait for it.
+TEST(PostgresqlJournal, AnEndThatIsToldAgainWaitsForTheStandbyAgain) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port(), 40s));
+    const auto run = fresh_run("job", 1);
+    mine.begin(run);
+    server.ask("ALTER SYSTEM SET synchronous_standby_names = 'nowhere'");
+    server.restart();
+    until([&] { return mine.ask(mine->find_run(run.id)).has_value(); });
+    const std::string waits =
+        " FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'pawl'";
+    const auto end_it = [&] {
+        return std::async(std::launch::async, [&] {
+            return mine.ask(mine->finish(mark_of(run), ended(run_status::completed)));
+        });
+    };
+    auto first = end_it();
+    until([&] { return server.ask("SELECT count(*)" + waits) == "1"; });
+    server.ask("SELECT pg_cancel_backend(pid)" + waits);
+    const auto told = first.get();
+    ASSERT_TRUE(told.has_error());
+    EXPECT_EQ(told.error().code, errc::outcome_unknown) << told.error().detail;
+    auto again = end_it();
+    until([&] { return server.ask("SELECT count(*)" + waits) == "1"; });
+    server.ask("ALTER SYSTEM RESET synchronous_standby_names");
+    server.ask("SELECT pg_reload_conf()");
+    EXPECT_TRUE(yes(again.get()));
 }
 
 TEST(PostgresqlJournal, TenThousandRunsLeakNothing) {

@@ -629,8 +629,11 @@ BEGIN
     PERFORM pawl.journal_remember(it, here, it.status::bytea, why);
     RETURN true;
   END IF;
-  RETURN EXISTS (SELECT FROM pawl.job_run AS r WHERE r.name_space = space AND r.run_id = id
-                 AND r.fence_token = token AND r.status = pawl.journal_status_after(r, how));
+  -- Told again, perhaps because no standby has it yet: whoever writes nothing waits for none.
+  PERFORM FROM pawl.job_run AS r
+  WHERE r.name_space = space AND r.run_id = id AND r.fence_token = token
+    AND r.status = pawl.journal_status_after(r, how) FOR UPDATE;
+  RETURN FOUND;
 END
 $$;
 
