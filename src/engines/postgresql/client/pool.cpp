@@ -398,11 +398,17 @@ bool pool::lacks_preparation(const flight& done) {
     return done.prepared && done.successes <= (done.wrapped ? 1 : 0);
 }
 
+// What was sent behind it fails with it, and no pooler is to blame for that.
+void pool::forget_preparation(const line_pointer& on, const flight& done) {
+    const auto& text = done.of->what.text();
+    on->prepared.erase(text.name);
+    on->through->left_nothing(deallocation_of(text));
+    for (auto& each : on->in_flight)
+        if (each.of && each.of->what.text().name == text.name) each.unprepared = true;
+}
+
 void pool::deal(const line_pointer& on, flight done) {
-    if (lacks_preparation(done)) {
-        on->prepared.erase(done.of->what.text().name);
-        on->through->left_nothing(deallocation_of(done.of->what.text()));
-    }
+    if (lacks_preparation(done)) forget_preparation(on, done);
     if (!done.sqlstate.empty() && done.wrapped) roll_back(on);
     if (!done.of) return;
     if (done.sqlstate.empty() && done.unreplicated)
@@ -419,7 +425,7 @@ void pool::deal(const line_pointer& on, flight done) {
 bool pool::try_again(flight& done) {
     if (lost_prepared_statement(done.sqlstate) && settings_->prepare == preparation::automatic) {
         // Told once for each that was under way.
-        prepares_ = false;
+        if (!done.unprepared) prepares_ = false;
     } else if (wants_own_transaction(done.sqlstate) && !done.wrapped) {
         wraps_ = true;
     } else if (misses_schema(done.sqlstate) && !done.of->made_schema) {

@@ -103,6 +103,7 @@ private:
         std::optional<request> of;  // empty: a ROLLBACK of our own
         bool wrapped = false;       // between a BEGIN and a COMMIT of our own
         bool prepared = false;      // holds the preparation of its statement
+        bool unprepared = false;    // its preparation, sent before it, has failed
         int successes = 0;          // of its commands, in their order
         rows got;
         std::string sqlstate;  // of the first error
@@ -146,6 +147,7 @@ private:
     bool deal_out(const line_pointer& on);
     void note(flight& current, rows got);
     static bool lacks_preparation(const flight& done);
+    static void forget_preparation(const line_pointer& on, const flight& done);
     void deal(const line_pointer& on, flight done);
     bool try_again(flight& done);
     bool stands(const line_pointer& on) const;

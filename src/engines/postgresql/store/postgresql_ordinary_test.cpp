@@ -7,10 +7,16 @@
 #include "test_support/conformance/faults.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/post.hpp>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <exception>
 #include <future>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -89,6 +95,40 @@ TEST(PostgresqlOrdinary, AFirstCallThatFailsLeavesStatementsPrepared) {
     }
     until([&] { return sessions(server) == 0; });
     EXPECT_EQ(calls(server, "acquire_v1"), "1") << "of a key that is not known yet";
+    EXPECT_EQ(calls(server, "release_v1"), "0");
+}
+
+// Goal: nor does a preparation that fails turn them off with what was sent behind it. Method: the
+// schema goes, and many ask at once for what was not asked before; the server's own counts.
+TEST(PostgresqlOrdinary, ASchemaThatGoesLeavesStatementsPrepared) {
+    postgresql_options options;
+    options.more = {"track_functions=all"};
+    postgresql_server server{options};
+    auto settings = on_port(server.port(), 10s);
+    settings.connections = 1;
+    {
+        net::loop* where = nullptr;
+        std::shared_ptr<lease_store> store;
+        client mine{[&](net::loop& on) {
+            where = &on;
+            return store = make_postgresql_store(on, settings);
+        }};
+        pair(mine, "key");
+        server.ask("DROP SCHEMA pawl CASCADE");
+        std::vector<std::promise<bool>> told(16);
+        boost::asio::post(where->get_executor(), [&] {
+            for (auto& each : told)
+                boost::asio::co_spawn(
+                    where->get_executor(), store->inspect("key"),
+                    [&each](std::exception_ptr, result<std::optional<record>> got) {
+                        each.set_value(got.has_value());
+                    });
+        });
+        for (auto& each : told) EXPECT_TRUE(each.get_future().get());
+        store.reset();
+        for (int i = 0; i < 5; ++i) pair(mine, "key");
+    }
+    until([&] { return sessions(server) == 0; });
     EXPECT_EQ(calls(server, "release_v1"), "0");
 }
 
