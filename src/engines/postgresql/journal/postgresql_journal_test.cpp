@@ -279,6 +279,26 @@ TEST(PostgresqlJournal, ACheckpointThatWaitsHoldsUpNoHeartbeat) {
     saving.join();
 }
 
+// Goal: what waited for a lock in vain leaves no session behind, as each of them is one of the
+// server's. Method: tables that are locked, and a client that gives up.
+TEST(PostgresqlJournal, AVerbOnALockedTableLeavesNoSessionBehind) {
+    postgresql_server server;
+    auto mine = open(on_port(server.port(), 10s));
+    EXPECT_TRUE(mine.get(mine->pause("job", "why", "who")));
+    const auto others = server.hold("BEGIN; LOCK TABLE pawl.job_pause, pawl.run_trigger");
+    auto hasty = open(on_port(server.port(), 300ms));
+    EXPECT_TRUE(hasty.ask(hasty->pause("job", "why", "who")).has_error());
+    EXPECT_TRUE(hasty.ask(hasty->remove_trigger("id")).has_error());
+    until([&] {
+        return server.ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") ==
+               "0";
+    });
+    // Whoever waits for long enough hears why.
+    const auto why = mine.refusal(mine->pause("job", "why", "who"));
+    EXPECT_EQ(why.code, errc::unreachable) << why.detail;
+    EXPECT_TRUE(why.answered);
+}
+
 // Goal: an end that no standby may have is not done because it is told again. Method: the only
 // synchronous standby does not exist; an administrator cancels the first wait for it.
 TEST(PostgresqlJournal, AnEndThatIsToldAgainWaitsForTheStandbyAgain) {

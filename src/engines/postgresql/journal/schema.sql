@@ -247,18 +247,26 @@ SELECT r.name_space, pawl.journal_text(r.run_id) AS run_id, pawl.journal_text(r.
        r.output_size, r.cancel_requested, r.run_number
 FROM pawl.job_run AS r;
 
+-- A session that waits for a lock does not see that its client has gone: each wait is bounded, unless the
+-- user has a bound already.
+CREATE OR REPLACE FUNCTION pawl.journal_bound_locks() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+  IF current_setting('lock_timeout') = '0' THEN
+    PERFORM set_config('lock_timeout', '1500ms', true);
+  END IF;
+END
+$$;
+
 -- The verbs look again at what others have committed, which a snapshot that lasts would hide. The
--- error tells pawl to begin its transactions itself. And a session that waits for a lock does not see
--- that its client has gone: each wait is bounded, unless the user has a bound already.
+-- error tells pawl to begin its transactions itself. Their waits for locks are bounded with it.
 CREATE OR REPLACE FUNCTION pawl.journal_isolation() RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'this function needs the isolation level READ COMMITTED' USING ERRCODE = 'PAWL1';
   END IF;
-  IF current_setting('lock_timeout') = '0' THEN
-    PERFORM set_config('lock_timeout', '1500ms', true);
-  END IF;
+  PERFORM pawl.journal_bound_locks();
 END
 $$;
 
@@ -925,6 +933,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.journal_remove_trigger_v1(space text, id bytea) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  PERFORM pawl.journal_bound_locks();
   DELETE FROM pawl.run_trigger AS t WHERE t.name_space = space AND t.run_id = id;
   RETURN FOUND;
 END
@@ -934,6 +943,7 @@ CREATE OR REPLACE FUNCTION pawl.journal_pause_v1(space text, job bytea, why byte
 RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  PERFORM pawl.journal_bound_locks();
   INSERT INTO pawl.job_pause VALUES (space, job, why, who, pawl.journal_clock()) ON CONFLICT DO NOTHING;
   RETURN FOUND;
 END
@@ -1041,6 +1051,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 DECLARE
   here timestamptz := pawl.journal_clock();
 BEGIN
+  PERFORM pawl.journal_bound_locks();
   UPDATE pawl.node AS n
   SET node_name = name, version = its_version, address = its_address, last_seen = here, running = busy,
       running_max = busy_max, jobs = its_jobs, draining = drains
@@ -1063,6 +1074,7 @@ $$;
 CREATE OR REPLACE FUNCTION pawl.journal_node_leaves_v1(space text, id bytea) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  PERFORM pawl.journal_bound_locks();
   DELETE FROM pawl.node AS n WHERE n.name_space = space AND n.node_id = id;
   RETURN FOUND;
 END
@@ -1110,6 +1122,7 @@ CREATE OR REPLACE FUNCTION pawl.journal_audit_v1(
   before text, its_hash text) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  PERFORM pawl.journal_bound_locks();
   INSERT INTO pawl.audit
   VALUES (space, number, pawl.journal_time(when_done), who, what, whom, words, before, its_hash)
   ON CONFLICT DO NOTHING;
