@@ -29,6 +29,19 @@ public:
     bool was_read() const noexcept { return read_at_.has_value(); }
     // Until then no schedule is handed out: a job may be paused.
     bool knows_pauses() const noexcept { return where_ == control_source::none || was_read(); }
+    // While one exists, what is due is being learned: the control state is known in a moment, and
+    // what is let go of meanwhile is offered by nobody again.
+    class learning {
+    public:
+        explicit learning(control_cache& whose) : whose_{whose} { whose_.is_learning_ = true; }
+        ~learning() { whose_.is_learning_ = false; }
+        learning(const learning&) = delete;
+        learning& operator=(const learning&) = delete;
+
+    private:
+        control_cache& whose_;
+    };
+    bool is_learning() const noexcept { return is_learning_; }
     // Whether the silence of a run says anything about it: what was cut off with this node is given
     // the time to say that it lives, or how it ended.
     bool may_judge(instant now) const noexcept { return now >= judge_from_ && !was_cut_off(now); }
@@ -69,6 +82,7 @@ private:
     bool was_cut_off(instant now) const noexcept;
 
     control_source where_;
+    bool is_learning_ = false;
     std::optional<instant> read_at_;
     instant judge_from_{};
     pause_map pauses_;

@@ -4,6 +4,7 @@
 #include "schedule/log_text.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace pawl::schedule {
@@ -25,9 +26,11 @@ awaitable<void> control_watcher::look() {
     auto reading = node_.records->read_control_state();
     auto seen = co_await std::move(reading);
     if (seen.has_error()) co_return;
+    std::optional<control_cache::learning> learned;
     // A node that has not published its jobs does not know since when they have been due.
     if (!others_.control.was_read() && (node_.ready || !others_.where.knows_since())) {
         others_.control.replace_pauses(std::move(seen->pauses));
+        learned.emplace(others_.control);
         auto learning = learn_what_is_due();
         const bool knows = co_await std::move(learning);
         if (!knows) co_return;

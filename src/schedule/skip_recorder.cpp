@@ -40,10 +40,11 @@ awaitable<void> skip_recorder::keep_recording(std::shared_ptr<track> which) {
         // might keep them from running what it has only not begun itself.
         if (!node_.records || !control_.knows_pauses()) {
             tell(*which, left);
-            left.clear();
+            if (!node_.records || !control_.is_learning()) left.clear();
+        } else {
+            auto writing = write(which, left);
+            co_await std::move(writing);
         }
-        auto writing = write(which, left);
-        co_await std::move(writing);
         if (left.empty() && which->decisions.queue().has_skipped()) {
             tries = 0;
             continue;

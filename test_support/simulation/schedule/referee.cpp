@@ -525,8 +525,11 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
     auto& seen = keys_[key];
     const auto found = seen.occurrences.find(number(occurrence));
     const auto history = found == seen.occurrences.end() ? occurrence_history{} : found->second;
-    const bool told =
-        history.skipped || history.row_lost || missed_[job].contains(number(occurrence));
+    // Who froze between its grant and its work may write that down so late that it cannot give the
+    // occurrence back any more.
+    const bool told = history.skipped || history.row_lost ||
+                      missed_[job].contains(number(occurrence)) ||
+                      row == " (skipped: its lease ended before its work began)";
     // A grant that nobody acts upon is no beginning, unless who was granted it could not.
     // While a reload goes from node to node, one may have run it under the key of the edition
     // before.
