@@ -37,6 +37,17 @@ void signal_tree(pid_t pid, int number, int levels) {
     for (const pid_t child : children) signal_tree(child, number, levels - 1);
 }
 
+// Stops it, but not in the middle of a write: a file that stays locked is a store that is gone,
+// which turns waiters away.
+void freeze(const embedded& store, pid_t whom) {
+    const auto probe = store.url + "?timeout=200ms";
+    for (;;) {
+        kill(whom, SIGSTOP);
+        if (run_pawl({"--store", probe, "exec", "probe", "true"}).status == 0) return;
+        kill(whom, SIGCONT);
+    }
+}
+
 // SIGKILL at several phases of the heartbeat: the guard ends the command before the lease does.
 TEST(HolderCrash, KilledItsCommandIsDeadBeforeTheNextBegins) {
     const embedded store;
@@ -52,7 +63,7 @@ TEST(HolderCrash, FrozenItsCommandIsDeadBeforeTheNextBegins) {
     const embedded store;
     contest nodes{{place{store.url}}};
     for (int round = 0; round < 6; ++round) {
-        const int status = nodes.take_over([](node& holder) { holder.signal(SIGSTOP); },
+        const int status = nodes.take_over([&](node& holder) { freeze(store, holder.pid()); },
                                            [](node& holder) { holder.signal(SIGCONT); });
         EXPECT_EQ(status, lease_lost);
     }
@@ -64,7 +75,7 @@ TEST(HolderCrash, FrozenWithItsGroupItsCommandIsDeadBeforeTheNextBegins) {
     const embedded store;
     contest nodes{{place{store.url}}};
     for (int round = 0; round < 4; ++round) {
-        const int status = nodes.take_over([](node& holder) { kill(-holder.pid(), SIGSTOP); },
+        const int status = nodes.take_over([&](node& holder) { freeze(store, -holder.pid()); },
                                            [](node& holder) { kill(-holder.pid(), SIGCONT); });
         EXPECT_EQ(status, lease_lost);
     }

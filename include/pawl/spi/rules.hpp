@@ -82,7 +82,7 @@ bool force_release(lease_state& state, fence_token token, millis delay, const st
 
 // What lease_store::inspect() and list() show.
 record describe(const std::string& key, const lease_state& state, const store_time& now);
-// In its place, the record of a key that cannot be read: list() shows it among the others. Whoever
+// In its place, the record of a key that cannot be read: list() shows it among the others. Who
 // asks for that key alone is told what is wrong; inspect_many() has nothing for it.
 record unreadable(const std::string& key);
 
