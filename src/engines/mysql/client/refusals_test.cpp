@@ -38,6 +38,15 @@ TEST(MysqlRefusals, EachErrorSaysWhatTheCallerMayDo) {
 
 // Goal: what the server did not execute is sent again, and nothing else: a claim that was executed
 // must not be thought to be lost.
+// Goal: a job that may run without a lease does not while the server answers, as who holds the key
+// may go on. Method: what a full server, a locked row and a read-only server say, beside others.
+TEST(MysqlRefusals, AServerThatCannotWriteIsNoOutage) {
+    for (const unsigned number : {1021U, 1114U, 1205U, 1290U, 1792U, 1836U, 1874U, 3572U})
+        EXPECT_TRUE(explain_refusal("db:3306", {number, "words"}).answered) << number;
+    for (const unsigned number : {1040U, 1213U, 3032U})
+        EXPECT_FALSE(explain_refusal("db:3306", {number, "words"}).answered) << number;
+}
+
 TEST(MysqlRefusals, WhatTheServerDidNotExecuteIsSentAgain) {
     for (const unsigned unread : {1158u, 1159u, 2006u, 3032u, 4031u}) {
         EXPECT_TRUE(was_not_executed({unread, {}})) << unread;

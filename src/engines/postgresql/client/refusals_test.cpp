@@ -25,6 +25,15 @@ TEST(PostgresqlRefusals, AnErrorMeansWhatTheCallerCanDo) {
             << sqlstate;
 }
 
+// Goal: a job that may run without a lease does not while the server answers, as who holds the key
+// may go on. Method: what a standby, a full server and a locked row say, beside what is an outage.
+TEST(PostgresqlRefusals, AServerThatCannotWriteIsNoOutage) {
+    for (const auto* state : {"25006", "53100", "53200", "55000", "55P03"})
+        EXPECT_TRUE(explain_error("db:5432", state, "words").answered) << state;
+    for (const auto* state : {"53300", "57P03", "40001"})
+        EXPECT_FALSE(explain_error("db:5432", state, "words").answered) << state;
+}
+
 // What a function of the server says that a standby cannot answer; its words may be in any
 // language.
 TEST(PostgresqlRefusals, AStandbyIsRecognisedByWhatItCannotTell) {
