@@ -1,6 +1,7 @@
 #include "net/byte_stream.hpp"
 
 #include "base/ensure.hpp"
+#include "net/callback_timer.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -17,7 +18,12 @@ namespace pawl::net {
 namespace {
 
 using boost::asio::ip::tcp;
+using generic = boost::asio::generic::stream_protocol;
 using resolver_type = boost::asio::ip::basic_resolver<tcp, byte_stream::executor_type>;
+
+// As long as others wait before they try the next address as well (RFC 8305 has a quarter of a
+// second).
+constexpr std::chrono::nanoseconds first_patience = std::chrono::milliseconds{300};
 
 void set_option(int descriptor, int level, int name, int value) {
     // A kernel without the option works as well, only less promptly.
@@ -35,18 +41,59 @@ void tune_tcp(int descriptor) {
 
 }  // namespace
 
-async<void> byte_stream::connect_to(boost::asio::generic::stream_protocol::endpoint where) {
+async<bool> byte_stream::try_connect(generic::endpoint where,
+                                     std::optional<std::chrono::nanoseconds> patience) {
     boost::system::error_code error;
     // A name was being resolved when it was closed, or another address was tried.
     if (closed_) co_return failure{errc::unreachable, "the connection was closed"};
     socket_.close(error);
     socket_.open(where.protocol(), error);
     if (error) co_return failure{errc::unreachable, error.message()};
+    // Whether it took too long. Gone once this is over: the alarm may be on its way by then.
+    auto late = std::make_shared<bool>(false);
+    std::optional<callback_timer> alarm;
+    if (patience)
+        alarm.emplace(socket_.get_executor())
+            .call_after(*patience, [this, attempt = std::weak_ptr{late}] {
+                const auto mine = attempt.lock();
+                if (!mine) return;
+                *mine = true;
+                boost::system::error_code ignored;
+                socket_.cancel(ignored);
+            });
     auto token = boost::asio::redirect_error(boost::asio::use_awaitable, error);
     co_await socket_.async_connect(where, token);
+    const bool was_late = *late;
+    late.reset();
+    if (error && was_late && !closed_) co_return false;
     if (error) co_return failure{errc::unreachable, error.message()};
     socket_.non_blocking(true, error);
-    co_return result<void>{};
+    co_return true;
+}
+
+async<void> byte_stream::connect_to_any(std::vector<tcp::endpoint> among) {
+    failure last{errc::unreachable, "the name has no address"};
+    // An address may swallow all that is sent to it, as those of a family do that is not routed:
+    // the next has its turn before the caller gives up, and a slow one another, longer turn.
+    for (auto patience = first_patience; !among.empty(); patience *= 2) {
+        std::vector<tcp::endpoint> silent;
+        for (const auto& endpoint : among) {
+            const bool is_only_one = among.size() == 1;
+            auto trying = try_connect(generic::endpoint{endpoint},
+                                      is_only_one ? std::nullopt : std::optional{patience});
+            const auto connected = co_await std::move(trying);
+            if (connected.has_error()) {
+                last = connected.error();
+            } else if (*connected) {
+                tune_tcp(socket_.native_handle());
+                co_return result<void>{};
+            } else {
+                silent.push_back(endpoint);
+            }
+        }
+        among = std::move(silent);
+    }
+    co_return last;
 }
 
 async<void> byte_stream::connect_tcp(std::string host, std::uint16_t port) {
@@ -63,25 +110,18 @@ async<void> byte_stream::connect_tcp(std::string host, std::uint16_t port) {
         if (error) co_return failure{errc::unreachable, error.message()};
         for (const auto& entry : found) endpoints.push_back(entry.endpoint());
     }
-    failure last{errc::unreachable, "the name has no address"};
-    for (const auto& endpoint : endpoints) {
-        boost::asio::generic::stream_protocol::endpoint where{endpoint};
-        const auto connected = co_await connect_to(where);
-        if (connected.has_value()) {
-            tune_tcp(socket_.native_handle());
-            co_return connected;
-        }
-        last = connected.error();
-    }
-    co_return last;
+    auto connecting = connect_to_any(std::move(endpoints));
+    co_return co_await std::move(connecting);
 }
 
 async<void> byte_stream::connect_unix(std::string path) {
     if (path.size() >= sizeof(sockaddr_un::sun_path))
         co_return failure{errc::unsupported, "the path of a Unix socket has at most 107 bytes"};
     boost::asio::local::stream_protocol::endpoint place{path};
-    boost::asio::generic::stream_protocol::endpoint where{place};
-    co_return co_await connect_to(where);
+    auto connecting = try_connect(generic::endpoint{place}, std::nullopt);
+    const auto connected = co_await std::move(connecting);
+    if (connected.has_error()) co_return connected.error();
+    co_return result<void>{};
 }
 
 async<void> byte_stream::start_tls(std::shared_ptr<boost::asio::ssl::context> context,

@@ -9,15 +9,18 @@
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace pawl::net {
 
@@ -33,6 +36,8 @@ public:
 
     // Each has no timeout of its own: close() ends it. After close() they fail.
     async<void> connect_tcp(std::string host, std::uint16_t port);
+    // To the first of them that answers.
+    async<void> connect_to_any(std::vector<boost::asio::ip::tcp::endpoint> among);
     async<void> connect_unix(std::string path);
     // REQUIRES: connected, nothing sent yet.
     async<void> start_tls(std::shared_ptr<boost::asio::ssl::context> context,
@@ -76,7 +81,9 @@ public:
     void close() noexcept;
 
 private:
-    async<void> connect_to(boost::asio::generic::stream_protocol::endpoint where);
+    // False: it did not answer within `patience`.
+    async<bool> try_connect(boost::asio::generic::stream_protocol::endpoint where,
+                            std::optional<std::chrono::nanoseconds> patience);
 
     socket_type socket_;
     std::shared_ptr<boost::asio::ssl::context> context_;
