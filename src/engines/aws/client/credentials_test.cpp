@@ -210,6 +210,22 @@ TEST_F(CredentialsTest, KeysAreFetchedAnewBeforeTheyEnd) {
     EXPECT_EQ(get(made)->id, "key 2");
 }
 
+// The clock of this host is ten years ahead, as the agent sees it.
+TEST_F(CredentialsTest, AnEndCountsByTheClockOfWhoSaysIt) {
+    std::atomic<int> asked = 0;
+    small_server agent{[&](const std::string&, int) {
+        const auto id = "key " + std::to_string(++asked);
+        return said{
+            ok(document(id, "2014-01-01T06:00:00Z"), "Date: Wed, 01 Jan 2014 00:00:00 GMT\r\n")};
+    }};
+    credential_settings from;
+    from.container_url = url_of(agent) + "/";
+    const auto made = credentials::make(loop_, from);
+    EXPECT_EQ(get(made)->id, "key 1");
+    EXPECT_EQ(get(made)->id, "key 1");
+    EXPECT_EQ(asked, 1);
+}
+
 TEST_F(CredentialsTest, ManyWhoAskAtOnceAreAnsweredByOneRequest) {
     std::atomic<int> asked = 0;
     small_server agent{
@@ -272,8 +288,7 @@ TEST_F(ServiceTest, KeysThatHaveEndedAreReplacedAndTheRequestIsRepeated) {
     }};
     small_server server{[](const std::string& request, int) {
         return request.find("Credential=key1/") != std::string::npos
-                   ? said{"HTTP/1.1 400 Bad Request\r\nContent-Length: 35\r\n\r\n"
-                          R"({"__type":"x#ExpiredTokenException"})"}
+                   ? said{refusal("400 Bad Request", R"({"__type":"x#ExpiredTokenException"})")}
                    : said{ok("{}")};
     }};
     credential_settings from;
@@ -289,12 +304,31 @@ TEST_F(ServiceTest, AClockThatIsWrongIsPutRightByTheServices) {
         return request.find("X-Amz-Date: 20340101T0000") != std::string::npos
                    ? said{ok("{}", date)}
                    : said{"HTTP/1.1 400 Bad Request\r\n" + date +
-                          "Content-Length: 17\r\n\r\nSignature expired"};
+                          "Content-Length: 70\r\n\r\n"
+                          R"({"__type":"x#InvalidSignatureException",)"
+                          R"("message":"Signature expired"})"};
     }};
     const auto made = make(server, lasting());
     EXPECT_EQ(ask(made)->body, "{}");
     EXPECT_EQ(ask(made)->body, "{}");
     EXPECT_EQ(server.requests().size(), 3U);
+}
+
+// A condition that did not hold is answered with the record, which others have written.
+TEST_F(ServiceTest, WhatStandsInARecordIsNoRefusalOfTheKeys) {
+    std::atomic<int> fetched = 0;
+    small_server agent{[&](const std::string&, int) {
+        return said{ok(document("key" + std::to_string(++fetched), in(1h)))};
+    }};
+    const std::string record = R"({"__type":"x#ConditionalCheckFailedException",)"
+                               R"("Item":{"owner":{"S":"ExpiredToken"}}})";
+    small_server server{
+        [&](const std::string&, int) { return said{refusal("400 Bad Request", record)}; }};
+    credential_settings from;
+    from.container_url = url_of(agent) + "/";
+    EXPECT_EQ(ask(make(server, from))->body, record);
+    EXPECT_EQ(server.requests().size(), 1U);
+    EXPECT_EQ(fetched, 1);
 }
 
 TEST_F(ServiceTest, ARefusalThatIsNotAboutKeysOrTimeIsAnAnswer) {

@@ -26,10 +26,20 @@ constexpr std::chrono::nanoseconds metadata_timeout = 1s;
 
 failure denied(std::string detail) { return {errc::denied, std::move(detail)}; }
 
+// An end by this machine's clock, which may be wrong; whoever handed the keys out said what time it
+// is as well.
+time::wall_instant by_own_clock(const net::loop& where, time::wall_instant end,
+                                const net::https_response& answer) {
+    if (!answer.date) return end;
+    const auto own = std::chrono::floor<std::chrono::seconds>(where.wall().time_since_epoch());
+    return end + (own - *answer.date);
+}
+
 // The document that containers and instances are answered with.
-result<found_keys> read_document(const std::string& body, const std::string& source) {
+result<found_keys> read_document(const net::loop& where, const net::https_response& answer,
+                                 const std::string& source) {
     boost::system::error_code error;
-    const auto parsed = boost::json::parse(body, error);
+    const auto parsed = boost::json::parse(answer.body, error);
     const auto* object = error ? nullptr : parsed.if_object();
     const auto text = [&](const char* name) {
         const auto* value = object == nullptr ? nullptr : object->if_contains(name);
@@ -42,7 +52,7 @@ result<found_keys> read_document(const std::string& body, const std::string& sou
     if (end.empty()) return found_keys{std::move(keys), source};
     const auto parsed_end = time::parse_rfc3339(end);
     if (parsed_end.has_error()) return denied(source + " answers keys whose end cannot be read");
-    return found_keys{std::move(keys), source, *parsed_end};
+    return found_keys{std::move(keys), source, by_own_clock(where, *parsed_end, answer)};
 }
 
 failure refused(const std::string& source, unsigned status) {
@@ -81,7 +91,7 @@ async<found_keys> by_web_identity(net::loop& where, std::shared_ptr<const creden
     const auto end = time::parse_rfc3339(base::text_in(got->body, "Expiration"));
     if (keys.id.empty() || keys.secret.empty() || end.has_error())
         co_return denied("STS answers without keys");
-    co_return found_keys{std::move(keys), source, *end};
+    co_return found_keys{std::move(keys), source, by_own_clock(where, *end, *got)};
 }
 
 async<found_keys> by_container(net::loop& where, std::shared_ptr<const credential_settings> from,
@@ -103,17 +113,17 @@ async<found_keys> by_container(net::loop& where, std::shared_ptr<const credentia
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     if (got->status != 200) co_return refused(source, got->status);
-    co_return read_document(got->body, source);
+    co_return read_document(where, *got, source);
 }
 
-async<std::string> ask_metadata(net::loop& where, std::string origin, net::https_request request,
-                                instant until) {
+async<net::https_response> ask_metadata(net::loop& where, std::string origin,
+                                        net::https_request request, instant until) {
     const auto soon = std::min(until, where.now() + metadata_timeout);
     auto asking = net::ask_once(where, std::move(origin), std::move(request), soon);
     auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
     if (got->status != 200) co_return refused("the metadata of the instance", got->status);
-    co_return std::move(got->body);
+    co_return got;
 }
 
 async<found_keys> by_instance(net::loop& where, std::shared_ptr<const credential_settings> from,
@@ -130,20 +140,20 @@ async<found_keys> by_instance(net::loop& where, std::shared_ptr<const credential
                               session.error().detail};
     const std::string folder = "/latest/meta-data/iam/security-credentials/";
     net::https_request listing{"GET", folder};
-    listing.fields = {{"X-aws-ec2-metadata-token", *session}};
+    listing.fields = {{"X-aws-ec2-metadata-token", session->body}};
     auto naming = ask_metadata(where, from->metadata_url, std::move(listing), until);
     const auto roles = co_await std::move(naming);
     if (roles.has_error()) {
         if (roles.error().detail.ends_with("404")) co_return denied("the instance has no role");
         co_return roles.error();
     }
-    const auto role = std::string{base::trimmed(roles->substr(0, roles->find('\n')))};
+    const auto role = std::string{base::trimmed(roles->body.substr(0, roles->body.find('\n')))};
     net::https_request reading{"GET", folder + base::percent_encode(role)};
-    reading.fields = {{"X-aws-ec2-metadata-token", *session}};
+    reading.fields = {{"X-aws-ec2-metadata-token", session->body}};
     auto fetching = ask_metadata(where, from->metadata_url, std::move(reading), until);
     const auto document = co_await std::move(fetching);
     if (document.has_error()) co_return document.error();
-    co_return read_document(*document, "the role of the instance");
+    co_return read_document(where, *document, "the role of the instance");
 }
 
 // Nothing: the files have no such profile.
