@@ -42,7 +42,8 @@ struct merge {
 async<void> read_page(std::shared_ptr<merge> all, std::size_t bucket, instant until) {
     auto& page = all->pages[bucket];
     const auto& what = all->what;
-    const auto after = std::max(what.after, page.read_to);
+    const auto before = page.read_to;
+    const auto after = std::max(what.after, before);
     const auto share = all->is_journal()
                            ? what.limit + 1
                            : std::min(what.limit + 1, what.limit / buckets * 2 + spare);
@@ -72,7 +73,7 @@ async<void> read_page(std::shared_ptr<merge> all, std::size_t bucket, instant un
         page.records.push_back(std::move(*found));
     }
     // Nothing of it was ours, so that there is no key to go on behind.
-    if (page.more && page.read_to.empty())
+    if (page.more && page.read_to == before)
         co_return failure{errc::rejected,
                           all->on->place() + ": items of the namespace are no records of pawl"};
     co_return result<void>{};
