@@ -55,9 +55,11 @@ public:
     async<examination> examine(instant until) override;
 
 private:
+    using refusals = std::map<std::int64_t, failure>;  // by the index of the write
     struct wrote {
         std::int64_t count = 0;
         bool is_duplicate = false;
+        refusals refused;
         std::optional<cas::stamp> clock;
     };
 
@@ -72,8 +74,7 @@ private:
     async<wrote> change_by(document command, instant until);
     async<std::optional<std::string>> look(instant until);
     async<std::string> create(instant until);
-    async<std::vector<result<write_answer>>> tell_apart(std::vector<cas::change> changes,
-                                                        std::optional<cas::stamp> clock,
+    async<std::vector<result<write_answer>>> tell_apart(std::vector<cas::change> changes, wrote got,
                                                         instant until);
     std::vector<document> updates_of(std::span<const cas::change> changes) const;
 
@@ -152,16 +153,17 @@ async<medium::wrote> medium::change_by(document command, instant until) {
     wrote made;
     made.clock = heard(got->hello);
     made.count = reply.find_number("n").value_or(-1);
-    const auto errors = reply.find_all("writeErrors");
-    if (!errors.empty()) {
-        const auto code = errors.front().find_number("code").value_or(0);
-        made.is_duplicate = code == duplicate_key;
-        if (!made.is_duplicate)
-            co_return explain_refusal(
-                place_, said_by_server(code, errors.front().find_text("errmsg").value_or("")),
-                effect::writes);
+    for (const auto& one : reply.find_all("writeErrors")) {
+        const auto code = one.find_number("code").value_or(0);
+        if (code == duplicate_key)
+            made.is_duplicate = true;
+        else
+            made.refused.emplace(
+                one.find_number("index").value_or(0),
+                explain_refusal(place_, said_by_server(code, one.find_text("errmsg").value_or("")),
+                                effect::writes));
     }
-    if (reply.has("writeConcernError"))
+    if (reply.has("writeConcernError") && (made.refused.empty() || made.count > 0))
         co_return failure{
             errc::outcome_unknown,
             place_ + ": not confirmed by a majority: " +
@@ -290,6 +292,7 @@ async<write_answer> medium::write(cas::change what, instant until) {
     auto changing = change_by(std::move(command), until);
     const auto got = co_await std::move(changing);
     if (got.has_error()) co_return got.error();
+    if (!got->refused.empty()) co_return got->refused.begin()->second;
     if (got->is_duplicate || got->count == 0)
         co_return write_answer{cas::conflict{std::nullopt, got->clock}};
     co_return write_answer{cas::written{version_of(next), got->clock}};
@@ -318,11 +321,11 @@ async<std::vector<result<write_answer>>> medium::write_many(std::span<const cas:
     if (std::any_of(all.begin(), all.end(), [](const auto& one) { return one.asks_time; }))
         heard_ = instant{};
     auto changing = change_by(updating(updates, until), until);
-    const auto got = co_await std::move(changing);
+    auto got = co_await std::move(changing);
     if (got.has_error()) co_return got.error();
     // The answer only counts.
     if (got->count != static_cast<std::int64_t>(all.size())) {
-        auto telling = tell_apart(std::move(all), got->clock, until);
+        auto telling = tell_apart(std::move(all), std::move(*got), until);
         co_return co_await std::move(telling);
     }
     std::vector<result<write_answer>> answers;
@@ -335,8 +338,7 @@ async<std::vector<result<write_answer>>> medium::write_many(std::span<const cas:
 
 // Which of them were written: every text is of one write only.
 async<std::vector<result<write_answer>>> medium::tell_apart(std::vector<cas::change> changes,
-                                                            std::optional<cas::stamp> clock,
-                                                            instant until) {
+                                                            wrote got, instant until) {
     std::vector<std::string> ids;
     ids.reserve(changes.size());
     for (const auto& one : changes) ids.push_back(id_of(name_space_, one.name));
@@ -352,10 +354,13 @@ async<std::vector<result<write_answer>>> medium::tell_apart(std::vector<cas::cha
             return one.find_text("_id") == ids[i];
         });
         auto record = stands == found->end() ? std::nullopt : read_record(*stands);
+        const auto refused = got.refused.find(static_cast<std::int64_t>(i));
         if (record && record->text == changes[i].text)
-            answers.emplace_back(write_answer{cas::written{record->at, clock}});
+            answers.emplace_back(write_answer{cas::written{record->at, got.clock}});
+        else if (refused != got.refused.end())
+            answers.emplace_back(std::move(refused->second));
         else
-            answers.emplace_back(write_answer{cas::conflict{std::move(record), clock}});
+            answers.emplace_back(write_answer{cas::conflict{std::move(record), got.clock}});
     }
     co_return answers;
 }
@@ -371,6 +376,7 @@ async<write_answer> medium::erase(cas::record_name name, cas::version expected, 
     auto changing = change_by(with_concern(std::move(command), until), until);
     const auto got = co_await std::move(changing);
     if (got.has_error()) co_return got.error();
+    if (!got->refused.empty()) co_return got->refused.begin()->second;
     if (got->count == 0) co_return write_answer{cas::conflict{std::nullopt, got->clock}};
     co_return write_answer{cas::written{{}, got->clock}};
 }

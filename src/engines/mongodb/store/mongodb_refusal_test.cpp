@@ -212,6 +212,27 @@ TEST_F(MongodbMedium, OfABatchThatIsNotWrittenWholeEachIsLookedAt) {
     EXPECT_EQ(server.heard("find").size(), 1U);
 }
 
+TEST_F(MongodbMedium, OneUpdateThatIsRefusedLeavesTheOthersOfItsBatchKnown) {
+    small_mongo server{
+        stands_alone(), [](const std::string& name, const document&) -> std::optional<document> {
+            if (name == "listCollections") return documents({document{}.text("name", "pawl")});
+            if (name == "update")
+                return document{}.small("n", 1).array(
+                    "writeErrors",
+                    {document{}.small("index", 1).small("code", 112).text("errmsg", "conflict")});
+            const auto record = [](const char* id, std::int64_t rev, const char* text) {
+                return document{}.text("_id", id).number("rev", rev).text("record", text);
+            };
+            return documents(
+                {record("pawl/l/61", 8, "text of a"), record("pawl/l/62", 7, "as it was")});
+        }};
+    const std::vector<cas::change> changes{change_of("a", "7"), change_of("b", "7")};
+    const auto got = loop_.wait_for(open(server)->write_many(changes, later()));
+    ASSERT_TRUE(got.has_value()) << got.error().detail;
+    EXPECT_EQ(std::get<cas::written>(got->at(0).value()).at, "8");
+    expect_failure(got->at(1), errc::unreachable, "conflict");
+}
+
 TEST_F(MongodbMedium, ADocumentOfOthersIsNoRecord) {
     small_mongo server{stands_alone(), always(documents({document{}.text("name", "pawl")}))};
     expect_failure(read(open(server)), errc::rejected, "is no record of pawl");
