@@ -26,6 +26,9 @@ constexpr std::size_t packet_usual = std::size_t{1} << 20;
 
 bool is_transaction(std::string_view sql) { return sql.starts_with("START TRANSACTION"); }
 
+// What a request that was never sent ends with.
+failure unsent(const failure& why) { return {errc::unreachable, why.detail, why.answered}; }
+
 }  // namespace
 
 std::shared_ptr<pool> pool::make(net::loop& where, std::shared_ptr<const mysql_settings> settings,
@@ -84,7 +87,7 @@ std::optional<failure> pool::refuse(store_down unconnected) const {
     // The last attempt to connect has failed, and the next one has not begun.
     if (unconnected == store_down::fail && standing_ == 0 && last_failure_ &&
         lease_clock::now() < not_before_)
-        return failure{errc::unreachable, last_failure_->detail};
+        return unsent(*last_failure_);
     return std::nullopt;
 }
 
@@ -386,8 +389,7 @@ void pool::drop_impatient() {
     for (auto& one : requests_)
         (one.unconnected == store_down::fail ? gone : kept).push_back(std::move(one));
     requests_ = std::move(kept);
-    for (const auto& one : gone)
-        deliver(one.who, failure{errc::unreachable, last_failure_->detail});
+    for (const auto& one : gone) deliver(one.who, unsent(*last_failure_));
 }
 
 void pool::expire_unsent(instant now) {
@@ -401,8 +403,7 @@ void pool::expire_unsent(instant now) {
     const auto* what = standing_ > 0 ? ": no connection was free within " : ": no answer within ";
     const auto why = last_failure_.value_or(failure{
         errc::unreachable, place_ + what + base::format_duration(settings_->common.timeout)});
-    for (const auto& one : gone)
-        deliver(one.who, one.last.value_or(failure{errc::unreachable, why.detail}));
+    for (const auto& one : gone) deliver(one.who, one.last.value_or(unsent(why)));
 }
 
 // ---- Ending

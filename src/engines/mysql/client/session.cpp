@@ -121,7 +121,8 @@ async<session_state> set_up(std::shared_ptr<link> over, std::shared_ptr<const my
     if (row.text(1) != "0" && row.text(1) != "OFF")
         co_return failure{errc::unreachable,
                           place_of(*to) + ": the server is read-only (read_only=" +
-                              std::string{row.text(1)} + "): point the URL at the primary"};
+                              std::string{row.text(1)} + "): point the URL at the primary",
+                          true};
     session_state state;
     state.facts.version = row.text(0);
     state.facts.packet_max = static_cast<std::size_t>(row.integer(2));
