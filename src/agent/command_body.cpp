@@ -201,6 +201,8 @@ awaitable<work_result> command_body::run_command(exec::command wanted) {
         // What may have run is not given back to another node, which would run it again.
         if (stopped_ && !fault->may_have_run()) co_return never_began();
         auto how = failed(fault->describe(shown));
+        // Its deadline is the end of its lease, and the run has words for that.
+        if (fault->came_too_late()) how.reason.clear();
         how.started = !fault->came_too_late();
         if (fault->was_cut_short())
             how.ending = runs::work_ending::deadline;
