@@ -191,12 +191,14 @@ async<claimed> engine::claim_key(std::shared_ptr<engine> self, std::string key,
         if (how_long.wait.count() > 0) how_long.wait = std::max(how_long.wait - paused, millis{1});
     }
     auto turn = self->local_queue_->try_enter(todo.key);
-    if (!turn) {
-        const auto longest = self->time_in_line(todo.key, how_long);
-        if (longest.count() > 0) {
-            auto line = self->local_queue_->enter(todo.key, longest, todo.place);
-            turn = co_await std::move(line);
-        }
+    todo.place->shares = options.again == reentrancy::instance;
+    const auto in_line_until = self->now() + self->time_in_line(todo.key, how_long);
+    while (!turn && self->now() < in_line_until && !todo.place->called_off.is_set()) {
+        auto line = self->local_queue_->enter(todo.key, in_line_until - self->now(), todo.place);
+        turn = co_await std::move(line);
+        // Whoever was first in line may have been granted what this one is to share.
+        if (!turn && todo.place->shares)
+            if (auto shared = self->share(todo.key)) co_return claimed{std::move(shared)};
     }
     if (!turn) {
         if (todo.place->called_off.is_set()) co_return claimed{cancelled{}};
@@ -248,6 +250,7 @@ std::shared_ptr<lease_state> engine::hold(claim_request& todo, leasing::granted 
     who->claim_repeated = won.repeated;
     held_.insert_or_assign(who->key, who);
     renewer_->keep(who);
+    local_queue_->wake_those_who_share(who->key);
     return who;
 }
 

@@ -46,6 +46,13 @@ boost::asio::awaitable<std::optional<ticket>> local_queue::enter(
     co_return std::nullopt;
 }
 
+void local_queue::wake_those_who_share(const std::string& key) {
+    const auto found = lines_.find(key);
+    if (found == lines_.end()) return;
+    for (const auto& one : found->second.places)
+        if (one->shares) one->called_off.notify_all();
+}
+
 std::size_t local_queue::waiting(const std::string& key) const {
     const auto found = lines_.find(key);
     return found == lines_.end() ? 0 : found->second.places.size();

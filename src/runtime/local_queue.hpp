@@ -43,16 +43,20 @@ private:
 struct place_in_line {
     net::event called_off;
     bool admitted = false;
+    bool shares = false;  // another handle on a lease of this process is as good as a turn
 };
 
 // On the loop only.
 class local_queue : public std::enable_shared_from_this<local_queue> {
 public:
     std::optional<ticket> try_enter(const std::string& key);
-    // First come, first served. Nothing when the time is up or the place was called off.
+    // First come, first served. Nothing when the time is up, the place was called off, or those who
+    // share were woken.
     boost::asio::awaitable<std::optional<ticket>> enter(std::string key,
                                                         std::chrono::nanoseconds wait,
                                                         std::shared_ptr<place_in_line> place);
+    // What they wait for in vain is held here now: those who share it leave the line.
+    void wake_those_who_share(const std::string& key);
     std::size_t waiting(const std::string& key) const;
     // Whether the turn will be given up by itself, and nobody waits for that yet.
     bool is_free_soon(const std::string& key) const;

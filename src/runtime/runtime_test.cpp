@@ -433,6 +433,27 @@ TEST(Locks, ReentrancyByInstanceSharesTheTokenUntilTheLastHandle) {
     EXPECT_TRUE(b.try_acquire("k", again));
 }
 
+// Goal: who comes while the first claim is under way shares its lease as well, and does not wait
+// until it is released. Method: the store keeps its answer back until both have asked.
+TEST(Locks, ReentrancyByInstanceSharesAlsoWhatIsStillBeingClaimed) {
+    world one;
+    auto a = one.open();
+    const lease_options again{.ttl = 1min, .again = reentrancy::instance};
+    one.faults->answers_held = true;
+    const auto claim = [&] {
+        return boost::asio::co_spawn(a.get_executor(), a.async_acquire("k", again, 1min),
+                                     boost::asio::use_future);
+    };
+    auto first = claim(), second = claim(), third = claim();
+    // Behind all of them on the loop.
+    boost::asio::post(a.get_executor(), boost::asio::use_future).get();
+    one.faults->answers_held = false;
+    const auto outer = first.get(), inner = second.get(), other = third.get();
+    ASSERT_TRUE(outer && inner && other);
+    EXPECT_EQ(inner->token(), outer->token());
+    EXPECT_EQ(other->token(), outer->token());
+}
+
 // Goal: nobody gets a handle on a lease that is being given back. Method: the loop stands still
 // while a claim of the same process and then the release of the last handle come to it; the claim
 // waits for the release, and is granted a lease of its own.
