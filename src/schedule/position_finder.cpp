@@ -117,6 +117,7 @@ void position_finder::place(const done_occurrences& done, positions::told how_mu
     node.store = how_much;
     node.is_ready = node_.ready;
     node.knows_pauses = control_.knows_pauses();
+    node.retention = node_.engine->settings().retention;
     positions_.on_store_read(how_much, now);
     for (const auto& [name, which] : jobs_.all()) {
         if (!which->plan->when || !which->plan->enabled) continue;

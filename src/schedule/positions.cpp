@@ -53,7 +53,8 @@ std::optional<wall_instant> positions::begin_after(const scheduled_job& which,
     const auto since = since_.find(which.name);
     const bool knows_since = since != since_.end();
     const auto began = knows_since ? wall_of(occurrence{since->second}) : now;
-    if (!which.last) return began;
+    // What ran longer ago than the store remembers is not missing for that.
+    if (!which.last) return std::max(began, now - node.retention);
     const auto last = wall_of(*which.last);
     return knows_since ? std::max(began, last) : last;
 }

@@ -70,6 +70,7 @@ public:
         told store = told::all;
         bool is_ready = false;  // schedules have been handed out before
         bool knows_pauses = false;
+        millis retention = retention_default;  // of the store
     };
     // After which instant its schedule goes on; nothing: it stays as it is, for now.
     std::optional<wall_instant> begin_after(const scheduled_job& which, const state_of_node& node,

@@ -192,6 +192,18 @@ TEST(Positions, AJobThatIsChangedBeginsThen) {
     EXPECT_EQ(at.begin_after(which, starts, now), now - 500ms);
 }
 
+// A job of each month: the store has forgotten that it ran.
+TEST(Positions, WhatTheStoreForgetsIsNotMissing) {
+    positions at;
+    at.on_published(job, number(occurrence_of(now - std::chrono::years{1})));
+    auto node = starts;
+    node.retention = 48h;
+    const positions::scheduled_job which{job};
+    EXPECT_EQ(at.begin_after(which, node, now), now - 48h);
+    at.on_published(job, number(occurrence_of(now - 1h)));
+    EXPECT_EQ(at.begin_after(which, node, now), now - 1h);
+}
+
 // Of a job that is due each minute and has two slots. Minutes before `now`: the even ones are the
 // turns of slot 1. Nothing: that slot has run nothing.
 struct slots_at {
