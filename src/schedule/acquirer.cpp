@@ -312,7 +312,8 @@ void acquirer::leave_slot(known_job& home) {
     slots_.give_back();
 }
 
-// False where there is nothing to claim any more, or no room to do it, and the queue knows.
+// False where there is nothing to claim any more, or no room to do it, and the queue knows. True:
+// it has taken a slot, which is to be left.
 awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) {
     bool begins = may_begin(node_, *which);
     // Whoever waits for another node's run needs no room here.
@@ -331,6 +332,9 @@ awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) 
     auto taking = take_slot(which);
     const bool has_room = co_await std::move(taking);
     if (!has_room) co_return false;
+    // Counted from here: partitions of a job that come due together ask at the same time.
+    const auto home = which->owner.lock();
+    ++home->running;
     // Others may have told meanwhile what became of it, or of the later one in its place.
     const bool has_waited = which->decisions.queue().current()->was_crowded ||
                             which->decisions.wanted().occurrence != asked;
@@ -341,7 +345,7 @@ awaitable<bool> acquirer::await_turn(std::shared_ptr<track> which, millis wait) 
         call_off(node_, *which);
         is_settled = true;
     }
-    if (is_settled) slots_.give_back();
+    if (is_settled) leave_slot(*home);
     co_return !is_settled;
 }
 
@@ -351,8 +355,6 @@ awaitable<void> acquirer::claim(std::shared_ptr<track> which, millis wait) {
     auto waiting = await_turn(which, wait);
     const bool is_its_turn = co_await std::move(waiting);
     if (!is_its_turn) co_return;
-    // Counted from here: partitions of a job that come due together ask at the same time.
-    ++home->running;
     const auto options = options_of(*which);
     const wait_policy none{};
     auto key = which->key;
@@ -402,7 +404,6 @@ awaitable<void> acquirer::begin_without_lease(std::shared_ptr<track> which, fail
     auto waiting = await_turn(which, millis{0});
     const bool is_its_turn = co_await std::move(waiting);
     if (!is_its_turn) co_return;
-    ++home->running;
     auto running = run_without_lease(which, std::move(why));
     co_await std::move(running);
     leave_slot(*home);

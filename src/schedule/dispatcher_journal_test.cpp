@@ -659,5 +659,45 @@ TEST(DispatcherReload, AJobThatComesDuringAPublicationIsPublishedAtOnce) {
     EXPECT_TRUE(one.is_published("new"));
 }
 
+// Goal: a job does not exceed its own bound for asking the journal first. Method: two partitions of
+// a job that allows one run at a time wait for room on a full node until they are late, so that
+// both ask whether others have told what became of them; the answers take their time.
+TEST(DispatcherWithoutJournal, ABoundOfAJobHoldsForPartitionsThatWaitedForRoom) {
+    std::atomic<bool> is_full{true};  // outlive the runs that ask them
+    std::atomic<int> at_once{0}, most{0};
+    schedule_world one;
+    auto a = one.node("a", {.max_concurrent_runs = 2});
+    for (const auto* name : {"full", "full too"})
+        a->cron.add(
+            one.note_and(name, "a", brief,
+                         [&](const run&) { EXPECT_TRUE(eventually([&] { return !is_full; })); }),
+            each_second);
+    a->start();
+    ASSERT_TRUE(one.seen.wait_for(2));
+    const auto due = whole_second_in(2s);
+    auto together = daily_at(due);
+    together.partitions = 2;
+    together.max_concurrent_runs = 1;
+    together.misfire = misfire::run_once;
+    std::atomic<int> ended{0};
+    a->cron.add(
+        one.note_and("j", "a", brief,
+                     [&](const run&) {
+                         const int now = ++at_once;
+                         most = std::max(most.load(), now);
+                         const auto end = lease_clock::now() + 500ms;
+                         eventually([&] { return at_once > 1 || lease_clock::now() > end; });
+                         --at_once;
+                         ++ended;
+                     }),
+        together);
+    ASSERT_TRUE(eventually([&] { return time::local_now() > due + 11s; }));
+    one.journal_faults->turns_late = 300'000;
+    is_full = false;
+    EXPECT_TRUE(eventually([&] { return ended == 2; }));
+    a->stop();
+    EXPECT_EQ(most, 1);
+}
+
 }  // namespace
 }  // namespace pawl
