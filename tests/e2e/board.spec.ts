@@ -156,7 +156,7 @@ test.describe('the runbook', () => {
     await expect(page.getByRole('heading', { level: 1, name: 'Runbook' })).toBeVisible();
     const { body } = await agent.api<{ checks: { runbook: string }[] }>('GET', '/doctor');
     const wanted = ['late-runs', 'silent-nodes', 'stuck-key', 'lost-leases', ...body.checks.map(({ runbook }) => runbook.replace(/^.*#/, ''))];
-    const anchors = await page.locator('h2[id]').evaluateAll((heads) => heads.map(({ id }) => id));
+    const anchors = await page.locator('.prose [id]').evaluateAll((marks) => marks.map(({ id }) => id));
     for (const one of wanted.filter(Boolean)) expect(anchors, one).toContain(one);
     await until('a copy button', async () => page.getByRole('button', { name: 'Copy the command' }).count());
   });

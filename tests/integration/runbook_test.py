@@ -24,12 +24,28 @@ class Command:
         self.text, self.status, self.shown = text, int(status or 0), shown
 
 
+def anchor_of(heading):
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def sections_of(text):
+    """Anchor to the section that it leads to: that of its heading, and a former one that stands before it."""
+    found, parts = {}, re.split(r"(?m)^## ", text)
+    for before, part in zip(parts, parts[1:]):
+        former = re.search(r'^<a id="([\w-]+)"></a>\s*\Z', before, re.MULTILINE)
+        for anchor in (anchor_of(part.splitlines()[0]), *(former.groups() if former else ())):
+            if anchor in found:
+                raise ValueError(f"two sections have the anchor {anchor}")
+            found[anchor] = part
+    return found
+
+
 def commands_of(page):
     """Section (as its anchor) to the commands of its blocks, in order."""
     found, section = {}, ""
     for heading, block in re.findall(r"^## ([^\n]+)$|^```console\n(.*?)^```$", (DOCS / page).read_text(), re.MULTILINE | re.DOTALL):
         if heading:
-            section = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+            section = anchor_of(heading)
             continue
         for command in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             first, *shown = command.splitlines()
@@ -151,12 +167,11 @@ class Runbook(Pages):
         rules = (DOCS.parent / "deploy/prometheus/pawl.rules.yml").read_text()
         alerts = re.findall(r"- alert: (\w+).*?runbook_url: docs/runbook\.md#([\w-]+)", rules, re.DOTALL)
         self.assertEqual(len(alerts), rules.count("- alert:"))
-        text = (DOCS / "runbook.md").read_text()
+        sections = sections_of((DOCS / "runbook.md").read_text())
         for alert, anchor in alerts:
-            (section,) = [part for part in re.split(r"(?m)^## ", text)[1:]
-                          if re.sub(r"[^\w\- ]", "", part.splitlines()[0].lower()).replace(" ", "-") == anchor]
-            self.assertIn(f"`{alert}`", section, anchor)
-            self.assertIn(f"`{alert}`", text.split("## Where to begin")[1].split("\n## ")[0])
+            self.assertIn(anchor, sections, alert)
+            self.assertIn(f"`{alert}`", sections[anchor], anchor)
+            self.assertIn(f"`{alert}`", sections["where-to-begin"])
 
     def test_section_where_to_begin(self):
         self.node("node-a", HANGS)
@@ -200,15 +215,15 @@ class Runbook(Pages):
         self.assert_followed("duplicate-dispatch")
         self.assertFalse(next(one for one in self.pawl("jobs", "ls", "--json").json()["jobs"])["paused"])
 
-    def test_section_stale_writes_refused(self):
+    def test_section_stale_writes_rejected(self):
         self.node("node-a", SENDS)
         early = self.over("invoices", "completed")
         until(lambda: len([one for one in self.runs("invoices") if one["status"] == "completed"]) >= 2)
-        refused, listed = self.follow("stale-writes-refused", TOKEN=early["fence_token"])
+        refused, listed = self.follow("stale-writes-rejected", TOKEN=early["fence_token"])
         self.assertIn(str(early["fence_token"]), refused)
         newest = re.search(r"is older than (\d+)", refused).group(1)
         self.assertIn(newest, " ".join([listed, *(str(one["fence_token"]) for one in self.runs("invoices"))]))
-        self.assert_followed("stale-writes-refused")
+        self.assert_followed("stale-writes-rejected")
 
     def test_section_store_down(self):
         self.node("node-a", SENDS)
@@ -240,12 +255,12 @@ class Runbook(Pages):
         self.follow("late-runs")
         self.assert_followed("late-runs")
 
-    def test_section_silent_nodes(self):
+    def test_section_unresponsive_nodes(self):
         self.node("node-b", FAILS).kill()
         until(lambda: self.nodes()["node-b"]["state"] == "silent")
-        (listed,) = self.follow("silent-nodes")
+        (listed,) = self.follow("unresponsive-nodes")
         self.assertRegex(listed, r"(?m)^node-b +unresponsive ")
-        self.assert_followed("silent-nodes")
+        self.assert_followed("unresponsive-nodes")
 
     def test_section_orphan_growth(self):
         self.lose_a_run()

@@ -21,6 +21,9 @@ export function anchorOf(heading) {
   return heading.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '').trim().replace(/\s/g, '-');
 }
 
+// A former anchor of the section that follows: documents, alerts and answers of the API lead to it.
+const formerAnchor = /^<a id="([\w-]+)"><\/a>\s*$/;
+
 function plainOf(tokens) {
   return tokens.map((token) => (token.tokens ? plainOf(token.tokens) : (token.text ?? ''))).join('');
 }
@@ -41,6 +44,12 @@ export function templateOf(markdown) {
       if (depth === 2) contents.push({ anchor, title });
       if (depth === 1) return `<h1>${this.parser.parseInline(tokens)}</h1>\n`;
       return `<h${depth} id="${escaped(anchor)}" tabindex="-1">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+    paragraph({ raw }) {
+      const former = formerAnchor.exec(raw);
+      if (!former) return false;
+      anchors.set(former[1], 1);
+      return `<a id="${former[1]}" tabindex="-1"></a>\n`;
     },
     link({ href, tokens }) {
       const inside = this.parser.parseInline(tokens);

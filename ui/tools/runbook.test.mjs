@@ -32,6 +32,13 @@ test('headings have the anchors that they have elsewhere', () => {
   assert.deepEqual(anchors, ['lock-debt', 'pawl--co-twice', 'a', 'a-1']);
 });
 
+test('a former anchor stands before its section, and can be linked to', () => {
+  const { anchors, template } = templateOf('<a id="old"></a>\n\n## New\n\n[b](#old)\n\n<a id="old" onclick="x"></a>\n');
+  assert.deepEqual(anchors, ['new']);
+  assert.match(template, /<a id="old" tabindex="-1"><\/a>\n<h2 id="new" tabindex="-1">New<\/h2>/);
+  assert.ok(!/<a [^>]*onclick/.test(template), template);
+});
+
 test('the runbook has the sections that pages, the doctor and alerts lead to', () => {
   const { anchors } = templateOf(readFileSync(new URL('../../docs/runbook.md', import.meta.url), 'utf8'));
   for (const check of ['reachability', 'clock', 'quarantine', 'lock-debt']) assert.ok(anchors.includes(check), check);
