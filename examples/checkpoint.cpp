@@ -26,7 +26,7 @@ void send_from_where_it_stopped(const pawl::run& run, std::vector<int>& sent,
     for (int invoice = first; invoice <= invoices; ++invoice) {
         if (run.stop.stop_requested()) return;
         sent.push_back(invoice);
-        if (!run.checkpoint(std::to_string(invoice))) return;  // somebody else does it by now
+        if (!run.checkpoint(std::to_string(invoice))) return;  // a newer run has replaced it
         after_each(invoice);
     }
 }

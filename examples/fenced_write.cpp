@@ -66,7 +66,7 @@ int main() {
     accounts book;
     auto slow = pawl::locks::open("sqlite:locks.db"), quick = pawl::locks::open("sqlite:locks.db");
 
-    // renewal_mode::manual: nobody renews for the slow one, as if its process were frozen.
+    // renewal_mode::manual: nothing renews for the slow one, as if its process were frozen.
     auto old_lease =
         slow.try_acquire("account/7", {.ttl = 200ms, .renew = pawl::renewal_mode::manual});
     if (!old_lease) return 1;

@@ -36,7 +36,7 @@ struct snapshot_store {
     std::latch some{4};
 
     void write(pawl::fence_token token) {
-        if (!guard.admit(token)) return;  // somebody else leads by now
+        if (!guard.admit(token)) return;  // another one leads by now
         if (++written <= 4) some.count_down();
     }
 };

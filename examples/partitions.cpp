@@ -1,4 +1,4 @@
-// Partitions: work that is cut in eight and spread over whoever is there. A second node joins and
+// Partitions: work that is cut in eight and spread over the live members. A second node joins and
 // is given half of it; the first one leaves and the second has everything.
 #include <pawl/pawl.hpp>
 
@@ -54,7 +54,7 @@ private:
     bool twice_ = false;
 };
 
-// Works on this partition until somebody else is to.
+// Works on this partition until another member is to.
 void reindex(scoreboard& seen, const std::string& node, const pawl::partition& mine) {
     seen.write(mine.index, node);
     std::mutex mutex;

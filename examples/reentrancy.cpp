@@ -1,6 +1,6 @@
 // A function that locks calls another one that locks the same key.
 //
-// By default the second claim is refused: whoever calls it may be a different task of this process.
+// By default the second claim is rejected: its caller may be a different task of this process.
 // With reentrancy::instance it gets another handle on the same lease, under the same token; the key
 // is released when the last handle has gone.
 #include <pawl/pawl.hpp>

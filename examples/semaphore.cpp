@@ -17,7 +17,7 @@ int main() {
     if (!first || !second || first->index() == second->index()) return 1;
     std::cout << first->key() << " and " << second->key() << " are held\n";
 
-    // All are held: whoever does not wait gets none.
+    // All are held: a caller that does not wait gets none.
     if (auto third = here.try_acquire_slot("gpu", 2, how)) return 1;
 
     // Who waits gets the slot that is released first.

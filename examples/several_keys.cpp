@@ -1,5 +1,5 @@
 // Several keys at once, all or none: money moves between two accounts, in whatever order they are
-// named, and nobody waits in a circle.
+// named, and no two wait in a circle.
 #include <pawl/pawl.hpp>
 
 #include <chrono>

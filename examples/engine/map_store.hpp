@@ -53,7 +53,7 @@ struct shelf {
         return answer;
     }
 
-    // Forgets what nobody has used for so long, but not how high its tokens were.
+    // Forgets what has not been used for so long, but not how high its tokens were.
     void purge(millis retention) {
         const std::lock_guard lock{mutex};
         std::erase_if(leases, [&](const auto& one) {
@@ -147,7 +147,7 @@ public:
         co_return one;
     }
 
-    // A map calls nobody, so it is looked at. An engine whose store has no cheaper way than this
+    // A map wakes no waiter, so it is looked at. An engine whose store has no cheaper way than this
     // says `notifies = false` and answers errc::unsupported: pawl looks by itself then.
     async<void> wait_change(std::string key, fence_token seen) override {
         boost::asio::steady_timer timer{co_await boost::asio::this_coro::executor};

@@ -3,7 +3,7 @@
 
     PAWL_URL=http://127.0.0.1:7295 PAWL_TOKEN=pawl.… lease.py KEY DATABASE
 
-Ends with 0, with 75 when somebody else has the key for longer than it waits, with 70 when the lease was lost and nothing was written.
+Ends with 0, with 75 when another client has the key for longer than it waits, with 70 when the lease was lost and nothing was written.
 What matters is time: a lease is trusted from before the request left that won or renewed it, never from the answer.
 """
 import http.client
@@ -21,12 +21,12 @@ ASKED_AGAIN = {429, 502, 503}  # it may have been done, or may be in a moment
 
 
 def now():
-    """Seconds on a clock that nobody sets, and that goes on while the machine sleeps."""
+    """Seconds on a clock that is never set, and that continues while the machine sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def trust_end(sent, ttl_ms):
-    """A little before the store may give the key to somebody else, whatever the two clocks do."""
+    """A little before the store may give the key to another client, whatever the two clocks do."""
     ttl = ttl_ms / 1000
     return sent + ttl * 0.999 - max(ttl / 50, 0.005)
 
@@ -56,23 +56,23 @@ class Lease:
         threading.Thread(target=self.keep, daemon=True).start()
 
     def held(self):
-        """To be asked before each step. It needs no answer from anybody."""
+        """To be asked before each step. It needs no answer of the store."""
         return not self.is_lost and now() < self.trusted_until
 
     def keep(self):
-        """Renews when a third of the time is over; without an answer it asks again while trust lasts."""
+        """Renews when a third of the time is over; without an answer it retries while the lease is valid."""
         pause = self.ttl_ms / 3000
         while not self.is_over.wait(pause) and self.held():
             sent = now()
             status, _, _ = ask("PUT", self.place, {"ttl_ms": self.ttl_ms}, self.trusted_until - sent)
-            if status == 200 and now() < self.trusted_until:  # trust that has ended never comes back
+            if status == 200 and now() < self.trusted_until:  # validity that has ended never comes back
                 self.trusted_until = trust_end(sent, self.ttl_ms)
             elif status == 409:
                 self.is_lost = True
             pause = self.ttl_ms / (3000 if status == 200 else 10000)
 
     def release(self):
-        """True if it was held until now. Nothing is lost if nobody hears: the lease then runs out."""
+        """True if it was held until now. Nothing is lost if no answer comes: the lease then expires."""
         self.is_over.set()
         return ask("DELETE", self.place)[0] == 204
 

@@ -3,7 +3,7 @@
 #
 #   PAWL_URL=http://127.0.0.1:7295 PAWL_TOKEN=pawl.… lease.sh KEY COMMAND…
 #
-# Ends with the command's status; 75 when somebody else has the key, 70 when the lease was lost and the command
+# Ends with the command's status; 75 when another client has the key, 70 when the lease was lost and the command
 # stopped, 69 without an answer. The command sees PAWL_KEY and PAWL_FENCE_TOKEN, which its writes are to carry.
 set -eu
 [ $# -ge 2 ] || { echo "usage: lease.sh KEY COMMAND…" >&2; exit 64; }
@@ -14,10 +14,10 @@ ttl=${TTL_MS:-30000}
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-# Not on curl's command line, which everybody on this machine may read.
+# Not on curl's command line, which every user of this machine may read.
 (umask 077 && printf 'Authorization: Bearer %s' "$PAWL_TOKEN" >"$folder/secret")
 
-# Milliseconds since the machine was started, its sleep included: a clock that nobody sets.
+# Milliseconds since the machine was started, its sleep included: a clock that is never set.
 now() {
   read -r up _ </proc/uptime
   echo $((${up%.*} * 1000 + 1${up#*.} * 10 - 1000))
@@ -31,7 +31,7 @@ ask() {
 
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$folder/answer"; }
 
-# What is trusted ends a little before the store may give the key to somebody else.
+# A lease is valid until a little before the store may give the key to another client.
 trust_from() { echo $(($1 + ttl - ttl / 1000 - ttl / 50 - 5)); }
 
 # Asking again under the same claim_id cannot take it twice.
@@ -74,7 +74,7 @@ while kill -0 $work 2>/dev/null; do
     case $(ask PUT "$place" "$((left / 1000)).$(printf %03d $((left % 1000)))" "{\"ttl_ms\": $ttl}") in
       200) trusted_until=$(trust_from "$at") renew_at=$((at + ttl / 3)) ;;
       409) trusted_until=$((at + ttl / 6)) ;; # lost: stop at once
-      *) renew_at=$(($(now) + ttl / 20)) ;;   # nobody knows: ask again while trust lasts
+      *) renew_at=$(($(now) + ttl / 20)) ;;   # unknown: retry while the lease is valid
     esac
   fi
   sleep 0.05

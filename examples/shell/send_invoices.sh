@@ -3,7 +3,7 @@
 set -eu
 
 # First of all the fence is raised, before anything is read: from now on an older holder, frozen since
-# who knows when, is refused. 77 is pawl's status for that.
+# who knows when, is rejected. 77 is pawl's status for that.
 pawl fence check invoices-outbox "$PAWL_FENCE_TOKEN" || exit 77
 
 for invoice in one two three; do

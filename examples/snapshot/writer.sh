@@ -1,5 +1,5 @@
 #!/bin/sh
-# One snapshot over all nodes, written by one of them; when its writer dies, another node's goes on within 15 s:
+# One snapshot over all nodes, written by one of them; when its writer dies, another node's continues within 15 s:
 #
 #   pawl exec --wait --ttl 10s --no-journal snapshot/writer -- writer.sh snapshot.db snapshot.txt 5 pawl locks ls
 #
@@ -29,7 +29,7 @@ store() {
 while :; do
   body=$("$@")
   [ "$(store "$body")" -eq 1 ] || exit 77
-  # Whole or not at all. The file cannot refuse a token, so the database goes first, and is what counts.
+  # Whole or not at all. The file cannot reject a token, so the database goes first, and is what counts.
   printf '%s\n' "$body" >"$file.$PAWL_FENCE_TOKEN"
   mv "$file.$PAWL_FENCE_TOKEN" "$file"
   sleep "$seconds"
