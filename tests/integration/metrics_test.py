@@ -358,6 +358,11 @@ class MetricsTest(unittest.TestCase):
         named = set(re.findall(r"`(Pawl[A-Za-z]+)`", text))
         self.assertEqual(named, set(rule_expressions()))
 
+    def test_the_page_of_the_documentation_names_each_operation_of_the_store(self):
+        row = next(line for line in (ROOT / "docs/metrics.md").read_text().splitlines() if line.startswith("| `pawl_store_operation_seconds`"))
+        told = set(re.findall(r"`(\w+)`", row.split("|")[3])) - {"operation"}
+        self.assertEqual(told, {has["operation"] for name, has, _ in self.page.series if name == "pawl_store_operation_seconds_count"})
+
     def test_rules_and_dashboard_name_only_what_is_there(self):
         for what, expression in {**rule_expressions(), **dashboard_expressions()}.items():
             with self.subTest(what):
