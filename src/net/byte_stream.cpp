@@ -23,7 +23,7 @@ using resolver_type = boost::asio::ip::basic_resolver<tcp, byte_stream::executor
 
 // As long as others wait before they try the next address as well (RFC 8305 has a quarter of a
 // second).
-constexpr std::chrono::nanoseconds first_patience = std::chrono::milliseconds{300};
+constexpr std::chrono::nanoseconds first_timeout = std::chrono::milliseconds{300};
 
 void set_option(int descriptor, int level, int name, int value) {
     // A kernel without the option works as well, only less promptly.
@@ -42,7 +42,7 @@ void tune_tcp(int descriptor) {
 }  // namespace
 
 async<bool> byte_stream::try_connect(generic::endpoint where,
-                                     std::optional<std::chrono::nanoseconds> patience) {
+                                     std::optional<std::chrono::nanoseconds> timeout) {
     boost::system::error_code error;
     // A name was being resolved when it was closed, or another address was tried.
     if (closed_) co_return failure{errc::unreachable, "the connection was closed"};
@@ -52,9 +52,9 @@ async<bool> byte_stream::try_connect(generic::endpoint where,
     // Whether it took too long. Gone once this is over: the alarm may be on its way by then.
     auto late = std::make_shared<bool>(false);
     std::optional<callback_timer> alarm;
-    if (patience)
+    if (timeout)
         alarm.emplace(socket_.get_executor())
-            .call_after(*patience, [this, attempt = std::weak_ptr{late}] {
+            .call_after(*timeout, [this, attempt = std::weak_ptr{late}] {
                 const auto mine = attempt.lock();
                 if (!mine) return;
                 *mine = true;
@@ -75,12 +75,12 @@ async<void> byte_stream::connect_to_any(std::vector<tcp::endpoint> among) {
     failure last{errc::unreachable, "the name has no address"};
     // An address may swallow all that is sent to it, as those of a family do that is not routed:
     // the next has its turn before the caller gives up, and a slow one another, longer turn.
-    for (auto patience = first_patience; !among.empty(); patience *= 2) {
+    for (auto timeout = first_timeout; !among.empty(); timeout *= 2) {
         std::vector<tcp::endpoint> silent;
         for (const auto& endpoint : among) {
             const bool is_only_one = among.size() == 1;
             auto trying = try_connect(generic::endpoint{endpoint},
-                                      is_only_one ? std::nullopt : std::optional{patience});
+                                      is_only_one ? std::nullopt : std::optional{timeout});
             const auto connected = co_await std::move(trying);
             if (connected.has_error()) {
                 last = connected.error();

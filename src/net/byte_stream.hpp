@@ -81,9 +81,9 @@ public:
     void close() noexcept;
 
 private:
-    // False: it did not answer within `patience`.
+    // False: it did not answer within `timeout`.
     async<bool> try_connect(boost::asio::generic::stream_protocol::endpoint where,
-                            std::optional<std::chrono::nanoseconds> patience);
+                            std::optional<std::chrono::nanoseconds> timeout);
 
     socket_type socket_;
     std::shared_ptr<boost::asio::ssl::context> context_;
