@@ -38,13 +38,18 @@ void expect_quarantined(const redis_server& server) {
     EXPECT_EQ(mine.refused(short_claim("key")).reason, busy_reason::quarantined);
 }
 
-// As if the server had served this namespace for years: its data has been whole since long ago.
-void let_it_be_old(const redis_server& server) {
-    static_cast<void>(open_client(careful(server)).refused(short_claim("first")));
+// As if this life of the server had begun years ago.
+void let_its_life_be_old(const redis_server& server) {
     auto marker = server.ask({"GET", "pawl:marker"});
     marker.erase(marker.rfind(' ') + 1);
     marker.replace(0, marker.find(' '), "0");
     server.ask({"SET", "pawl:marker", marker + "1"});
+}
+
+// As if the server had served this namespace for years: its data has been whole since long ago.
+void let_it_be_old(const redis_server& server) {
+    static_cast<void>(open_client(careful(server)).refused(short_claim("first")));
+    let_its_life_be_old(server);
 }
 
 void follow(const redis_server& replica, const redis_server& primary) {
@@ -185,6 +190,26 @@ TEST(RedisCopy, WhileNothingIsAppendedNothingIsGranted) {
     early.granted(short_claim("key"));
     server.restart();
     grant_on(server, "another");
+}
+
+// Goal: nor where that begins before the first claim of a life, under a client that dialled before
+// or after it: the file of before still says that all was synced. Method: the server restarts, and
+// stops to append before any claim.
+TEST(RedisCopy, ALifeThatAppendsNothingFromItsBeginningGrantsNothing) {
+    redis_server server{synced()};
+    let_it_be_old(server);
+    grant_on(server, "key");
+    server.restart();
+    auto early = open_client(careful(server));
+    EXPECT_TRUE(early.inspect("key").has_value());
+    server.ask({"CONFIG", "SET", "appendonly", "no"});
+    EXPECT_EQ(early.refused(short_claim("early")).reason, busy_reason::quarantined);
+    auto late = open_client(careful(server));
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(late.refused(short_claim("late")).reason, busy_reason::quarantined);
+        // However long it waits.
+        let_its_life_be_old(server);
+    }
 }
 
 // Goal: a client that may not read the configuration knows less than others, and unlearns nothing.

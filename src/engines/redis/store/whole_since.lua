@@ -10,8 +10,9 @@ local function whole_since(now, marker_key, history_key, run_id, place, met)
   born, since = tonumber(born or '0'), tonumber(since or '0')
   local followed, kept_in, copied = string.match(history or '', '^(%w+) ?(%w*) ?(%w*)$')
   local function vouches(name) return name and name ~= '' and name ~= 'uncertain' and name ~= 'lazy' end
-  -- While nothing is appended, nothing can tell the next life, which begins with the file of before, that anything was granted.
-  if run == run_id and vouches(kept_in) and string.find(redis.call('INFO', 'persistence'), 'aof_enabled:0', 1, true) then
+  -- While nothing is appended, nothing can tell the next life, which begins with the file of before, that anything was granted: be it
+  -- this life that has written the file, or one before it.
+  if vouches(kept_in) and copied ~= 'copied' and string.find(redis.call('INFO', 'persistence'), 'aof_enabled:0', 1, true) then
     return now, math.floor(now / 1000)
   end
   if run == run_id and followed == id and (place == kept_in or place == 'uncertain' or kept_in == 'lazy') then return since, born end
