@@ -11,6 +11,7 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <set>
 
 // Engines that are linked in, by the function that tells of them. Where one is not, the reference
 // stays empty and the engine is looked for as a module; a static library of an engine tells the
@@ -108,18 +109,27 @@ registered_engines& registered() {
     return own;
 }
 
-const engine_entry* registered_entry(std::string_view scheme) {
-    auto& own = registered();
-    const std::lock_guard guard{own.adding};
+// REQUIRES: its mutex is held.
+const engine_entry* entry_among(const registered_engines& own, std::string_view scheme) {
     for (const auto& one : own.all)
         if (const auto* entry = entry_in(&one, scheme)) return entry;
     return nullptr;
 }
 
+const engine_entry* registered_entry(std::string_view scheme) {
+    auto& own = registered();
+    const std::lock_guard guard{own.adding};
+    return entry_among(own, scheme);
+}
+
 // Whatever engine keeps it, a journal is asked through the checks that all have in common.
 runtime::journal_maker checked(runtime::journal_maker make) {
     if (!make) return make;
-    return [make = std::move(make)](net::loop& where) { return journals::checked(make(where)); };
+    return [make = std::move(make)](net::loop& where) {
+        auto made = make(where);
+        if (!made) throw option_error{"the function that is to make the journal has made none"};
+        return journals::checked(std::move(made));
+    };
 }
 
 [[noreturn]] void refuse_scheme(const std::string& scheme) {
@@ -262,14 +272,15 @@ namespace pawl {
 
 void register_engines(const engine_module& module) {
     using namespace assembly;
+    auto& own = registered();
+    const std::lock_guard guard{own.adding};
+    std::set<std::string_view> added;
     for (const auto& one : module.engines)
-        for (const auto scheme : one.schemes)
-            if (registered_entry(scheme) != nullptr ||
+        for (const std::string_view scheme : one.schemes)
+            if (!added.insert(scheme).second || entry_among(own, scheme) != nullptr ||
                 with_scheme(table(), scheme) != table().end())
                 throw option_error{"register_engines(): the scheme " + base::printable(scheme) +
                                    ": is taken"};
-    auto& own = registered();
-    const std::lock_guard guard{own.adding};
     own.all.push_back(module);
 }
 

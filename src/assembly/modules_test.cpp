@@ -82,6 +82,9 @@ TEST_F(Modules, TheProgramsOwnEnginesComeFirst) {
     EXPECT_EQ(refusal("own:"), "the program's");
     EXPECT_THROW(register_engines(own), option_error);
     EXPECT_THROW(register_engines({.engines = {{"mine", {"sqlite"}, "", nullptr}}}), option_error);
+    EXPECT_THROW(register_engines({.engines = {{"one", {"twice"}, "", nullptr},
+                                               {"other", {"twice"}, "", nullptr}}}),
+                 option_error);
 }
 
 }  // namespace
