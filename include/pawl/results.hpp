@@ -16,7 +16,7 @@ namespace pawl {
 // Why a key is busy.
 enum class busy_reason {
     held,         // another claim holds it
-    lingering,    // no process holds it, and it is in cooldown: after a release under `at_least` or
+    cooldown,     // no process holds it, and it is in cooldown: after a release under `at_least` or
                   // `hold`, or after a forced release with a delay
     quarantined,  // the store may have lost its data, and grants nothing until the longest lease
                   // from before has expired

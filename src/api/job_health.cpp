@@ -194,8 +194,8 @@ bool is_held_by_an_outsider(const partition_facts& part, const shared_facts& aro
                         [&](const node_entry& one) { return one.id == part.lock->owner; });
 }
 
-std::string lingering(const job_facts& job, const partition_facts& part,
-                      const shared_facts& around) {
+std::string in_cooldown(const job_facts& job, const partition_facts& part,
+                        const shared_facts& around) {
     const auto& lock = *part.lock;
     const auto until = around.now + lock.remaining.count();
     const auto& terms = *job.terms;
@@ -231,7 +231,7 @@ std::string obstacle(const job_facts& job, const partition_facts& part,
     if (!around.store_trouble.empty()) return "the store does not answer: " + around.store_trouble;
     if (documents::count_live(*around.nodes) == 0) return nobody_lives(*around.nodes);
     if (part.lock && part.lock->remaining.count() > 0)
-        return number(part.lock->holder) != 0 ? held_by(job, part) : lingering(job, part, around);
+        return number(part.lock->holder) != 0 ? held_by(job, part) : in_cooldown(job, part, around);
     if (part.active)
         return "its previous run " + of_run(*part.active) + ", without its lock " +
                shown(job.terms->key(part.partition));

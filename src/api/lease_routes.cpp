@@ -160,8 +160,8 @@ std::string_view word_of(busy_reason why) {
     switch (why) {
         case busy_reason::held:
             return "held";
-        case busy_reason::lingering:
-            return "lingering";
+        case busy_reason::cooldown:
+            return "cooldown";
         case busy_reason::quarantined:
             return "quarantined";
         case busy_reason::early:

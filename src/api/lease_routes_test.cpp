@@ -419,7 +419,7 @@ TEST(Leases, AtLeastKeepsTheKeyFromEverybody) {
               204u);
     const auto refused = world.acquire(R"({"key": "k", "ttl_ms": 30000})");
     ASSERT_EQ(refused.status, 409u);
-    EXPECT_EQ(text_in(refused, "reason"), "lingering");
+    EXPECT_EQ(text_in(refused, "reason"), "cooldown");
     EXPECT_EQ(number_in(refused, "fence_token"), 0);
 }
 

@@ -49,7 +49,7 @@ struct glance {
     std::vector<audit_entry> audit{};
     std::unordered_map<std::string, record> job_locks{};  // of the keys of jobs
     std::vector<record> notable{};
-    std::size_t held = 0, lingering = 0;
+    std::size_t held = 0, in_cooldown = 0;
     std::uint64_t waiters = 0;
     std::string store_trouble{};
     std::string journal_trouble{};
@@ -109,7 +109,7 @@ awaitable<void> read_journal(shared_glance all) {
 void count(glance& all, record lock, std::unordered_map<std::string, record>& wanted) {
     const bool is_held = number(lock.holder) != 0;
     if (is_held) ++all.held;
-    if (!is_held && lock.remaining.count() > 0) ++all.lingering;
+    if (!is_held && lock.remaining.count() > 0) ++all.in_cooldown;
     all.waiters += lock.waiters.value_or(0);
     const bool is_notable = is_held && (lock.waiters.value_or(0) >= many_waiters ||
                                         all.now->now - lock.acquired_at > held_long.count());
@@ -282,7 +282,7 @@ json::object counts_of(const glance& all, std::size_t active, std::size_t orphan
         if (one.age > schedule::node_silence_max) ++silent;
     json::object made;
     made["locks_held"] = all.held;
-    made["locks_lingering"] = all.lingering;
+    made["locks_in_cooldown"] = all.in_cooldown;
     made["waiters"] = all.waiters;
     made["jobs"] = all.jobs.size();
     made["jobs_paused"] = all.now->pauses.size();

@@ -118,7 +118,7 @@ TEST(Overview, ItCountsWhatThereIs) {
     world.journal([](pawl::journal& records) { return records.pause("c", "later", "alice"); });
     const auto seen = world.glance();
     EXPECT_EQ(counted(seen, "locks_held"), 1);
-    EXPECT_EQ(counted(seen, "locks_lingering"), 1);
+    EXPECT_EQ(counted(seen, "locks_in_cooldown"), 1);
     EXPECT_EQ(counted(seen, "jobs"), 3);
     EXPECT_EQ(counted(seen, "jobs_paused"), 1);
     EXPECT_EQ(counted(seen, "nodes_live"), 1);

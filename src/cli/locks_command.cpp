@@ -41,17 +41,12 @@ bool is_shown(const record& one, const globals& options, const ls_options& what)
            (!internal || what.prefix.starts_with(base::own_key_prefix));
 }
 
-std::string_view word_of_state(const record& one) {
-    const auto state = state_of(one);
-    return state == "lingering" ? "cooldown" : state;
-}
-
 void print_locks(const std::vector<record>& all) {
     std::vector<std::vector<std::string>> rows{
         {"KEY", "STATE", "OWNER", "TOKEN", "EXPIRES", "ACQUIRED", "WAITERS"}};
     for (const auto& one : all)
         rows.push_back(
-            {base::printable(one.key), std::string{word_of_state(one)}, base::printable(one.owner),
+            {base::printable(one.key), std::string{state_of(one)}, base::printable(one.owner),
              std::to_string(number(number(one.holder) != 0 ? one.holder : one.last_token)),
              one.remaining.count() > 0 ? base::format_duration(one.remaining)
                                        : std::string{no_value},
@@ -106,7 +101,7 @@ status show_lock(const globals& options, const std::string& key) {
     const std::string none{no_value};
     std::vector<std::vector<std::string>> rows{
         {"key", base::printable(one.key)},
-        {"state", std::string{word_of_state(one)}},
+        {"state", std::string{state_of(one)}},
         {"owner", base::printable(one.owner)},
         {"token", number(one.holder) != 0 ? std::to_string(number(one.holder)) : none},
         {"highest token", std::to_string(number(one.last_token))},

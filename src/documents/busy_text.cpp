@@ -20,7 +20,7 @@ std::string text_of(const busy& other, std::string_view key) {
         case busy_reason::held:
             return name + " is held by " + base::printable(other.owner) + " (token " +
                    std::to_string(number(other.holder)) + ", " + left + " left)";
-        case busy_reason::lingering:
+        case busy_reason::cooldown:
             return "lock " + name + " in cooldown, available in " + left;
         case busy_reason::quarantined:
             return "lock " + name +

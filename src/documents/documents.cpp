@@ -145,7 +145,7 @@ std::vector<std::pair<std::string, std::string>> zones_of(const std::vector<node
 
 std::string_view state_of(const record& lock) {
     if (number(lock.holder) != 0) return "held";
-    return lock.remaining.count() > 0 ? "lingering" : "free";
+    return lock.remaining.count() > 0 ? "cooldown" : "free";
 }
 
 fence_token releasable(const record& shown) noexcept {

@@ -44,7 +44,7 @@ boost::json::value json_of(const base::argument_rule& rule);
 std::string_view state_of(const node_entry& node);
 // Agents that are alive, by name, and the version of the time zones that each goes by.
 std::vector<std::pair<std::string, std::string>> zones_of(const std::vector<node_entry>& nodes);
-// held, lingering or free.
+// held, cooldown or free.
 std::string_view state_of(const record& lock);
 
 // Who asked for a run, and who for its end and why; empty where nobody did.

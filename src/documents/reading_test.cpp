@@ -53,9 +53,9 @@ TEST(Reading, GivesBackWhatWasWritten) {
     held.acquired_at = noon;
     held.last_done = occurrence{noon};
     held.waiters = 2;
-    record lingering = held;
-    lingering.holder = fence_token{0};
-    for (const auto& lock : {held, lingering, record{}}) {
+    record in_cooldown = held;
+    in_cooldown.holder = fence_token{0};
+    for (const auto& lock : {held, in_cooldown, record{}}) {
         const auto read = lock_of(json_of(lock));
         ASSERT_TRUE(read.has_value()) << read.error().detail;
         EXPECT_EQ(json_of(*read), json_of(lock));

@@ -108,7 +108,7 @@ void claiming::on_busy(busy why, instant now, double uniform) {
         rest += full_jitter(std::min(rest / 10 + milliseconds{1}, expiry_jitter_max), uniform);
         until_ = std::min(now + rest, give_up_);
         // What is early or quarantined changes by time alone: nobody will send a push.
-        const bool held = why.reason == busy_reason::held || why.reason == busy_reason::lingering;
+        const bool held = why.reason == busy_reason::held || why.reason == busy_reason::cooldown;
         state_ = held ? state::listening : state::pausing;
         return;
     }

@@ -503,7 +503,7 @@ TEST(Locks, AtLeastKeepsTheKeyAfterARelease) {
     a.try_acquire("k", {.ttl = 1min, .at_least = 1min})->release();
     const auto tried = b.claim_key("k", {.ttl = 1min});
     ASSERT_TRUE(std::holds_alternative<busy>(tried));
-    EXPECT_EQ(std::get<busy>(tried).reason, busy_reason::lingering);
+    EXPECT_EQ(std::get<busy>(tried).reason, busy_reason::cooldown);
 }
 
 TEST(Locks, AManualLeaseIsRenewedWhenAskedTo) {

@@ -139,7 +139,7 @@ awaitable<std::string> name_holder(node_state& node, std::shared_ptr<track> whic
     const auto until = node.now() + other.remaining;
     const auto shown_key = "lock " + base::printable(which->key);
     const auto left = "until " + second_text(until) + " (" + length_text(other.remaining) + ")";
-    if (other.reason == busy_reason::lingering) co_return shown_key + " was in cooldown " + left;
+    if (other.reason == busy_reason::cooldown) co_return shown_key + " was in cooldown " + left;
     if (other.owner == node.me.owner) co_return std::string{};
     auto listing = node.records->list_nodes();
     const auto nodes = co_await std::move(listing);

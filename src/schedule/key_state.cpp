@@ -95,7 +95,7 @@ void key_state::on_busy(const busy& why, bool marked, instant now, double unifor
     if (marked && tell_outrun()) return queue_.let_go_of_current();
     if ((marked && !stands) || rules.mode == delivery::off || rules.hold)
         return queue_.let_go_of_current();
-    if (why.reason == busy_reason::lingering) return again(now + told);
+    if (why.reason == busy_reason::cooldown) return again(now + told);
     if (!waits_in_line(rules)) {
         queue_.skip_current(skip_reason::overlap, std::move(asked.holder));
         return queue_.let_go_of_current();

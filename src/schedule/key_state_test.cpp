@@ -432,11 +432,11 @@ TEST(KeyState, WaitsInLineNoLongerThanItsWindowAndLooksNowAndThen) {
     expect_skipped(one, first, skip_reason::too_late);
 }
 
-TEST(KeyState, AsksAgainWhenALingeringKeyIsFree) {
+TEST(KeyState, AsksAgainWhenACooldownIsOver) {
     auto one = key_state_of(delivery::at_most_once);
     one.queue().offer_occurrence(first, start, 0ms, 0ms);
     ASSERT_EQ(one.next(start).what, act::claim);
-    one.on_busy({{}, {}, 30s, busy_reason::lingering}, false, start, even);
+    one.on_busy({{}, {}, 30s, busy_reason::cooldown}, false, start, even);
     const auto step = one.next(start);
     ASSERT_EQ(step.what, act::pause);
     EXPECT_EQ(step.until, start + 30s);

@@ -51,7 +51,7 @@ TYPED_TEST_P(StoreLaws, AtLeastKeepsTheKeyHeldByNobody) {
     for (const auto& late : {fresh_claim("key"), wanted}) {
         const auto told = mine.refused(late);
         EXPECT_EQ(number(told.holder), 0u);
-        EXPECT_EQ(told.reason, busy_reason::lingering);
+        EXPECT_EQ(told.reason, busy_reason::cooldown);
         EXPECT_GT(told.remaining, 20s);
         EXPECT_LE(told.remaining, 30s);
     }
@@ -77,7 +77,7 @@ TYPED_TEST_P(StoreLaws, NoTokenEndsOrExtendsACooldown) {
     EXPECT_EQ(mine.renew(lease_of("key", none, 90s)), renewal::lost);
     EXPECT_EQ(mine.renew(extending("key", none, 90s)), renewal::lost);
     const auto told = mine.refused(fresh_claim("key"));
-    EXPECT_EQ(told.reason, busy_reason::lingering);
+    EXPECT_EQ(told.reason, busy_reason::cooldown);
     EXPECT_GT(told.remaining, 20s);
     EXPECT_LE(told.remaining, 30s);
     EXPECT_EQ(mine.show("key").last_token, token);
@@ -122,7 +122,7 @@ TYPED_TEST_P(StoreLaws, HoldKeepsTheKeyForTheRestOfItsLease) {
     hold.at_least = release_options::until_expiry;
     EXPECT_TRUE(yes(mine.release("key", token, hold)));
     const auto told = mine.refused(fresh_claim("key"));
-    EXPECT_EQ(told.reason, busy_reason::lingering);
+    EXPECT_EQ(told.reason, busy_reason::cooldown);
     EXPECT_GT(told.remaining, 20s);
     EXPECT_LE(told.remaining, 30s);
 }

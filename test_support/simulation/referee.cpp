@@ -26,7 +26,7 @@ std::string_view name_of(law which) {
 std::string_view name_of(fact which) {
     constexpr std::array<std::string_view, facts> names{
         "grants",          "repeats",     "renewed",     "revived",      "lost_leases", "busy",
-        "lingering",       "early",       "quarantined", "already_done", "unknown",     "push",
+        "cooldown",        "early",       "quarantined", "already_done", "unknown",     "push",
         "forced_releases", "data_losses", "given_back",  "crashes",      "pauses",      "writes",
         "stale_writes",    "runs",        "completions"};
     return names[static_cast<std::size_t>(which)];
@@ -46,7 +46,7 @@ void referee::on_grant(const std::string& key, fence_token token) {
     seen.granted = std::max(seen.granted, number(token));
 }
 
-void referee::forget_lingering() {
+void referee::forget_cooldown() {
     for (auto& [key, seen] : keys_) seen.kept_until = nanos{0};
 }
 

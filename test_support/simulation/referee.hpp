@@ -40,7 +40,7 @@ enum class fact {
     revived,
     lost_leases,
     busy,
-    lingering,
+    cooldown,
     early,
     quarantined,
     already_done,
@@ -72,7 +72,7 @@ public:
 
     // A release left the key to nobody until `until`; a loss of data forgets that.
     void on_linger(const std::string& key, nanos until) { keys_[key].kept_until = until; }
-    void forget_lingering();
+    void forget_cooldown();
     nanos last_grant(const std::string& key) { return keys_[key].granted_at; }
 
 private:

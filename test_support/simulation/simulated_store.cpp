@@ -28,7 +28,7 @@ void simulated_store::lose_data(nanos outage) {
     restart(outage);
     for (const auto& [key, state] : keys_) excused_.emplace(key, state.holder);
     keys_.clear();
-    judge_.forget_lingering();
+    judge_.forget_cooldown();
     born_ = now();
     judge_.happened(fact::data_losses);
     judge_.note("store loses its data");
@@ -84,7 +84,7 @@ acquire_result<grant> simulated_store::acquire(const claim& wanted, nanos caller
     }
     if (const auto* no = std::get_if<busy>(&answer)) {
         judge_.happened(fact::busy);
-        if (no->reason == busy_reason::lingering) judge_.happened(fact::lingering);
+        if (no->reason == busy_reason::cooldown) judge_.happened(fact::cooldown);
         if (no->reason == busy_reason::early) judge_.happened(fact::early);
         if (no->reason == busy_reason::quarantined) judge_.happened(fact::quarantined);
     }

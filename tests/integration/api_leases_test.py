@@ -208,7 +208,7 @@ class Leases:
         self.assertTrue(30000 < told["free_in_ms"] <= 60000, told)
         self.assertEqual(one.renew("k", held["fence_token"])[0], 409)
         status, told, _ = one.acquire("k")
-        self.assertEqual((status, told["reason"]), (409, "lingering"))
+        self.assertEqual((status, told["reason"]), (409, "cooldown"))
         # What was shown has passed on.
         self.assertEqual(two.ask("POST", "/api/v1/locks/release", wanted)[0], 409)
         entries = two.ask("GET", "/api/v1/audit")[1]["audit"]

@@ -168,9 +168,9 @@ class Exec(Case):
         self.assertEqual(self.pawl("exec", "a", "--ttl", "60s", "--hold", "--", "true").status, 0)
         self.assertEqual(self.pawl("exec", "a", "--", "true").status, 75)
         self.assertEqual(self.pawl("exec", "b", "--ttl", "5s", "--at-least", "60s", "--", "true").status, 0)
-        lingering = self.pawl("exec", "b", "--", "true")
-        self.assertEqual(lingering.status, 75)
-        self.assertIn("in cooldown, available in ", lingering.err)
+        busy = self.pawl("exec", "b", "--", "true")
+        self.assertEqual(busy.status, 75)
+        self.assertIn("in cooldown, available in ", busy.err)
 
     def test_signals_are_passed_on_to_the_command(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

@@ -179,7 +179,7 @@ private:
     }
 
     static std::string_view name_of(const acquire_result<grant>& answer) {
-        constexpr std::string_view words[]{"busy: held", "busy: lingering", "busy: quarantined",
+        constexpr std::string_view words[]{"busy: held", "busy: cooldown", "busy: quarantined",
                                            "busy: early"};
         if (const auto* no = std::get_if<busy>(&answer))
             return words[static_cast<std::size_t>(no->reason)];

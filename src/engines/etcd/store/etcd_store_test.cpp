@@ -206,7 +206,7 @@ TEST(EtcdStore, AnotherProcessMayRenewAndReleaseByTheToken) {
     linger.at_least = 30s;
     EXPECT_TRUE(*other.release("key", token, linger));
     EXPECT_EQ(mine.renew(lease_of("key", token, 10s)), renewal::lost);
-    EXPECT_EQ(mine.refused(fresh_claim("key")).reason, busy_reason::lingering);
+    EXPECT_EQ(mine.refused(fresh_claim("key")).reason, busy_reason::cooldown);
 }
 
 TEST(EtcdStore, ManyLeasesAreRenewedInOneBatch) {

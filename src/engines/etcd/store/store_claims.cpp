@@ -163,7 +163,7 @@ async<etcd_store::again_or<acquire_result<grant>>> etcd_store::explain(
     if (pause) {
         const auto left = co_await remaining(pause->lease(), now.deadline);
         if (left.has_error()) co_return left.error();
-        co_return acquire_result<grant>{busy{fence_token{}, {}, *left, busy_reason::lingering}};
+        co_return acquire_result<grant>{busy{fence_token{}, {}, *left, busy_reason::cooldown}};
     }
     // Rule 2: a claim that was withdrawn is dead, however late it arrives.
     if (withdrawn)

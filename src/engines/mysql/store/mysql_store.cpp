@@ -271,7 +271,7 @@ result<acquire_result<grant>> mysql_store::read_refusal(const claim& wanted,
     const bool was_withdrawn = row.integer(9) != 0;
     if (was_withdrawn && !state.live(now))
         return acquire_result<grant>{
-            busy{fence_token{}, state.owner, millis{1}, busy_reason::lingering}};
+            busy{fence_token{}, state.owner, millis{1}, busy_reason::cooldown}};
     auto judged = rules::acquire(state, wanted, now, common.max_skew);
     if (!std::holds_alternative<grant>(judged)) return judged;
     // Repeated without anything to change, or free since.

@@ -153,7 +153,7 @@ TEST_F(MysqlStore, AClaimThatArrivesAfterItsWithdrawalIsRefused) {
     proxy.resume(direction::to_server);
     until([&] { return updates_of(server()) > before; });
     EXPECT_EQ(number(direct.show("key").holder), 0u);
-    EXPECT_EQ(direct.refused(wanted).reason, busy_reason::lingering);
+    EXPECT_EQ(direct.refused(wanted).reason, busy_reason::cooldown);
     EXPECT_GT(number(direct.granted(fresh_claim("key"))), 0u);
 }
 
@@ -171,7 +171,7 @@ TEST_F(MysqlStore, AFirstCopyOfAClaimThatArrivesAfterTheReleaseIsRefused) {
     proxy.resume(direction::to_server);
     until([&] { return updates_of(server()) > before; });
     EXPECT_EQ(number(direct.show("key").holder), 0u);
-    EXPECT_EQ(direct.refused(wanted).reason, busy_reason::lingering);
+    EXPECT_EQ(direct.refused(wanted).reason, busy_reason::cooldown);
 }
 
 TEST_F(MysqlStore, TheLastEightWithdrawnClaimsAreRemembered) {

@@ -38,7 +38,7 @@ constexpr millis purge_pause_max{60'000};
 constexpr millis silent_wait_max{45'000};
 
 // What acquire_v1 answers.
-enum acquire_kind : std::int64_t { granted, held_by_other, lingering, quarantined, early, done };
+enum acquire_kind : std::int64_t { granted, held_by_other, cooldown, quarantined, early, done };
 
 // What is beyond the server's numbers was never issued, and still is not then.
 std::int64_t signed_number(fence_token token) {
@@ -201,7 +201,7 @@ result<acquire_result<grant>> postgresql_store::read_result(const claim& wanted,
         return acquire_result<grant>{grant{wanted.key, token_of(token), wanted.ttl}};
     if (kind == done) return acquire_result<grant>{already_done{occurrence{token}}};
     if (kind < held_by_other || kind > early) return unexpected("acquire_v1");
-    constexpr busy_reason reasons[] = {busy_reason::held, busy_reason::held, busy_reason::lingering,
+    constexpr busy_reason reasons[] = {busy_reason::held, busy_reason::held, busy_reason::cooldown,
                                        busy_reason::quarantined, busy_reason::early};
     return acquire_result<grant>{busy{token_of(token), std::string{fields[3]},
                                       millis{integer_in(fields[2])},

@@ -1,4 +1,4 @@
--- KEYS lock [marker history] [index: in a cluster only]; ARGV id owner ttl_ms ttl_and_retention_ms [due_ms|'' once|again max_skew_ms [quarantine_ms seen|new run_id PLACE|lazy|uncertain]]; reply token, or {0 held|1 lingering|2 quarantined|3 early, holder, remaining_ms, owner}, or {4 done, last_done_ms}
+-- KEYS lock [marker history] [index: in a cluster only]; ARGV id owner ttl_ms ttl_and_retention_ms [due_ms|'' once|again max_skew_ms [quarantine_ms seen|new run_id PLACE|lazy|uncertain]]; reply token, or {0 held|1 cooldown|2 quarantined|3 early, holder, remaining_ms, owner}, or {4 done, last_done_ms}
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local due = tonumber(ARGV[5])

@@ -16,7 +16,7 @@ namespace pawl::redis {
 namespace {
 
 // What acquire.lua answers when it does not grant.
-enum refusal_kind : std::int64_t { held_by_other, lingering, quarantined, early, done_already };
+enum refusal_kind : std::int64_t { held_by_other, cooldown, quarantined, early, done_already };
 
 }  // namespace
 
@@ -159,7 +159,7 @@ result<acquire_result<grant>> redis_store::read_result(const claim& wanted,
     if (kind == done_already)
         return acquire_result<grant>{already_done{occurrence{parts[1].number}}};
     if (parts.size() != 4 || kind < held_by_other || kind > early) return unexpected("acquire");
-    constexpr busy_reason reasons[] = {busy_reason::held, busy_reason::lingering,
+    constexpr busy_reason reasons[] = {busy_reason::held, busy_reason::cooldown,
                                        busy_reason::quarantined, busy_reason::early};
     return acquire_result<grant>{busy{token_of(parts[1]), parts[3].text, millis{parts[2].number},
                                       reasons[static_cast<std::size_t>(kind)]}};

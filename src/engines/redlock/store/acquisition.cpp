@@ -9,7 +9,7 @@ namespace pawl::redlock {
 namespace {
 
 // What acquire.lua answers when it does not promise.
-enum answer_kind : std::int64_t { held_by_other, lingering, quarantined, early, done, again };
+enum answer_kind : std::int64_t { held_by_other, cooldown, quarantined, early, done, again };
 
 fence_token token_of(const redis::reply& value) {
     return fence_token{static_cast<std::uint64_t>(value.number)};
@@ -82,7 +82,7 @@ vote acquisition::read(std::size_t which, const redis::reply& got) const {
     if (kind == done) return already_done{occurrence{parts[1].number}};
     if (parts.size() != 6 || kind < held_by_other || kind > early)
         return among_->unexpected(which, "acquire");
-    constexpr busy_reason reasons[] = {busy_reason::held, busy_reason::lingering,
+    constexpr busy_reason reasons[] = {busy_reason::held, busy_reason::cooldown,
                                        busy_reason::quarantined, busy_reason::early};
     turned_down told;
     told.reason = reasons[static_cast<std::size_t>(kind)];

@@ -198,7 +198,7 @@ std::optional<busy> election::who_holds_it() const {
     for (const auto& one : seats_) {
         const auto* told = one.answer ? std::get_if<turned_down>(&*one.answer) : nullptr;
         if (told == nullptr) continue;
-        const bool lingers = told->reason == busy_reason::lingering;
+        const bool lingers = told->reason == busy_reason::cooldown;
         if (!lingers && (told->reason != busy_reason::held || number(told->holder) == 0)) continue;
         if (newest == nullptr || told->last > newest->last ||
             (told->last == newest->last && lingers))

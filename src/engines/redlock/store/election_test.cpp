@@ -171,12 +171,12 @@ TEST(Election, TwoOfThreeSufficeToRefuse) {
 // Goal: a node that has not heard of a forced release does not outvote one that has.
 TEST(Election, TheNewestNodeSaysWhoHoldsAndForHowLong) {
     race one;
-    auto lingers = because(busy_reason::lingering, 2s);
+    auto lingers = because(busy_reason::cooldown, 2s);
     lingers.last = fence_token{8};
     one.hears(0, lingers).hears(1, busy_with(7, 7, 60s));
     const auto* told = one.outcome<busy>();
     ASSERT_NE(told, nullptr);
-    EXPECT_EQ(told->reason, busy_reason::lingering);
+    EXPECT_EQ(told->reason, busy_reason::cooldown);
     EXPECT_EQ(number(told->holder), 0u);
     EXPECT_EQ(told->remaining, 2s);
 }

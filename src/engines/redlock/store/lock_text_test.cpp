@@ -76,7 +76,7 @@ TEST(LockText, AMajorityIsHeardEvenIfOneNodeHasAHigherToken) {
     EXPECT_EQ(all->last_token, fence_token{9});
 }
 
-TEST(LockText, LingeringEndsWhenAMajorityIsFree) {
+TEST(LockText, ACooldownEndsWhenAMajorityIsFree) {
     const auto all = merge("key", seen{let_go(8, 4s), let_go(8, 2s), nothing}, 3, 2);
     EXPECT_EQ(number(all->holder), 0u);
     EXPECT_EQ(all->remaining, 2s);

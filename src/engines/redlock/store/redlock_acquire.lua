@@ -1,5 +1,5 @@
 -- Rule 16. KEYS marker lock; ARGV life id attempt owner ttl_ms retention_ms [due_ms max_skew_ms]; reply the node's token; {5, token} if
--- this claim holds the key already; {4, done_ms}; or {0 held|1 lingering|2 quarantined|3 early, remaining_ms, last, holder or 0, id, owner}
+-- this claim holds the key already; {4, done_ms}; or {0 held|1 cooldown|2 quarantined|3 early, remaining_ms, last, holder or 0, id, owner}
 if left > 0 then return {2, math.ceil(left / 1000), 0, 0, '', ''} end
 local due = tonumber(ARGV[7])
 if due and born then

@@ -30,7 +30,7 @@ acquire_result<grant> acquire(lease_state& state, const claim& wanted, const sto
     if (state.live(now)) {
         const bool mine = number(state.holder) != 0 && state.claim_id == wanted.id;
         if (!mine) {
-            const auto why = number(state.holder) != 0 ? busy_reason::held : busy_reason::lingering;
+            const auto why = number(state.holder) != 0 ? busy_reason::held : busy_reason::cooldown;
             return busy{state.holder, state.owner, remaining(state, now), why};
         }
         state.until = std::max(state.until, now.elapsed + wanted.ttl);

@@ -19,7 +19,7 @@ namespace pawl::sqlite {
 struct sqlite_settings {
     store_settings common{};
     // `full` waits for the disk wherever a loss of power could let a token fall or an occurrence
-    // run twice: grants, occurrences that are done, lingering keys, forced releases and fences.
+    // run twice: grants, occurrences that are done, cooldowns, forced releases and fences.
     // `normal` never waits: a loss of power may take back the last of them. Neither loses anything
     // when a process is killed.
     synchronous durability = synchronous::full;

@@ -112,7 +112,7 @@ TEST_F(SqliteStore, AKeyThatLingersGoesOnAfterAReboot) {
     outsider{path()}.run(
         "UPDATE pawl_lease SET boot = 0, acquired_wall = 1, acquired = 1, until = 2");
     const auto told = refused(*store, "key");
-    EXPECT_EQ(told.reason, busy_reason::lingering);
+    EXPECT_EQ(told.reason, busy_reason::cooldown);
     EXPECT_GT(told.remaining, 50min);
     EXPECT_LE(told.remaining, 1h);
 }

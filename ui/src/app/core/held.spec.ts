@@ -16,10 +16,10 @@ describe('a lock as it runs down', () => {
     const first = held(lock({ remaining_ms: 30_000 }));
     expect(held(lock({ remaining_ms: 5_000, fence_token: 4 }), first).full).toBe(5_000);
   });
-  it('is lingering when nobody holds it and its time is not up, and free after', () => {
+  it('is in cooldown when nobody holds it and its time is not up, and free after', () => {
     const now = Date.now();
     expect(stateOf(held(lock()), now)).toBe('held');
-    expect(stateOf(held(lock({ held: false })), now)).toBe('lingering');
+    expect(stateOf(held(lock({ held: false })), now)).toBe('cooldown');
     expect(stateOf(held(lock({ held: false })), now + 60_000)).toBe('free');
     expect(stateOf(held(lock({ held: false, remaining_ms: 0 })), now + 1_000)).toBe('free');
   });

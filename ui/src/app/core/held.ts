@@ -9,12 +9,12 @@ export function held(lock: Lock, before?: Held): Held {
   return { ...lock, ends: Date.now() + lock.remaining_ms, full: Math.max(known, lock.remaining_ms) };
 }
 
-export type LockState = 'held' | 'lingering' | 'free';
+export type LockState = 'held' | 'cooldown' | 'free';
 
-/** Lingering: nobody holds it, and nobody can be granted it until its time is up. */
+/** Cooldown: no client holds it, and none can acquire it until it is over. */
 export function stateOf(lock: Held, now = Date.now()): LockState {
   // Also when `now` was read somewhat before the lock was.
   if (lock.remaining_ms <= 0) return 'free';
   if (lock.ends <= now) return lock.held && lock.remaining_ms > 0 ? 'held' : 'free';
-  return lock.held ? 'held' : 'lingering';
+  return lock.held ? 'held' : 'cooldown';
 }

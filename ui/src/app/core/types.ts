@@ -388,7 +388,7 @@ export type Overview = {
   };
   counts: {
     locks_held: number;
-    locks_lingering: number;
+    locks_in_cooldown: number;
     waiters: number;
     jobs: number;
     jobs_paused: number;
@@ -466,7 +466,7 @@ export type Busy = Problem & {
   /** A fencing token. Rises with every grant of a key. */
   fence_token: number;
   remaining_ms: number;
-  reason: 'held' | 'lingering' | 'quarantined' | 'early';
+  reason: 'held' | 'cooldown' | 'quarantined' | 'early';
 };
 
 export type AlreadyDone = Problem & {

@@ -14,7 +14,7 @@ const glideMaxMs = 48_000;
 @Component({
   selector: 'pawl-ttl-bar',
   changeDetection: ChangeDetectionStrategy.OnPush,
-  host: { class: 'ttl', '[class.low]': 'low()', '[class.lingering]': '!held()', '[class.free]': 'left() <= 0' },
+  host: { class: 'ttl', '[class.low]': 'low()', '[class.cooldown]': '!held()', '[class.free]': 'left() <= 0' },
   template: `
     <span class="ttl-text">{{ text() }}</span>
     <span class="ttl-track" aria-hidden="true"><span class="ttl-fill" #fill></span></span>

@@ -48,7 +48,7 @@ export class LockPage {
     const lock = this.timed();
     if (!lock) return 'free';
     if (lock.held) return 'held';
-    return lock.ends > this.clock.localNow() ? 'lingering' : 'free';
+    return lock.ends > this.clock.localNow() ? 'cooldown' : 'free';
   });
   protected readonly releasing = signal(false);
   protected readonly released = signal<Release | null>(null);

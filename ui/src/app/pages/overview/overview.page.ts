@@ -132,7 +132,7 @@ function tilesOf({ counts, attention }: Overview): Tile[] {
   return [
     {
       name: 'Locks held', value: inStore(counts.locks_held), link: '/locks',
-      beside: [...some(counts.locks_lingering, 'in cooldown', false)],
+      beside: [...some(counts.locks_in_cooldown, 'in cooldown', false)],
     },
     { name: 'Waiters', value: inStore(counts.waiters), link: '/locks', query: { sort: '-waiters' }, beside: [] },
     {
