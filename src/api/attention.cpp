@@ -247,8 +247,8 @@ void look_at_locks(const attention_facts& seen, std::vector<attention>& all) {
             old.add(severity::warn, lock.key,
                     shown(lock.key) + " is held since " + when(lock.acquired_at) + " by " +
                         shown(lock.owner) + " under token " + std::to_string(number(lock.holder)) +
-                        ", and no run is recorded for it. Unless it is a leader or works for so "
-                        "long, see whether it is alive",
+                        ", and no run is recorded for it. If it is not a leader or a long task, "
+                        "check that its process is alive",
                     lock_page(lock.key));
     }
     waited.close("locks have many waiters");

@@ -531,13 +531,14 @@ TEST(JobHealth, AnOrphanIsToBeTakenUpAgain) {
     scene one;
     one.parts[0].last_occurrence = six;
     one.parts[0].orphan = scene::run_of(six, run_status::abandoned);
-    one.parts[0].orphan->reason = "its node node-b fell silent";
+    one.parts[0].orphan->reason = "its node node-b became unresponsive";
     one.nodes.clear();
     const auto seen = one.look();
     EXPECT_EQ(seen.state, job_state::waiting);
-    EXPECT_EQ(seen.why,
-              "its run run-1 is to be resumed, as its node node-b fell silent: no agent has "
-              "been seen within a day: start one");
+    EXPECT_EQ(
+        seen.why,
+        "its run run-1 is to be resumed, as its node node-b became unresponsive: no agent has "
+        "been seen within a day: start one");
 }
 
 TEST(JobHealth, ARunningJobSaysWhereUnderWhichTokenAndSinceWhen) {

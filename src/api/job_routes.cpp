@@ -362,7 +362,7 @@ awaitable<http::response> ask_for(shared_context around, shared_call asked,
         json::object more;
         more["ids"] = std::move(ids);
         auto partly =
-            problem(503, "only some partitions were asked for, see ids: " + queued.trouble->detail,
+            problem(503, "only some partitions were queued, see ids: " + queued.trouble->detail,
                     std::move(more));
         partly.set("Retry-After", "1");
         co_return partly;

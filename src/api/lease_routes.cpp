@@ -263,7 +263,7 @@ awaitable<http::response> acquire(shared_state state, shared_call asked) {
                            std::to_string(claim_waiters_of_user_max) +
                            " requests that wait for keys already: ask again without wait_ms",
                        std::chrono::seconds{1});
-    co_return asked_again("nobody waits for this answer any more, or the agent is ending");
+    co_return asked_again("the client has disconnected, or the agent is stopping");
 }
 
 // The key and the token in the path.
@@ -301,7 +301,7 @@ awaitable<std::optional<http::response>> run_fault(shared_state state, named_lea
     co_return problem(403, "the lease of '" + base::printable(which.key) + "' is that of run " +
                                base::printable(found.run->id) + ", which " +
                                base::printable(found.run->node) +
-                               " keeps: cancel the run, or release the lock by force at "
+                               " keeps: cancel the run, or force-release the lock at "
                                "/api/v1/locks/release");
 }
 
@@ -377,7 +377,7 @@ awaitable<http::response> renew(shared_state state, shared_call asked) {
             break;
     }
     co_return asked_again("the part of the store that keeps '" + base::printable(which.key) +
-                          "' did not answer: ask again while the lease is trusted");
+                          "' did not answer: retry while the lease is valid");
 }
 
 // How a lease ends, as the query says it.

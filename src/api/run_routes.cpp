@@ -113,7 +113,7 @@ awaitable<http::response> no_such_run(shared_context around, std::string id) {
     more["asked_at"] = documents::time_text((*waiting)->at);
     co_return problem(404,
                       "run " + quoted(id) + " of " + quoted((*waiting)->job) +
-                          " has not begun: it waits for an agent, or its key",
+                          " is queued: it waits for an agent, or its lock",
                       std::move(more));
 }
 

@@ -100,7 +100,7 @@ http::response serve_from(std::span<const ui::asset> table, const http::request&
     const auto shown = base::printable(asked.path);
     if (!takes(asked.find("accept"), "text/html") && asked.path != "/")
         return problem(404, "there is no " + shown +
-                                ": the page is at /, and /api/v1/openapi.json lists the rest");
+                                ": the web UI is at /, and /api/v1/openapi.json lists the rest");
     if (const auto* index = find(table, index_path)) return answer_with(asked, *index);
     http::response made{asked.path == "/" ? 200U : 404U, "text/html; charset=utf-8",
                         std::string{absent_page}};

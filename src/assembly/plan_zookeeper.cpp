@@ -65,7 +65,7 @@ store_plan plan_zookeeper(const base::store_url& url) {
     const auto acl = query.choice("acl", {"open", "creator"});
     const bool logs_in = !settings.user.empty();
     if (acl == 1u && !logs_in)
-        throw option_error{"acl=creator needs user:password@ in the URL: somebody must be creator"};
+        throw option_error{"invalid acl 'creator'; expected user:password@ in the URL as well"};
     settings.who =
         acl.value_or(logs_in ? 1 : 0) == 1 ? zookeeper::access::creator : zookeeper::access::open;
     refuse_tls(query);

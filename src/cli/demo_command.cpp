@@ -260,7 +260,7 @@ private:
             wake_the_rest(now);
             print_line(
                 who.process.name(), now.occurrence, now.token,
-                "woke up and wrote: refused, the ledger has seen " + std::to_string(now.newest),
+                "woke up and wrote: rejected, the ledger has seen " + std::to_string(now.newest),
                 shade::good);
         }
     }
@@ -408,7 +408,8 @@ private:
             const auto ms = [](const auto& takeover) {
                 return takeover ? std::chrono::floor<millis>(*takeover).count() : -1;
             };
-            report_ = boost::json::object{{"firings", occurrences},
+            report_ = boost::json::object{{"occurrences", occurrences},
+                                          {"firings", occurrences},
                                           {"runs", began_},
                                           {"duplicates", duplicates},
                                           {"stale_writes_refused", stale_refused_},
@@ -425,7 +426,7 @@ private:
                          {"runs in the journal", std::to_string(rows)},
                          {"duplicates", std::to_string(duplicates)},
                          {"writes accepted, tokens never falling", std::to_string(writes)},
-                         {"stale writes refused", std::to_string(stale_refused_)},
+                         {"stale writes rejected", std::to_string(stale_refused_)},
                          {"takeover after the freeze", late(play_.after_freeze)},
                          {"takeover after the kill", late(play_.after_kill)}});
             for (const auto& one : faults_)

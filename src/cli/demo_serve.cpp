@@ -70,7 +70,7 @@ retries = { max = 1, backoff = "2s" }
 
 [[job]]
 name = "export"
-description = "Late: somebody else holds its key."
+description = "Blocked: another client holds its key."
 schedule = "@every 15s"
 overlap = "queue"
 command = ["/bin/sh", "-c", "echo exported; sleep 1"]
@@ -99,7 +99,7 @@ std::string await_link(own_process& node) {
 }
 
 void print_links(const std::vector<own_process>& nodes, const std::vector<std::string>& links) {
-    std::cout << "\nThe page is up, on each of " << nodes.size()
+    std::cout << "\nThe web UI is up, on each of " << nodes.size()
               << " agents. These links log in, each once:\n\n";
     for (std::size_t i = 0; i < nodes.size(); ++i)
         std::cout << "  " << nodes[i].name() << "  " << links[i] << '\n';

@@ -625,7 +625,7 @@ status execute(const globals& options, const exec_options& what) {
     if (what.on_store_down == "run" &&
         choose_store(options).url.find("safety=correctness") != std::string::npos)
         throw CLI::ValidationError{"--on-store-down",
-                                   "run is fail-open, which safety=correctness refuses"};
+                                   "run is fail-open, which safety=correctness rejects"};
     // Before the store is opened, because that starts a thread, and only one without threads can
     // fork.
     auto guards = exec::launcher::start();
@@ -676,9 +676,11 @@ void add_exec(context& all) {
         "/usr/local/bin/send-invoices\n"
         "The command sees PAWL_KEY, PAWL_SLOT, PAWL_SLOT_COUNT, PAWL_FENCE_TOKEN, PAWL_OWNER, "
         "PAWL_RUN_ID, PAWL_OCCURRENCE,\n"
-        "PAWL_STORE and PAWL_CHECKPOINT. Exit status: its own, or 69 store down, 70 lease lost, 75 "
-        "busy, 76 "
-        "already run, 124 timed out.");
+        "PAWL_STORE, PAWL_JOURNAL, PAWL_RUN_SOCKET and PAWL_CHECKPOINT. Exit status: its own, or "
+        "64 "
+        "usage, 69 store down,\n"
+        "70 lease lost, 74 store rejects writes, 75 busy, 76 already run, 77 denied, 78 "
+        "configuration, 124 timed out.");
     one->callback([&all, what] {
         what->occurrence = named_occurrence(std::move(what->occurrence));
         all.chosen = [&all, what] { return execute(all.options, *what); };

@@ -160,8 +160,8 @@ void check_agent(const settings& values, const origins& agent_keys, findings& fo
     for (const user_settings& one : values.users)
         if (!one.token_hash.empty() && !is_whole_token_hash(one.token_hash))
             found.add_warning(one.at, "the token_hash of " + quoted(one.name) +
-                                          " is not whole, or costs too much, so nobody can log in "
-                                          "with it; `pawl token new` prints a new one");
+                                          " is not whole, or costs too much, so it logs no one in; "
+                                          "`pawl token new` prints a new one");
     if (is_loopback(values.agent.listen)) return;
     const auto listen = agent_keys.find("listen");
     const place at = listen == agent_keys.end() ? place{} : listen->second;

@@ -18,8 +18,8 @@ std::string text_of(const busy& other, std::string_view key) {
     const auto left = base::format_duration(rounded(other.remaining));
     switch (other.reason) {
         case busy_reason::held:
-            return name + " is held by " + base::printable(other.owner) + " (token " +
-                   std::to_string(number(other.holder)) + ", " + left + " left)";
+            return "lock " + name + " is held by " + base::printable(other.owner) + " (token " +
+                   std::to_string(number(other.holder)) + "), expires in " + left;
         case busy_reason::cooldown:
             return "lock " + name + " in cooldown, available in " + left;
         case busy_reason::quarantined:
@@ -33,7 +33,7 @@ std::string text_of(const busy& other, std::string_view key) {
                    "in " +
                    left;
     }
-    return name + " is busy";
+    return "lock " + name + " is busy";
 }
 
 }  // namespace pawl::documents

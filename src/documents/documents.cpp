@@ -162,10 +162,10 @@ std::string force_release_detail(const record& shown, std::string_view reason) {
 
 std::string force_release_line(const record& shown, std::string_view reason) {
     if (number(shown.holder) == 0)
-        return "forced end of the cooldown of '" + shown.key + "', newest token " +
-               std::to_string(number(releasable(shown))) + "; reason: " + std::string{reason};
-    return "forced release of '" + shown.key + "', held by " + shown.owner + " under token " +
-           std::to_string(number(shown.holder)) + "; reason: " + std::string{reason};
+        return "cooldown ended by force key=" + shown.key +
+               " token=" + std::to_string(number(releasable(shown))) + ": " + std::string{reason};
+    return "lock force-released key=" + shown.key + " owner=" + shown.owner +
+           " token=" + std::to_string(number(shown.holder)) + ": " + std::string{reason};
 }
 
 std::string_view word_of(severity level) {

@@ -139,7 +139,7 @@ std::string spawn_fault::describe(const command& wanted) const {
                    (error == ECHILD ? "the process that starts guards is gone" : reason(error));
         case stage::user:
             return start + "cannot become its user: " + reason(error) +
-                   (privilege ? "; only root can become somebody else" : "");
+                   (privilege ? "; only root can run a command as another user" : "");
         case stage::working_directory:
             return start + "cannot enter '" + base::printable(wanted.working_directory) +
                    "': " + reason(error);

@@ -90,7 +90,7 @@ finding judge_clock(micros offset, micros round_trip, millis max_skew) {
     if (distance > max_skew)
         return {severity::fail, "clock",
                 text + ": more than max_skew=" + base::format_duration(max_skew) +
-                    ", occurrences will be refused as early; set the clocks (chrony)"};
+                    ", occurrences will be rejected as early; set the clocks (chrony)"};
     if (distance > std::chrono::seconds{1})
         return {severity::warn, "clock",
                 text + ": leases do not mind, schedules and logs do; set the clocks (chrony)"};
@@ -103,10 +103,10 @@ finding judge_zones(const std::vector<std::pair<std::string, std::string>>& agen
         if (version.empty()) continue;
         base::add_to_list(names[version], name);
     }
-    if (names.empty()) return {severity::ok, "tzdata", "no live agent says which it goes by"};
+    if (names.empty()) return {severity::ok, "tzdata", "no live agent reports its version"};
     if (names.size() == 1)
         return {severity::ok, "tzdata", "all live agents go by " + names.begin()->first};
-    std::string text = "agents go by different time zones: ";
+    std::string text = "agents use different versions of tzdata: ";
     for (const auto& [version, all] : names)
         text.append(version == names.begin()->first ? "" : "; ")
             .append(version)

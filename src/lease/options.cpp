@@ -93,8 +93,7 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
     const auto last = base::scaled(how.renew_after, 1.0 + o.renew_jitter);
     if (last >= how.trust)
         return "renew_fraction " + number_text(o.renew_fraction) + " renews a ttl of " +
-               format_duration(o.ttl) +
-               " only after trust in it has ended: lower it, or the margin";
+               format_duration(o.ttl) + " only after it stops being valid: lower it, or the margin";
     // Of a few milliseconds the margin takes most, whenever the lease is renewed.
     if (o.renew_fraction >= 1.0 / 3 && last >= how.trust - how.stop_margin)
         return "renew_fraction " + number_text(o.renew_fraction) + " renews a ttl of " +
@@ -130,7 +129,7 @@ std::optional<std::string> trust_fault(const lease_options& o) {
                format_duration(o.ttl);
     if (leasing::renewal_timing_of(o).trust.count() <= 0)
         return "ttl " + format_duration(o.ttl) +
-               " leaves no time to trust the lease: its margin is 5ms at least";
+               " leaves no time in which the lease is valid: its margin is 5ms at least";
     return std::nullopt;
 }
 
@@ -142,7 +141,8 @@ std::optional<std::string> safety_fault(const lease_options& o, const store_trai
                "set quarantine=DUR in the store's URL (sqlite: drop synchronous=normal), or take a "
                "store with strict fencing";
     if (safety == safety_class::correctness && o.if_expired == expired_renewal::extend_if_unclaimed)
-        return "extend_expired goes on with a lapsed lease, which safety=correctness refuses";
+        return "if_expired = extend_if_unclaimed continues an expired lease, which "
+               "safety=correctness rejects; expected lose";
     if (o.occurrence && o.mode == delivery::off)
         return "mode off remembers no occurrence: leave the occurrence out, or take at_most_once";
     if (o.occurrence && (number(*o.occurrence) < 0 || *o.occurrence > occurrence_max))

@@ -43,7 +43,7 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
     EXPECT_THAT(fault({.ttl = 4ms, .renew_fraction = 1e300}), HasSubstr("at or after the expiry"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 1.0 / 3}), HasSubstr("no third attempt"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 0.97, .retry_period = 1s}),
-                HasSubstr("after trust in it has ended"));
+                HasSubstr("after it stops being valid"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_jitter = 0.9}), HasSubstr("renew_jitter 0.9"));
     EXPECT_THAT(fault({.ttl = 30s, .retry_period = 30s}), HasSubstr("retry_period 30s"));
     EXPECT_THAT(fault({.ttl = 30s, .at_least = 31s, .hold = true}), HasSubstr("drop hold"));

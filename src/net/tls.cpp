@@ -95,12 +95,12 @@ void expect_peer(SSL* session, const std::string& name) {
 failure explain_handshake(SSL* session, const boost::system::error_code& error) {
     const auto status = SSL_get_verify_result(session);
     if (status != X509_V_OK)
-        return {errc::denied, std::string{"the server's TLS certificate is refused: "} +
+        return {errc::denied, std::string{"the server's TLS certificate is rejected: "} +
                                   X509_verify_cert_error_string(status)};
     if (error.category() == boost::asio::error::get_ssl_category()) {
         const auto reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));
         if (refuses_certificate(reason))
-            return {errc::denied, "the server refuses our TLS certificate: " + error.message()};
+            return {errc::denied, "the server rejects our TLS certificate: " + error.message()};
         return {errc::protocol, "the server does not speak TLS here: " + error.message()};
     }
     if (error == boost::asio::ssl::error::stream_truncated || error == boost::asio::error::eof ||

@@ -9,14 +9,14 @@ silence_result judge_silence(const run_record& run, const std::optional<record>&
     if (held) return told;
     bool again = run.mode == delivery::at_least_once && run.occurrence.has_value();
     told.what = silence::over;
-    told.how.reason = "its node " + run.node + " fell silent";
+    told.how.reason = "its node " + run.node + " became unresponsive";
     const auto done = lease ? lease->last_done : std::nullopt;
     if (again && done && number(*done) >= number(*run.occurrence)) {
         // Of a later one the store cannot say whether this one had ended.
         told.what = silence::in_doubt;
         if (done == run.occurrence) {
             again = false;
-            told.how.reason = "it ended, and its node " + run.node + " could not write down how";
+            told.how.reason = "it ended, and its node " + run.node + " could not record how";
         }
     }
     // The journal does so by itself, of one that is cancelled meanwhile.

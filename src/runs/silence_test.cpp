@@ -41,7 +41,7 @@ TEST(SilentRun, WithoutItsKeyItIsLostOrToBeTakenUp) {
         const auto lost = judge_silence(silent_run(delivery::at_most_once), lease);
         EXPECT_EQ(lost.what, silence::over);
         EXPECT_EQ(lost.how.status, run_status::lost);
-        EXPECT_EQ(lost.how.reason, "its node node-a fell silent");
+        EXPECT_EQ(lost.how.reason, "its node node-a became unresponsive");
         const auto left = judge_silence(silent_run(delivery::at_least_once), lease);
         EXPECT_EQ(left.what, silence::over);
         EXPECT_EQ(left.how.status, run_status::abandoned);
@@ -57,7 +57,7 @@ TEST(SilentRun, WhatTheStoreKnowsAsDoneIsInDoubt) {
     const auto done = judge_silence(run, key_of({}, due));
     EXPECT_EQ(done.what, silence::in_doubt);
     EXPECT_EQ(done.how.status, run_status::lost);
-    EXPECT_EQ(done.how.reason, "it ended, and its node node-a could not write down how");
+    EXPECT_EQ(done.how.reason, "it ended, and its node node-a could not record how");
     const auto later = judge_silence(run, key_of({}, occurrence{number(due) + 1}));
     EXPECT_EQ(later.what, silence::in_doubt);
     EXPECT_EQ(later.how.status, run_status::abandoned);

@@ -210,7 +210,8 @@ awaitable<std::optional<record>> locks::async_inspect(std::string_view key) {
 
 page locks::list(std::string_view prefix, std::string_view after, std::size_t limit) {
     const runtime::blocking_call on{core_.get()};
-    if (limit < 1 || limit > page_limit_max) throw option_error{"a page has 1 to 1000 records"};
+    if (limit < 1 || limit > page_limit_max)
+        throw option_error{"invalid limit " + std::to_string(limit) + "; expected 1 to 1000"};
     return value_of(on->loop().wait_for(
         on->running()->store().list(std::string{prefix}, std::string{after}, limit)));
 }
@@ -218,7 +219,8 @@ page locks::list(std::string_view prefix, std::string_view after, std::size_t li
 bool locks::force_release(std::string_view key, fence_token shown, millis delay) {
     const runtime::blocking_call on{core_.get()};
     check_key(key);
-    if (delay.count() < 0) throw option_error{"the lock delay cannot be negative"};
+    if (delay.count() < 0)
+        throw option_error{"delay is " + std::to_string(delay.count()) + " ms; expected 0 or more"};
     return value_of(
         on->loop().wait_for(on->running()->store().force_release(std::string{key}, shown, delay)));
 }

@@ -183,8 +183,8 @@ awaitable<void> control_watcher::close_done_orphan(run_record one, fence_token t
     start.token = std::max(token, fence_token{number(one.token) + 1});
     start.occurrence = one.occurrence;
     start.mode = delivery::at_least_once;
-    auto writing = others_.lost.write_lost(std::move(start),
-                                           "it ended, and its node could not write down how");
+    auto writing =
+        others_.lost.write_lost(std::move(start), "it ended, and its node could not record how");
     co_await std::move(writing);
     if (auto* known = others_.control.find_done(one.id)) known->closing = false;
 }

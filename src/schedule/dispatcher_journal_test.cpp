@@ -84,7 +84,7 @@ TEST(DispatcherWithoutJournal, AnAbandonedRunThatItsNodeHasDoneIsClosed) {
     b->start();
     ASSERT_TRUE(eventually([&] { return one.run_of("left").status == run_status::lost; }));
     b->stop();
-    EXPECT_EQ(one.run_of("left").reason, "it ended, and its node could not write down how");
+    EXPECT_EQ(one.run_of("left").reason, "it ended, and its node could not record how");
     EXPECT_EQ(one.seen.size(), 0u);
 }
 

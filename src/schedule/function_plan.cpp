@@ -26,7 +26,7 @@ constexpr int retries_max = 1000;
 void check_length(const std::string& job, const char* option, millis given, millis longest) {
     if (given.count() < 0 || given > longest)
         refuse(job, std::string{option} + " is " + std::to_string(given.count()) +
-                        " ms: take 0 to " + base::format_duration(longest));
+                        " ms; expected 0 to " + base::format_duration(longest));
 }
 
 // An enumerator that a cast made, which nothing expects.
@@ -49,7 +49,7 @@ void check_choices(const std::string& job, const schedule_options& when) {
 
 void check_retries(const std::string& job, const retry_options& what) {
     if (what.max < 0 || what.max > retries_max)
-        refuse(job, "retries.max is " + std::to_string(what.max) + ": take 0 to 1000");
+        refuse(job, "retries.max is " + std::to_string(what.max) + "; expected 0 to 1000");
     check_length(job, "retries.backoff", what.backoff, day);
     check_length(job, "retries.max_backoff", what.max_backoff, day);
     if (what.backoff > what.max_backoff)
@@ -57,7 +57,7 @@ void check_retries(const std::string& job, const retry_options& what) {
                "retries.backoff is longer than retries.max_backoff: lower one, or raise the "
                "other");
     if (!(what.factor >= 1.0 && what.factor <= 100.0))
-        refuse(job, "retries.factor is " + std::to_string(what.factor) + ": take 1 to 100");
+        refuse(job, "retries.factor is " + std::to_string(what.factor) + "; expected 1 to 100");
 }
 
 void check_options(const std::string& job, const lease_options& lease,
@@ -69,10 +69,10 @@ void check_options(const std::string& job, const lease_options& lease,
                "hold keeps a lease after its run, so partitions could not move to other "
                "processes; drop hold, or partitions");
     if (when.partitions < 1 || when.partitions > partitions_max)
-        refuse(job, "partitions is " + std::to_string(when.partitions) + ": take 1 to " +
+        refuse(job, "partitions is " + std::to_string(when.partitions) + "; expected 1 to " +
                         std::to_string(partitions_max));
     if (when.slots < 1 || when.slots > slots_max)
-        refuse(job, "slots is " + std::to_string(when.slots) + ": take 1 to " +
+        refuse(job, "slots is " + std::to_string(when.slots) + "; expected 1 to " +
                         std::to_string(slots_max));
     if (when.slots > 1 && when.partitions > 1)
         refuse(job,

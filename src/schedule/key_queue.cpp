@@ -22,7 +22,7 @@ void skip(std::vector<skipped_occurrence>& all, const run_request& which, skip_r
 std::string_view text_of(skip_reason why) noexcept {
     switch (why) {
         case skip_reason::overlap:
-            return "the previous run was still going on";
+            return "the previous run was still active";
         case skip_reason::too_late:
             return "it could not begin within the misfire window";
         case skip_reason::superseded:

@@ -56,10 +56,11 @@ TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
         testing::AllOf(testing::StartsWith("job 'j': zone: "), testing::HasSubstr("Europe/Paris")));
     EXPECT_EQ(refusal({.name = "j", .lease = brief}, each_second), "the job 'j' has no body");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .partitions = 0}),
-              "job 'j': partitions is 0: take 1 to 1024");
-    EXPECT_EQ(refusal(good, {.cron = "@daily", .slots = 0}), "job 'j': slots is 0: take 1 to 256");
+              "job 'j': partitions is 0; expected 1 to 1024");
+    EXPECT_EQ(refusal(good, {.cron = "@daily", .slots = 0}),
+              "job 'j': slots is 0; expected 1 to 256");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .slots = 257}),
-              "job 'j': slots is 257: take 1 to 256");
+              "job 'j': slots is 257; expected 1 to 256");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .partitions = 2, .slots = 2}),
               "job 'j': slots bounds how many runs go on at a time, and partitions splits each run "
               "into several; drop one of the two");
@@ -67,13 +68,14 @@ TEST(Scheduler, RefusesWhatMakesNoSenseAndSaysWhatWould) {
               "job 'j': misfire_window is 8d, but the store forgets what has run after its "
               "retention of 7d: lower it, or open the store with a longer retention");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .jitter = -1ms}),
-              "job 'j': jitter is -1 ms: take 0 to 1d");
+              "job 'j': jitter is -1 ms; expected 0 to 1d");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .retries = {.factor = 0.5}}),
-              "job 'j': retries.factor is 0.500000: take 1 to 100");
+              "job 'j': retries.factor is 0.500000; expected 1 to 100");
     EXPECT_EQ(refusal(good, {.cron = "@daily", .soft_timeout = 2s, .timeout = 1s}),
               "job 'j': soft_timeout is not below timeout: lower it, or leave it out");
     EXPECT_EQ(refusal(good, when_asked),
-              "the job 'j' has no cron, and there is no journal through which to ask for it: give "
+              "the job 'j' has no cron, and there is no journal through which a user can trigger "
+              "it: give "
               "one of the two");
     auto named = good;
     named.lease.occurrence = occurrence{1};
@@ -318,7 +320,7 @@ TEST(Scheduler, AnOccurrenceDuringTheLastRunIsSkippedAndThatIsWrittenDown) {
     a->start();
     ASSERT_TRUE(one.seen.wait_for(2));
     EXPECT_EQ(one.rows("j", run_status::skipped).front().reason,
-              "the previous run was still going on");
+              "the previous run was still active");
 }
 
 // Goal: what is skipped is pruned as what has run is. Method: one run outlasts a hundred

@@ -49,11 +49,11 @@ private:
 scheduler_options with_defaults(scheduler_options options) {
     if (options.max_concurrent_runs < 1 || options.max_concurrent_runs > 10'000)
         throw option_error{"max_concurrent_runs is " + std::to_string(options.max_concurrent_runs) +
-                           ": take 1 to 10000"};
+                           "; expected 1 to 10000"};
     constexpr auto longest = std::chrono::floor<millis>(std::chrono::years{10});
     if (options.shutdown_grace.count() < 0 || options.shutdown_grace > longest)
         throw option_error{"shutdown_grace is " + std::to_string(options.shutdown_grace.count()) +
-                           " ms: take 0 to ten years"};
+                           " ms; expected 0 to ten years"};
     if (options.node.empty()) options.node = runtime::host_name();
     return options;
 }
@@ -74,9 +74,10 @@ scheduling::scheduling(runtime::core& home, scheduler_options options)
 
 void scheduling::add(const pawl::job& what, const schedule_options& when) {
     if (when.cron.empty() && !home_.keeps_records())
-        throw option_error{"the job '" + what.name +
-                           "' has no cron, and there is no journal through which to ask for it: "
-                           "give one of the two"};
+        throw option_error{
+            "the job '" + what.name +
+            "' has no cron, and there is no journal through which a user can trigger it: "
+            "give one of the two"};
     auto plan = plan_of(what, when, options_.node, *home_.running(), around_);
     {
         const std::lock_guard lock{mutex_};

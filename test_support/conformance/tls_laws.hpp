@@ -70,9 +70,9 @@ TYPED_TEST_P(TlsLaws, AVerifiedServerIsUsedByItsAddressAndByItsName) {
 TYPED_TEST_P(TlsLaws, AnUnknownAuthorityIsDenied) {
     auto to = this->settings();
     to.tls->ca = this->keys().other_ca();
-    TypeParam::expect_refusal(to, errc::denied, "certificate is refused");
+    TypeParam::expect_refusal(to, errc::denied, "certificate is rejected");
     to.tls->ca.clear();
-    TypeParam::expect_refusal(to, errc::denied, "certificate is refused");
+    TypeParam::expect_refusal(to, errc::denied, "certificate is rejected");
 }
 
 TYPED_TEST_P(TlsLaws, ACertificateForAnotherNameIsDenied) {

@@ -106,7 +106,7 @@ class Locks(Case):
         self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 75)
         freed = self.pawl(*release, "--now")
         self.assertEqual(freed.status, 0, freed.err)
-        self.assertIn("forced end of the cooldown of 'job/a'", freed.err)
+        self.assertIn("cooldown ended by force key=job/a", freed.err)
         self.assertEqual(self.pawl("exec", "job/a", "--", "true").status, 0)
         self.assert_one_line(self.pawl(*release, "--now"), 64, "lock 'job/a' is free; expected one that is held or in cooldown")
 
@@ -228,7 +228,7 @@ class Everything(Case):
         self.assertEqual({json.loads(line)["level"] for line in told}, {"warn"})
         self.hold("job/b", "--ttl", "30s")
         text = self.pawl("locks", "release", "job/b", "--reason", "test", "--yes", "--now").err
-        self.assertRegex(text, r"(?m)^\S+ warn released without cooldown")
+        self.assertRegex(text, r"(?m)^\S+ warn releasing without cooldown")
 
     def test_a_flag_beats_the_environment_which_beats_the_file(self):
         config = self.folder / "pawl.toml"

@@ -148,7 +148,7 @@ class Job(AgentCase):
         agent.stop()
         return out.read_text()
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can run a command as another user")
     def test_a_job_of_another_user_gets_no_address_and_works_through_its_socket(self):
         # The binary has to be readable for that user as well.
         pawl_of_all = copy_of_pawl(self.shared / "of-all")
@@ -161,7 +161,7 @@ class Job(AgentCase):
             self.assertNotIn(word, out)
         self.assertEqual(self.pawl("runs", "ls", "--json").json()["runs"][0]["checkpoint"], "here")
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can run a command as another user")
     def test_other_users_do_not_reach_the_socket_of_a_run(self):
         speak = f"""exec python3 -c '{SPEAK}' < /dev/null"""
         out = self.run_job(f'chmod 777 "$PAWL_RUN_SOCKET"; cat > {self.shared}/speak <<"END"\n{speak}\nEND\n'

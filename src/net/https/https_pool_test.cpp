@@ -376,15 +376,15 @@ TEST_F(HttpsTest, OverTlsTheServersCertificateIsVerified) {
     auto foreign = secure(server.port());
     foreign.tls.ca = files().other_ca();
     expect_failure(ask(https_pool::make(loop_, foreign), put()), errc::denied,
-                   "the server's TLS certificate is refused");
+                   "the server's TLS certificate is rejected");
     auto unknown = secure(server.port());
     unknown.tls.ca.clear();
     expect_failure(ask(https_pool::make(loop_, unknown), put()), errc::denied,
-                   "the server's TLS certificate is refused");
+                   "the server's TLS certificate is rejected");
     auto other_name = secure(server.port());
     other_name.tls.server_name = "other.example";
     expect_failure(ask(https_pool::make(loop_, other_name), put()), errc::denied,
-                   "the server's TLS certificate is refused");
+                   "the server's TLS certificate is rejected");
     EXPECT_EQ(server.requests().size(), 2U);
 }
 

@@ -563,7 +563,7 @@ void referee::check_occurrence(std::size_t job, std::size_t edition, std::uint32
         granted_only && ((row.starts_with(" (lost: its node was lost") &&
                           was_away(history.granted_to, history.first_grant, plan.ttl)) ||
                          (!history.given_back && row.starts_with(" (lost: its node ") &&
-                          row.ends_with(" fell silent)")));
+                          row.ends_with(" became unresponsive)")));
     // Others have found it marked, and left it to who had it; so it is that node's to run.
     const bool given_back = history.given_back && plan.rules.mode == delivery::at_most_once;
     bool needed = false;

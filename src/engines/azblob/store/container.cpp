@@ -102,7 +102,7 @@ async<bool> container::create(instant until) {
     if (got->refused.status == 409 || got->refused.status >= 500) co_return false;
     const auto why = explain_refusal(place_, got->refused, effect::writes);
     co_return failure{why.code, why.detail + "; there is no container '" + name_ +
-                                    "', and it cannot be made: the page of Azure shows how"};
+                                    "', and it cannot be made: docs/stores/azblob.md shows how"};
 }
 
 }  // namespace pawl::azblob

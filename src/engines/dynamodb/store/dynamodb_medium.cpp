@@ -190,7 +190,7 @@ async<examination> medium::examine(instant until) {
         found.findings.push_back(
             {severity::warn, "limits",
              "the table is provisioned for " + std::to_string(facts->write_units) +
-                 " writes a second: a claim or renewal beyond that is put off; PAY_PER_REQUEST "
+                 " writes a second: an acquire or renewal beyond that is delayed; PAY_PER_REQUEST "
                  "has no such bound"});
     else
         found.findings.push_back({severity::ok, "limits", "the table is billed by the request"});

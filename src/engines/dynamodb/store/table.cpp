@@ -225,7 +225,7 @@ async<void> table::create(instant until) {
         why.detail.find("ResourceInUseException") != std::string::npos)
         co_return result<void>{};
     co_return failure{why.code, why.detail + "; there is no table '" + name_ +
-                                    "', and it cannot be made: the page of DynamoDB shows how"};
+                                    "', and it cannot be made: docs/stores/dynamodb.md shows how"};
 }
 
 }  // namespace pawl::dynamodb

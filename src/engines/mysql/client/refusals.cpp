@@ -118,7 +118,7 @@ failure explain_tls(std::string_view place, const server_error& error) {
                           "server doesn't support", "server does not support"}))
         return {errc::unsupported,
                 worded(place, error, "give the server a certificate, or say tls=off")};
-    return {errc::denied, worded(place, error, "the TLS certificate is refused")};
+    return {errc::denied, worded(place, error, "the TLS certificate is rejected")};
 }
 
 }  // namespace

@@ -409,9 +409,9 @@ TEST_F(MysqlOverTls, AnExpiredCertificateIsDenied) {
 TEST_F(MysqlOverTls, AnUnknownAuthorityIsDenied) {
     auto to = settings();
     to.tls->ca = keys().other_ca();
-    expect_refusal(to, errc::denied, "certificate is refused");
+    expect_refusal(to, errc::denied, "certificate is rejected");
     to.tls->ca.clear();
-    expect_refusal(to, errc::denied, "certificate is refused");
+    expect_refusal(to, errc::denied, "certificate is rejected");
 }
 
 TEST_F(MysqlOverTls, ACertificateForAnotherNameIsDenied) {

@@ -103,7 +103,7 @@ finding judge_tls(const mysql_settings& settings, const response& told, answer& 
     if (ciphered) return {severity::ok, "tls", "the connection is encrypted"};
     if (is_near(settings))
         return {severity::ok, "tls", "no TLS, and the connection does not leave this machine"};
-    return {severity::warn, "tls", "no TLS: claims and tokens travel in the clear; use tls=on"};
+    return {severity::warn, "tls", "no TLS: acquires and tokens travel in the clear; use tls=on"};
 }
 
 finding judge_limits(const facts& variables, const facts& counters) {

@@ -130,7 +130,7 @@ void findings::judge_memory() {
     else if (limit > 0 && static_cast<double>(used) > memory_warned * static_cast<double>(limit))
         add(severity::warn, "eviction",
             std::to_string(used * 100 / limit) +
-                " % of maxmemory is used: a full server refuses every grant and renewal");
+                " % of maxmemory is used: a full server rejects every grant and renewal");
     else
         add(severity::ok, "eviction",
             limit > 0 ? "noeviction, " + std::to_string(used * 100 / limit) + " % of maxmemory used"
@@ -153,11 +153,11 @@ void findings::judge_replication() {
                    text + ": too few replicas for wait=, so every grant is given back");
     const bool fails_over = settings_.shape != topology::single;
     if (fails_over && copies == 0)
-        return add(severity::warn, "replication", text + ": nobody can take over");
+        return add(severity::warn, "replication", text + ": no replica can be promoted");
     if (fails_over && needed_copies == 0 && !said_.settings.empty())
         return add(
             severity::warn, "replication",
-            text + ": a master that is cut off goes on granting; set min-replicas-to-write 1");
+            text + ": a master that is cut off continues to grant; set min-replicas-to-write 1");
     add(severity::ok, "replication", text);
     judge_lag();
 }

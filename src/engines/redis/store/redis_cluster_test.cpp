@@ -277,7 +277,7 @@ TEST(ClusterOverTls, EveryNodeIsVerified) {
                                 [](const finding& one) { return one.check == "tls"; }));
     }
     settings.tls->ca = keys->other_ca();
-    expect_refusal(settings, errc::denied, "certificate is refused");
+    expect_refusal(settings, errc::denied, "certificate is rejected");
 }
 
 // ---- Slots that move

@@ -75,7 +75,8 @@ std::optional<failure> fault_of(const run_start& start) {
     if (auto fault = too_long("journal: the key of a run", start.key.size(), key_bytes_max))
         return fault;
     if (start.silence_max.count() < 1)
-        return rejected("journal: a run may be silent for at least 1ms: give silence_max");
+        return rejected("journal: invalid silence_max " +
+                        std::to_string(start.silence_max.count()) + "ms; expected 1ms or more");
     return std::nullopt;
 }
 
@@ -198,8 +199,8 @@ result<std::uint64_t> place_of(std::string_view cursor) {
     if (cursor.empty()) return above_all;
     const auto place = base::parse_number_within<std::uint64_t>(cursor, 1, above_all);
     if (place) return *place;
-    return rejected("journal: the cursor '" + one_line(cursor, id_bytes_max) +
-                    "' is none that a page of runs gave: give back what it said, or nothing");
+    return rejected("journal: invalid cursor '" + one_line(cursor, id_bytes_max) +
+                    "'; expected the `next` of a page, or nothing");
 }
 
 }  // namespace pawl::journals

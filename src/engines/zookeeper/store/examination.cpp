@@ -41,7 +41,7 @@ void count(survey& all, const server& whom, const result<server_report>& said) {
         return base::add_to_list(all.down,
                                  place_of(whom) + (said->state == readiness::read_only
                                                        ? " is read-only"
-                                                       : " serves nobody: it has no quorum"));
+                                                       : " serves no client: it has no quorum"));
     ++all.serving;
     if (all.version.empty()) all.version = said->version;
     all.alone = all.alone || said->mode == "standalone";
