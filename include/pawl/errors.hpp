@@ -17,10 +17,10 @@ enum class errc {
     unreachable,      // the request never took effect: retry freely
     outcome_unknown,  // it may have taken effect: retry with the same claim id, or withdraw it
     denied,           // wrong credentials or a missing privilege: an administrator must change them
-    rejected,         // the store will not do it: read-only, a record that another program wrote
-    protocol,         // the peer does not speak the store's protocol: wrong server on the port
-    unsupported,      // the store cannot do this at all: too old, missing feature, newer schema
-    closed            // the `locks` object was destroyed during the call; a claim is withdrawn
+    rejected,     // the store will not do it, now or later: a record of another program, a bound
+    protocol,     // the peer does not speak the store's protocol: wrong server on the port
+    unsupported,  // the store cannot do this at all: too old, missing feature, newer schema
+    closed        // the `locks` object was destroyed during the call; a claim is withdrawn
 };
 
 // One word for logs and JSON, such as "outcome_unknown".

@@ -53,6 +53,7 @@ public:
     // Releases in the background, as release() does. Never throws, never waits.
     ~lease();
     lease(lease&&) noexcept = default;
+    // Releases what this handle had, in the background.
     lease& operator=(lease&& other) noexcept;
 
     [[nodiscard]] const std::string& key() const;
@@ -78,7 +79,8 @@ public:
     // Why the lease was lost; nothing: it was not.
     [[nodiscard]] std::optional<loss_reason> lost() const;
 
-    // Another handle on this lease, with the same token. The last handle releases it.
+    // Another handle on this lease, with the same token; also on one that was lost. The last handle
+    // releases it. Throws std::logic_error in the child of a fork.
     [[nodiscard]] lease share() const;
 
     // Renews the lease now; made for renewal_mode::manual. True: the key is still ours. False: the
@@ -93,7 +95,8 @@ public:
         return detail::complete(async_renew(), std::forward<Token>(token));
     }
 
-    // The work of an at-least-once occurrence is done: the release tells the store so.
+    // The work of an at-least-once occurrence is done: the release tells the store so. Without an
+    // occurrence it changes nothing. From any thread, as mark_not_started().
     void mark_done();
 
     // The work was never started. The release gives the occurrence back as well, so that another
@@ -102,7 +105,8 @@ public:
 
     // Told on pawl's loop, once at first and whenever the lease was renewed: when the job should
     // stop, and when it must be dead; when the lease is lost, both are now. For guards outside this
-    // process. It must not block or throw. A new watch replaces the one before. Blocks for nothing.
+    // process. It must not block or throw. A new watch replaces the one before, and an empty one
+    // ends it. Blocks for nothing: it is told later.
     using deadline_watch = std::function<void(instant stop_at, instant trust_end)>;
     void watch_deadline(deadline_watch watch);
 

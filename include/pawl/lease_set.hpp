@@ -62,7 +62,7 @@ public:
 
     // Releases all keys, and waits for the store's answers. Answers with the worst of them: `lost`
     // before `unknown` before `still_shared` before `released`. The handle is empty afterwards.
-    // Throws nothing for a store's failure.
+    // Throws nothing for a store's failure. Blocks for one release, however many keys there are.
     release_outcome release();
 
     // Whether the handle is not empty. It says nothing about the leases; see trusted().

@@ -50,6 +50,7 @@ namespace runtime {
 class core;
 }
 
+// How a program opens `locks`. Each member has a default.
 struct open_options {
     // Who holds what this object acquires, for people to read. At most 256 bytes of UTF-8 without
     // control characters. Default: empty, which means HOST:PID:START:NONCE.
@@ -60,7 +61,8 @@ struct open_options {
     std::shared_ptr<observer> watcher{};
 
     // Where runs are recorded: the URL of a store whose engine keeps a journal, or "none".
-    // Default: empty, the store itself if its engine keeps a journal, else none.
+    // Default: empty, the store itself if its engine keeps a journal, else none. A malformed URL,
+    // or that of an engine without a journal, is an option_error.
     std::string journal{};
 
     // Connections of the application's own, for the store and for the journal. Default: none, pawl
@@ -110,6 +112,7 @@ public:
     // REQUIRES: not on pawl's own loop.
     ~locks();
     locks(locks&&) noexcept;
+    // Ends what this object had, as the destructor does, and blocks as long.
     locks& operator=(locks&& other) noexcept;
 
     // Claims the key once. Nothing if another process holds it, or the occurrence is done. A lease
@@ -216,11 +219,13 @@ public:
     // Takes the key from exactly the token `shown`. The key stays in cooldown for `delay`, at most
     // for what was left of the lease. So the holder can stop before the next one starts.
     // A delay of 0 with record::last_token ends a cooldown. False: the key is not held under this
-    // token, and nothing changed. Throws option_error for a negative delay.
+    // token, as it never is under 0, and nothing changed. Throws option_error for a negative delay.
     bool force_release(std::string_view key, fence_token shown, millis delay);
 
     // The guard of a resource that has no place for a token: see <pawl/fence.hpp>. The store
     // remembers the highest token that it accepted for `resource`, a name with the bounds of a key.
+    // A token is that of a lease: 0 passes only where no other was accepted, and one from further
+    // ahead than the store's max_skew never.
     [[nodiscard]] fence_result check_fence(std::string_view resource, fence_token token,
                                            fence_rule rule = fence_rule::reject_older);
     [[nodiscard]] boost::asio::awaitable<fence_result> async_check_fence(
@@ -230,7 +235,7 @@ public:
     // `longest` or until `stop` is requested. True: none is left. No store's failure is thrown.
     // A claim that failed with errc::outcome_unknown is withdrawn in the background, so that
     // another node can have the key and its occurrence. A program that ends right after such a
-    // failure calls this first, with the TTL of the claim.
+    // failure calls this first, with the TTL of the claim. Less than 0 counts as 0.
     bool drain(millis longest, std::stop_token stop = {});
 
     // The journal that records runs; null where there is none. Its verbs, in

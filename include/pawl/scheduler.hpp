@@ -104,14 +104,14 @@ struct schedule_options {
     std::uint32_t slots = 1;
 
     // How many of its partitions or slots may run in this process at a time. Default: 0, any
-    // number.
+    // number. No upper bound.
     std::size_t max_concurrent_runs = 0;
 
     // An occurrence that is due while the store cannot be reached. Default: wait.
     // run_without_lease is rejected under safety_class::correctness.
     outage on_store_down = outage::wait;
 
-    // How many of its runs the journal keeps. Default: 1000. 1 or more.
+    // How many of its runs the journal keeps. Default: 1000. 1 or more, without an upper bound.
     std::size_t keep_runs = 1000;
 };
 
@@ -128,6 +128,7 @@ public:
 
     // A run began, so long after it was due. A token of 0: it runs without a lease.
     virtual void on_run_begun(std::string_view /*job*/, millis /*late*/, fence_token) {}
+    // A run ended. `took`: all its attempts together, without the pauses between them.
     virtual void on_run_ended(std::string_view /*job*/, run_status, millis /*took*/) {}
 
     // An occurrence does not run, and why, in words. Of all nodes that share a journal, only the
@@ -145,7 +146,8 @@ public:
 };
 
 struct scheduler_options {
-    // The name of this node, for people to read. Default: empty, the name of the host.
+    // The name of this node, for people to read; the journal cuts it at 256 bytes. Default: empty,
+    // the name of the host.
     std::string node{};
 
     // How many runs this process takes at a time. Each needs a thread, which starts when it is
@@ -179,7 +181,8 @@ public:
     // already, and for an empty expression without a journal. In a forked child: std::logic_error.
     void add(const job& what, const schedule_options& when);
 
-    // Removes a job. Its active runs continue. False: it is not there. Throws nothing else.
+    // Removes a job. Its active runs continue. False: it is not there. Throws std::logic_error in
+    // the child of a fork, and nothing else.
     bool remove(std::string_view name);
 
     // Runs the jobs, each run on a thread of its own, and blocks until `stop` was requested. Then
@@ -193,7 +196,7 @@ public:
     [[nodiscard]] boost::asio::awaitable<void> async_run(std::stop_token stop);
 
     // When a job is due next, by its schedule; nothing for one that never is, or is not there.
-    // Throws nothing else.
+    // Throws as remove() does.
     [[nodiscard]] std::optional<std::chrono::system_clock::time_point> next(
         std::string_view name) const;
 

@@ -71,7 +71,8 @@ public:
 
     // The next `times` operations at the store fail, whichever process asks. One that fails with
     // outcome_unknown takes effect, and its answer is lost; others have no effect. Renewals count
-    // as operations, waits for a change do not. Replaces what was planned before.
+    // as operations, waits for a change do not. Replaces what was planned before. Throws
+    // option_error for `times` below 1.
     void fail_next(errc why, int times = 1);
 
     // All operations fail so, until recover().
@@ -110,7 +111,8 @@ public:
     };
 
     // Work under this lease begins. A fault if other work under the same key is going on, if the
-    // lease is not valid, or if its token is below that of work that has begun before.
+    // lease is not valid, or if its token is below that of work that has begun before. Throws
+    // std::logic_error for an empty handle.
     work begin(const lease& under);
 
     // What was seen, one line each, in order; at most faults_max.

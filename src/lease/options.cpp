@@ -85,7 +85,7 @@ std::optional<std::string> renewal_fault(const lease_options& o) {
     if (o.renew == renewal_mode::manual) return std::nullopt;
     if (o.renew_fraction >= 1.0 / 3 && o.retry_period.count() == 0)
         return "renew_fraction " + number_text(o.renew_fraction) +
-               " leaves no third attempt before the expiry: stay below 0.33, or set retry_period";
+               " leaves no third attempt before the expiry: stay below 1/3, or set retry_period";
     if (o.retry_period.count() < 0 || o.retry_period >= o.ttl)
         return "retry_period " + format_duration(o.retry_period) + " is not below the ttl of " +
                format_duration(o.ttl);

@@ -265,7 +265,7 @@ class Everything(Case):
         refused = self.pawl("exec", "k", "--log-format", "json", "--", "true")
         self.assertEqual(refused.status, 75)
         self.assertEqual(refused.out, "")
-        self.assertRegex(refused.err, r'^\{"time":"[^"]+","level":"info","message":"\'k\' is held by ')
+        self.assertRegex(refused.err, r'^\{"time":"[^"]+","level":"info","message":"lock \'k\' is held by ')
 
     def test_bench_measures_beside_the_bare_round_trip(self):
         document = self.pawl("bench", "--for", "200ms", "--clients", "2", "--json").json()

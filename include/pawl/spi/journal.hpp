@@ -178,8 +178,8 @@ struct run_end {
 struct run_event {
     std::int64_t at = 0;
 
-    // begun, resumed, checkpoint, attempt (the next one begins), note, cancel_requested, or the
-    // word of the status with which the run ended.
+    // begun, asked (a user triggered it; `text` is their name), resumed, checkpoint, attempt (the
+    // next one begins), note, cancel_requested, or the word of the status with which the run ended.
     std::string kind;
     std::string text;
     std::string node;

@@ -422,7 +422,7 @@ async<examination> medium::examine(instant until) {
         "MongoDB " + base::printable(built->replies.front().find_text("version").value_or("?"));
     made.findings.push_back(judge_durability(on_));
     made.findings.push_back(
-        {severity::ok, "durability",
+        {severity::ok, "persistence",
          "every write waits for {w: majority, j: true}, whatever the URI says"});
     request looking{document{}.text("listIndexes", collection_), effect::none};
     auto listing_them = client_.run(std::move(looking), until);

@@ -89,7 +89,7 @@ TEST_F(Mongodb, TheDoctorSaysWhatTheServerIs) {
     const auto found = examine();
     EXPECT_THAT(found.version, HasSubstr("MongoDB "));
     EXPECT_EQ(level_of(found, "replication"), severity::warn);
-    EXPECT_EQ(level_of(found, "durability"), severity::ok);
+    EXPECT_EQ(level_of(found, "persistence"), severity::ok);
     EXPECT_EQ(level_of(found, "limits"), severity::ok);
     EXPECT_EQ(level_of(found, "atomicity"), severity::ok);
 }
