@@ -586,6 +586,18 @@ TEST(CasStores, AMachineThatStoodStillIsGrantedAWholeLease) {
         }
 }
 
+// Goal: a renewal that was decided before its machine stood still is not told as one. Method: the
+// store's clock goes on alone between the look of a process that has to look, and its write.
+TEST_F(CasStore, ARenewalFromBeforeAMachineStoodStillIsUnknown) {
+    const auto token = mine.granted(claim_of("a"));
+    on.table->fates = [&](bool writes, const record_name&) {
+        if (writes) on.store_ahead += 1min;
+        return fate::answered;
+    };
+    EXPECT_EQ(other.renew({"key", token, 10s}), renewal::unknown);
+    EXPECT_EQ(other.renew({"key", token, 10s}), renewal::lost);
+}
+
 // Goal: a purged key's token does not fall though the clock has. Method: purge it, half an hour
 // after the clock was set back; the process that takes it has not purged it itself.
 TEST_F(CasStore, APurgedKeyStartsAboveItsOldToken) {

@@ -76,7 +76,9 @@ async<void> cas_store::renew_batch(std::shared_ptr<beat> all, std::size_t batch)
 async<void> cas_store::renew_alone(std::shared_ptr<beat> all, std::size_t which) {
     const auto index = all->alone[which];
     const auto& lease = all->leases[index];
+    int jumps = 0;
     lease_step step = [&](lease_rules& record, const clock_bounds& now) {
+        jumps = records_->clock_jumps();
         const auto age = age_of(lease.key, lease.token);
         if (record.record_of().state.last_token < lease.token) space_->doubt();
         const bool done = record.renew(lease, rounded(lease.ttl), age, now);
@@ -86,8 +88,11 @@ async<void> cas_store::renew_alone(std::shared_ptr<beat> all, std::size_t which)
     const auto renewed = co_await std::move(deciding);
     if (renewed.has_error())
         all->failures[index] = renewed.error();
-    else
-        all->answers[index] = *renewed ? renewal::renewed : renewal::lost;
+    else if (!*renewed)
+        all->answers[index] = renewal::lost;
+    // Decided by a clock that stood still, it may be over: the next beat tells.
+    else if (records_->clock_jumps() == jumps)
+        all->answers[index] = renewal::renewed;
     co_return result<void>{};
 }
 
