@@ -9,7 +9,9 @@
 
 #include <pawl/clock.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 
 namespace pawl::cas {
@@ -33,21 +35,48 @@ public:
     // Every stamp so far holds, as far as rates may differ: a newer one narrows the bounds. One
     // that cannot be true beside them is from a clock that was set anew, and they begin anew with
     // it.
-    void hear(const std::optional<stamp>& heard);
+    void hear(const std::optional<stamp>& heard) {
+        if (!heard || (newest_ && heard->answered < newest_->answered)) return;
+        const bool is_first = !newest_.has_value();
+        newest_ = heard;
+        // A stamp cannot have come before it was asked for.
+        newest_->asked = std::min(newest_->asked, newest_->answered);
+        const auto now = newest_->answered;
+        const bool jumps = !is_first && low_by(*newest_, now) >= high_by(upper_, now);
+        if (jumps) ++jumps_;
+        const bool contradicts = is_first || jumps || high_by(*newest_, now) <= low_by(lower_, now);
+        if (contradicts || low_by(*newest_, now) >= low_by(lower_, now)) lower_ = *newest_;
+        if (contradicts || high_by(*newest_, now) <= high_by(upper_, now)) upper_ = *newest_;
+    }
 
     // Nothing: no answer has carried a stamp so far.
-    std::optional<clock_bounds> at(instant now) const;
+    std::optional<clock_bounds> at(instant now) const {
+        if (!newest_) return std::nullopt;
+        return clock_bounds{low_by(lower_, now), high_by(upper_, now)};
+    }
 
     // How long ago the newest stamp came; instant::duration::max() without one.
-    instant::duration age(instant now) const;
+    instant::duration age(instant now) const {
+        return newest_ ? since(newest_->answered, now) : instant::duration::max();
+    }
 
     // How often it was further on than can be: it was set forward, or this machine stood still.
     // What was decided before ends too early.
     int jumps() const noexcept { return jumps_; }
 
 private:
-    micros low_by(const stamp& heard, instant now) const;
-    micros high_by(const stamp& heard, instant now) const;
+    // An answer that came before `now` came in no negative time.
+    static instant::duration since(instant then, instant now) {
+        return std::max(now - then, instant::duration::zero());
+    }
+    micros low_by(const stamp& heard, instant now) const {
+        const auto least = since(heard.answered, now);
+        return heard.at + std::chrono::floor<micros>(least - least / drift_part);
+    }
+    micros high_by(const stamp& heard, instant now) const {
+        const auto most = since(heard.asked, now);
+        return heard.at + step_ + skew_ + std::chrono::ceil<micros>(most + most / drift_part);
+    }
 
     // Constant after construction
     micros step_;
