@@ -19,15 +19,7 @@ constexpr std::string_view none = "-";
 
 bool is_plain(char letter) { return letter > ' ' && letter <= '~' && letter != '%'; }
 
-// A value that is its own word.
-template <class Text>
-struct verbatim {
-    explicit verbatim(Text& its_text) : text{its_text} {}
-    Text& text;
-};
-
 // The word of each type of value.
-std::string word_of(const verbatim<const std::string>& value) { return value.text; }
 std::string word_of(int value) { return std::to_string(value); }
 std::string word_of(fence_token value) { return std::to_string(number(value)); }
 template <class Rep, class Unit>
@@ -50,7 +42,6 @@ Number within(std::string_view word, Number least, Number most) {
 }
 
 // The value of a word; of one that has none, a value whose word is another.
-void read_word(std::string_view word, const verbatim<std::string>& into) { into.text = word; }
 void read_word(std::string_view word, int& into) { into = within(word, 0, rounds_max); }
 void read_word(std::string_view word, fence_token& into) {
     into = fence_token{within(word, std::uint64_t{0}, token_max)};
@@ -74,7 +65,7 @@ void read_word(std::string_view word, std::string& into) {
 struct lease_line {
     static constexpr std::string_view kind = "lease";
     static void take(auto& record, auto word) {
-        word("nonce", verbatim{record.nonce});
+        word("nonce", record.nonce);
         word("holder", record.state.holder);
         word("last", record.state.last_token);
         word("until", record.state.until);
@@ -91,7 +82,7 @@ struct lease_line {
 struct fence_line {
     static constexpr std::string_view kind = "fence";
     static void take(auto& record, auto word) {
-        word("nonce", verbatim{record.nonce});
+        word("nonce", record.nonce);
         word("newest", record.newest);
     }
 };
@@ -99,7 +90,7 @@ struct fence_line {
 struct marker_line {
     static constexpr std::string_view kind = "marker";
     static void take(auto& record, auto word) {
-        word("nonce", verbatim{record.nonce});
+        word("nonce", record.nonce);
         word("born", record.born);
         word("floor", record.floor);
         word("race", record.rounds);
@@ -126,7 +117,7 @@ failure refusal(std::string_view text, std::string_view kind) {
 }
 
 // There is one way to write each record, so what reads the same and is written otherwise is not
-// pawl's. A nonce is any word, within its bounds.
+// pawl's.
 template <class Line, class Record>
 result<Record> parsed(std::string_view text) {
     auto words = [rest = text]() mutable {
