@@ -19,7 +19,7 @@ result<decision<acquire_result<grant>>> cas_store::decide(const claim& wanted, c
     }
     auto lease = read_lease(wanted.key, stands);
     if (lease.has_error()) return lease.error();
-    auto& state = lease->record_of().state;
+    auto& state = lease->kept.state;
     if (number(state.last_token) == 0) state.last_token = marker.floor;
     if (lease->live(now) && lease->outlived(records_->unchanged(wanted.key, stands.at)))
         lease->end();
@@ -32,7 +32,7 @@ result<decision<acquire_result<grant>>> cas_store::decide(const claim& wanted, c
 
 fence_token cas_store::last_token(const seen& stands) const {
     const auto lease = read_lease({}, stands);
-    return lease.has_value() ? lease->record_of().state.last_token : fence_token{};
+    return lease.has_value() ? lease->kept.state.last_token : fence_token{};
 }
 
 async<acquire_result<grant>> cas_store::acquire_once(const claim& wanted, instant until) {

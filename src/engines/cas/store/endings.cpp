@@ -105,7 +105,7 @@ async<std::size_t> cas_store::purge_page(std::string after, std::size_t limit, i
     for (auto& [key, stands] : found->records) {
         const auto lease = read_lease(key, stands);
         if (lease.has_error() || lease->live(*bounds)) continue;
-        const auto& record = lease->record_of();
+        const auto& record = lease->kept;
         if (std::max(record.used, record.state.until) + retention > bounds->low) continue;
         floor = std::max(floor, record.state.last_token);
         old.emplace_back(std::move(key), std::move(stands.at));

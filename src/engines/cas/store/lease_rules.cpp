@@ -11,21 +11,21 @@ rules::store_time one_clock(const clock_bounds& now) { return {now.high, now.low
 }  // namespace
 
 bool lease_rules::outlived(instant::duration unchanged) const noexcept {
-    const instant::duration term = record_.term;
+    const instant::duration term = kept.term;
     return unchanged > term + term / drift_part;
 }
 
 // What is live by the lower bound is live by the upper one too, which the rules are given.
 rules::lease_state lease_rules::on_one_clock(const clock_bounds& now) const {
-    auto state = record_.state;
+    auto state = kept.state;
     if (live(now)) state.until = std::max(state.until, now.high + micros{1});
     return state;
 }
 
 // Never more than what it was to last: the bounds are for decisions, not for people.
 millis lease_rules::remaining(const clock_bounds& now) const noexcept {
-    const auto left = std::chrono::ceil<millis>(record_.state.until - now.low);
-    return std::clamp(left, millis{0}, record_.term);
+    const auto left = std::chrono::ceil<millis>(kept.state.until - now.low);
+    return std::clamp(left, millis{0}, kept.term);
 }
 
 acquire_result<grant> lease_rules::acquire(const claim& wanted, millis ttl, const clock_bounds& now,
@@ -38,8 +38,8 @@ acquire_result<grant> lease_rules::acquire(const claim& wanted, millis ttl, cons
     auto answer = rules::acquire(after, asked, one_clock(now), max_skew + width);
     if (auto* granted = std::get_if<grant>(&answer)) {
         granted->ttl = wanted.ttl;
-        record_.term = record_.state.holder == after.holder ? std::max(record_.term, ttl) : ttl;
-        record_.state = std::move(after);
+        kept.term = kept.state.holder == after.holder ? std::max(kept.term, ttl) : ttl;
+        kept.state = std::move(after);
     }
     auto* refused = std::get_if<busy>(&answer);
     if (refused != nullptr && refused->reason != busy_reason::early)
@@ -51,7 +51,7 @@ rules::end_effect lease_rules::withdraw(const withdrawal& given_up, const clock_
     auto after = on_one_clock(now);
     const auto effect = rules::withdraw(after, given_up, one_clock(now));
     if (!effect.changed) return effect;
-    record_.state = std::move(after);
+    kept.state = std::move(after);
     end();
     return effect;
 }
@@ -64,14 +64,14 @@ rules::end_effect lease_rules::release(fence_token token, const release_options&
     auto after = on_one_clock(now);
     const auto effect = rules::release(after, token, asked, one_clock(now));
     if (!effect.changed) return effect;
-    const auto before = record_.state.until;
-    record_.state = std::move(after);
+    const auto before = kept.state.until;
+    kept.state = std::move(after);
     if (!effect.was_holder || asked.at_least == release_options::until_expiry) {
-        record_.state.until = before;
+        kept.state.until = before;
         return effect;
     }
-    if (age >= asked.at_least || record_.state.acquired + asked.at_least <= now.low) end();
-    record_.term = asked.at_least;
+    if (age >= asked.at_least || kept.state.acquired + asked.at_least <= now.low) end();
+    kept.term = asked.at_least;
     return effect;
 }
 
@@ -83,35 +83,35 @@ bool lease_rules::renew(const held& lease, millis ttl, instant::duration age,
     asked.ttl = ttl;
     auto after = on_one_clock(now);
     if (!rules::renew(after, asked, one_clock(now))) return false;
-    record_.state = std::move(after);
+    kept.state = std::move(after);
     const auto longest = lease.max_lifetime.count() > 0 ? std::min(ttl, lease.max_lifetime) : ttl;
-    record_.term = std::max(record_.term, longest);
+    kept.term = std::max(kept.term, longest);
     return true;
 }
 
 bool lease_rules::force_release(fence_token token, millis delay, const clock_bounds& now) {
     auto after = on_one_clock(now);
     if (!rules::force_release(after, token, delay, one_clock(now))) return false;
-    after.until = std::min(after.until, record_.state.until);
-    record_.state = std::move(after);
-    record_.term = std::min(record_.term, delay);
+    after.until = std::min(after.until, kept.state.until);
+    kept.state = std::move(after);
+    kept.term = std::min(kept.term, delay);
     if (delay.count() == 0) end();
     return true;
 }
 
 record lease_rules::describe(const std::string& key, const clock_bounds& now) const {
-    auto seen = rules::describe(key, record_.state, {now.low, now.low});
+    auto seen = rules::describe(key, kept.state, {now.low, now.low});
     seen.remaining = remaining(now);
     return seen;
 }
 
 std::string lease_rules::text(std::string nonce, const clock_bounds& now) {
-    const auto left = std::chrono::ceil<millis>(record_.state.until - now.low);
-    record_.term = std::clamp(left, millis{0}, record_.term);
-    if (!live(now)) record_.term = millis{0};
-    record_.used = now.high;
-    record_.nonce = std::move(nonce);
-    return encode(record_);
+    const auto left = std::chrono::ceil<millis>(kept.state.until - now.low);
+    kept.term = std::clamp(left, millis{0}, kept.term);
+    if (!live(now)) kept.term = millis{0};
+    kept.used = now.high;
+    kept.nonce = std::move(nonce);
+    return encode(kept);
 }
 
 }  // namespace pawl::cas

@@ -13,17 +13,16 @@
 namespace pawl::cas {
 
 // Of the record of a key; each changes the record as its verb says. `term` is kept with `until`.
-class lease_rules {
-public:
-    explicit lease_rules(lease_record record) : record_{std::move(record)} {}
+struct lease_rules {
+    explicit lease_rules(lease_record record) : kept{std::move(record)} {}
 
     // Whether the lease or the cooldown may still go on.
-    bool live(const clock_bounds& now) const noexcept { return now.low < record_.state.until; }
+    bool live(const clock_bounds& now) const noexcept { return now.low < kept.state.until; }
 
     // Who has seen the record unchanged for so long knows that it is over, without any clock of the
     // store's.
     bool outlived(instant::duration unchanged) const noexcept;
-    void end() noexcept { record_.state.until = micros{0}; }
+    void end() noexcept { kept.state.until = micros{0}; }
 
     acquire_result<grant> acquire(const claim& wanted, millis ttl, const clock_bounds& now,
                                   millis max_skew);
@@ -40,14 +39,11 @@ public:
     // The text of the record as it is written now.
     std::string text(std::string nonce, const clock_bounds& now);
 
-    lease_record& record_of() noexcept { return record_; }
-    const lease_record& record_of() const noexcept { return record_; }
+    lease_record kept;
 
 private:
     rules::lease_state on_one_clock(const clock_bounds& now) const;
     millis remaining(const clock_bounds& now) const noexcept;
-
-    lease_record record_;
 };
 
 }  // namespace pawl::cas

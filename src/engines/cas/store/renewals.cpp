@@ -80,7 +80,7 @@ async<void> cas_store::renew_alone(std::shared_ptr<beat> all, std::size_t which)
     lease_step step = [&](lease_rules& record, const clock_bounds& now) {
         jumps = records_->clock_jumps();
         const auto age = age_of(lease.key, lease.token);
-        if (record.record_of().state.last_token < lease.token) space_->doubt();
+        if (record.kept.state.last_token < lease.token) space_->doubt();
         const bool done = record.renew(lease, rounded(lease.ttl), age, now);
         return rules::end_effect{done, done};
     };

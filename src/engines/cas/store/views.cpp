@@ -19,7 +19,7 @@ constexpr millis idle_wake_pause{100};
 
 // A withdrawal leaves a record of a key that was never granted: it is for the medium alone.
 bool is_trace(const lease_rules& lease) {
-    const auto& state = lease.record_of().state;
+    const auto& state = lease.kept.state;
     return number(state.last_token) == 0 && !state.last_done;
 }
 
@@ -106,7 +106,7 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
         if (bounds.has_error()) co_return bounds.error();
         const auto lease = read_lease(key, *stands);
         if (lease.has_error()) co_return lease.error();
-        if (!lease->live(*bounds) || lease->record_of().state.holder != seen_holder)
+        if (!lease->live(*bounds) || lease->kept.state.holder != seen_holder)
             co_return result<void>{};
         // Woken for nothing.
         idle = polls || stands->at == last;
