@@ -59,10 +59,11 @@ async<page> cas_store::do_list(std::string prefix, std::string after, std::size_
     const auto until = co_await space_->ready();
     if (until.has_error()) co_return until.error();
     page shown;
+    shown.next = std::move(after);
     // Traces are passed over, so a page may take several looks.
-    for (;;) {
-        auto asking =
-            records_->list(record_kind::lease, prefix, after, limit - shown.records.size(), *until);
+    do {
+        auto asking = records_->list(record_kind::lease, prefix, shown.next,
+                                     limit - shown.records.size(), *until);
         const auto found = co_await std::move(asking);
         if (found.has_error()) co_return found.error();
         const auto bounds = records_->clock();
@@ -73,12 +74,10 @@ async<page> cas_store::do_list(std::string prefix, std::string after, std::size_
             shown.records.push_back(lease.has_value() ? lease->describe(key, *bounds)
                                                       : rules::unreadable(key));
         }
-        if (!found->more || found->records.empty()) co_return shown;
-        after = found->records.back().first;
-        if (shown.records.size() < limit && records_->now() < *until) continue;
-        shown.next = after;
-        co_return shown;
-    }
+        const bool is_last = !found->more || found->records.empty();
+        shown.next = is_last ? std::string{} : found->records.back().first;
+    } while (!shown.next.empty() && shown.records.size() < limit && records_->now() < *until);
+    co_return shown;
 }
 
 // Without a push every look is a request, and whoever waits has just been told that the key is
