@@ -35,9 +35,8 @@ async<void> ask_all(std::shared_ptr<All> all, instant until) {
 }  // namespace
 
 async<std::vector<seen>> medium::read_many(std::vector<record_name> names, instant until) {
-    using requests = parallel_requests<record_name, seen>;
-    requests each{shared_from_this(), &medium::read, std::move(names), true};
-    const auto all = std::make_shared<requests>(std::move(each));
+    const auto all = std::make_shared<parallel_requests<record_name, seen>>(
+        shared_from_this(), &medium::read, std::move(names), true);
     auto reading = ask_all(all, until);
     const auto done = co_await std::move(reading);
     if (done.has_error()) co_return done.error();
@@ -48,9 +47,8 @@ async<std::vector<seen>> medium::read_many(std::vector<record_name> names, insta
 
 async<std::vector<result<write_answer>>> medium::write_many(std::span<const change> changes,
                                                             instant until) {
-    using requests = parallel_requests<change, write_answer>;
-    requests each{shared_from_this(), &medium::write, {changes.begin(), changes.end()}};
-    const auto all = std::make_shared<requests>(std::move(each));
+    const auto all = std::make_shared<parallel_requests<change, write_answer>>(
+        shared_from_this(), &medium::write, std::vector(changes.begin(), changes.end()));
     auto writing = ask_all(all, until);
     const auto done = co_await std::move(writing);
     // Called off: any of them may have been written.
