@@ -18,9 +18,8 @@ constexpr int shares_of_the_time = 4;
 constexpr int race_records_max = 12;
 constexpr std::chrono::milliseconds race_pause{20};
 
+// Shared by the writers, which may outlive the race.
 struct one_race {
-    one_race(std::shared_ptr<ledger> on, instant until) : on{std::move(on)}, until{until} {}
-
     std::shared_ptr<ledger> on;
     instant until;
     record_name name{record_kind::fence, "pawl.self-race." + on->fresh_nonce()};
@@ -49,7 +48,7 @@ async<void> run_one(std::shared_ptr<one_race> all, std::size_t me) {
 }
 
 // Afterwards `expected` is the version that the winner has written.
-async<void> run_round(std::shared_ptr<one_race> all) {
+async<void> run_round(const std::shared_ptr<one_race>& all) {
     net::bounded_step step = [all](std::size_t me) { return run_one(all, me); };
     auto running = net::for_each_bounded(racers, racers, std::move(step));
     const auto run = co_await std::move(running);
@@ -74,10 +73,9 @@ async<void> run_round(std::shared_ptr<one_race> all) {
 
 // Until there have been enough of them, of which at least two over this record: it is erased under
 // the same condition, which is shown by a version that it had before.
-async<void> run_rounds(std::shared_ptr<one_race> all, instant enough) {
+async<void> run_rounds(const std::shared_ptr<one_race>& all, instant enough) {
     do {
-        auto running = run_round(all);
-        const auto run = co_await std::move(running);
+        const auto run = co_await run_round(all);
         if (run.has_error()) co_return run.error();
         ++all->rounds;
     } while (all->versions.size() < 2 || all->rounds < race_rounds_min ||
@@ -93,7 +91,7 @@ async<void> run_rounds(std::shared_ptr<one_race> all, instant enough) {
 }
 
 // What is left of it is a few bytes that no verb looks at.
-boost::asio::awaitable<void> clear_away(std::shared_ptr<one_race> all) {
+boost::asio::awaitable<void> clear_away(const std::shared_ptr<one_race>& all) {
     auto reading = all->on->read(all->name, all->until);
     const auto left = co_await std::move(reading);
     if (left.has_error() || left->at.empty()) co_return;
@@ -111,10 +109,8 @@ async<int> race(std::shared_ptr<ledger> on, instant until) {
     for (int records = 1;; ++records) {
         const auto all = std::make_shared<one_race>(on, until);
         all->rounds = rounds;
-        auto running = run_rounds(all, enough);
-        const auto run = co_await std::move(running);
-        auto clearing = clear_away(all);
-        co_await std::move(clearing);
+        const auto run = co_await run_rounds(all, enough);
+        co_await clear_away(all);
         if (run.has_value()) co_return all->rounds;
         const auto pause = race_pause * records;
         if (!may_pass(run.error().code) || records == race_records_max ||
