@@ -24,11 +24,6 @@ namespace pawl::cas {
 // What stood where, for a write that is made only if it stands there still.
 using place_and_version = std::pair<std::string, version>;
 
-// Decides on what stands under a key, and writes what the decision will refer to. `nonce` is for
-// the text of the decision.
-template <class T>
-using decide_step = std::function<async<decision<T>>(const seen& stands, std::string nonce)>;
-
 // On the loop only.
 class journal_records : public std::enable_shared_from_this<journal_records> {
 public:

@@ -48,18 +48,23 @@ instant::duration cas_store::age_of(const std::string& key, fence_token token) c
 
 async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, lease_step step,
                                    std::optional<instant> until) {
+    const auto self = shared_from_this();
+    result<instant> open{until.value_or(instant{})};
+    if (!until) open = co_await space_->ready();
+    if (open.has_error()) co_return open.error();
     record_name name{record_kind::lease, key};
-    auto decide = [this, key = std::move(key), step = std::move(step)](
-                      const seen& stands, const clock_bounds& now,
-                      std::string nonce) -> result<decision<bool>> {
+    decide_step<bool> decide = [&](const seen& stands, std::string nonce) -> async<decision<bool>> {
+        const auto now = records_->clock();
+        if (now.has_error()) co_return now.error();
         auto lease = read_lease(key, stands);
-        if (lease.has_error()) return lease.error();
-        const auto effect = step(*lease, now);
+        if (lease.has_error()) co_return lease.error();
+        const auto effect = step(*lease, *now);
         decision<bool> made{effect.was_holder};
-        if (effect.changed) made.text = lease->text(std::move(nonce), now);
-        return made;
+        if (effect.changed) made.text = lease->text(std::move(nonce), *now);
+        co_return made;
     };
-    return amend<bool>(std::move(name), std::move(known), until, std::move(decide));
+    auto amending = records_->amend(std::move(name), std::move(known), *open, std::move(decide));
+    co_return co_await std::move(amending);
 }
 
 std::shared_ptr<lease_store> make_cas_store(net::loop& where, cas_settings settings,

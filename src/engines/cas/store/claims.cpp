@@ -45,22 +45,23 @@ async<acquire_result<grant>> cas_store::acquire_once(const claim& wanted, instan
         if (looked.has_error()) co_return looked.error();
         first = std::move(*looked);
     }
-    auto by_rules = [this, &wanted](const seen& stands, const clock_bounds& now,
-                                    std::string nonce) {
-        return decide(wanted, stands, now, std::move(nonce));
-    };
     // A new key starts above the tokens of those that were purged: to be known before a decision.
     // Under a quarantine, so is whether the marker stands.
-    auto look = [this, &mine, until](const seen& stands, instant) -> async<void> {
+    decide_step<acquire_result<grant>> step =
+        [&](const seen& stands, std::string nonce) -> async<decision<acquire_result<grant>>> {
         const auto token = last_token(stands);
         const bool changed = settings_.common.quarantine && mine && stands.at != mine->at;
         if (changed && token < last_token(*mine)) space_->doubt();
-        if (number(token) != 0 && !changed && !space_->is_due()) co_return result<void>{};
-        co_return co_await space_->look(until);
+        if (number(token) == 0 || changed || space_->is_due()) {
+            const auto looked = co_await space_->look(until);
+            if (looked.has_error()) co_return looked.error();
+        }
+        const auto now = records_->clock();
+        if (now.has_error()) co_return now.error();
+        co_return decide(wanted, stands, *now, std::move(nonce));
     };
-    auto deciding = amend<acquire_result<grant>>(std::move(name), std::move(first), until,
-                                                 std::move(by_rules), std::move(look));
-    co_return co_await std::move(deciding);
+    auto amending = records_->amend(std::move(name), std::move(first), until, std::move(step));
+    co_return co_await std::move(amending);
 }
 
 async<acquire_result<grant>> cas_store::do_acquire(claim wanted) {

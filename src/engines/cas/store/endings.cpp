@@ -40,33 +40,38 @@ async<bool> cas_store::do_force_release(std::string key, fence_token token, mill
 }
 
 async<fence_result> cas_store::do_fence(std::string resource, fence_token token, fence_rule rule) {
+    const auto self = shared_from_this();
+    const auto open = co_await space_->ready();
+    if (open.has_error()) co_return open.error();
     record_name name{record_kind::fence, resource};
-    auto decide = [=, this](const seen& stands, const clock_bounds& now,
-                            std::string nonce) -> result<decision<fence_result>> {
+    decide_step<fence_result> decide = [&](const seen& stands,
+                                           std::string nonce) -> async<decision<fence_result>> {
+        // A resource that nobody has asked for may be one that was forgotten with all others.
+        if (stands.at.empty() || space_->is_due()) {
+            const auto looked = co_await space_->look(*open);
+            if (looked.has_error()) co_return looked.error();
+        }
+        const auto now = records_->clock();
+        if (now.has_error()) co_return now.error();
         fence_record fence;
         if (!stands.at.empty()) {
             auto read = parse_fence(stands.text);
-            if (read.has_error()) return records_->unreadable(resource, read.error());
+            if (read.has_error()) co_return records_->unreadable(resource, read.error());
             fence = std::move(*read);
         }
         const auto& common = settings_.common;
-        const auto issued = rules::issued_tokens(common.quarantine, space_->marker().born, now.high,
-                                                 common.max_skew);
+        const auto issued = rules::issued_tokens(common.quarantine, space_->marker().born,
+                                                 now->high, common.max_skew);
         const auto before = fence.newest;
         decision<fence_result> made{rules::check_fence(fence.newest, token, rule, issued)};
         fence.nonce = std::move(nonce);
         // The same token again is remembered already.
         if (made.answer.accepted && (fence.newest != before || stands.at.empty()))
             made.text = encode(fence);
-        return made;
+        co_return made;
     };
-    // A resource that nobody has asked for may be one that was forgotten with all others.
-    auto look = [this](const seen& stands, instant until) -> async<void> {
-        if (!stands.at.empty() && !space_->is_due()) co_return result<void>{};
-        co_return co_await space_->look(until);
-    };
-    return amend<fence_result>(std::move(name), std::nullopt, std::nullopt, std::move(decide),
-                               std::move(look));
+    auto amending = records_->amend(std::move(name), {}, *open, std::move(decide));
+    co_return co_await std::move(amending);
 }
 
 void cas_store::purge_now_and_then(const std::string& after) {

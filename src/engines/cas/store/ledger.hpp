@@ -28,6 +28,11 @@ struct decision {
     bool is_grant = false;              // how long it holds counts from now
 };
 
+// Decides on what stands under a name, after whatever has to be known, or done, before. `nonce` is
+// for the text of the decision.
+template <class T>
+using decide_step = std::function<async<decision<T>>(const seen& stands, std::string nonce)>;
+
 // What this process wrote last, and may write over without another look.
 struct remembered {
     seen stands;
@@ -76,12 +81,11 @@ public:
     std::chrono::nanoseconds jitter(std::chrono::nanoseconds most);
 
     // Decides on the record and writes what was decided if it is the same still, as often as it
-    // takes until the deadline. `decide(stands, bounds, nonce)` gives a result<decision<T>>, and
-    // `look(stands, until)`, where there is one, is awaited before. `known` may stand for the first
-    // look; where it is remembered, only a decision to write is taken on it.
-    template <class T, class Decide>
-    async<T> amend(record_name name, std::optional<seen> known, instant until, Decide decide,
-                   std::function<async<void>(const seen&, instant until)> look = {});
+    // takes until the deadline. `known` may stand for the first look; where it is remembered, only
+    // a decision to write is taken on it.
+    template <class T>
+    async<T> amend(record_name name, std::optional<seen> known, instant until,
+                   decide_step<T> decide);
 
     // How one call of amend() has fared; also for loops that write more than one record.
     struct progress {
@@ -121,9 +125,9 @@ private:
     std::minstd_rand random_;
 };
 
-template <class T, class Decide>
-async<T> ledger::amend(record_name name, std::optional<seen> known, instant until, Decide decide,
-                       std::function<async<void>(const seen&, instant until)> look) {
+template <class T>
+async<T> ledger::amend(record_name name, std::optional<seen> known, instant until,
+                       decide_step<T> decide) {
     const auto self = shared_from_this();
     progress so_far{fresh_nonce()};
     std::vector<T> answers;  // of the attempts, by their numbers
@@ -139,15 +143,12 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
         // An attempt without an answer has come to its end after all.
         if (const auto mine = so_far.attempt_of(known->text)) co_return std::move(answers[*mine]);
         if (so_far.doubted && known->at != *so_far.doubted) so_far.doubted.reset();
-        if (look) {
-            const auto looked = co_await look(*known, until);
-            if (looked.has_error()) co_return so_far.unsettled(looked.error());
-        }
-        const auto bounds = clock();
-        if (bounds.has_error()) co_return so_far.unsettled(bounds.error());
-        auto decided = decide(*known, *bounds, so_far.next_nonce());
+        auto deciding = decide(*known, so_far.next_nonce());
+        auto decided = co_await std::move(deciding);
         const bool writes = decided.has_value() && decided->text.has_value();
-        if (!writes && from_memory) {
+        // A request that has failed says nothing of what is remembered.
+        const bool fails = decided.has_error() && may_pass(decided.error().code);
+        if (from_memory && !writes && !fails) {
             known.reset();
             continue;
         }

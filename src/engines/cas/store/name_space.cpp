@@ -168,18 +168,18 @@ async<void> name_space::begin(const seen& stands, const std::optional<marker_rec
 
 async<void> name_space::raise_floor(fence_token to, instant until) {
     const auto self = shared_from_this();
-    const auto raise = [to](const seen& stands, const clock_bounds&,
-                            std::string nonce) -> result<decision<marker_record>> {
+    decide_step<marker_record> raise = [to](const seen& stands,
+                                            std::string nonce) -> async<decision<marker_record>> {
         auto read = parse_marker(stands.text);
-        if (read.has_error()) return read.error();
+        if (read.has_error()) co_return read.error();
         decision<marker_record> made{*read};
-        if (read->floor >= to) return made;
+        if (read->floor >= to) co_return made;
         made.answer.floor = to;
         made.answer.nonce = std::move(nonce);
         made.text = encode(made.answer);
-        return made;
+        co_return made;
     };
-    auto raising = records_->amend<marker_record>(marker_name(), std::nullopt, until, raise);
+    auto raising = records_->amend(marker_name(), {}, until, std::move(raise));
     const auto raised = co_await std::move(raising);
     // What else the marker says is seen at the next look.
     if (raised.has_error()) co_return raised.error();

@@ -44,13 +44,9 @@ private:
 
     // What a verb makes of a lease: its answer, and whether the record is to be written.
     using lease_step = std::function<rules::end_effect(lease_rules&, const clock_bounds&)>;
+    // Opens the namespace where the verb has no deadline yet.
     async<bool> amend_lease(std::string key, std::optional<seen> known, lease_step step,
                             std::optional<instant> until = {});
-
-    // Amends a record of the namespace, which is opened where the verb has no deadline yet.
-    template <class T, class Decide>
-    async<T> amend(record_name name, std::optional<seen> known, std::optional<instant> until,
-                   Decide decide, std::function<async<void>(const seen&, instant until)> look = {});
 
     // How long ago this process was granted the key under this token, at least; 0 if it was not.
     instant::duration age_of(const std::string& key, fence_token token) const;
@@ -77,18 +73,5 @@ private:
     bool purging_ = false;
     instant purge_next_{};
 };
-
-template <class T, class Decide>
-async<T> cas_store::amend(record_name name, std::optional<seen> known, std::optional<instant> until,
-                          Decide decide,
-                          std::function<async<void>(const seen&, instant until)> look) {
-    const auto self = shared_from_this();
-    result<instant> open{until.value_or(instant{})};
-    if (!until) open = co_await space_->ready();
-    if (open.has_error()) co_return open.error();
-    auto amending = records_->amend<T>(std::move(name), std::move(known), *open, std::move(decide),
-                                       std::move(look));
-    co_return co_await std::move(amending);
-}
 
 }  // namespace pawl::cas
