@@ -162,20 +162,20 @@ async<bool> journal_records::remove(std::string key,
     do {
         auto reading = read(key, until);
         const auto stands = co_await std::move(reading);
-        if (stands.has_error()) co_return unsettled(so_far, stands.error());
+        if (stands.has_error()) co_return so_far.unsettled(stands.error());
         // It went by this hand or by another one.
         if (so_far.doubted && stands->at != *so_far.doubted)
             co_return failure{errc::outcome_unknown, "journal: the answer to a deletion is lost"};
         if (stands->at.empty()) co_return false;
         const auto goes = unwanted(*stands);
-        if (goes.has_error()) co_return unsettled(so_far, goes.error());
+        if (goes.has_error()) co_return so_far.unsettled(goes.error());
         if (!*goes) co_return false;
         forget(key);
         auto erasing = ledger_->erase(name, stands->at, until);
         const auto got = co_await std::move(erasing);
         if (got.has_value() && std::holds_alternative<written>(*got)) co_return true;
         if (got.has_error() && got.error().code != errc::outcome_unknown)
-            co_return unsettled(so_far, got.error());
+            co_return so_far.unsettled(got.error());
         if (got.has_error()) {
             so_far.doubted = stands->at;
             continue;
@@ -183,7 +183,7 @@ async<bool> journal_records::remove(std::string key,
         auto pausing = ledger_->back_off(++so_far.conflicts);
         co_await std::move(pausing);
     } while (now() < until);
-    co_return unsettled(so_far, too_slow());
+    co_return so_far.unsettled(too_slow());
 }
 
 boost::asio::awaitable<bool> journal_records::tidy(std::vector<place_and_version> gone,
@@ -245,14 +245,6 @@ void journal_records::remember(const std::string& key, seen what) {
 
 failure journal_records::too_slow() const {
     return {errc::unreachable, ledger_->place() + ": the journal's record changes too often"};
-}
-
-failure journal_records::unsettled(const ledger::progress& so_far, failure why) {
-    if (so_far.doubted)
-        why.code = errc::outcome_unknown;
-    else if (why.code == errc::outcome_unknown)
-        why.code = errc::unreachable;
-    return why;
 }
 
 }  // namespace pawl::cas

@@ -88,8 +88,6 @@ public:
     failure too_slow() const;
 
 private:
-    static failure unsettled(const ledger::progress& so_far, failure why);
-
     // Constant after construction
     const millis timeout_;
     const std::shared_ptr<ledger> ledger_;
@@ -104,59 +102,25 @@ template <class T>
 async<T> journal_records::amend(std::string key, std::optional<seen> known, instant until,
                                 decide_step<T> decide) {
     const auto self = shared_from_this();
-    const record_name name{record_kind::journal, key};
-    ledger::progress so_far{fresh_nonce()};
-    std::vector<T> answers;  // of the attempts, by their numbers
-    bool from_memory = known.has_value();
-    do {
-        if (!known) {
-            auto reading = read(key, until);
-            auto got = co_await std::move(reading);
-            if (got.has_error()) co_return unsettled(so_far, got.error());
-            known = std::move(*got);
-            from_memory = false;
-        }
-        if (const auto mine = so_far.attempt_of(known->text)) co_return std::move(answers[*mine]);
-        if (so_far.doubted && known->at != *so_far.doubted) so_far.doubted.reset();
-        auto deciding = decide(*known, so_far.next_nonce());
+    record_name name{record_kind::journal, key};
+    decide_step<T> step = [&](const seen& stands, std::string nonce) -> async<decision<T>> {
+        auto deciding = decide(stands, std::move(nonce));
         auto decided = co_await std::move(deciding);
-        const bool writes = decided.has_value() && decided->text.has_value();
-        if (!writes && from_memory) {
-            known.reset();
-            continue;
-        }
-        if (decided.has_error()) co_return unsettled(so_far, decided.error());
-        if (!writes && so_far.doubted)
-            co_return unsettled(so_far, {errc::outcome_unknown, "an earlier attempt is open"});
-        if (!writes) co_return std::move(decided->answer);
-        if (decided->text->size() > journal_text_max)
-            co_return failure{errc::rejected, "journal: the record would be larger than " +
-                                                  std::to_string(journal_text_max) + " bytes"};
-        ++so_far.attempts;
-        answers.push_back(std::move(decided->answer));
-        change wanted{name, std::move(*decided->text), known->at};
-        auto writing = ledger_->write(wanted, until);
-        const auto got = co_await std::move(writing);
-        if (got.has_value() && std::holds_alternative<written>(*got)) {
-            seen mine;
-            mine.text = std::move(wanted.text);
-            mine.at = std::get<written>(*got).at;
-            remember(key, std::move(mine));
-            co_return std::move(answers.back());
-        }
-        forget(key);
-        if (got.has_error() && got.error().code != errc::outcome_unknown)
-            co_return unsettled(so_far, got.error());
-        if (got.has_error()) so_far.doubted = known->at;
-        known.reset();
-        from_memory = false;
-        if (got.has_value()) {
-            known = std::get<conflict>(*got).now;
-            auto pausing = ledger_->back_off(++so_far.conflicts);
-            co_await std::move(pausing);
-        }
-    } while (now() < until);
-    co_return unsettled(so_far, too_slow());
+        // What it may have written, nothing refers to.
+        if (decided.has_error() && decided.error().code == errc::outcome_unknown)
+            co_return failure{errc::unreachable, decided.error().detail};
+        if (decided.has_value() && decided->text) forget(key);
+        co_return decided;
+    };
+    auto wrote = [&](change what, const version& at) {
+        seen mine;
+        mine.text = std::move(what.text);
+        mine.at = at;
+        remember(key, std::move(mine));
+    };
+    auto amending =
+        ledger_->amend(std::move(name), std::move(known), until, std::move(step), wrote);
+    co_return co_await std::move(amending);
 }
 
 }  // namespace pawl::cas

@@ -82,10 +82,10 @@ public:
 
     // Decides on the record and writes what was decided if it is the same still, as often as it
     // takes until the deadline. `known` may stand for the first look; where it is remembered, only
-    // a decision to write is taken on it.
+    // a decision to write is taken on it. A lease that was written is remembered; `wrote` is told.
     template <class T>
     async<T> amend(record_name name, std::optional<seen> known, instant until,
-                   decide_step<T> decide);
+                   decide_step<T> decide, std::function<void(change, const version&)> wrote = {});
 
     // How one call of amend() has fared; also for loops that write more than one record.
     struct progress {
@@ -127,7 +127,7 @@ private:
 
 template <class T>
 async<T> ledger::amend(record_name name, std::optional<seen> known, instant until,
-                       decide_step<T> decide) {
+                       decide_step<T> decide, std::function<void(change, const version&)> wrote) {
     const auto self = shared_from_this();
     progress so_far{fresh_nonce()};
     std::vector<T> answers;  // of the attempts, by their numbers
@@ -158,9 +158,10 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
                 co_return so_far.unsettled({errc::outcome_unknown, "an earlier attempt is open"});
             co_return std::move(decided->answer);
         }
-        if (decided->text->size() > text_max)
+        const auto most = name.kind == record_kind::journal ? journal_text_max : text_max;
+        if (decided->text->size() > most)
             co_return failure{errc::rejected, place() + ": the record would be larger than " +
-                                                  std::to_string(text_max) + " bytes"};
+                                                  std::to_string(most) + " bytes"};
         ++so_far.attempts;
         answers.push_back(std::move(decided->answer));
         change wanted{name, std::move(*decided->text), known->at};
@@ -168,7 +169,9 @@ async<T> ledger::amend(record_name name, std::optional<seen> known, instant unti
         auto writing = write(wanted, until);
         const auto got = co_await std::move(writing);
         if (got.has_value() && std::holds_alternative<written>(*got)) {
-            if (name.kind == record_kind::lease) remember(wanted, std::get<written>(*got).at);
+            const auto& at = std::get<written>(*got).at;
+            if (name.kind == record_kind::lease) remember(wanted, at);
+            if (wrote) wrote(std::move(wanted), at);
             co_return std::move(answers.back());
         }
         if (got.has_error() && got.error().code != errc::outcome_unknown)
