@@ -155,7 +155,7 @@ protected:
         EXPECT_TRUE(found[0].clock.has_value());
         EXPECT_TRUE(loop_.wait_for(on->read_many({}, later())).value().empty());
         const auto page =
-            loop_.wait_for(on->list(cas::record_kind::journal, "due/b/0:", "", 10, later()))
+            loop_.wait_for(on->list({cas::record_kind::journal, "due/b/0:", "", 10}, later()))
                 .value();
         ASSERT_EQ(page.records.size(), 1U);
         EXPECT_EQ(page.records[0].first, "due/b/0:1");
@@ -192,8 +192,8 @@ private:
         if (limit == 1) expected.resize(std::min(expected.size(), how.one_by_one_max));
         std::string after;
         for (bool more = true; more && (limit > 1 || found.size() < how.one_by_one_max);) {
-            const auto page =
-                loop_.wait_for(by()->list(cas::record_kind::lease, prefix, after, limit, later()));
+            const auto page = loop_.wait_for(
+                by()->list({cas::record_kind::lease, prefix, after, limit}, later()));
             ASSERT_TRUE(page.has_value()) << page.error().detail;
             ASSERT_LE(page->records.size(), limit);
             more = page->more;

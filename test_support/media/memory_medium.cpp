@@ -225,17 +225,16 @@ public:
         co_return conflict{std::nullopt, stamped(asked)};
     }
 
-    async<listing> list(record_kind kind, std::string prefix, std::string after, std::size_t limit,
-                        instant until) override {
+    async<listing> list(cas::list_order what, instant until) override {
         on_->counted(&record_table::requests::lists);
         const auto asked = where_.now();
-        if (kind == record_kind::journal) {
-            const auto what = fate_of(false, {kind, prefix});
+        if (what.kind == record_kind::journal) {
+            const auto chosen = fate_of(false, {what.kind, what.prefix});
             auto passing = pass(until);
             co_await std::move(passing);
-            if (what != fate::answered) co_return failure{errc::unreachable, "memory: no answer"};
+            if (chosen != fate::answered) co_return failure{errc::unreachable, "memory: no answer"};
         }
-        auto found = on_->list(kind, prefix, after, limit);
+        auto found = on_->list(what.kind, what.prefix, what.after, what.limit);
         for (auto& [key, stands] : found.records) stands.clock = stamped(asked);
         co_return found;
     }

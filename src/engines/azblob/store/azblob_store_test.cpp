@@ -66,7 +66,7 @@ TEST_F(Azblob, AnyTextComesBack) {
     const std::vector<std::string> texts{"100 %", " two  blanks ", "<a b=\"c\">&amp;</a>",
                                          "gr\u00fc\u00dfe", longest};
     for (std::size_t i = 0; i < texts.size(); ++i) write(on, std::to_string(i), texts[i]);
-    const auto all = loop_.wait_for(on->list(cas::record_kind::lease, "", "", 100, later()));
+    const auto all = loop_.wait_for(on->list({cas::record_kind::lease, "", "", 100}, later()));
     ASSERT_TRUE(all.has_value()) << all.error().detail;
     ASSERT_EQ(all->records.size(), texts.size());
     for (std::size_t i = 0; i < texts.size(); ++i) {

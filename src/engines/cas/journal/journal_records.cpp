@@ -86,7 +86,7 @@ async<listing> journal_records::list(std::string prefix, std::string after, std:
                                      instant until) {
     const auto self = shared_from_this();
     auto listing_them =
-        ledger_->list(record_kind::journal, std::move(prefix), std::move(after), limit, until);
+        ledger_->list({record_kind::journal, std::move(prefix), std::move(after), limit}, until);
     co_return co_await std::move(listing_them);
 }
 

@@ -33,9 +33,8 @@ public:
     async<write_answer> erase(record_name name, version expected, instant until) override {
         return under_->erase(std::move(name), std::move(expected), until);
     }
-    async<listing> list(record_kind kind, std::string prefix, std::string after, std::size_t limit,
-                        instant until) override {
-        return under_->list(kind, std::move(prefix), std::move(after), limit, until);
+    async<listing> list(list_order what, instant until) override {
+        return under_->list(std::move(what), until);
     }
     async<examination> examine(instant until) override { return under_->examine(until); }
 

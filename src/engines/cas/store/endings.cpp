@@ -99,7 +99,7 @@ boost::asio::awaitable<void> cas_store::purge(std::shared_ptr<cas_store> self, s
 // How many records it has looked at. The floor is raised before they go: a key that is found absent
 // has its last token there.
 async<std::size_t> cas_store::purge_page(std::string after, std::size_t limit, instant until) {
-    auto asking = records_->list(record_kind::lease, {}, std::move(after), limit, until);
+    auto asking = records_->list({record_kind::lease, {}, std::move(after), limit}, until);
     auto found = co_await std::move(asking);
     if (found.has_error()) co_return found.error();
     const auto bounds = records_->clock();

@@ -77,10 +77,9 @@ async<std::vector<result<write_answer>>> ledger::write_many(std::span<const chan
     co_return got;
 }
 
-async<listing> ledger::list(record_kind kind, std::string prefix, std::string after,
-                            std::size_t limit, instant until) {
+async<listing> ledger::list(list_order what, instant until) {
     const auto self = shared_from_this();
-    auto asking = on_->list(kind, std::move(prefix), std::move(after), limit, until);
+    auto asking = on_->list(std::move(what), until);
     auto got = co_await std::move(asking);
     if (got.has_value())
         for (const auto& [key, stands] : got->records) clock_.hear(stands.clock);

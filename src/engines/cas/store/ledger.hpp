@@ -58,8 +58,7 @@ public:
     async<write_answer> erase(record_name name, version expected, instant until);
     async<std::vector<result<write_answer>>> write_many(std::span<const change> changes,
                                                         instant until);
-    async<listing> list(record_kind kind, std::string prefix, std::string after, std::size_t limit,
-                        instant until);
+    async<listing> list(list_order what, instant until);
 
     // `protocol` where no answer has carried a stamp.
     result<clock_bounds> clock() const;

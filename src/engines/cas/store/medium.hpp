@@ -106,8 +106,9 @@ struct medium_traits {
     millis ttl_step{1};
 };
 
-// Which part of a list is asked for: at most `limit` records whose keys begin with `prefix`, behind
-// `after`. No aggregate (docs/style.md, 9).
+// Which part of a list is asked for: at most `limit` records, 1 to 1000, whose keys begin with
+// `prefix`, behind `after`. Of the journal, `prefix` begins with a whole scope. A class for the
+// reason above.
 struct list_order {
     list_order(record_kind its_kind, std::string its_prefix, std::string behind, std::size_t most)
         : kind{its_kind}, prefix{std::move(its_prefix)}, after{std::move(behind)}, limit{most} {}
@@ -161,10 +162,8 @@ public:
     // Deletes it if its version is `expected`.
     virtual async<write_answer> erase(record_name name, version expected, instant until) = 0;
 
-    // Records of this kind in byte order of their keys, those after `after` that start with
-    // `prefix`; at most `limit`, 1 to 1000. Of the journal, `prefix` begins with a whole scope.
-    virtual async<listing> list(record_kind kind, std::string prefix, std::string after,
-                                std::size_t limit, instant until) = 0;
+    // In byte order of their keys.
+    virtual async<listing> list(list_order what, instant until) = 0;
 
     // Ends when the record may have another version than `known`: a hint. Cancellable (terminal).
     // Asked only where traits().watches.

@@ -62,8 +62,8 @@ async<page> cas_store::do_list(std::string prefix, std::string after, std::size_
     shown.next = std::move(after);
     // Traces are passed over, so a page may take several looks.
     do {
-        auto asking = records_->list(record_kind::lease, prefix, shown.next,
-                                     limit - shown.records.size(), *until);
+        list_order rest{record_kind::lease, prefix, shown.next, limit - shown.records.size()};
+        auto asking = records_->list(std::move(rest), *until);
         const auto found = co_await std::move(asking);
         if (found.has_error()) co_return found.error();
         const auto bounds = records_->clock();

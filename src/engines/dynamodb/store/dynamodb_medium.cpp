@@ -49,9 +49,8 @@ public:
     async<std::vector<result<write_answer>>> write_many(std::span<const cas::change> changes,
                                                         instant until) override;
     async<write_answer> erase(cas::record_name name, cas::version expected, instant until) override;
-    async<cas::listing> list(cas::record_kind kind, std::string prefix, std::string after,
-                             std::size_t limit, instant until) override {
-        return list_records(on_, place_, {kind, std::move(prefix), std::move(after), limit}, until);
+    async<cas::listing> list(cas::list_order what, instant until) override {
+        return list_records(on_, place_, std::move(what), until);
     }
     async<examination> examine(instant until) override;
 

@@ -187,25 +187,24 @@ async<std::vector<lease_object>> lease_medium::all(cas::record_kind kind, instan
 }
 
 // The server's order is that of the names, in which a digest stands.
-async<cas::listing> lease_medium::list(cas::record_kind kind, std::string prefix, std::string after,
-                                       std::size_t limit, instant until) {
+async<cas::listing> lease_medium::list(cas::list_order what, instant until) {
     const auto self = shared_from_this();
     std::optional<cas::stamp> clock;
-    auto reading = all(kind, until, clock);
+    auto reading = all(what.kind, until, clock);
     auto found = co_await std::move(reading);
     if (found.has_error()) co_return found.error();
     auto& objects = *found;
     std::erase_if(objects, [&](const lease_object& one) {
-        return one.key <= after || !one.key.starts_with(prefix) ||
-               one.name != object_of({kind, one.key});
+        return one.key <= what.after || !one.key.starts_with(what.prefix) ||
+               one.name != object_of({what.kind, one.key});
     });
     std::sort(objects.begin(), objects.end(),
               [](const auto& one, const auto& other) { return one.key < other.key; });
     cas::listing page;
-    page.more = objects.size() > limit;
-    if (page.more) objects.resize(limit);
+    page.more = objects.size() > what.limit;
+    if (page.more) objects.resize(what.limit);
     for (const auto& one : objects) {
-        const cas::record_name name{kind, one.key};
+        const cas::record_name name{what.kind, one.key};
         auto now = understand(name, one, clock);
         if (now.has_error()) co_return now.error();
         page.records.emplace_back(one.key, *std::move(now));

@@ -32,8 +32,7 @@ public:
     async<cas::write_answer> write(cas::change what, instant until) override;
     async<cas::write_answer> erase(cas::record_name name, cas::version expected,
                                    instant until) override;
-    async<cas::listing> list(cas::record_kind kind, std::string prefix, std::string after,
-                             std::size_t limit, instant until) override;
+    async<cas::listing> list(cas::list_order what, instant until) override;
     async<void> watch(cas::record_name name, cas::version known) override;
     async<examination> examine(instant until) override;
 

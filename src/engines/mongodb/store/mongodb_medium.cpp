@@ -50,8 +50,7 @@ public:
     async<std::vector<result<write_answer>>> write_many(std::span<const cas::change> changes,
                                                         instant until) override;
     async<write_answer> erase(cas::record_name name, cas::version expected, instant until) override;
-    async<cas::listing> list(cas::record_kind kind, std::string prefix, std::string after,
-                             std::size_t limit, instant until) override;
+    async<cas::listing> list(cas::list_order what, instant until) override;
     async<examination> examine(instant until) override;
 
 private:
@@ -381,19 +380,18 @@ async<write_answer> medium::erase(cas::record_name name, cas::version expected, 
     co_return write_answer{cas::written{{}, got->clock}};
 }
 
-async<cas::listing> medium::list(cas::record_kind kind, std::string prefix, std::string after,
-                                 std::size_t limit, instant until) {
+async<cas::listing> medium::list(cas::list_order what, instant until) {
     const auto self = shared_from_this();
     std::optional<cas::stamp> clock;
-    auto finding_them =
-        find(finding_of(ids_between(name_space_, kind, prefix, after), limit + 1), &clock, until);
+    const auto ids = ids_between(name_space_, what.kind, what.prefix, what.after);
+    auto finding_them = find(finding_of(ids, what.limit + 1), &clock, until);
     const auto found = co_await std::move(finding_them);
     if (found.has_error()) co_return found.error();
     cas::listing page;
-    page.more = found->size() > limit;
+    page.more = found->size() > what.limit;
     for (const auto& one : *found) {
-        if (page.records.size() == limit) break;
-        auto key = key_of(name_space_, kind, one.find_text("_id").value_or(""));
+        if (page.records.size() == what.limit) break;
+        auto key = key_of(name_space_, what.kind, one.find_text("_id").value_or(""));
         auto record = read_record(one);
         if (!key || !record)
             co_return failure{errc::rejected,

@@ -70,26 +70,25 @@ async<std::vector<cas::seen>> medium::read_all(cas::record_kind kind, std::vecto
     co_return std::move(all->found);
 }
 
-async<cas::listing> medium::list(cas::record_kind kind, std::string prefix, std::string after,
-                                 std::size_t limit, instant until) {
+async<cas::listing> medium::list(cas::list_order what, instant until) {
     const auto self = shared_from_this();
-    const auto begin = names_begin(folder_, kind, prefix);
-    auto from = after.empty() ? std::string{} : name_of(folder_, {kind, after});
+    const auto begin = names_begin(folder_, what.kind, what.prefix);
+    auto from = what.after.empty() ? std::string{} : name_of(folder_, {what.kind, what.after});
     cas::listing made;
     // What others have put there, and what was erased meanwhile, is passed over, so it may take
     // several pages.
     for (;;) {
-        auto listing = list_names(kind, begin, from, limit - made.records.size(), until);
+        auto listing = list_names(what.kind, begin, from, what.limit - made.records.size(), until);
         const auto page = co_await std::move(listing);
         if (page.has_error()) co_return page.error();
-        auto reading = read_all(kind, page->keys, until);
+        auto reading = read_all(what.kind, page->keys, until);
         auto found = co_await std::move(reading);
         if (found.has_error()) co_return found.error();
         for (std::size_t i = 0; i < found->size(); ++i)
             if (!(*found)[i].at.empty())
                 made.records.emplace_back(page->keys[i], std::move((*found)[i]));
         made.more = page->more;
-        if (!made.more || made.records.size() == limit) co_return made;
+        if (!made.more || made.records.size() == what.limit) co_return made;
         from = page->last;
     }
 }

@@ -142,8 +142,8 @@ TEST_F(S3Medium, TheBucketIsAPartOfTheHostOrOfThePath) {
         auto settings = on_port(server.port());
         settings.how = how;
         const auto on = make_s3_medium(loop_, settings);
-        EXPECT_TRUE(
-            loop_.wait_for(on->list(cas::record_kind::fence, "a/", "a/b", 7, later())).has_value());
+        EXPECT_TRUE(loop_.wait_for(on->list({cas::record_kind::fence, "a/", "a/b", 7}, later()))
+                        .has_value());
         cas::record_name name{cas::record_kind::marker, ""};
         EXPECT_TRUE(loop_.wait_for(on->read(std::move(name), later())).has_error());
     }
@@ -225,7 +225,7 @@ TEST_F(S3Medium, AListThatDoesNotGoOnEnds) {
     const auto list = [&](const std::string& xml) {
         small_server server{always(ok(xml))};
         return loop_.wait_for(
-            open(loop_, server.port())->list(cas::record_kind::lease, "", "", 10, later()));
+            open(loop_, server.port())->list({cas::record_kind::lease, "", "", 10}, later()));
     };
     expect_failure(list("<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"),
                    errc::protocol, "does not go on");
