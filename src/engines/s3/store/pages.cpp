@@ -3,36 +3,8 @@
 #include "base/xml.hpp"
 #include "engines/s3/store/object_names.hpp"
 #include "engines/s3/store/s3_medium.hpp"
-#include "net/for_each_bounded.hpp"
-
-#include <algorithm>
 
 namespace pawl::s3 {
-namespace {
-
-constexpr std::size_t reads_at_once = 8;
-
-struct parallel_reads {
-    parallel_reads(std::shared_ptr<cas::medium> on, cas::record_kind kind,
-                   std::vector<std::string> keys)
-        : on{std::move(on)}, kind{kind}, keys{std::move(keys)}, found(this->keys.size()) {}
-
-    std::shared_ptr<cas::medium> on;
-    cas::record_kind kind;
-    std::vector<std::string> keys;
-    std::vector<cas::seen> found;
-};
-
-async<void> read_one(std::shared_ptr<parallel_reads> all, std::size_t index, instant until) {
-    cas::record_name name{all->kind, all->keys[index]};
-    auto asking = all->on->read(std::move(name), until);
-    auto got = co_await std::move(asking);
-    if (got.has_error()) co_return got.error();
-    all->found[index] = std::move(*got);
-    co_return result<void>{};
-}
-
-}  // namespace
 
 async<medium::name_page> medium::list_names(cas::record_kind kind, std::string begin,
                                             std::string after, std::size_t limit, instant until) {
@@ -58,18 +30,6 @@ async<medium::name_page> medium::list_names(cas::record_kind kind, std::string b
     co_return made;
 }
 
-async<std::vector<cas::seen>> medium::read_all(cas::record_kind kind, std::vector<std::string> keys,
-                                               instant until) {
-    const auto all = std::make_shared<parallel_reads>(shared_from_this(), kind, std::move(keys));
-    net::bounded_step step = [all, until](std::size_t index) {
-        return read_one(all, index, until);
-    };
-    auto reading = net::for_each_bounded(all->keys.size(), reads_at_once, std::move(step), until);
-    const auto read = co_await std::move(reading);
-    if (read.has_error()) co_return read.error();
-    co_return std::move(all->found);
-}
-
 async<cas::listing> medium::list(cas::list_order what, instant until) {
     const auto self = shared_from_this();
     const auto begin = names_begin(folder_, what.kind, what.prefix);
@@ -81,7 +41,9 @@ async<cas::listing> medium::list(cas::list_order what, instant until) {
         auto listing = list_names(what.kind, begin, from, what.limit - made.records.size(), until);
         const auto page = co_await std::move(listing);
         if (page.has_error()) co_return page.error();
-        auto reading = read_all(what.kind, page->keys, until);
+        std::vector<cas::record_name> names;
+        for (const auto& key : page->keys) names.emplace_back(what.kind, key);
+        auto reading = read_many(std::move(names), until);
         auto found = co_await std::move(reading);
         if (found.has_error()) co_return found.error();
         for (std::size_t i = 0; i < found->size(); ++i)

@@ -38,8 +38,6 @@ private:
     };
     async<name_page> list_names(cas::record_kind kind, std::string begin, std::string after,
                                 std::size_t limit, instant until);
-    async<std::vector<cas::seen>> read_all(cas::record_kind kind, std::vector<std::string> keys,
-                                           instant until);
 
     async<finding> examine_versions(instant until);
     async<finding> examine_lifecycle(instant until);
