@@ -54,61 +54,14 @@ struct bounded_wait : std::enable_shared_from_this<bounded_wait> {
     bool ended = false;
 };
 
-template <class T>
-T value_of(result<T> answer) {
-    if (answer.has_value()) return std::move(*answer);
-    ADD_FAILURE() << name_of(answer.error().code) << ": " << answer.error().detail;
-    return T{};
-}
-
-template <class Answer>
-Answer expect_answer(result<acquire_result<grant>> given, const char* wanted) {
-    const auto answer = given.has_value() ? *std::move(given) : acquire_result<grant>{};
-    if (given.has_error())
-        ADD_FAILURE() << name_of(given.error().code) << ": " << given.error().detail;
-    else if (std::holds_alternative<Answer>(answer))
-        return std::get<Answer>(answer);
-    else
-        ADD_FAILURE() << "expected " << wanted << ", got result " << answer.index();
-    return Answer{};
-}
-
 }  // namespace
+
+template class store_verbs<client>;
 
 client::client(const store_opener& open)
     : loop_{std::make_unique<net::loop>()}, store_{open(*loop_)} {}
 client::client(client&&) noexcept = default;
 client::~client() = default;
-
-result<acquire_result<grant>> client::acquire(const claim& wanted) {
-    return loop_->wait_for(store_->acquire(wanted));
-}
-result<bool> client::withdraw(const withdrawal& given_up) {
-    return loop_->wait_for(store_->withdraw(given_up));
-}
-result<std::vector<renewal>> client::renew(const std::vector<held>& leases) {
-    return loop_->wait_for(store_->renew(leases));
-}
-result<bool> client::release(const std::string& key, fence_token token, release_options how) {
-    return loop_->wait_for(store_->release(key, token, how));
-}
-result<bool> client::force_release(const std::string& key, fence_token token, millis delay) {
-    return loop_->wait_for(store_->force_release(key, token, delay));
-}
-result<std::optional<record>> client::inspect(const std::string& key) {
-    return loop_->wait_for(store_->inspect(key));
-}
-result<std::vector<std::optional<record>>> client::inspect_many(
-    const std::vector<std::string>& keys) {
-    return loop_->wait_for(store_->inspect_many(keys));
-}
-result<page> client::list(const std::string& prefix, const std::string& after, std::size_t limit) {
-    return loop_->wait_for(store_->list(prefix, after, limit));
-}
-result<fence_result> client::fence(const std::string& resource, fence_token token,
-                                   fence_rule rule) {
-    return loop_->wait_for(store_->fence(resource, token, rule));
-}
 
 std::future<wait_end> client::start_waiting(const std::string& key, fence_token seen,
                                             millis bound) {
@@ -135,22 +88,6 @@ fence_token client::granted(const claim& wanted) {
     while (wanted.ttl < std::chrono::seconds{1} && split() && lease_clock::now() < give_up)
         answer = acquire(wanted);
     return expect_answer<grant>(std::move(answer), "a grant").token;
-}
-busy client::refused(const claim& wanted) { return expect_answer<busy>(acquire(wanted), "busy"); }
-already_done client::done(const claim& wanted) {
-    return expect_answer<already_done>(acquire(wanted), "already done");
-}
-
-renewal client::renew(const held& lease) {
-    const auto answers = value_of(renew(std::vector<held>{lease}));
-    EXPECT_EQ(answers.size(), 1u);
-    return answers.size() == 1 ? answers.front() : renewal::unknown;
-}
-
-record client::show(const std::string& key) {
-    const auto found = value_of(inspect(key));
-    if (!found) ADD_FAILURE() << "there is no record of " << key;
-    return found.value_or(record{});
 }
 
 std::vector<record> client::all(const std::string& prefix, std::size_t limit) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "net/loop.hpp"
+#include "test_support/conformance/store_verbs.hpp"
 
 #include <pawl/clock.hpp>
 #include <pawl/spi/lease_store.hpp>
@@ -28,23 +29,19 @@ using store_opener = std::function<std::shared_ptr<lease_store>(net::loop&)>;
 enum class wait_end { changed, timed_out, failed };
 
 // Thread-safe, as a loop is: verbs may be called from several threads at once.
-class client {
+class client : public store_verbs<client> {
 public:
     explicit client(const store_opener& open);
     ~client();
     client(client&&) noexcept;
 
+    const std::shared_ptr<lease_store>& store() const { return store_; }
+    template <class T>
+    result<T> end_of(async<T> verb) {
+        return loop_->wait_for(std::move(verb));
+    }
     store_traits traits() const { return store_->traits(); }
 
-    result<acquire_result<grant>> acquire(const claim& wanted);
-    result<bool> withdraw(const withdrawal& given_up);
-    result<std::vector<renewal>> renew(const std::vector<held>& leases);
-    result<bool> release(const std::string& key, fence_token token, release_options how = {});
-    result<bool> force_release(const std::string& key, fence_token token, millis delay);
-    result<std::optional<record>> inspect(const std::string& key);
-    result<std::vector<std::optional<record>>> inspect_many(const std::vector<std::string>& keys);
-    result<page> list(const std::string& prefix, const std::string& after, std::size_t limit);
-    result<fence_result> fence(const std::string& resource, fence_token token, fence_rule rule);
     // Cancelled after `bound`.
     wait_end wait_change(const std::string& key, fence_token seen, millis bound);
     // The same on the loop's own thread.
@@ -52,10 +49,6 @@ public:
 
     // The rest answer what a law expects, or fail the test and answer an empty value.
     fence_token granted(const claim& wanted);
-    busy refused(const claim& wanted);
-    already_done done(const claim& wanted);
-    renewal renew(const held& lease);
-    record show(const std::string& key);
     std::vector<record> all(const std::string& prefix, std::size_t limit);
 
     // Claims until it is granted, asking again when the refusal says so; gives up after 10 s.
@@ -72,6 +65,7 @@ private:
     std::unique_ptr<net::loop> loop_;
     std::shared_ptr<lease_store> store_;
 };
+extern template class store_verbs<client>;
 
 // A claim under a fresh id.
 claim fresh_claim(const std::string& key, millis ttl = 30s, const std::string& owner = "owner");

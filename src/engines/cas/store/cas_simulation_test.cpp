@@ -1,8 +1,7 @@
 // Six contenders on virtual time: they claim, renew, release and crash, while answers are lost,
 // writes come late and the store's front ends differ. A seed says everything that happens.
-#include "engines/cas/store/stage_fixture.hpp"
-
 #include "base/identity.hpp"
+#include "test_support/media/actor.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +11,11 @@
 
 namespace pawl::cas {
 namespace {
+
+using namespace std::chrono_literals;
+using testing_media::actor;
+using testing_media::fate;
+using testing_media::honesty;
 
 constexpr int contenders = 6;
 constexpr millis ttl{6'000};
@@ -30,7 +34,7 @@ public:
         on.settings.common.timeout = 1s;
         on.table->clock = [this] { return on.store_now() + micros{any(1'000'000)}; };
         on.table->delay = [this] { return std::chrono::milliseconds{any(40)}; };
-        actor{on}.show("key");
+        actor{on}.inspect("key");
         on.table->how = how;
         on.table->fates = [this](bool writes, const record_name&) { return fate_of(writes); };
         for (int i = 0; i < contenders; ++i) on.start(contend(i));
@@ -132,7 +136,7 @@ private:
     fence_token newest{};
 
     events& seen;
-    stage on;
+    testing_media::memory_stage on;
     std::mt19937_64 random;
 };
 

@@ -2,12 +2,20 @@
 // writes, and a clock that is known to the second.
 #include "engines/cas/store/record_text.hpp"
 #include "engines/cas/store/self_race.hpp"
-#include "engines/cas/store/stage_fixture.hpp"
+#include "test_support/conformance/expectations.hpp"
+#include "test_support/media/actor.hpp"
 
 #include <gtest/gtest.h>
 
 namespace pawl::cas {
 namespace {
+
+using namespace std::chrono_literals;
+using conformance::expect_failure;
+using testing_media::actor;
+using testing_media::fate;
+using testing_media::honesty;
+using stage = testing_media::memory_stage;
 
 claim claim_of(const std::string& id, millis ttl = 10s, const std::string& key = "key") {
     return {key, id, "owner " + id, ttl};
@@ -73,18 +81,12 @@ void crash_at(stage& on, int request, fate what) {
     };
 }
 
-void expect_one_line(const failure& why, errc code, const std::string& words) {
-    EXPECT_EQ(why.code, code) << why.detail;
-    EXPECT_NE(why.detail.find(words), std::string::npos) << why.detail;
-    EXPECT_EQ(why.detail.find('\n'), std::string::npos);
-}
-
 // Goal: what is not known is not told. Method: the answer to the write is lost, and whether it was
 // written cannot be read either.
 TEST_F(CasStore, AWriteThatCannotBeReadBackIsUnknown) {
     mine.release("key", mine.granted(claim_of("before")));
     crash_at(on, 0, fate::answer_lost);
-    EXPECT_EQ(mine.failed(claim_of("a")).code, errc::outcome_unknown);
+    expect_failure(mine.acquire(claim_of("a")), errc::outcome_unknown, "");
     on.table->fates = {};
     const auto token = lease_at(on).state.holder;
     EXPECT_GT(number(token), 0u);
@@ -95,7 +97,7 @@ TEST_F(CasStore, AWriteThatNeverLeftHasNoEffect) {
     mine.release("key", mine.granted(claim_of("before")));
     const auto before = on.table->read(lease_name()).at;
     crash_at(on, 0, fate::request_lost);
-    EXPECT_EQ(mine.failed(claim_of("a")).code, errc::unreachable);
+    expect_failure(mine.acquire(claim_of("a")), errc::unreachable, "");
     EXPECT_EQ(on.table->read(lease_name()).at, before);
 }
 
@@ -108,10 +110,10 @@ TEST(CasStores, AClaimThatArrivesAfterItsWithdrawalIsNotGranted) {
         mine.granted(claim_of("x", 10s, "other"));
         if (!is_new) mine.release("key", mine.granted(claim_of("before")));
         crash_at(on, is_new ? 2 : 0, fate::late);
-        EXPECT_EQ(mine.failed(claim_of("a")).code, errc::outcome_unknown);
+        expect_failure(mine.acquire(claim_of("a")), errc::outcome_unknown, "");
         on.table->fates = {};
         EXPECT_FALSE(mine.withdraw({"key", "a"}).value());
-        EXPECT_EQ(other.show("key").value().has_value(), !is_new) << "a trace is no record";
+        EXPECT_EQ(other.inspect("key").value().has_value(), !is_new) << "a trace is no record";
         EXPECT_EQ(on.table->deliver(), 1u);
         EXPECT_EQ(number(lease_at(on).state.holder), 0u);
         EXPECT_GT(number(other.granted(claim_of("b"))), 0u);
@@ -205,7 +207,7 @@ std::optional<fence_token> taken(stage& on, actor& by, millis ttl, millis pause,
 instant::duration taken_after(stage& on, millis ttl, micros ahead = 0s) {
     actor mine{on}, other{on};
     mine.granted(claim_of("a", ttl, "warm"));
-    other.show("warm");
+    other.inspect("warm");
     const auto sent = on.now();
     mine.granted(claim_of("a", ttl));
     on.store_ahead += ahead;
@@ -284,7 +286,7 @@ TEST_F(CasStore, ATtlIsRaisedToWhatTheMediumCanKeep) {
 
 TEST_F(CasStore, AStoreWithoutAClockIsNone) {
     on.table->carries_stamps = false;
-    expect_one_line(mine.failed(claim_of("a")), errc::protocol, "carry no date");
+    expect_failure(mine.acquire(claim_of("a")), errc::protocol, "carry no date");
 }
 
 // Goal: one record that is none of pawl's harms no other. Method: each verb on its key, on another
@@ -292,8 +294,8 @@ TEST_F(CasStore, AStoreWithoutAClockIsNone) {
 TEST_F(CasStore, AGarbledRecordIsAFailureOfItsOwn) {
     const auto token = mine.granted(claim_of("a", 10s, "good"));
     on.table->put(lease_name("bad"), "{}");
-    expect_one_line(mine.failed(claim_of("a", 10s, "bad")), errc::rejected,
-                    "bad: this is no lease");
+    expect_failure(mine.acquire(claim_of("a", 10s, "bad")), errc::rejected,
+                   "bad: this is no lease");
     EXPECT_TRUE(on.end_of(mine.store()->inspect("bad")).has_error());
     EXPECT_TRUE(mine.release("bad", token).has_error());
     EXPECT_TRUE(mine.withdraw({"bad", "a"}).has_error());
@@ -311,17 +313,17 @@ TEST_F(CasStore, AGarbledRecordIsAFailureOfItsOwn) {
     on.table->put({record_kind::fence, "file"}, "1 lease");
     EXPECT_TRUE(
         on.end_of(mine.store()->fence("file", token, fence_rule::reject_older)).has_error());
-    expect_one_line(mine.failed(claim_of(std::string(5000, 'x'))), errc::rejected, "4096 bytes");
+    expect_failure(mine.acquire(claim_of(std::string(5000, 'x'))), errc::rejected, "4096 bytes");
 }
 
 TEST_F(CasStore, ARecordOfANewerPawlIsLeftAlone) {
     mine.granted(claim_of("a", 10s, "other"));
     on.table->put(lease_name(), "2 lease of tomorrow");
-    expect_one_line(mine.failed(claim_of("a")), errc::unsupported, "newer pawl");
+    expect_failure(mine.acquire(claim_of("a")), errc::unsupported, "newer pawl");
     EXPECT_EQ(on.table->read(lease_name()).text, "2 lease of tomorrow");
     on.table->put({record_kind::marker, ""}, "2 marker of tomorrow");
     actor late{on};
-    expect_one_line(late.failed(claim_of("a")), errc::unsupported, "newer pawl");
+    expect_failure(late.acquire(claim_of("a")), errc::unsupported, "newer pawl");
 }
 
 // Goal: the medium is raced when a namespace is made, once. Method: the marker says so, nothing is
@@ -357,7 +359,7 @@ TEST_F(CasStore, TheFirstClaimWaitsForTheNamespaceThatItMakes) {
     };
     actor late{silent};
     const auto asked = silent.now();
-    expect_one_line(late.failed(claim_of("a")), errc::unreachable, "is being made ready");
+    expect_failure(late.acquire(claim_of("a")), errc::unreachable, "is being made ready");
     EXPECT_LE(silent.now() - asked, 500ms + 20s);
 }
 
@@ -370,7 +372,7 @@ TEST(CasStores, AMediumThatIsGoneSaysWhyAndNotThatItIsMadeReady) {
     gone.table->fates = [](bool, const record_name&) { return fate::request_lost; };
     actor mine{gone};
     const auto asked = gone.now();
-    expect_one_line(mine.failed(claim_of("a")), errc::unreachable, "memory: no answer");
+    expect_failure(mine.acquire(claim_of("a")), errc::unreachable, "memory: no answer");
     EXPECT_LE(gone.now() - asked, 750ms);
 }
 
@@ -412,7 +414,7 @@ TEST(CasStores, AServerThatLetsTwoWinIsRefused) {
         on.table->how = lie;
         on.table->delay = [] { return 5ms; };
         actor mine{on};
-        expect_one_line(mine.failed(claim_of("a")), errc::unsupported, "8 of 8 writers");
+        expect_failure(mine.acquire(claim_of("a")), errc::unsupported, "8 of 8 writers");
         const auto before = on.table->count();
         EXPECT_EQ(mine.release("key", fence_token{1}).error().code, errc::unsupported);
         EXPECT_EQ(mine.renew(std::vector<held>{{"key", fence_token{1}, 10s}}).error().code,
@@ -533,7 +535,7 @@ TEST_F(CasQuarantine, AMachineThatStoodStillDoesNotGoByTheMarkerOfBefore) {
     actor next{on};
     EXPECT_TRUE(is_refused(next));
     on.store_ahead += 50s;
-    EXPECT_EQ(mine.failed(claim_of("d")).code, errc::outcome_unknown) << "it was granted once";
+    expect_failure(mine.acquire(claim_of("d")), errc::outcome_unknown, "over when it was granted");
     EXPECT_TRUE(is_refused(mine));
 }
 
@@ -544,7 +546,7 @@ TEST(CasStores, AQuarantineIsLookedAtWithTheRecord) {
         stage on;
         actor mine{on}, other{on};
         if (has_quarantine) on.settings.common.quarantine = 10s;
-        mine.show("key"), other.show("key");
+        mine.inspect("key"), other.inspect("key");
         on.pass(12s);
         mine.release("key", mine.granted(claim_of("a")));
         const auto cost = [&] {
@@ -573,7 +575,7 @@ TEST(CasStores, AMachineThatStoodStillIsGrantedAWholeLease) {
             stage on;
             on.table->stamps_writes = stamps_writes;
             actor mine{on}, other{on};
-            other.show("key");
+            other.inspect("key");
             auto token = mine.granted(claim_of("a"));
             if (!holds) mine.release("key", token);
             on.store_ahead += 1min;
@@ -650,7 +652,7 @@ TEST(CasStores, ACrashAtAnyRequestHoldsNobodyUpForLongerThanALease) {
 
 TEST_F(CasStore, AWaiterOfAStoreWithoutAPushLooksAboutOnceASecond) {
     const auto token = mine.granted(claim_of("a", 60s));
-    other.show("key");
+    other.inspect("key");
     bool woke = false;
     on.start([](std::shared_ptr<lease_store> store, fence_token seen,
                 bool& over) -> boost::asio::awaitable<void> {
