@@ -42,13 +42,6 @@ client open_cas(std::uint16_t port, millis timeout = cas_timeout,
     return client{[=](net::loop& where) { return Engine::make_store(where, settings); }};
 }
 
-inline severity level_of(const examination& found, const std::string& check) {
-    for (const auto& one : found.findings)
-        if (one.check == check) return one.level;
-    ADD_FAILURE() << "nothing is said of " << check;
-    return severity::fail;
-}
-
 // One server for all; each test has a namespace of its own.
 template <class Engine>
 class CasMedium : public ::testing::Test {

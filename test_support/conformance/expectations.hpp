@@ -3,6 +3,7 @@
 
 #include <pawl/clock.hpp>
 #include <pawl/errors.hpp>
+#include <pawl/examination.hpp>
 
 #include <gtest/gtest.h>
 
@@ -32,6 +33,14 @@ failure failure_of(const result<T>& got) {
 template <class T>
 void expect_failure(const result<T>& got, errc code, const std::string& words) {
     expect_detail(failure_of(got), code, words);
+}
+
+// Of the first finding of this check.
+inline severity level_of(const examination& found, const std::string& check) {
+    for (const auto& one : found.findings)
+        if (one.check == check) return one.level;
+    ADD_FAILURE() << "nothing is said of " << check;
+    return severity::fail;
 }
 
 // Gives up, and fails the test, after `bound`.

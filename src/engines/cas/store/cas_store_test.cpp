@@ -12,6 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using conformance::expect_failure;
+using conformance::level_of;
 using testing_media::actor;
 using testing_media::fate;
 using testing_media::honesty;
@@ -428,22 +429,15 @@ TEST(CasStores, AServerThatLetsTwoWinIsRefused) {
     }
 }
 
-severity atomicity(const examination& found) {
-    for (const auto& each : found.findings)
-        if (each.check == "atomicity") return each.level;
-    ADD_FAILURE() << "nothing said of atomicity";
-    return severity::warn;
-}
-
 TEST_F(CasStore, TheDoctorRacesAgain) {
     mine.granted(claim_of("a"));
-    EXPECT_EQ(atomicity(on.end_of(mine.store()->examine()).value()), severity::ok);
+    EXPECT_EQ(level_of(mine.examine().value(), "atomicity"), severity::ok);
     on.table->how = honesty::ignores_conditions;
-    EXPECT_EQ(atomicity(on.end_of(mine.store()->examine()).value()), severity::fail);
+    EXPECT_EQ(level_of(mine.examine().value(), "atomicity"), severity::fail);
     stage liar;
     liar.table->how = honesty::ignores_conditions;
     actor first{liar};
-    EXPECT_EQ(atomicity(liar.end_of(first.store()->examine()).value()), severity::fail);
+    EXPECT_EQ(level_of(first.examine().value(), "atomicity"), severity::fail);
 }
 
 // Goal: a data set that is another, or gone, is quarantined, also under a process that knew the one
