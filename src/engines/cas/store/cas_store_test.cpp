@@ -440,26 +440,6 @@ TEST_F(CasStore, TheDoctorRacesAgain) {
     EXPECT_EQ(level_of(first.examine().value(), "atomicity"), severity::fail);
 }
 
-// Goal: a data set that is another, or gone, is quarantined, also under a process that knew the one
-// before. Method: another identity; and all records vanish.
-TEST_F(CasStore, AnotherDataSetIsQuarantined) {
-    on.settings.common.quarantine = 1min;
-    on.pass(2s);
-    mine.refused(claim_of("a"));
-    on.pass(1min + 2s);
-    mine.granted(claim_of("a"));
-    on.table->identity = "restored";
-    actor next{on};
-    const auto told = next.refused(claim_of("b"));
-    EXPECT_EQ(told.reason, busy_reason::quarantined);
-    EXPECT_LE(told.remaining, 1min);
-    on.pass(1min + 2s);
-    EXPECT_GT(number(next.granted(claim_of("b"))), 0u);
-    on.table->clear();
-    EXPECT_EQ(next.refused(claim_of("c", 10s, "other")).reason, busy_reason::quarantined);
-    EXPECT_EQ(next.renew({"key", fence_token{1}, 10s}), renewal::lost);
-}
-
 // A world whose quarantine is over; `mine` has granted "key", and released it.
 class CasQuarantine : public CasStore {
 protected:
@@ -484,6 +464,21 @@ protected:
     }
     void restore() { on.table->identity = "restored"; }
 };
+
+// Goal: a data set that is another, or gone, is quarantined, also under a process that knew the one
+// before. Method: another identity; and all records vanish.
+TEST_F(CasQuarantine, AnotherDataSetIsQuarantined) {
+    restore();
+    actor next{on};
+    const auto told = next.refused(claim_of("b"));
+    EXPECT_EQ(told.reason, busy_reason::quarantined);
+    EXPECT_LE(told.remaining, 1min);
+    on.pass(1min + 2s);
+    EXPECT_GT(number(next.granted(claim_of("b"))), 0u);
+    on.table->clear();
+    EXPECT_EQ(next.refused(claim_of("c", 10s, "other")).reason, busy_reason::quarantined);
+    EXPECT_EQ(next.renew({"key", fence_token{1}, 10s}), renewal::lost);
+}
 
 // Goal: a process that runs notices that another data set was put under it, whose marker is as old
 // as the rest. Method: it goes by what it remembers; nothing else tells it.
