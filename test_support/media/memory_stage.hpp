@@ -38,21 +38,27 @@ public:
         return 1'700'000'000s + store_ahead + std::chrono::floor<micros>(now_.time_since_epoch());
     }
 
+    // Lets a verb run by itself, as start() does. Its answer stands there once it has ended.
+    template <class T>
+    std::shared_ptr<std::optional<result<T>>> begin(async<T> verb) {
+        auto answer = std::make_shared<std::optional<result<T>>>();
+        boost::asio::co_spawn(loop_.get_executor(), std::move(verb),
+                              [answer](const std::exception_ptr& error, result<T> end) {
+                                  ASSERT_FALSE(error);
+                                  answer->emplace(std::move(end));
+                              });
+        return answer;
+    }
     // Runs what is ready, and lets time pass to the next timer, until the verb has its answer.
     template <class T>
     result<T> end_of(async<T> verb) {
-        std::optional<result<T>> answer;
-        boost::asio::co_spawn(loop_.get_executor(), std::move(verb),
-                              [&](const std::exception_ptr& error, result<T> end) {
-                                  ASSERT_FALSE(error);
-                                  answer.emplace(std::move(end));
-                              });
+        const auto answer = begin(std::move(verb));
         loop_.turn();
-        while (!answer && step()) {
+        while (!*answer && step()) {
         }
-        EXPECT_TRUE(answer) << "the verb waits for nothing";
-        if (!answer) return failure{errc::protocol, "no answer"};
-        return std::move(*answer);
+        EXPECT_TRUE(*answer) << "the verb waits for nothing";
+        if (!*answer) return failure{errc::protocol, "no answer"};
+        return std::move(**answer);
     }
     // Lets something run by itself; keeps it going by pass() or end_of().
     void start(boost::asio::awaitable<void> what) {

@@ -642,21 +642,15 @@ TEST(CasStores, ACrashAtAnyRequestHoldsNobodyUpForLongerThanALease) {
 TEST_F(CasStore, AWaiterOfAStoreWithoutAPushLooksAboutOnceASecond) {
     const auto token = mine.granted(claim_of("a", 60s));
     other.inspect("key");
-    bool woke = false;
-    on.start([](std::shared_ptr<lease_store> store, fence_token seen,
-                bool& over) -> boost::asio::awaitable<void> {
-        auto waiting = store->wait_change("key", seen);
-        const auto end = co_await std::move(waiting);
-        over = end.has_value();
-    }(other.store(), token, woke));
+    const auto end = on.begin(other.store()->wait_change("key", token));
     const auto before = on.table->count();
     on.pass(10s);
-    EXPECT_FALSE(woke);
+    EXPECT_FALSE(*end);
     EXPECT_GE(on.table->count().reads - before.reads, 8);
     EXPECT_LE(on.table->count().reads - before.reads, 13);
     mine.release("key", token);
     on.pass(1300ms);
-    EXPECT_TRUE(woke);
+    EXPECT_TRUE(*end && (*end)->has_value());
 }
 
 }  // namespace
