@@ -84,13 +84,6 @@ private:
         return made;
     }
 
-    static boost::asio::awaitable<void> tell(std::shared_ptr<journal> who, told_verb verb,
-                                             std::string* into) {
-        auto asking = verb(*who);
-        auto got = co_await std::move(asking);
-        *into = std::move(*got);
-    }
-
     // False: the verb was over before that request.
     bool held_at(const race_of_two& what, int request, const outcome& first,
                  const outcome& second) {
@@ -98,11 +91,13 @@ private:
         prepare(stage, what);
         outcome made;
         const auto other = stage.open();
-        stage.hold(request, 1s, [&] { stage.on.start(tell(other, what.other, &made.other)); });
+        std::shared_ptr<std::optional<result<std::string>>> others;
+        stage.hold(request, 1s, [&] { others = stage.on.begin(what.other(*other)); });
         made.one = stage.ask(stage.open(), what.one);
         const bool was_held = stage.calm();
         if (!was_held) return false;
         stage.on.pass(5s);
+        made.other = others->value().value();
         const auto where = what.name + ", held at request " + std::to_string(request);
         finish_off(stage, made, where);
         if (made != first && made != second && !found_)
