@@ -75,9 +75,6 @@ private:
         trusted_by = who;
         trusted_until = sent + ttl;
     }
-    void trusts_no_more(int who) {
-        if (trusted_by == who) trusted_until = on.now();
-    }
 
     boost::asio::awaitable<void> hold(int who, std::shared_ptr<lease_store> store,
                                       fence_token token) {
@@ -92,7 +89,7 @@ private:
             ++seen.renewed;
             trusts(who, token, sent);
         }
-        trusts_no_more(who);
+        if (trusted_by == who) trusted_until = on.now();
         if (happens(25)) {  // a crash: its trust goes with it
             ++seen.crashed;
             co_return;
