@@ -1,5 +1,7 @@
 #include "engines/cas/store/record_text.hpp"
 
+#include "test_support/conformance/expectations.hpp"
+
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -11,6 +13,7 @@ namespace pawl::cas {
 namespace {
 
 using namespace std::chrono_literals;
+using conformance::expect_failure;
 
 lease_record held_record() {
     rules::lease_state state{.holder = fence_token{77},
@@ -111,21 +114,16 @@ TEST(CasRecord, WhatNoPawlHasWrittenIsRefused) {
           with("until=35000000", "until=9223372036854775807"), with("term=30000", "term=-1"),
           with("nonce=a1.0", "nonce="), with("nonce=a1.0", "nonce=" + std::string(65, 'a')),
           with("owner=host:1", "owner=host%3a1"), with("owner=host:1", "owner=%")}) {
-        const auto read = parse_lease(text);
-        ASSERT_TRUE(read.has_error()) << text;
-        EXPECT_EQ(read.error().code, errc::rejected) << text;
+        SCOPED_TRACE(text);
+        expect_failure(parse_lease(text), errc::rejected, "another program");
     }
     EXPECT_TRUE(parse_fence("1 fence nonce=a newest=-1").has_error());
     EXPECT_TRUE(parse_marker("1 marker nonce=a born=5 floor=8 race=3").has_error());
 }
 
 TEST(CasRecord, ARecordOfANewerPawlSaysSo) {
-    for (const auto* text : {"2 lease anything", "2", "30 marker x"}) {
-        const auto read = parse_lease(text);
-        ASSERT_TRUE(read.has_error());
-        EXPECT_EQ(read.error().code, errc::unsupported);
-        EXPECT_NE(read.error().detail.find("newer pawl"), std::string::npos);
-    }
+    for (const auto* text : {"2 lease anything", "2", "30 marker x"})
+        expect_failure(parse_lease(text), errc::unsupported, "newer pawl");
 }
 
 TEST(CasRecord, TheNonceIsFoundInAnyRecord) {
