@@ -49,12 +49,11 @@ private:
     bool happens(int percent) { return any(100) < percent; }
 
     fate fate_of(bool writes) {
-        if (!writes) return happens(3) ? fate::request_lost : fate::answered;
-        if (happens(15)) {
+        if (writes && happens(15)) {
             ++seen.late;
             return fate::late;
         }
-        if (happens(5)) return fate::answer_lost;
+        if (writes && happens(5)) return fate::answer_lost;
         return happens(3) ? fate::request_lost : fate::answered;
     }
 
