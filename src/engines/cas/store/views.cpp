@@ -39,19 +39,15 @@ finding judge_clock(const clock_bounds& shown) {
 }  // namespace
 
 async<std::optional<record>> cas_store::do_inspect(std::string key) {
-    const auto self = shared_from_this();
-    const auto open = co_await space_->ready();
-    if (open.has_error()) co_return open.error();
-    record_name name{record_kind::lease, key};
-    auto reading = records_->read(std::move(name), *open);
-    const auto stands = co_await std::move(reading);
-    if (stands.has_error()) co_return stands.error();
-    const auto bounds = records_->clock();
-    if (bounds.has_error()) co_return bounds.error();
-    const auto lease = read_lease(key, *stands);
-    if (lease.has_error()) co_return lease.error();
-    if (is_trace(*lease)) co_return std::optional<record>{};
-    co_return std::optional{lease->describe(key, *bounds)};
+    std::optional<record> shown;
+    lease_step look = [&](lease_rules& lease, const clock_bounds& now) {
+        if (!is_trace(lease)) shown = lease.describe(key, now);
+        return rules::end_effect{};
+    };
+    auto looking = amend_lease(key, std::nullopt, std::move(look));
+    const auto looked = co_await std::move(looking);
+    if (looked.has_error()) co_return looked.error();
+    co_return shown;
 }
 
 async<page> cas_store::do_list(std::string prefix, std::string after, std::size_t limit) {
