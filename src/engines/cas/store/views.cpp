@@ -4,7 +4,7 @@
 
 #include "base/duration.hpp"
 #include "net/cancelled.hpp"
-#include "time/clocks.hpp"
+#include "time/judge_clock.hpp"
 
 #include <algorithm>
 
@@ -21,19 +21,6 @@ constexpr millis idle_wake_pause{100};
 bool is_trace(const lease_rules& lease) {
     const auto& state = lease.kept.state;
     return number(state.last_token) == 0 && !state.last_done;
-}
-
-finding judge_clock(const clock_bounds& shown) {
-    const auto ours = time::wall_now().time_since_epoch();
-    const auto apart = std::max(ours - shown.high, shown.low - ours);
-    const auto within = base::format_duration(std::chrono::ceil<millis>(shown.high - shown.low));
-    if (apart <= micros{0})
-        return {severity::ok, "clock",
-                "the store's clock agrees with ours, as far as its answers tell: to " + within};
-    return {severity::warn, "clock",
-            "the store's clock is at least " +
-                base::format_duration(std::chrono::ceil<millis>(apart)) +
-                " away from ours: occurrences are judged by it, let both follow NTP"};
 }
 
 }  // namespace
@@ -135,7 +122,10 @@ async<examination> cas_store::do_examine() {
             "of " + std::to_string(racers) + " writers that raced for one record, one won, in " +
                 std::to_string(*raced) + " rounds");
     if (const auto bounds = records_->clock(); bounds.has_value()) {
-        found->findings.push_back(judge_clock(*bounds));
+        const auto width = std::chrono::ceil<millis>(bounds->high - bounds->low);
+        found->findings.push_back(time::judge_clock(
+            "the store's clock", bounds->low, bounds->high,
+            "agrees with ours, as far as its answers tell: to " + base::format_duration(width)));
         if (!found->clock) found->clock = bounds->low.count();
     }
     if (open.has_value())

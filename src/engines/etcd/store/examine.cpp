@@ -1,8 +1,7 @@
 #include "engines/etcd/store/examine.hpp"
 
-#include "base/duration.hpp"
 #include "engines/etcd/store/transactions.hpp"
-#include "time/clocks.hpp"
+#include "time/judge_clock.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,19 +17,6 @@ constexpr int alarm_no_space = 1;
 constexpr int alarm_corrupt = 2;
 
 std::string megabytes(std::int64_t bytes) { return std::to_string(bytes / 1024 / 1024) + " MiB"; }
-
-// A Date has whole seconds, so nothing more exact can be said: no number for the clock itself.
-finding judge_clock(const clock_reading& read) {
-    const auto now = lease_clock::now();
-    const auto ours = time::wall_now().time_since_epoch();
-    const auto ahead = std::max(ours - read.latest(now), read.earliest(now) - ours);
-    if (ahead <= micros{0})
-        return {severity::ok, "clock", "the node's clock shows the same second as ours"};
-    return {severity::warn, "clock",
-            "the node's clock is at least " +
-                base::format_duration(std::chrono::ceil<millis>(ahead)) +
-                " away from ours: occurrences are judged by it, let both follow NTP"};
-}
 
 using statuses = std::vector<std::pair<std::string, result<wire::StatusResponse>>>;
 
@@ -149,7 +135,10 @@ async<examination> examine_cluster(std::shared_ptr<client> through, key_names na
     seen.fence_statement = "Txn on " + names.fence +
                            "RESOURCE that puts the token only if the value there is below it";
     seen.findings.push_back({severity::ok, "version", seen.version});
-    seen.findings.push_back(judge_clock(*clock));
+    // A Date has whole seconds, so nothing more exact can be said: no number for the clock itself.
+    const auto now = lease_clock::now();
+    seen.findings.push_back(time::judge_clock("the node's clock", clock->earliest(now),
+                                              clock->latest(now), "shows the same second as ours"));
     if (through->facts().tls) seen.findings.push_back(*through->facts().tls);
     statuses all;
     for (std::size_t i = 0; i < through->nodes(); ++i) {
