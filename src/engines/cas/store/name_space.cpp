@@ -166,24 +166,20 @@ async<void> name_space::begin(const seen& stands, const std::optional<marker_rec
     co_return result<void>{};
 }
 
-async<void> name_space::raise_floor(fence_token to, instant until) {
-    const auto self = shared_from_this();
-    decide_step<marker_record> raise = [to](const seen& stands,
-                                            std::string nonce) -> async<decision<marker_record>> {
+async<fence_token> name_space::raise_floor(fence_token to, instant until) {
+    decide_step<fence_token> raise = [to](const seen& stands,
+                                          std::string nonce) -> async<decision<fence_token>> {
         auto read = parse_marker(stands.text);
         if (read.has_error()) co_return read.error();
-        decision<marker_record> made{*read};
+        decision<fence_token> made{std::max(read->floor, to)};
         if (read->floor >= to) co_return made;
-        made.answer.floor = to;
-        made.answer.nonce = std::move(nonce);
-        made.text = encode(made.answer);
+        read->floor = to;
+        read->nonce = std::move(nonce);
+        made.text = encode(*read);
         co_return made;
     };
-    auto raising = records_->amend(marker_name(), {}, until, std::move(raise));
-    const auto raised = co_await std::move(raising);
     // What else the marker says is seen at the next look.
-    if (raised.has_error()) co_return raised.error();
-    co_return result<void>{};
+    return records_->amend(marker_name(), {}, until, std::move(raise));
 }
 
 }  // namespace pawl::cas

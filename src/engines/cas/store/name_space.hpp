@@ -34,8 +34,8 @@ public:
     // They have been: a record is older than it was.
     void doubt() noexcept { look_due_ = prepare_due_ = {}; }
 
-    // New keys start above this token from now on, for all processes.
-    async<void> raise_floor(fence_token to, instant until);
+    // New keys start above this token from now on, for all processes: above the answer.
+    async<fence_token> raise_floor(fence_token to, instant until);
 
     // REQUIRES: ready() has succeeded.
     const marker_record& marker() const noexcept { return marker_; }
