@@ -102,19 +102,6 @@ std::vector<record> client::all(const std::string& prefix, std::size_t limit) {
     return found;
 }
 
-fence_token client::granted_in_the_end(const claim& wanted) {
-    const auto give_up = lease_clock::now() + timeout;
-    for (;;) {
-        const auto answer = value_of(acquire(wanted));
-        if (const auto* won = std::get_if<grant>(&answer)) return won->token;
-        const auto* held = std::get_if<busy>(&answer);
-        if (held == nullptr || lease_clock::now() > give_up) break;
-        pass(std::clamp<millis>(held->remaining, 1ms, 200ms));
-    }
-    ADD_FAILURE() << wanted.key << " was not granted within 10 s";
-    return {};
-}
-
 void client::pass(millis duration) { pass_time(*loop_, duration); }
 
 void client::let_lapse(const std::string& key, millis ttl) {

@@ -51,8 +51,7 @@ public:
     fence_token granted(const claim& wanted);
     std::vector<record> all(const std::string& prefix, std::size_t limit);
 
-    // Claims until it is granted, asking again when the refusal says so; gives up after 10 s.
-    fence_token granted_in_the_end(const claim& wanted);
+    instant now() const { return lease_clock::now(); }
     // Lets real time pass on the lease clock.
     void pass(millis duration);
     // Until a lease of this TTL, which nobody renews, has ended. A store that ends leases to the

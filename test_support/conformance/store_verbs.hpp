@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -33,7 +34,7 @@ Answer expect_answer(result<acquire_result<grant>> given, const char* wanted) {
     return Answer{};
 }
 
-// Client has store(), a pointer, and end_of(async<T>), which gives a result<T>.
+// Client has store(), a pointer, end_of(async<T>), which gives a result<T>, now() and pass().
 template <class Client>
 class store_verbs {
 public:
@@ -83,6 +84,22 @@ public:
         const auto found = value_of(inspect(key));
         if (!found) ADD_FAILURE() << "there is no record of " << key;
         return found.value_or(record{});
+    }
+
+    // Claims until it is granted, asking again when the refusal says so, and not later than after
+    // `pause_max`.
+    fence_token granted_in_the_end(const claim& wanted, millis pause_max = millis{200},
+                                   millis within = millis{10'000}) {
+        const auto give_up = self().now() + within;
+        for (;;) {
+            const auto answer = value_of(acquire(wanted));
+            if (const auto* won = std::get_if<grant>(&answer)) return won->token;
+            const auto* held = std::get_if<busy>(&answer);
+            if (held == nullptr || self().now() > give_up) break;
+            self().pass(std::clamp(held->remaining, millis{1}, pause_max));
+        }
+        ADD_FAILURE() << wanted.key << " was not granted within " << within.count() << " ms";
+        return {};
     }
 
 private:

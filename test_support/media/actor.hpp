@@ -25,6 +25,8 @@ public:
     result<T> end_of(async<T> verb) {
         return on_.end_of(std::move(verb));
     }
+    instant now() const { return on_.now(); }
+    void pass(millis duration) { on_.pass(duration); }
 
 private:
     memory_stage& on_;
