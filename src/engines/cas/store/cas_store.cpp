@@ -54,13 +54,12 @@ async<bool> cas_store::amend_lease(std::string key, std::optional<seen> known, l
     if (open.has_error()) co_return open.error();
     record_name name{record_kind::lease, key};
     decide_step<bool> decide = [&](const seen& stands, std::string nonce) -> async<decision<bool>> {
-        const auto now = records_->clock();
-        if (now.has_error()) co_return now.error();
+        const auto now = records_->known_clock();
         auto lease = read_lease(key, stands);
         if (lease.has_error()) co_return lease.error();
-        const auto effect = step(*lease, *now);
+        const auto effect = step(*lease, now);
         decision<bool> made{effect.was_holder};
-        if (effect.changed) made.text = lease->text(std::move(nonce), *now);
+        if (effect.changed) made.text = lease->text(std::move(nonce), now);
         co_return made;
     };
     auto amending = records_->amend(std::move(name), std::move(known), *open, std::move(decide));

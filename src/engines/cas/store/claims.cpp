@@ -56,9 +56,7 @@ async<acquire_result<grant>> cas_store::acquire_once(const claim& wanted, instan
             const auto looked = co_await space_->look(until);
             if (looked.has_error()) co_return looked.error();
         }
-        const auto now = records_->clock();
-        if (now.has_error()) co_return now.error();
-        co_return decide(wanted, stands, *now, std::move(nonce));
+        co_return decide(wanted, stands, records_->known_clock(), std::move(nonce));
     };
     auto amending = records_->amend(std::move(name), std::move(first), until, std::move(step));
     co_return co_await std::move(amending);

@@ -51,8 +51,6 @@ async<fence_result> cas_store::do_fence(std::string resource, fence_token token,
             const auto looked = co_await space_->look(*open);
             if (looked.has_error()) co_return looked.error();
         }
-        const auto now = records_->clock();
-        if (now.has_error()) co_return now.error();
         fence_record fence;
         if (!stands.at.empty()) {
             auto read = parse_fence(stands.text);
@@ -61,7 +59,7 @@ async<fence_result> cas_store::do_fence(std::string resource, fence_token token,
         }
         const auto& common = settings_.common;
         const auto issued = rules::issued_tokens(common.quarantine, space_->marker().born,
-                                                 now->high, common.max_skew);
+                                                 records_->known_clock().high, common.max_skew);
         const auto before = fence.newest;
         decision<fence_result> made{rules::check_fence(fence.newest, token, rule, issued)};
         fence.nonce = std::move(nonce);
@@ -102,16 +100,15 @@ async<std::size_t> cas_store::purge_page(std::string after, std::size_t limit, i
     auto asking = records_->list({record_kind::lease, {}, std::move(after), limit}, until);
     auto found = co_await std::move(asking);
     if (found.has_error()) co_return found.error();
-    const auto bounds = records_->clock();
-    if (bounds.has_error()) co_return bounds.error();
+    const auto bounds = records_->known_clock();
     const auto retention = std::max(settings_.common.retention, retention_min);
     fence_token floor{};
     std::vector<std::pair<std::string, version>> old;
     for (auto& [key, stands] : found->records) {
         const auto lease = read_lease(key, stands);
-        if (lease.has_error() || lease->live(*bounds)) continue;
+        if (lease.has_error() || lease->live(bounds)) continue;
         const auto& record = lease->kept;
-        if (std::max(record.used, record.state.until) + retention > bounds->low) continue;
+        if (std::max(record.used, record.state.until) + retention > bounds.low) continue;
         floor = std::max(floor, record.state.last_token);
         old.emplace_back(std::move(key), std::move(stands.at));
     }

@@ -62,6 +62,8 @@ public:
 
     // `protocol` where no answer has carried a stamp.
     result<clock_bounds> clock() const;
+    // REQUIRES: an answer has, as there is no namespace without.
+    clock_bounds known_clock() const { return *clock_.at(now()); }
     int clock_jumps() const noexcept { return clock_.jumps(); }
 
     // The last state of a lease that was written here; null where the clock has not been heard of

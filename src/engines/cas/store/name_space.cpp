@@ -69,6 +69,8 @@ boost::asio::awaitable<void> name_space::open(std::shared_ptr<name_space> self,
         self->records_->now() + std::max<instant::duration>(self->timeout_, opening_max);
     auto end = co_await self->prepare(until);
     if (end.has_value()) end = co_await self->look(until);
+    if (const auto clock = self->records_->clock(); end.has_value() && clock.has_error())
+        end = clock.error();
     self->is_open_ = end.has_value();
     self->refused_.reset();
     if (end.has_error() && end.error().code == errc::unsupported) {

@@ -17,10 +17,10 @@ public:
                const std::optional<millis>& quarantine = {})
         : records_{std::move(records)}, timeout_{timeout}, is_wary_{quarantine.has_value()} {}
 
-    // The medium is there, and was found to keep its word when the namespace was made. Opens it at
-    // the first call, once for all who wait. Answers with the deadline of the verb that asks: its
-    // timeout from when the namespace was open. One is made once, and so a verb waits longer for
-    // that than for anything else.
+    // The medium is there, has a clock, and was found to keep its word when the namespace was made.
+    // Opens it at the first call, once for all who wait. Answers with the deadline of the verb that
+    // asks: its timeout from when the namespace was open. One is made once, and so a verb waits
+    // longer for that than for anything else.
     async<instant> ready();
 
     // The marker as it stands now; another if the data was lost meanwhile. `stands`: as it was

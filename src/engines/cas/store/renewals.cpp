@@ -33,14 +33,14 @@ struct cas_store::beat {
 
 void cas_store::plan(const held& lease, std::size_t index, beat& into) {
     const auto* mine = records_->find(lease.key);
-    const auto bounds = records_->clock();
-    if (mine != nullptr && mine->holder == lease.token && bounds.has_value()) {
+    const auto bounds = records_->known_clock();
+    if (mine != nullptr && mine->holder == lease.token) {
         auto record = read_lease(lease.key, mine->stands);
         if (record.has_value() &&
-            record->renew(lease, rounded(lease.ttl), age_of(lease.key, lease.token), *bounds)) {
+            record->renew(lease, rounded(lease.ttl), age_of(lease.key, lease.token), bounds)) {
             record_name name{record_kind::lease, lease.key};
             into.changes.emplace_back(
-                std::move(name), record->text(records_->fresh_nonce(), *bounds), mine->stands.at);
+                std::move(name), record->text(records_->fresh_nonce(), bounds), mine->stands.at);
             into.changes.back().asks_time = true;
             into.changed.push_back(index);
             into.granted.push_back(mine->granted);

@@ -49,12 +49,11 @@ async<page> cas_store::do_list(std::string prefix, std::string after, std::size_
         auto asking = records_->list(std::move(rest), *until);
         const auto found = co_await std::move(asking);
         if (found.has_error()) co_return found.error();
-        const auto bounds = records_->clock();
-        if (bounds.has_error()) co_return bounds.error();
+        const auto bounds = records_->known_clock();
         for (const auto& [key, stands] : found->records) {
             const auto lease = read_lease(key, stands);
             if (lease.has_value() && is_trace(*lease)) continue;
-            shown.records.push_back(lease.has_value() ? lease->describe(key, *bounds)
+            shown.records.push_back(lease.has_value() ? lease->describe(key, bounds)
                                                       : rules::unreadable(key));
         }
         const bool is_last = !found->more || found->records.empty();
@@ -84,11 +83,9 @@ async<void> cas_store::do_wait(std::string key, fence_token seen_holder) {
         // What an operation under way says of a caller that is gone is no news.
         if (stands.has_error() && co_await net::is_cancelled()) co_return result<void>{};
         if (stands.has_error()) co_return stands.error();
-        const auto bounds = records_->clock();
-        if (bounds.has_error()) co_return bounds.error();
         const auto lease = read_lease(key, *stands);
         if (lease.has_error()) co_return lease.error();
-        if (!lease->live(*bounds) || lease->kept.state.holder != seen_holder)
+        if (!lease->live(records_->known_clock()) || lease->kept.state.holder != seen_holder)
             co_return result<void>{};
         // Woken for nothing.
         idle = polls || stands->at == last;
