@@ -58,10 +58,8 @@ async<write_answer> ledger::write(change what, instant until) {
 }
 
 async<write_answer> ledger::erase(record_name name, version expected, instant until) {
-    const auto self = shared_from_this();
     if (name.kind == record_kind::lease) forget(name.key);
-    auto erasing = on_->erase(std::move(name), std::move(expected), until);
-    co_return co_await std::move(erasing);
+    return on_->erase(std::move(name), std::move(expected), until);
 }
 
 async<std::vector<result<write_answer>>> ledger::write_many(std::span<const change> changes,

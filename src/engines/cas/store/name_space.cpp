@@ -151,8 +151,7 @@ async<void> name_space::look(instant until, std::optional<seen> stands) {
 async<void> name_space::begin(const seen& stands, const std::optional<marker_record>& before,
                               instant until) {
     if (opening_) opening_->is_racing = true;
-    auto racing = race(records_, until);
-    const auto raced = co_await std::move(racing);
+    const auto raced = co_await race(records_, until);
     if (raced.has_error()) co_return raced.error();
     const auto bounds = records_->clock();
     if (bounds.has_error()) co_return bounds.error();

@@ -101,7 +101,7 @@ boost::asio::awaitable<void> clear_away(const std::shared_ptr<one_race>& all) {
 
 }  // namespace
 
-async<int> race(std::shared_ptr<ledger> on, instant until) {
+async<int> race(const std::shared_ptr<ledger>& on, instant until) {
     const auto begun = on->now();
     const auto enough =
         begun + std::min<std::chrono::nanoseconds>(race_time, (until - begun) / shares_of_the_time);

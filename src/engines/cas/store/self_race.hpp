@@ -21,7 +21,7 @@ constexpr std::chrono::nanoseconds race_time = std::chrono::milliseconds{100};
 
 // Races on a scratch record, which is erased afterwards. How many rounds it took; `unsupported`
 // when the medium let two win, or kept another state than the winner's. Any other failure: the race
-// has come to no end.
-async<int> race(std::shared_ptr<ledger> on, instant until);
+// has come to no end. `on` outlives the await.
+async<int> race(const std::shared_ptr<ledger>& on, instant until);
 
 }  // namespace pawl::cas

@@ -109,8 +109,7 @@ async<examination> cas_store::do_examine() {
         say(severity::fail, "schema", open.error().detail);
         co_return std::move(*found);
     }
-    auto racing = race(records_, deadline());
-    const auto raced = co_await std::move(racing);
+    const auto raced = co_await race(records_, deadline());
     if (raced.has_error())
         say(raced.error().code == errc::unsupported ? severity::fail : severity::warn, "atomicity",
             raced.error().detail);
