@@ -38,27 +38,21 @@ fence_token cas_store::last_token(const seen& stands) const {
 async<acquire_result<grant>> cas_store::acquire_once(const claim& wanted, instant until) {
     record_name name{record_kind::lease, wanted.key};
     const auto mine = known(wanted.key);
-    auto first = mine;
-    if (!mine && settings_.common.quarantine) {
-        auto looking = space_->look_beside(name, until);
-        auto looked = co_await std::move(looking);
-        if (looked.has_error()) co_return looked.error();
-        first = std::move(*looked);
-    }
     // A new key starts above the tokens of those that were purged: to be known before a decision.
-    // Under a quarantine, so is whether the marker stands.
+    // Under a quarantine, so is whether the marker stands, read behind the record.
     decide_step<acquire_result<grant>> step =
         [&](const seen& stands, std::string nonce) -> async<decision<acquire_result<grant>>> {
         const auto token = last_token(stands);
-        const bool changed = settings_.common.quarantine && mine && stands.at != mine->at;
-        if (changed && token < last_token(*mine)) space_->doubt();
-        if (number(token) == 0 || changed || space_->is_due()) {
+        const bool is_new = !mine || stands.at != mine->at;
+        if (mine && is_new && token < last_token(*mine)) space_->doubt();
+        const bool is_due = settings_.common.quarantine && (is_new || space_->is_due());
+        if (number(token) == 0 || is_due) {
             const auto looked = co_await space_->look(until);
             if (looked.has_error()) co_return looked.error();
         }
         co_return decide(wanted, stands, records_->known_clock(), std::move(nonce));
     };
-    auto amending = records_->amend(std::move(name), std::move(first), until, std::move(step));
+    auto amending = records_->amend(std::move(name), mine, until, std::move(step));
     co_return co_await std::move(amending);
 }
 

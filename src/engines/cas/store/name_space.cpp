@@ -93,30 +93,15 @@ async<void> name_space::prepare(instant until) {
     co_return result<void>{};
 }
 
-async<seen> name_space::look_beside(record_name name, instant until) {
-    const auto self = shared_from_this();
-    std::vector<record_name> names{marker_name(), std::move(name)};
-    auto reading = records_->read_many(std::move(names), until);
-    auto both = co_await std::move(reading);
-    if (both.has_error()) co_return both.error();
-    auto looking = look(until, std::move(both->front()));
-    const auto looked = co_await std::move(looking);
-    if (looked.has_error()) co_return looked.error();
-    co_return std::move(both->back());
-}
-
-async<void> name_space::look(instant until, std::optional<seen> stands) {
+async<void> name_space::look(instant until) {
     const auto self = shared_from_this();
     const auto due = records_->now() + look_age_max;
     // The data may have been replaced under a process that has been here for long.
     bool asks_again = is_open_;
-    for (;; stands.reset()) {
-        if (!stands) {
-            auto reading = records_->read(marker_name(), until);
-            auto got = co_await std::move(reading);
-            if (got.has_error()) co_return got.error();
-            stands = std::move(*got);
-        }
+    for (;;) {
+        auto reading = records_->read(marker_name(), until);
+        const auto stands = co_await std::move(reading);
+        if (stands.has_error()) co_return stands.error();
         std::optional<marker_record> found;
         if (!stands->at.empty()) {
             auto read = parse_marker(stands->text);

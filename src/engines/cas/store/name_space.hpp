@@ -23,11 +23,8 @@ public:
     // longer for that than for anything else.
     async<instant> ready();
 
-    // The marker as it stands now; another if the data was lost meanwhile. `stands`: as it was
-    // read.
-    async<void> look(instant until, std::optional<seen> stands = {});
-    // The same, with a record that is read beside it.
-    async<seen> look_beside(record_name name, instant until);
+    // The marker as it stands now; another if the data was lost meanwhile.
+    async<void> look(instant until);
 
     // Under a quarantine: whether a look is due, as data may have been restored since the last one.
     bool is_due() const noexcept { return is_wary_ && records_->now() >= look_due_; }
