@@ -173,6 +173,18 @@ class Runbook(Pages):
             self.assertIn(f"`{alert}`", sections[anchor], anchor)
             self.assertIn(f"`{alert}`", sections["where-to-begin"])
 
+    def test_every_check_of_the_doctor_leads_to_its_section(self):
+        """The word of a finding is its anchor in the page. What needs attention, on the overview, has anchors of its own."""
+        sections = sections_of((DOCS / "runbook.md").read_text())
+        words = {}
+        for file in sorted((DOCS.parent / "src").rglob("*.cpp")):
+            if not file.name.endswith("_test.cpp") and file.name != "attention.cpp":
+                for word in re.findall(r'(?:severity::\w+\s*,|\bunread\()\s*"([^"]*)"', file.read_text()):
+                    words.setdefault(word, file.name)
+        self.assertLessEqual({"persistence", "quorum", "tls", "versioning"}, set(words))
+        for word, file in words.items():
+            self.assertIn(word, sections, file)
+
     def test_section_where_to_begin(self):
         self.node("node-a", HANGS)
         self.run_now("invoices")
