@@ -131,6 +131,8 @@ metrics_registry::metrics_registry(const build_facts& facts) {
         if (static_cast<verb>(i) != verb::wait_change)
             operations_[i] = &operations.Add({{"operation", name}}, store_bounds());
         for (std::size_t code = 0; code < errc_count; ++code) {
+            // The program ended its `locks` during the call: no failure of the store.
+            if (static_cast<errc>(code) == errc::closed) continue;
             const std::string why{pawl::name_of(static_cast<errc>(code))};
             failures_[i][code] = &failures.Add({{"operation", name}, {"reason", why}});
         }
@@ -252,7 +254,9 @@ void metrics_registry::forget_silent_owners() {
 
 void metrics_registry::answered(verb what, std::chrono::nanoseconds took,
                                 const std::optional<failure>& why) {
-    if (why) failures_[place_of(what)][place_of(why->code)]->Increment();
+    if (why)
+        if (auto* const failed = failures_[place_of(what)][place_of(why->code)])
+            failed->Increment();
     // A push channel that is away is no store that is away: a claim will tell.
     if (what == verb::wait_change) return;
     operations_[place_of(what)]->Observe(seconds(took));

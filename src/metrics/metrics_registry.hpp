@@ -51,7 +51,7 @@ std::string_view name_of(verb what) noexcept;
 constexpr std::size_t outcome_count = 4;      // acquire_outcome
 constexpr std::size_t renewal_count = 3;      // pawl::renewal
 constexpr std::size_t loss_reason_count = 4;  // pawl::loss_reason
-constexpr std::size_t errc_count = 6;         // pawl::errc
+constexpr std::size_t errc_count = 7;         // pawl::errc
 // run_status but `started`: how a run ends.
 constexpr std::array run_ends{run_status::completed, run_status::failed,    run_status::cancelled,
                               run_status::lost,      run_status::timed_out, run_status::abandoned,
@@ -148,8 +148,8 @@ private:
     std::array<counter*, outcome_count> claims_{};
     std::array<counter*, renewal_count> renewals_{};
     std::array<counter*, loss_reason_count> losses_{};
-    std::array<histogram*, verb_count> operations_{};  // wait_change has none
-    std::array<std::array<counter*, errc_count>, verb_count> failures_{};
+    std::array<histogram*, verb_count> operations_{};                      // wait_change has none
+    std::array<std::array<counter*, errc_count>, verb_count> failures_{};  // closed has none
     counter *renewal_failures_, *forced_, *orphans_;
     gauge *held_, *journal_up_, *stale_runs_;
     histogram *wait_, *hold_, *http_seconds_;

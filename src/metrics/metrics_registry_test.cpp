@@ -49,6 +49,20 @@ TEST(MetricsRegistry, ARunIsCountedFromItsBeginToItsEnd) {
     EXPECT_EQ(sums.running, 0u);
 }
 
+// A module of a third party may answer so: it is counted for no operation.
+TEST(MetricsRegistry, ACallThatItsProgramEndedIsNoFailureOfTheStore) {
+    metrics_registry counted{{}};
+    for (std::size_t i = 0; i < verb_count; ++i)
+        counted.answered(static_cast<verb>(i), 1ms, failure{errc::closed, "ended"});
+    const auto page = page_of(counted);
+    EXPECT_EQ(count_of(page, "pawl_store_failures_total"), verb_count * (errc_count - 1));
+    for (const auto& [name, value] : series_of(page)) {
+        if (name.rfind("pawl_store_failures_total", 0) == 0) {
+            EXPECT_EQ(value, 0) << name;
+        }
+    }
+}
+
 TEST(MetricsRegistry, TheTokenOfAJobNeverFallsAndARunWithoutALeaseHasNone) {
     metrics_registry counted{{}};
     counted.run_begun("a", 0ms, fence_token{0});
