@@ -190,7 +190,7 @@ class Exec(Audited):
                 self.assertIn(told.status, (0, 1), told.err)  # 1: the doctor warns of a fresh store
                 status, reason = self.written(space, killed[space])
                 self.assertEqual(status, "lost", told.out + told.err)
-                self.assertIn("fell silent", reason)
+                self.assertIn("became unresponsive", reason)
 
     def test_one_that_lives_is_left_alone(self):
         holder = self.hold("k", "--ttl", "60s")
