@@ -89,7 +89,7 @@ void check_options(const std::string& job, const lease_options& lease,
     if (when.timeout.count() > 0 && when.soft_timeout >= when.timeout)
         refuse(job, "soft_timeout is not below timeout: lower it, or leave it out");
     check_retries(job, when.retries);
-    if (when.keep_runs < 1) refuse(job, "keep_runs is 0: take 1 or more");
+    if (when.keep_runs < 1) refuse(job, "keep_runs is 0; expected 1 or more");
 }
 
 // An occurrence that is to be skipped when it is missed may still be a little late.
