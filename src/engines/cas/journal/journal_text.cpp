@@ -1,7 +1,6 @@
 #include "engines/cas/journal/journal_text.hpp"
 
 #include "base/base64.hpp"
-#include "base/number.hpp"
 #include "base/utf8.hpp"
 #include "engines/cas/journal/journal_keys.hpp"
 #include "engines/cas/store/record_text.hpp"
@@ -117,12 +116,7 @@ private:
 };
 
 failure unreadable(std::string_view text, std::string_view kind) {
-    const auto layout = base::parse_number<int>(text.substr(0, text.find(' ')));
-    if (layout && *layout > layout_version)
-        return {errc::unsupported, "the record has layout " + std::to_string(*layout) +
-                                       " of a newer pawl: update this one"};
-    return {errc::rejected, "this is no record of a journal's " + std::string{kind} +
-                                ": another program has written it"};
+    return no_record(text, "record of a journal's " + std::string{kind});
 }
 
 std::string_view kind_of(std::string_view text) {

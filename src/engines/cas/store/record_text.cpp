@@ -108,12 +108,7 @@ std::string written(const auto& record) {
 }
 
 failure refusal(std::string_view text, std::string_view kind) {
-    const auto layout = base::parse_number<int>(text.substr(0, text.find(' ')));
-    if (layout && *layout > layout_version)
-        return {errc::unsupported, "the record has layout " + std::to_string(*layout) +
-                                       " of a newer pawl: update this one"};
-    return {errc::rejected, "this is no " + std::string{kind} +
-                                " record of pawl's: another program has written it"};
+    return no_record(text, std::string{kind} + " record of pawl's");
 }
 
 // There is one way to write each record, so what reads the same and is written otherwise is not
@@ -157,6 +152,14 @@ result<fence_record> parse_fence(std::string_view text) {
 }
 result<marker_record> parse_marker(std::string_view text) {
     return parsed<marker_line, marker_record>(text);
+}
+
+failure no_record(std::string_view text, const std::string& what) {
+    const auto layout = base::parse_number<int>(text.substr(0, text.find(' ')));
+    if (layout && *layout > layout_version)
+        return {errc::unsupported, "the record has layout " + std::to_string(*layout) +
+                                       " of a newer pawl: update this one"};
+    return {errc::rejected, "this is no " + what + ": another program has written it"};
 }
 
 std::string_view nonce_of(std::string_view text) {

@@ -74,6 +74,9 @@ result<lease_record> parse_lease(std::string_view text);
 result<fence_record> parse_fence(std::string_view text);
 result<marker_record> parse_marker(std::string_view text);
 
+// Why a text is not what it should be, such as "lease record of pawl's".
+failure no_record(std::string_view text, const std::string& what);
+
 // Of any record, without a look at the rest; empty where there is none.
 std::string_view nonce_of(std::string_view text);
 
