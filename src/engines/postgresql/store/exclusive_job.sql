@@ -6,6 +6,8 @@
 -- The lease decides. A statement that may not happen changes no row, as the programs expect. Their own
 -- clocks say when a lock expires, so a lease lasts longer than the lock by max_skew: that is how far a
 -- program's clock may be behind the server's. The instance is the claim: a static UUID for each process.
+-- pawl's verbs bound their waits for locks where nobody else has, until the transaction ends. This one is
+-- the program's: it waits as it always did, under the longest bound that there is, and has its own back.
 
 CREATE TABLE exclusive_job (
   job_id          text PRIMARY KEY CHECK (char_length(job_id) BETWEEN 1 AND 255),
@@ -21,6 +23,7 @@ DECLARE
   ends  CONSTANT timestamptz := NEW.lock_expires_at + TG_ARGV[1]::interval;
   id    CONSTANT bytea := convert_to(replace(NEW.job_instance_id::text, '-', ''), 'UTF8');
   ttl   CONSTANT bigint := ceil(extract(epoch FROM ends - clock_timestamp()) * 1000)::bigint;
+  was   CONSTANT text := current_setting('lock_timeout');
   got   record;
 BEGIN
   IF NEW.job_id IS NULL OR char_length(NEW.job_id) NOT BETWEEN 1 AND 255
@@ -31,9 +34,13 @@ BEGIN
     RAISE check_violation USING MESSAGE = format(
       'lock_expires_at %s has passed by more than %s; expected a time ahead', NEW.lock_expires_at, TG_ARGV[1]);
   END IF;
+  IF was = '0' THEN
+    PERFORM set_config('lock_timeout', '2147483647', true);
+  END IF;
   SELECT * INTO got FROM pawl.acquire_v1(
     space, convert_to(NEW.job_id, 'UTF8'), id, convert_to('exclusive_job ' || NEW.job_instance_id, 'UTF8'),
     ttl, NULL, false, 0, NULL);
+  PERFORM set_config('lock_timeout', was, true);
   IF got.kind <> 0 THEN
     RETURN NULL;
   END IF;
@@ -74,14 +81,20 @@ $$;
 -- Of a lock that has expired anybody may delete the row: its lease runs out by itself, max_skew later.
 CREATE FUNCTION pawl.end_exclusive_job() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  was CONSTANT text := current_setting('lock_timeout');
 BEGIN
   IF OLD.lock_expires_at <= clock_timestamp() THEN
     RETURN OLD;
+  END IF;
+  IF was = '0' THEN
+    PERFORM set_config('lock_timeout', '2147483647', true);
   END IF;
   PERFORM pawl.release_v1(TG_ARGV[0], l.key, l.holder, 0, NULL)
   FROM pawl.lease AS l
   WHERE l.name_space = TG_ARGV[0] AND l.key = convert_to(OLD.job_id, 'UTF8') AND l.holder = OLD.fence_token
     AND l.claim_id = convert_to(replace(OLD.job_instance_id::text, '-', ''), 'UTF8');
+  PERFORM set_config('lock_timeout', was, true);
   RETURN OLD;
 END
 $$;

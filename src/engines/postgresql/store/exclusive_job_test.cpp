@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -138,6 +139,32 @@ TEST(ExclusiveJob, AForcedReleaseIsObeyed) {
     EXPECT_EQ(table.update_lock("report", one, "5 minutes"), 0);
     EXPECT_EQ(table.release_lock("report", one), 0);
     EXPECT_EQ(table.try_acquire("report", other), 1);
+}
+
+// Goal: pawl's bound on waits for locks is none of the program's. Method: another session keeps the
+// row of the lease for longer than that, and what is in force behind each statement is asked for.
+TEST(ExclusiveJob, AProgramsWaitsForLocksAreItsOwn) {
+    const classic_table table;
+    EXPECT_EQ(table.try_acquire("report", one), 1);
+    for (const std::string bound : {"0", "7s"}) {
+        const auto behind = [&](const std::string& statement) {
+            return table.ask("BEGIN; SET LOCAL lock_timeout = '" + bound + "'; " + statement +
+                             "; SHOW lock_timeout");
+        };
+        EXPECT_EQ(behind("INSERT INTO exclusive_job VALUES ('other', '" + std::string{one} +
+                         "', now() + interval '1 minute')"),
+                  bound);
+        EXPECT_EQ(behind("DELETE FROM exclusive_job WHERE job_id = 'report'"), bound);
+    }
+    auto others = lock_rows(table);
+    auto ended = std::async(std::launch::async, [&] { return table.release_lock("report", one); });
+    until([&] {
+        return table.ask(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND "
+                   "clock_timestamp() - query_start > interval '2 seconds'") == "1";
+    });
+    others.reset();
+    EXPECT_EQ(ended.get(), 1);
 }
 
 TEST(ExclusiveJob, WhatIsWrongIsRefusedInOneLine) {

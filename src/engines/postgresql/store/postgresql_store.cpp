@@ -412,7 +412,7 @@ async<fence_result> postgresql_store::fence(std::string resource, fence_token to
     auto asking = pool_->ask(std::move(asked));
     const auto got = co_await std::move(asking);
     if (got.has_error()) co_return got.error();
-    if (got->count() != 1 || got->columns() != 3) co_return unexpected("fence_v2");
+    if (got->count() != 1 || got->columns() != 3) co_return unexpected("bounded_fence_v1");
     co_return fence_result{got->flag(0, 0), token_of(got->integer(0, 1)), got->flag(0, 2)};
 }
 

@@ -83,7 +83,8 @@ TEST(PostgresqlStore, TheScriptChangesNothingTheSecondTime) {
 
 // What came after the first release of the script.
 constexpr const char* drop_newer_functions =
-    "DROP FUNCTION pawl.withdraw_v2, pawl.renew_v2, pawl.fence_v2, pawl.bound_locks";
+    "DROP FUNCTION pawl.withdraw_v2, pawl.renew_v2, pawl.fence_v2, pawl.bounded_fence_v1, "
+    "pawl.bound_locks";
 
 // Goal: a newer pawl finds the functions of an older one, whose agents go on beside it. Method: a
 // schema without the newer functions, which its owner may add.
@@ -121,6 +122,23 @@ TEST(PostgresqlStore, AfterTheScriptAUserMayCallTheNewerFunctions) {
     EXPECT_EQ(server.ask("SELECT has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc "
                          "WHERE proname = 'renew_v2'"),
               "f");
+}
+
+// Goal: a fence in a transaction of the user's own leaves its waits for locks as they are, also one
+// under a bound of theirs, and what pawl asks is bounded. Method: what is in force behind each.
+TEST(PostgresqlStore, AFenceBoundsNoWaitOfTheUsersOwnTransaction) {
+    postgresql_server server;
+    server.ask(layout_script("pawl"));
+    const auto after = [&](const std::string& bound, const std::string& call) {
+        return server.ask("BEGIN; SET LOCAL lock_timeout = '" + bound +
+                          "'; DO $$ BEGIN PERFORM pawl." + call + "; END $$; SHOW lock_timeout");
+    };
+    EXPECT_EQ(after("0", "fence_v2('pawl', 'invoices', 7, false, false, NULL)"), "0");
+    EXPECT_EQ(after("0", "fence_v1('pawl', 'invoices', 7, false)"), "0");
+    EXPECT_EQ(after("7s", "fence_v2('pawl', 'invoices', 7, false, false, NULL)"), "7s");
+    const std::string asked = "bounded_fence_v1('pawl', 'invoices', 7, false, false, NULL)";
+    EXPECT_EQ(after("0", asked), "1500ms");
+    EXPECT_EQ(after("7s", asked), "7s");
 }
 
 TEST(PostgresqlStore, ASchemaThatWasDroppedIsMadeAgain) {

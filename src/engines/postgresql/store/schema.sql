@@ -560,7 +560,6 @@ DECLARE
 BEGIN
   PERFORM pawl.expect_read_committed();
   PERFORM pawl.sync_commit();
-  PERFORM pawl.bound_locks();
   never_issued := coalesce(token > pawl.micros(clock_timestamp()) + skew * 1000, false);
   accepted := false;
   IF never_issued THEN
@@ -582,6 +581,19 @@ BEGIN
     SELECT f.newest INTO newest FROM pawl.fence AS f WHERE f.name_space = space AND f.resource = guarded;
     newest := greatest(newest, oldest);
   END IF;
+END
+$$;
+
+-- What pawl itself asks. A bound lasts until the transaction ends, and fence_v2 is for transactions of the
+-- user's own, whose later waits are none of pawl's business.
+CREATE OR REPLACE FUNCTION pawl.bounded_fence_v1(
+  space text, guarded bytea, token bigint, only_newer boolean, quarantined boolean, skew bigint,
+  OUT accepted boolean, OUT newest bigint, OUT never_issued boolean)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  PERFORM pawl.bound_locks();
+  SELECT * INTO accepted, newest, never_issued
+  FROM pawl.fence_v2(space, guarded, token, only_newer, quarantined, skew);
 END
 $$;
 
@@ -663,7 +675,8 @@ BEGIN
     FROM pg_proc AS p, aclexplode(p.proacl) AS a
     WHERE p.oid = 'pawl.layout()'::regprocedure AND a.grantee NOT IN (0, p.proowner)
   LOOP
-    EXECUTE 'GRANT EXECUTE ON FUNCTION pawl.withdraw_v2, pawl.renew_v2, pawl.fence_v2 TO ' || who;
+    EXECUTE 'GRANT EXECUTE ON FUNCTION pawl.withdraw_v2, pawl.renew_v2, pawl.fence_v2, pawl.bounded_fence_v1 TO '
+            || who;
   END LOOP;
 END
 $$;

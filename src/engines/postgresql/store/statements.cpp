@@ -21,7 +21,7 @@ statements::statements(const std::string& schema)
       inspect{"SELECT * FROM " + schema + ".inspect_v1($1, $2)"},
       inspect_many{"SELECT seen.* FROM unnest($2::bytea[]) AS wanted (key), LATERAL " + schema +
                    ".inspect_v1($1, wanted.key) AS seen"},
-      fence{"SELECT * FROM " + schema + ".fence_v2($1, $2, $3, $4, $5, $6)"},
+      fence{"SELECT * FROM " + schema + ".bounded_fence_v1($1, $2, $3, $4, $5, $6)"},
       purge{"SELECT " + schema + ".purge_v1($1, $2, $3, $4)"} {}
 
 }  // namespace pawl::postgresql

@@ -5,8 +5,13 @@
 namespace pawl::postgresql {
 
 const layout_plan& store_layout() {
-    static const layout_plan plan{
-        embedded::schema_sql, "postgresql.sql", "layout", "bound_locks()", "layout", 1, "lease"};
+    static const layout_plan plan{embedded::schema_sql,
+                                  "postgresql.sql",
+                                  "layout",
+                                  "bounded_fence_v1(text, bytea, bigint, boolean, boolean, bigint)",
+                                  "layout",
+                                  1,
+                                  "lease"};
     return plan;
 }
 
