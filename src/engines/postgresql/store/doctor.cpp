@@ -171,7 +171,7 @@ async<examination> examine(std::shared_ptr<const postgresql_settings> settings,
     seen.version = "PostgreSQL " + number.substr(0, number.find(' '));
     seen.clock = facts->integer(0, clock);
     seen.fence_statement = "SELECT " + settings->schema +
-                           ".fence_v1(…), on the resource's row of " + settings->schema + ".fence";
+                           ".fence_v2(…), on the resource's row of " + settings->schema + ".fence";
     seen.findings.push_back({severity::ok, "version", seen.version});
     seen.findings.push_back(persistence_of(*facts));
     seen.findings.push_back(replication_of(*facts));

@@ -53,6 +53,8 @@ TEST(PostgresqlExamination, AServerThatIsWellIsOkThroughout) {
     EXPECT_TRUE(seen.version.starts_with("PostgreSQL 1")) << seen.version;
     ASSERT_TRUE(seen.clock.has_value());
     EXPECT_GT(*seen.clock, 1'700'000'000'000'000);
+    // What a transaction of the user's own calls.
+    EXPECT_TRUE(seen.fence_statement.starts_with("SELECT pawl.fence_v2(")) << seen.fence_statement;
     for (const auto* check : {"version", "persistence", "replication", "quarantine", "pooler",
                               "privileges", "schema", "limits"})
         EXPECT_EQ(found(seen, check).level, severity::ok) << found(seen, check).text;
