@@ -191,6 +191,7 @@ bool pool::retire_attempt(failure why) {
     if (!lines_.empty()) {
         // One more was wanted, not needed: the server may have no more to give.
         connecting_ = false;
+        pump();
         return false;
     }
     last_failure_ = std::move(why);
@@ -208,16 +209,32 @@ bool pool::retire_attempt(failure why) {
 // ---- Sending
 
 pool::line_pointer pool::freest() const {
+    const auto now = lease_clock::now();
+    const auto load = [&](const line& one) {
+        return std::pair{is_slow(one, now), one.in_flight.size()};
+    };
     line_pointer best;
     for (const auto& one : lines_)
-        if (!one->retiring && (!best || one->in_flight.size() < best->in_flight.size())) best = one;
+        if (!one->retiring && (!best || load(*one) < load(*best))) best = one;
     return best;
+}
+
+bool pool::is_slow(const line& one, instant now) const {
+    return !one.in_flight.empty() && now - one.front_since >= bounds_.slow;
+}
+
+// A statement that waits for a lock holds up all that is sent behind it, beyond their deadlines if
+// there is more than one of them.
+bool pool::holds_up(const line& one) const {
+    const auto now = lease_clock::now();
+    return is_slow(one, now) || (!one.in_flight.empty() && now < locks_until_);
 }
 
 bool pool::wants_another(const line_pointer& best) const {
     if (connecting_ || closed_) return false;
     if (!best) return lines_.empty();
-    return lines_.size() < settings_->connections && best->in_flight.size() >= bounds_.crowded &&
+    return lines_.size() < settings_->connections &&
+           (best->in_flight.size() >= bounds_.crowded || holds_up(*best)) &&
            lease_clock::now() >= not_before_;
 }
 
@@ -246,6 +263,8 @@ void pool::pump() {
     while (!waiting_.empty() && !closed_) {
         const auto best = freest();
         if (wants_another(best)) start_connecting();
+        // The one that is being opened is the better one to wait for.
+        if (best && connecting_ && holds_up(*best)) return;
         // Between a BEGIN and a COMMIT of ours nothing else may come.
         const auto room = wraps_ ? 1 : bounds_.in_flight_max;
         if (!best || best->in_flight.size() >= room) return;
@@ -259,6 +278,7 @@ void pool::pump() {
 }
 
 bool pool::send(const line_pointer& to, request what) {
+    if (to->in_flight.empty()) to->front_since = lease_clock::now();
     auto& added = to->in_flight.emplace_back();
     added.of = std::move(what);
     added.wrapped = wraps_;
@@ -301,6 +321,7 @@ bool pool::flush(const line_pointer& to) {
 }
 
 void pool::roll_back(const line_pointer& on) {
+    if (on->in_flight.empty()) on->front_since = lease_clock::now();
     on->in_flight.emplace_back();
     if (!send_plain(on->through->handle(), "ROLLBACK") || !finish_segment(on))
         break_off(on, failure{errc::outcome_unknown,
@@ -357,6 +378,7 @@ bool pool::deal_out(const line_pointer& on) {
         PQclear(got);
         auto done = std::move(on->in_flight.front());
         on->in_flight.pop_front();
+        on->front_since = lease_clock::now();
         // libpq has read no further than to the end of this one's transaction.
         done.unreplicated = on->through->take_unreplicated();
         deal(on, std::move(done));
@@ -416,6 +438,8 @@ void pool::deal(const line_pointer& on, flight done) {
             errc::outcome_unknown, on->through->place() + std::string{not_replicated}, true});
     if (done.sqlstate.empty()) return done.of->who->take(std::move(done.got));
     if (!done.fatal && try_again(done)) return;
+    if (waited_for_lock(done.sqlstate))
+        locks_until_ = lease_clock::now() + bounds_.locks_remembered;
     auto why = explain_error(on->through->place(), done.sqlstate, done.message);
     if (done.fatal) why.code = errc::outcome_unknown;
     done.of->who->take(std::move(why));

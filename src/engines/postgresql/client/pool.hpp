@@ -43,6 +43,8 @@ struct pool_bounds {
     std::size_t in_flight_max = 256;                    // sent on one connection, not yet answered
     std::size_t crowded = 4;          // in flight on every connection: time to open another
     std::uint32_t conflicts_max = 8;  // after which one that lost is not sent again
+    millis slow{200};                 // under way for longer: nothing should have to come behind it
+    millis locks_remembered{10'000};  // since one was waited for in vain: any request may wait
 };
 
 // Used on its loop only, but for close_from_anywhere. Connects with the first request, again with
@@ -115,6 +117,7 @@ private:
     struct line {
         std::shared_ptr<wire> through;
         std::deque<flight> in_flight;
+        instant front_since{};  // when the first of them began to be the first
         std::set<std::string, std::less<>> prepared;  // by name
         bool sending = false;                         // waits until more can be sent
         bool retiring = false;                        // takes no more; closed when it is idle
@@ -135,6 +138,8 @@ private:
 
     void pump();
     line_pointer freest() const;
+    bool is_slow(const line& one, instant now) const;
+    bool holds_up(const line& one) const;
     bool wants_another(const line_pointer& best) const;
     bool send(const line_pointer& to, request what);
     bool send_call(const line_pointer& to, flight& carrying);
@@ -186,7 +191,8 @@ private:
     net::deadline_watch deadlines_;
     std::optional<net::boot_timer> backoff_;  // empty once the loop has ended
     instant attempt_deadline_ = instant::max();
-    instant not_before_{};  // no new attempt to connect until then
+    instant not_before_{};   // no new attempt to connect until then
+    instant locks_until_{};  // until then a wait for a lock is remembered
     std::uint32_t attempts_failed_ = 0;
     std::optional<failure> last_failure_;
     std::minstd_rand random_;

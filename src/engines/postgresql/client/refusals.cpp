@@ -157,6 +157,8 @@ bool lost_against_another(std::string_view sqlstate) noexcept {
     return sqlstate == "40P01" || sqlstate == "40001";
 }
 
+bool waited_for_lock(std::string_view sqlstate) noexcept { return sqlstate == "55P03"; }
+
 bool misses_schema(std::string_view sqlstate) noexcept {
     return sqlstate == "3F000" || sqlstate == "42883" || sqlstate == "42P01";
 }

@@ -21,5 +21,6 @@ bool lost_prepared_statement(std::string_view sqlstate) noexcept;
 bool wants_own_transaction(std::string_view sqlstate) noexcept;
 bool misses_schema(std::string_view sqlstate) noexcept;
 bool lost_against_another(std::string_view sqlstate) noexcept;
+bool waited_for_lock(std::string_view sqlstate) noexcept;
 
 }  // namespace pawl::postgresql

@@ -40,6 +40,37 @@ TEST(PostgresqlFault, AClaimOnALockedRowLeavesNoSessionBehind) {
     EXPECT_TRUE(told.error().answered);
 }
 
+// Goal: claims of keys that another session keeps locked hold up no claim of another key, be they
+// known to be locked or not. Method: three of them in one pipeline, where the last would be
+// answered after twice the timeout; and once more.
+TEST(PostgresqlFault, ClaimsOfLockedKeysStarveNoOtherKey) {
+    constexpr millis timeout = 3s;
+    postgresql_server server;
+    auto mine = open(on_port(server.port(), timeout));
+    const std::vector<std::string> locked{"a", "b", "c"};
+    for (const auto& key : locked)
+        EXPECT_TRUE(yes(mine.release(key, mine.granted(fresh_claim(key)))));
+    const auto others = lock_rows(server);
+    for (int round = 0; round < 2; ++round) {
+        std::vector<std::future<bool>> waiting;
+        for (const auto& key : locked)
+            waiting.push_back(std::async(std::launch::async, [&, key] {
+                return mine.acquire(fresh_claim(key)).has_error();
+            }));
+        until([&] {
+            return server.ask(
+                       "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = "
+                       "'Lock' AND clock_timestamp() - query_start > interval '0.4 s'") == "t";
+        });
+        const auto asked = lease_clock::now();
+        const auto token = mine.granted(fresh_claim("free " + std::to_string(round)));
+        EXPECT_GT(number(token), 0u);
+        EXPECT_LT(lease_clock::now() - asked, timeout / 2);
+        for (auto& each : waiting) EXPECT_TRUE(each.get());
+    }
+    EXPECT_LE(sessions(server), 5);
+}
+
 // Goal: after an unknown outcome the same claim is answered with the same grant. Method: the answer
 // is held back until the connection is cut.
 TEST(PostgresqlFault, ALostAnswerIsAnUnknownOutcomeThatTheSameClaimResolves) {
