@@ -36,8 +36,6 @@ TEST(MysqlRefusals, EachErrorSaysWhatTheCallerMayDo) {
     EXPECT_FALSE(lost_prepared_statement({1213, {}}));
 }
 
-// Goal: what the server did not execute is sent again, and nothing else: a claim that was executed
-// must not be thought to be lost.
 // Goal: a job that may run without a lease does not while the server answers, as who holds the key
 // may go on. Method: what a full server, a locked row and a read-only server say, beside others.
 TEST(MysqlRefusals, AServerThatCannotWriteIsNoOutage) {
@@ -47,6 +45,8 @@ TEST(MysqlRefusals, AServerThatCannotWriteIsNoOutage) {
         EXPECT_FALSE(explain_refusal("db:3306", {number, "words"}).answered) << number;
 }
 
+// Goal: what the server did not execute is sent again, and nothing else: a claim that was executed
+// must not be thought to be lost.
 TEST(MysqlRefusals, WhatTheServerDidNotExecuteIsSentAgain) {
     for (const unsigned unread : {1158u, 1159u, 2006u, 3032u, 4031u}) {
         EXPECT_TRUE(was_not_executed({unread, {}})) << unread;
