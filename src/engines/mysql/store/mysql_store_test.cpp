@@ -276,7 +276,7 @@ TEST_F(MysqlStore, ADeadlockWithSomebodyElseIsSurvived) {
 TEST_F(MysqlStore, TheDelayOfAForcedReleaseCountsFromWhenItTakesEffect) {
     auto mine = open(here(10s));
     const auto token = mine.granted(fresh_claim("key", 60s));
-    auto foreign = keep_rows_locked("3.2");
+    auto foreign = keep_rows_locked("6");
     const auto asked = lease_clock::now();
     EXPECT_TRUE(*mine.force_release("key", token, 3s));
     EXPECT_GT(lease_clock::now() - asked, 3s);
