@@ -38,14 +38,21 @@ void signal_tree(pid_t pid, int number, int levels) {
 }
 
 // Stops it, but not in the middle of a write: a file that stays locked is a store that is gone,
-// which turns waiters away.
+// which turns waiters away. They wait for twice as long as the first probe.
 void freeze(const embedded& store, pid_t whom) {
-    const auto probe = store.url + "?timeout=200ms";
-    for (;;) {
+    const auto probe = [&](const char* timeout) {
+        return run_pawl({"--store", store.url + "?timeout=" + timeout, "exec", "probe", "true"});
+    };
+    constexpr int attempts_max = 50;
+    for (int i = 0; i < attempts_max; ++i) {
         kill(whom, SIGSTOP);
-        if (run_pawl({"--store", probe, "exec", "probe", "true"}).status == 0) return;
+        if (probe("1s").status == 0) return;
         kill(whom, SIGCONT);
+        // It ends what it was at, or the next stop would find it there again.
+        const auto written = probe("20s");
+        ASSERT_EQ(written.status, 0) << written.output;
     }
+    FAIL() << "each stop found it in the middle of a write";
 }
 
 // SIGKILL at several phases of the heartbeat: the guard ends the command before the lease does.
