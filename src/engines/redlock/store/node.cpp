@@ -141,6 +141,8 @@ boost::asio::awaitable<void> node::keep_trying(std::shared_ptr<node> self) {
         if (self->is_down()) {
             const auto got = co_await self->link_->ask(ping);
             if (got.has_value() && !got->is_error()) {
+                // What it refused before it went down it may take now.
+                self->refuses_ = false;
                 self->note_answer();
                 break;
             }

@@ -206,6 +206,14 @@ TEST(RedlockFault, AConnectionToADemotedNodeIsGivenUp) {
     });
 }
 
+// How often the node has refused to write since it started.
+int refusals(const testing_servers::redis_server& server) {
+    const auto told = server.ask({"INFO", "errorstats"});
+    const std::string field = "NOREPLICAS:count=";
+    const auto at = told.find(field);
+    return at == std::string::npos ? 0 : std::stoi(told.substr(at + field.size()));
+}
+
 // Goal: what a node has to be told is not forgotten because it cannot write for now. Method: it
 // refuses the release and its repeat, and nobody asks anything else.
 TEST(RedlockFault, ANodeThatCannotWriteForNowIsToldLater) {
@@ -216,13 +224,28 @@ TEST(RedlockFault, ANodeThatCannotWriteForNowIsToldLater) {
         until([&] { return is_confirmed_at(servers, node, "key"); });
     servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "1"});
     EXPECT_TRUE(conformance::yes(mine.release("key", token)));
-    until([&] {
-        const auto told = servers.at(2).ask({"INFO", "errorstats"});
-        const std::string field = "NOREPLICAS:count=";
-        const auto at = told.find(field);
-        return at != std::string::npos && std::stoi(told.substr(at + field.size())) >= 2;
-    });
+    until([&] { return refusals(servers.at(2)) >= 2; });
     servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "0"});
+    until([&] { return !is_confirmed_at(servers, 2, "key"); });
+}
+
+// Goal: nor because it is also cut off before it can. Method: claims of other keys notice that
+// first, as by then the pauses between two attempts are long.
+TEST(RedlockFault, ANodeThatRefusedAndWentDownIsToldWhenItIsBack) {
+    redlock_servers servers;
+    const proxied_nodes proxies{servers};
+    auto mine = open(proxies.settings());
+    proxies.connect_all(mine);
+    const auto token = mine.granted(fresh_claim("key", 60s));
+    for (const std::size_t node : {0U, 1U, 2U})
+        until([&] { return is_confirmed_at(servers, node, "key"); });
+    servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "1"});
+    EXPECT_TRUE(conformance::yes(mine.release("key", token)));
+    until([&] { return refusals(servers.at(2)) >= 8; });
+    proxies[2].refuse();
+    for (const auto* other : {"a", "b", "c"}) mine.granted(fresh_claim(other));
+    servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "0"});
+    proxies[2].accept_again();
     until([&] { return !is_confirmed_at(servers, 2, "key"); });
 }
 
