@@ -15,6 +15,8 @@ constexpr millis backoff_min{10};
 constexpr millis backoff_max{1000};
 // How long a node that is down is tried after somebody last wanted it.
 constexpr millis interest{10'000};
+// How many debts are tried one after the other though each is refused.
+constexpr std::size_t refusals_max = 16;
 
 }  // namespace
 
@@ -187,8 +189,18 @@ void node::settle() {
         self->settling_ = false;
         // One that cannot write for now is there, and is told later.
         self->refuses_ = got.has_error() && got.error().answered;
-        if (got.has_value() || !(self->refuses_ || self->is_down())) return self->settle();
-        self->debts_.push_front(std::move(*next));
+        if (got.has_value() || !(self->refuses_ || self->is_down())) {
+            self->refused_ = 0;
+            return self->settle();
+        }
+        if (!self->refuses_) {
+            self->debts_.push_front(std::move(*next));
+            return self->want();
+        }
+        // Others may be taken all the same: a full server still deletes.
+        self->debts_.push_back(std::move(*next));
+        if (++self->refused_ < std::min(self->debts_.size(), refusals_max)) return self->settle();
+        self->refused_ = 0;
         self->want();
     });
     // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): the callback has `next`

@@ -119,7 +119,8 @@ private:
     bool met_ = false;  // it has made a promise, or refused one, so its data has a marker
     bool trying_ = false;
     bool settling_ = false;
-    bool refuses_ = false;  // what it was to be told last: it cannot write for now
+    bool refuses_ = false;     // what it was to be told last: it cannot write for now
+    std::size_t refused_ = 0;  // debts in a row, since the last pause
     bool closed_ = false;
     std::deque<debt> debts_;
     std::optional<net::boot_timer> pause_;  // empty once the loop has ended

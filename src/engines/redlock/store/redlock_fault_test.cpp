@@ -1,6 +1,7 @@
 // What a majority is for: nodes that are slow, dead, wiped or cut off, under load, on real servers.
 #include "engines/redlock/store/redlock_fixture.hpp"
 
+#include "engines/redlock/store/node.hpp"
 #include "test_support/faults/tcp_proxy.hpp"
 
 #include <algorithm>
@@ -247,6 +248,31 @@ TEST(RedlockFault, ANodeThatRefusedAndWentDownIsToldWhenItIsBack) {
     servers.at(2).ask({"CONFIG", "SET", "min-replicas-to-write", "0"});
     proxies[2].accept_again();
     until([&] { return !is_confirmed_at(servers, 2, "key"); });
+}
+
+// Goal: what a node refuses to be told holds up nothing that it takes. Method: a server that is
+// full, but still deletes.
+TEST(RedlockFault, ADebtThatIsRefusedHoldsUpNoOther) {
+    const testing_servers::redis_server server;
+    server.ask({"SET", "taken", "x"});
+    server.ask({"CONFIG", "SET", "maxmemory", "1"});
+    const redis::script sets{"return redis.call('SET', KEYS[1], 'x')"};
+    const redis::script deletes{"return redis.call('DEL', KEYS[1])"};
+    net::loop loop;
+    redis::redis_settings settings;
+    settings.port = server.port();
+    const auto owing = node::make(loop, std::make_shared<const redis::redis_settings>(settings));
+    boost::asio::post(loop.get_executor(), [&] {
+        const auto until = lease_clock::now() + 60s;
+        for (int i = 0; i < 20; ++i)
+            owing->owe(redis::script_call{sets, 1}.add(std::to_string(i)), until);
+        owing->owe(redis::script_call{deletes, 1}.add("taken"), until);
+    });
+    until([&] { return server.ask({"EXISTS", "taken"}) == "0"; });
+    EXPECT_EQ(server.ask({"DBSIZE"}), "0");
+    server.ask({"CONFIG", "SET", "maxmemory", "0"});
+    until([&] { return server.ask({"DBSIZE"}) == "20"; });
+    owing->close_from_anywhere();
 }
 
 // Goal: one record that a node cannot read ends no other lease, though each node has to say yes.
