@@ -137,7 +137,10 @@ TEST(PostgresqlStore, AFenceBoundsNoWaitOfTheUsersOwnTransaction) {
     EXPECT_EQ(after("0", "fence_v1('pawl', 'invoices', 7, false)"), "0");
     EXPECT_EQ(after("7s", "fence_v2('pawl', 'invoices', 7, false, false, NULL)"), "7s");
     const std::string asked = "bounded_fence_v1('pawl', 'invoices', 7, false, false, NULL)";
-    EXPECT_EQ(after("0", asked), "1500ms");
+    const std::string purge = "purge_v1('pawl', '', 0, 100)";
+    const std::string renew =
+        "renew_v1('pawl', ARRAY['a'::bytea], ARRAY[1], ARRAY[1], ARRAY[0], ARRAY[false])";
+    for (const auto& each : {asked, purge, renew}) EXPECT_EQ(after("0", each), "1500ms") << each;
     EXPECT_EQ(after("7s", asked), "7s");
 }
 

@@ -409,6 +409,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN
   PERFORM pawl.expect_read_committed();
   PERFORM pawl.sync_commit();
+  PERFORM pawl.bound_locks();
   RETURN (SELECT r.renewed
           FROM pawl.renew_rows(space, keys, tokens, ttls, lifetimes, lapsed, false) AS r);
 END
@@ -615,6 +616,7 @@ DECLARE
   lowest bigint;
 BEGIN
   PERFORM pawl.expect_read_committed();
+  PERFORM pawl.bound_locks();
   SELECT array_agg(s.key ORDER BY s.key) INTO keys
   FROM (SELECT l.key FROM pawl.lease AS l WHERE l.name_space = space AND l.key > after
         ORDER BY l.key LIMIT count) AS s;
