@@ -89,6 +89,11 @@ class Units(unittest.TestCase):
             for option in (word for word in line if word.startswith("--")):
                 self.assertRegex(done.stdout, rf"{option}\b", unit)
 
+    def test_a_host_that_was_off_repeats_nothing(self):
+        """Another host has run it, and without an occurrence the store cannot say so."""
+        if "--occurrence" not in settings("pawl@.service")["ExecStart"]:
+            self.assertEqual(settings("pawl@.timer")["Persistent"], "no")
+
     def test_runs_may_finish_before_systemd_loses_its_patience(self):
         page = (SOURCE / "docs/configuration.md").read_text()
         defaults = dict(re.findall(r"^\| `(\w+)` \| duration \| `\"(\w+)\"`", page, re.MULTILINE))
