@@ -367,6 +367,23 @@ class Kubernetes(Case):
             said = self.call("/bin/sh", "-c", script, JOB_NAME=f"nightly-report-{job}")
             self.assertEqual(said.count("the report, under token "), printed, job)
 
+    def test_the_next_pod_runs_what_a_dead_one_had_begun(self):
+        """Goal: no occurrence is lost. Method: a pod is killed at its work, and the next starts while the lease still runs."""
+        for name in ("nightly-report", "nightly-export"):
+            with self.subTest(name):
+                (script,) = template(self.one("CronJob", name))["spec"]["containers"][0]["args"]
+                script = script.replace("--ttl=1m", "--ttl=6s")
+                self.assertIn("--ttl=6s", script)
+                job = f"{name}-{int(time.time()) // 60}"
+                begun = re.sub(r"'echo .*'", "'echo begun; exec sleep 60'", script)
+                first = subprocess.Popen(["/bin/sh", "-c", begun], stdout=subprocess.PIPE, text=True, env={**self.environment, "JOB_NAME": job})
+                try:
+                    self.assertEqual(first.stdout.readline(), "begun\n")
+                finally:
+                    first.kill()
+                    first.communicate(timeout=60)
+                self.assertIn(", under token ", self.call("/bin/sh", "-c", script, JOB_NAME=job))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
