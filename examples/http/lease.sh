@@ -5,6 +5,9 @@
 #
 # Ends with the command's status; 75 when another client has the key, 70 when the lease was lost and the command
 # stopped, 69 without an answer. The command sees PAWL_KEY and PAWL_FENCE_TOKEN, which its writes are to carry.
+#
+# Told to end by SIGINT, SIGTERM or SIGHUP, it stops the command first. Killed by SIGKILL it leaves the command
+# running without a lease: only `pawl exec` guards against that.
 set -eu
 [ $# -ge 2 ] || { echo "usage: lease.sh KEY COMMAND…" >&2; exit 64; }
 key=$1
@@ -56,28 +59,33 @@ place=$(tr -d '\r' <"$folder/fields" | sed -n 's/^[Ll]ocation: //p')
 PAWL_KEY=$key PAWL_FENCE_TOKEN=$(number fence_token)
 export PAWL_KEY PAWL_FENCE_TOKEN
 
-# In a group of its own, so that all of it can be stopped.
+# In a group of its own, so that all of it can be stopped, which is done here: no signal of a terminal reaches it.
+stopped=
+trap 'stopped=130' INT
+trap 'stopped=143' TERM
+trap 'stopped=129' HUP
 setsid "$@" &
 work=$!
 renew_at=$((sent + ttl / 3))
 while kill -0 $work 2>/dev/null; do
-  at=$(now)
-  if [ "$at" -ge $((trusted_until - ttl / 6)) ]; then
-    # Not renewed for so long: told to stop now, dead when trust ends.
+  at=$(now) || continue # Ctrl-C ends what runs here, too
+  if [ -n "$stopped" ] || [ "$at" -ge $((trusted_until - ttl / 6)) ]; then
+    # Told to end, or not renewed for so long: the command is told to stop now, and dead when trust ends.
     kill -TERM -$work 2>/dev/null || true
-    while kill -0 $work 2>/dev/null && [ "$(now)" -lt "$trusted_until" ]; do sleep 0.05; done
+    while kill -0 $work 2>/dev/null && [ "$(now)" -lt "$trusted_until" ]; do sleep 0.05 || true; done
     kill -KILL -$work 2>/dev/null || true
-    exit 70
+    [ -z "$stopped" ] || ask DELETE "$place" 5 >/dev/null
+    exit "${stopped:-70}"
   fi
   if [ "$at" -ge "$renew_at" ]; then
     left=$((trusted_until - ttl / 6 - at))
     case $(ask PUT "$place" "$((left / 1000)).$(printf %03d $((left % 1000)))" "{\"ttl_ms\": $ttl}") in
       200) trusted_until=$(trust_from "$at") renew_at=$((at + ttl / 3)) ;;
-      409) trusted_until=$((at + ttl / 6)) ;; # lost: stop at once
-      *) renew_at=$(($(now) + ttl / 20)) ;;   # unknown: retry while the lease is valid
+      409) trusted_until=$at ;;             # lost: another client may have the key, so the command dies at once
+      *) renew_at=$(($(now) + ttl / 20)) ;; # unknown: retry while the lease is valid
     esac
   fi
-  sleep 0.05
+  sleep 0.05 || true
 done
 status=0
 wait $work || status=$?
