@@ -206,6 +206,8 @@ void sharing::slot_taken(instant now) {
 
 void sharing::announce_failed(const failure& why, instant now, double uniform) {
     base::ensure(standing_ == standing::announcing);
+    // Of this slot alone, as others have answers: the next will do.
+    if (answered_ && why.code == errc::rejected) return slot_taken(now);
     standing_ = standing::absent;
     note(why);
     look_at_ = now + backoff(failures_, plan_.interval, uniform);

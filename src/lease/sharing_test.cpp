@@ -177,6 +177,20 @@ TEST(Sharing, AMemberTakesTheLowestSlotThatIsFree) {
     EXPECT_EQ(late.announcing, 4u);
 }
 
+// Goal: one slot whose record is unreadable keeps nobody out. Method: the store rejects the claim.
+TEST(Sharing, ASlotThatCannotBeReadIsPassedOver) {
+    participant late{16};
+    late.see({});
+    EXPECT_EQ(late.announcing, 0u);
+    late.machine.announce_failed({errc::rejected, "unreadable"}, late.now, 0.5);
+    late.settle();
+    EXPECT_EQ(late.announcing, 1u);
+    late.machine.announced(late.now);
+    late.settle();
+    late.see({{16, 1, 1}});
+    EXPECT_EQ(late.claiming.size(), 16u);
+}
+
 // A store in quarantine says busy to every slot.
 TEST(Sharing, TriesFewSlotsBetweenTwoLooks) {
     participant late{16};
