@@ -96,13 +96,16 @@ sharing::step sharing::next(instant now) {
     return {act::wait, 0, until};
 }
 
-// The slot goes first: the others then wait for the partitions while their bodies still stop.
+// The slot goes first: the others then wait for the partitions while their bodies still stop. It
+// goes last where others cut the work otherwise: they wait for no partition of ours.
 std::optional<sharing::step> sharing::next_of_ending() {
-    if (standing_ == standing::present) {
+    const bool busy = std::any_of(parts_.begin(), parts_.end(),
+                                  [](const part& one) { return one.now != state::away; });
+    if (standing_ == standing::present && !(cut_otherwise_ && busy)) {
         standing_ = standing::leaving;
         return step{act::leave, *slot_, {}};
     }
-    bool quiet = standing_ != standing::announcing && standing_ != standing::leaving && !looking_;
+    bool quiet = (standing_ == standing::absent || standing_ == standing::gone) && !looking_;
     for (std::uint32_t i = 0; i < plan_.count; ++i) {
         auto& one = parts_[i];
         if (one.now == state::claiming) {
@@ -151,12 +154,14 @@ void sharing::looked(const std::vector<member>& present, instant now, double uni
     look_again(now, uniform);
     if (called_off_) return;
     others_.clear();
+    cut_otherwise_ = false;
     const member* oldest = nullptr;
     for (const member& one : present) {
         // Under two counts the same work would be in two partitions: those who came first go on.
         if (oldest == nullptr ||
             std::tie(one.since, one.count) < std::tie(oldest->since, oldest->count))
             oldest = &one;
+        cut_otherwise_ = cut_otherwise_ || one.count != plan_.count;
         if (one.count == plan_.count && !(is_present() && one.slot == slot_))
             others_.push_back(one.slot);
     }

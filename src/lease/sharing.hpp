@@ -87,7 +87,8 @@ public:
                    double uniform);
     void ended(std::uint32_t which, term_end how, instant now, double uniform);
     void left();
-    // Everything is given up: the slot, then the partitions.
+    // Everything is given up: the slot, then the partitions; the slot last where others cut the
+    // work otherwise.
     void call_off();
 
     bool is_present() const { return standing_ == standing::present; }
@@ -127,6 +128,7 @@ private:
     instant look_at_;
     bool looking_ = false;
     bool held_back_ = false;
+    bool cut_otherwise_ = false;  // others, when it was last seen
     bool called_off_ = false;
     bool answered_ = false;
     int failures_ = 0;

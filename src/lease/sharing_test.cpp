@@ -365,6 +365,23 @@ TEST(Sharing, GivesUpEverythingAtOnceToOlderMembersWhoCutTheWorkOtherwise) {
     EXPECT_EQ(back.told.size(), 32u);
 }
 
+// Goal: members with another count begin when the last of these has gone. Method: its slot is there
+// until its bodies have stopped.
+TEST(Sharing, ItsSlotGoesLastWhereOthersCutTheWorkOtherwise) {
+    participant old{16};
+    old.join({});
+    old.win_all();
+    old.see({{16, 0, 1}, {32, 0, 2}});
+    EXPECT_EQ(old.held.size(), 16u);
+    old.machine.call_off();
+    EXPECT_EQ(old.settle(), act::wait);
+    EXPECT_EQ(old.told.size(), 16u);
+    EXPECT_FALSE(old.left);
+    old.obey();
+    EXPECT_TRUE(old.left);
+    EXPECT_EQ(old.settle(), act::over);
+}
+
 TEST(Sharing, AStoreThatIsDownIsAskedAgainWithinAnInterval) {
     participant one{16};
     one.join({});
