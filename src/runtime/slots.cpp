@@ -15,10 +15,16 @@ namespace {
 
 using boost::asio::awaitable;
 
+// So many keys in a row that cannot be reached are the store's trouble, and no slot's.
+constexpr int unreached_max = 2;
+// How soon a slot whose key failed is asked for again while others are waited for.
+constexpr millis contend_again{1'000};
+
 // Several claims of which the first that is granted is wanted. Each ends by itself; what is granted
 // to one that comes after the end goes back at once.
 struct contest {
     std::size_t running = 0;
+    std::size_t failing = 0;  // of those that run
     bool over = false;
     std::stop_source enough;
     std::optional<slot_grant> won;
@@ -37,28 +43,45 @@ void keep_sooner(std::optional<busy>& soonest, busy other) {
     if (!soonest || other.remaining < soonest->remaining) soonest = std::move(other);
 }
 
-void note(contest& all, std::uint32_t index, result<claimed> answer) {
-    const bool is_last = --all.running == 0;
-    if (answer.has_error()) {
-        if (!all.fault) all.fault = answer.error();
-        all.end();
-    } else if (auto* held = std::get_if<std::shared_ptr<lease_state>>(&*answer)) {
+void note(contest& all, std::uint32_t index, claimed answer) {
+    --all.running;
+    if (auto* held = std::get_if<std::shared_ptr<lease_state>>(&answer)) {
         if (std::exchange(all.over, true)) return engine::let_go_unused(std::move(*held));
         all.won = slot_grant{index, std::move(*held)};
         all.end();
-    } else if (auto* other = std::get_if<busy>(&*answer)) {
+    } else if (auto* other = std::get_if<busy>(&answer)) {
         keep_sooner(all.soonest, std::move(*other));
     }
-    if (is_last) all.end();
+    if (all.running == all.failing) all.end();
 }
 
+// A slot whose key fails leaves the others to be waited for: the wait is over when none answers.
 awaitable<void> contend(std::shared_ptr<contest> all, std::shared_ptr<engine> where,
                         std::string key, std::uint32_t index, lease_options options,
-                        wait_policy how_long) {
-    auto claiming = engine::claim_key(std::move(where), std::move(key), options, how_long,
-                                      all->enough.get_token());
-    auto answer = co_await std::move(claiming);
-    note(*all, index, std::move(answer));
+                        instant until) {
+    bool failed = false;
+    for (;;) {
+        const auto left = std::chrono::ceil<millis>(until - where->now());
+        // It has to answer before it is waited for again.
+        const wait_policy how_long{.wait = failed ? millis{0} : std::max(left, millis{0})};
+        auto claiming = engine::claim_key(where, key, options, how_long, all->enough.get_token());
+        auto answer = co_await std::move(claiming);
+        if (answer.has_error()) {
+            if (!std::exchange(failed, true)) ++all->failing;
+            all->fault = answer.error();
+            if (all->failing == all->running) all->end();
+            if (all->over) co_return;
+            auto pausing = all->decided.wait_for(contend_again);
+            co_await std::move(pausing);
+            if (all->over) co_return;
+            continue;
+        }
+        const bool was_failing = std::exchange(failed, false);
+        if (was_failing) --all->failing;
+        const bool is_busy = std::holds_alternative<busy>(*answer);
+        if (was_failing && is_busy && !all->over && where->now() < until) continue;
+        co_return note(*all, index, std::move(*answer));
+    }
 }
 
 }  // namespace
@@ -109,18 +132,27 @@ async<slot_claimed> slot_claimer::try_each(std::shared_ptr<slot_claimer> self, s
     std::uniform_int_distribution<std::uint32_t> any{0, wanted.count - 1};
     const auto first = any(self->random_);
     std::optional<busy> soonest;
+    std::optional<failure> trouble;
+    int unreached = 0;  // in a row
     for (std::uint32_t i = 0; i < wanted.count; ++i) {
         const auto index = (first + i) % wanted.count;
         auto claiming = engine::claim_key(self->where_, wanted.key_of(index), wanted.options,
                                           wait_policy{}, stop);
         auto answer = co_await std::move(claiming);
-        if (answer.has_error()) co_return answer.error();
+        if (answer.has_error()) {
+            trouble = answer.error();
+            unreached = is_outage(*trouble) ? unreached + 1 : 0;
+            if (unreached == unreached_max) break;
+            continue;
+        }
+        unreached = 0;
         if (auto* held = std::get_if<std::shared_ptr<lease_state>>(&*answer))
             co_return slot_claimed{slot_grant{index, std::move(*held)}};
         if (std::holds_alternative<cancelled>(*answer)) co_return slot_claimed{cancelled{}};
         if (auto* other = std::get_if<busy>(&*answer)) keep_sooner(soonest, std::move(*other));
     }
-    co_return slot_claimed{std::move(soonest).value()};
+    if (!soonest) co_return std::move(trouble).value();
+    co_return slot_claimed{*std::move(soonest)};
 }
 
 async<slot_claimed> slot_claimer::wait_for_any(std::shared_ptr<slot_claimer> self,
@@ -129,19 +161,18 @@ async<slot_claimed> slot_claimer::wait_for_any(std::shared_ptr<slot_claimer> sel
     const auto all = std::make_shared<contest>();
     const auto call_off = [enough = all->enough] { enough.request_stop(); };
     const std::stop_callback on_stop{stop, call_off};
-    const auto left = std::chrono::ceil<millis>(until - self->where_->now());
     all->running = wanted.count;
     for (std::uint32_t index = 0; index < wanted.count; ++index) {
-        auto contending = contend(all, self->where_, wanted.key_of(index), index, wanted.options,
-                                  wait_policy{.wait = left});
+        auto contending =
+            contend(all, self->where_, wanted.key_of(index), index, wanted.options, until);
         boost::asio::co_spawn(self->where_->executor(), std::move(contending), net::unattended{});
     }
     auto deciding = all->decided.wait();
     co_await std::move(deciding);
     all->over = true;
     if (all->won) co_return slot_claimed{std::move(*all->won)};
-    if (all->fault) co_return std::move(*all->fault);
     if (stop.stop_requested()) co_return slot_claimed{cancelled{}};
+    if (all->fault && !all->soonest) co_return std::move(*all->fault);
     co_return slot_claimed{std::move(all->soonest).value_or(busy{})};
 }
 

@@ -204,6 +204,55 @@ TEST(Slots, AStoreThatFailsIsSaidSo) {
     EXPECT_THROW((void)a.acquire_slot("gpu", 4, plain, 10s), store_error);
 }
 
+// Goal: a slot whose key is out of reach leaves the others. Method: the shard of one key is away;
+// who does not wait gets the other slot each time, from whichever it looks first, and who waits
+// gets it when it is released.
+TEST(Slots, AKeyOutOfReachLeavesTheOthers) {
+    world one;
+    auto own = std::make_shared<testing_faults::plan>();
+    own->out_of_reach = "gpu/0";
+    auto a = one.open_with(own), b = one.open();
+    for (int i = 0; i < 20; ++i) {
+        auto mine = a.try_acquire_slot("gpu", 2, plain);
+        ASSERT_TRUE(mine);
+        EXPECT_EQ(mine->index(), 1U);
+        EXPECT_EQ(mine->release(), release_outcome::released);
+    }
+    std::vector<slot> held;
+    for (int i = 0; i < 2; ++i) held.push_back(b.try_acquire_slot("gpu", 2, plain).value());
+    EXPECT_TRUE(refused(a.try_acquire_slot("gpu", 2, plain)));
+    std::optional<slot> got;
+    std::thread waiter{[&] { got = a.acquire_slot("gpu", 2, plain, 1min); }};
+    wait_for_waiters(b, "gpu/1", 1);
+    held.clear();
+    waiter.join();
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->index(), 1U);
+    EXPECT_TRUE(refused(a.acquire_slot("gpu", 2, plain, 50ms)));
+}
+
+// Goal: the end of a wait is the store's trouble where no slot answers. Method: all keys fail.
+TEST(Slots, AWaitEndsWhenNoSlotAnswers) {
+    world one;
+    auto own = std::make_shared<testing_faults::plan>();
+    auto a = one.open(), b = one.open_with(own);
+    std::vector<slot> held;
+    for (int i = 0; i < 2; ++i) held.push_back(a.try_acquire_slot("gpu", 2, plain).value());
+    std::atomic<bool> thrown{false};
+    std::thread waiter{[&] {
+        try {
+            (void)b.acquire_slot("gpu", 2, plain, 1h);
+        } catch (const store_error&) {
+            thrown = true;
+        }
+    }};
+    for (int i = 0; i < 2; ++i) wait_for_waiters(a, "gpu/" + std::to_string(i), 1);
+    own->fail_all = errc::denied;
+    held.clear();
+    waiter.join();
+    EXPECT_TRUE(thrown);
+}
+
 // The store goes away while one waits.
 TEST(Slots, AWaiterHearsOfAStoreThatFails) {
     world one;

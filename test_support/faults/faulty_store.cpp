@@ -22,6 +22,8 @@ public:
 
     async<acquire_result<grant>> acquire(claim wanted) override {
         if (auto bad = planned()) co_return *bad;
+        if (!wanted.key.empty() && wanted.key == faults_->out_of_reach)
+            co_return failure{errc::unreachable, "out of reach"};
         if (faults_->is_gone) {
             const bool lost = take_one(faults_->answers_to_lose);
             co_return failure{lost ? errc::outcome_unknown : errc::unreachable,
