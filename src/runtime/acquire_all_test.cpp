@@ -164,6 +164,22 @@ TEST(AcquireAll, OneThatIsLostEndsTheSet) {
     EXPECT_EQ(moved->release(), release_outcome::lost);
 }
 
+// Goal: a slow store delays the release of many keys no longer than that of a few. Method: each of
+// 32 releases takes half a second.
+TEST(AcquireAll, AllAreReleasedAtOnce) {
+    world one;
+    auto a = one.open(), b = one.open();
+    std::vector<std::string> keys;
+    for (int i = 0; i < 32; ++i) keys.push_back("k" + std::to_string(i));
+    auto all = a.acquire_all(keys, plain);
+    ASSERT_TRUE(all);
+    one.faults->release_delay = 500ms;
+    const auto begun = lease_clock::now();
+    EXPECT_EQ(all->release(), release_outcome::released);
+    EXPECT_LT(lease_clock::now() - begun, 8s);
+    for (const auto& key : keys) EXPECT_FALSE(is_held(b, key)) << key;
+}
+
 TEST(AcquireAll, AStoreThatFailsIsSaidSoAndNothingStaysHeld) {
     world one;
     auto own = std::make_shared<testing_faults::plan>();

@@ -1,6 +1,11 @@
 #include <pawl/lease_set.hpp>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+
 #include <algorithm>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -97,11 +102,19 @@ void lease_set::mark_not_started() {
 release_outcome lease_set::release() {
     if (!state_) refuse_empty();
     const auto ending = std::move(state_);
-    auto worst = release_outcome::released;
-    for (auto one = ending->leases.rbegin(); one != ending->leases.rend(); ++one) {
-        const auto how = one->release();
-        if (gravity(how) > gravity(worst)) worst = how;
-    }
+    auto& leases = ending->leases;
+    // It throws where this is no place to wait. The others are asked for all at once: a store that
+    // is away does not cost the time of each.
+    auto worst = leases.back().release();
+    leases.pop_back();
+    boost::asio::io_context here;
+    std::vector<std::future<release_outcome>> answers;
+    for (auto one = leases.rbegin(); one != leases.rend(); ++one)
+        answers.push_back(
+            boost::asio::co_spawn(here, one->async_release(), boost::asio::use_future));
+    here.run();
+    for (auto& answer : answers)
+        if (const auto how = answer.get(); gravity(how) > gravity(worst)) worst = how;
     return worst;
 }
 
