@@ -94,7 +94,7 @@ TEST(Leader, StepsDownBeforeTheLeasePasses) {
     std::latch elected{1};
     std::promise<instant> stopped;
     std::atomic<bool> first{true};
-    candidate only{a, {.ttl = 4s, .grace = 2s}, [&](const term& now) {
+    candidate only{a, {.ttl = 8s, .grace = 4s}, [&](const term& now) {
                        if (!first.exchange(false)) return wait_for_stop(now.stop);
                        elected.count_down();
                        wait_for_stop(now.stop);
@@ -103,7 +103,7 @@ TEST(Leader, StepsDownBeforeTheLeasePasses) {
     elected.wait();
     one.faults->fail_all = errc::outcome_unknown;
     const auto silent = lease_clock::now();
-    EXPECT_LT(stopped.get_future().get(), silent + 4s);
+    EXPECT_LT(stopped.get_future().get(), silent + 8s);
     one.faults->fail_all = std::nullopt;
 }
 
@@ -391,8 +391,10 @@ TEST(Partitions, OfAMemberThatIsCutOffAreTakenOver) {
     auto a = one.open_with(wires);
     auto b = one.open();
     gathering all{8};
-    participant first{a, 8, all.body(1), "reindex", brief},
-        second{b, 8, all.body(2), "reindex", brief};
+    // A body has a third of it between its stop and the next holder.
+    const partition_options roomy{.lease = {.ttl = 6s}, .interval = 20ms};
+    participant first{a, 8, all.body(1), "reindex", roomy},
+        second{b, 8, all.body(2), "reindex", roomy};
     ASSERT_TRUE(all.wait_until({{1, 4}, {2, 4}}));
     wires->fail_all = errc::outcome_unknown;
     ASSERT_TRUE(all.wait_until({{2, 8}}));
@@ -445,19 +447,26 @@ TEST(Partitions, WaitForOlderMembersWhoCutTheWorkOtherwise) {
     world one;
     auto a = one.open(), b = one.open();
     gathering fours{4}, eights{8};
-    participant old{a, 4, fours.body(1)};
+    std::atomic<int> fours_running{0};
+    const auto four = fours.body(1);
+    participant old{a, 4, [&](const partition& mine) {
+                        ++fours_running;
+                        four(mine);
+                        // It takes its time to stop: the others look a few times.
+                        const int before = one.faults->operations;
+                        while (one.faults->operations < before + 20) std::this_thread::yield();
+                        --fours_running;
+                    }};
     ASSERT_TRUE(fours.wait_until({{1, 4}}));
-    std::atomic<bool> old_is_there{true};
     const auto body = eights.body(2);
     participant late{b, 8, [&](const partition& mine) {
-                         EXPECT_FALSE(old_is_there);
+                         EXPECT_EQ(fours_running, 0);
                          body(mine);
                      }};
     // It has come, and looked a few times.
     while (!b.inspect("reindex/members/8-0")) std::this_thread::yield();
     const int before = one.faults->operations;
     while (one.faults->operations < before + 20) std::this_thread::yield();
-    old_is_there = false;
     old.end();
     EXPECT_TRUE(eights.wait_until({{2, 8}}));
 }
