@@ -34,7 +34,7 @@ bool is_held(const record& one) { return number(one.holder) != 0; }
 }  // namespace
 
 void debt_ledger::look(std::vector<record> records) {
-    const bool first = latest_.empty() && tokens_.empty();
+    const bool first = !std::exchange(looked_, true);
     for (const auto& one : records) {
         const auto [known, fresh] = tokens_.emplace(one.key, one.last_token);
         if (fresh && first) continue;

@@ -38,6 +38,7 @@ private:
     finding turnover(millis watched) const;
 
     const debt_bounds bounds_;
+    bool looked_ = false;
     std::vector<record> latest_;
     std::map<std::string, fence_token> tokens_;
     std::map<std::string, std::uint64_t> grants_;

@@ -55,6 +55,15 @@ TEST(LockDebt, NamesTheKeysThatMostWaitFor) {
     EXPECT_EQ(ledger.findings(noon, millis{1000})[1].level, severity::warn);
 }
 
+// The first grants of a namespace count as well.
+TEST(LockDebt, CountsWhatIsGrantedInAnEmptyNamespace) {
+    debt_ledger ledger{{}};
+    ledger.look({});
+    ledger.look({held("first", 1, millis{0}), held("second", 2, millis{0})});
+    EXPECT_THAT(ledger.findings(noon, millis{60'000})[2].text,
+                HasSubstr("at least 2 tokens per minute"));
+}
+
 // Where the engine cannot count, the doctor says so rather than "nobody".
 TEST(LockDebt, TellsNobodyWaitsFromNobodyKnows) {
     debt_ledger ledger{{}};
