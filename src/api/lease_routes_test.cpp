@@ -467,7 +467,7 @@ TEST(Leases, WhatIsWrongWithAClaimIsSaidInOneLine) {
         {R"({"key": "a\u0007b", "ttl_ms": 30000})", "control character at byte 2"},
         {R"({"key": "k", "ttl_ms": 0})", "ttl_ms is not a whole number from 1 to 604800000"},
         {R"({"key": "k", "ttl_ms": 604800001})", "ttl_ms is not a whole number"},
-        {R"({"key": "k", "ttl_ms": 3})", "leaves no time to trust"},
+        {R"({"key": "k", "ttl_ms": 3})", "leaves no time in which"},
         {R"({"key": "k", "ttl_ms": "30s"})", "ttl_ms is not a whole number"},
         {R"({"key": "k", "ttl_ms": 30000, "owner": ""})", "the owner is empty"},
         {R"({"key": "k", "ttl_ms": 30000, "owner": "a\nb"})", "the owner has a control character"},

@@ -171,7 +171,7 @@ TEST(RunRoutes, ARunThatHasNotBegunIsToldFromOneThatNobodyKnows) {
         EXPECT_EQ(text_in(unknown, "detail"), "run 'x' not found; see /api/v1/runs");
         const auto waiting = world.ask({"GET", std::string{"/api/v1/runs/waiting"} + path});
         EXPECT_EQ(waiting.status, 404u);
-        EXPECT_THAT(text_in(waiting, "detail"), HasSubstr("has not begun"));
+        EXPECT_THAT(text_in(waiting, "detail"), HasSubstr("is queued"));
         EXPECT_EQ(text_in(waiting, "job"), "report");
     }
 }

@@ -107,7 +107,7 @@ TEST(Engines, RefusesBadUrlsInOneClearLine) {
         {"zookeeper://h/..", "is no path of a znode"},
         {"zookeeper://h/zookeeper/x", "server's own"},
         {"zookeeper://h?namespace=zookeeper", "server's own"},
-        {"zookeeper://h?acl=creator", "needs user:password@"},
+        {"zookeeper://h?acl=creator", "expected user:password@"},
         {"zookeeper://h?acl=all", "open, creator"},
 #endif
 #ifdef PAWL_STORE_S3

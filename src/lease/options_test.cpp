@@ -36,7 +36,7 @@ TEST(Options, WhatDoesNotGoTogetherIsExplained) {
     EXPECT_THAT(fault({}), HasSubstr("ttl is missing"));
     EXPECT_THAT(fault({.ttl = -1s}), HasSubstr("too short"));
     EXPECT_THAT(fault({.ttl = 24h * 8}), HasSubstr("at most 7d"));
-    EXPECT_THAT(fault({.ttl = 4ms}), HasSubstr("leaves no time to trust"));
+    EXPECT_THAT(fault({.ttl = 4ms}), HasSubstr("leaves no time in which the lease is valid"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 1.0}), HasSubstr("at or after the expiry"));
     EXPECT_THAT(fault({.ttl = 30s, .renew_fraction = 0.0}), HasSubstr("between 0 and 1"));
     // Nothing is computed of it: it fits no duration.
@@ -122,7 +122,7 @@ TEST(Options, CorrectnessRefusesWhatWouldWeakenIt) {
     EXPECT_THAT(fault({.ttl = 30s, .tokens = fencing::required}), HasSubstr("strict fencing"));
     EXPECT_THAT(fault({.ttl = 30s, .if_expired = expired_renewal::extend_if_unclaimed},
                       safety_class::correctness, {.strict_fencing = true}),
-                HasSubstr("extend_expired"));
+                HasSubstr("extend_if_unclaimed"));
     EXPECT_EQ(fault({.ttl = 30s}, safety_class::correctness, {.strict_fencing = true}), "");
 }
 

@@ -147,7 +147,7 @@ class Runs(ApiCase):
         shown = until(lambda: (one := self.got(agent, "/api/v1/jobs/waits"))["state"] == "blocked" and one)
         self.assertRegex(shown["why"], r"^lock job/waits is held by \S+ since \S+ \(token \d+\), expires in \d+s unless renewed; "
                                        r"no run of waits has this token; a run that alice queued at \S+ waits for it$")
-        self.assert_problem(agent, self.ask(agent, "GET", f"/api/v1/runs/{waiting}"), 404, "has not begun")
+        self.assert_problem(agent, self.ask(agent, "GET", f"/api/v1/runs/{waiting}"), 404, "is queued")
         self.assertTrue(self.ask(agent, "POST", f"/api/v1/runs/{waiting}/cancel").json()["withdrawn"])
         self.assert_problem(agent, self.ask(agent, "GET", f"/api/v1/runs/{waiting}"), 404, "not found")
         self.assertEqual([row["action"] for row in self.got(agent, "/api/v1/audit")["audit"]], ["run.cancel", "job.run", "run.cancel", "job.run"])

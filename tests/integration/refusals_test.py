@@ -16,7 +16,7 @@ class Usage(Case):
         (["exec", "k", "--ttl", "soon", "--", "true"], "expected a duration"),
         (["exec", "k", "--ttl", "30", "--", "true"], "the unit is missing"),
         (["exec", "k", "--ttl", "0", "--", "true"], "ttl is missing"),
-        (["exec", "k", "--ttl", "1ms", "--", "true"], "no time to trust"),
+        (["exec", "k", "--ttl", "1ms", "--", "true"], "no time in which"),
         (["exec", "k", "--ttl", "8d", "--", "true"], "at most 7d"),
         (["exec", "k", "--grace", "-1s", "--", "true"], "negative"),
         (["exec", "k", "--at-least", "1h", "--hold", "--", "true"], "drop hold"),
