@@ -125,7 +125,7 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
                   me.parts_.address};
     made_of.runs_max = static_cast<std::size_t>(me.configured_.agent.max_concurrent_runs);
     const auto ready = [&me] {
-        me.log(log_level::info, "node '" + me.configured_.agent.name + "' is ready");
+        me.log(log_level::info, "node ready name=" + me.configured_.agent.name);
         me.notice_->ready(me.summary());
     };
     made_of.watcher = std::make_shared<narrator>(me.parts_.log, ready, me.parts_.watcher);
@@ -139,14 +139,14 @@ awaitable<bool> agent::run(std::shared_ptr<agent> self) {
         me.log(log_level::warn,
                "no folder for sockets can be made in RUNTIME_DIRECTORY, TMPDIR or "
                "/tmp: commands cannot save checkpoints");
-    me.log(log_level::info, "node '" + me.configured_.agent.name + "' is starting with " +
-                                base::counted(me.configured_.jobs.size(), "job"));
+    me.log(log_level::info, "node starting name=" + me.configured_.agent.name +
+                                " jobs=" + std::to_string(me.configured_.jobs.size()));
     auto running = schedule::dispatcher::run(me.dispatcher_, me.stop_.get_token(),
                                              me.configured_.agent.shutdown_grace);
     co_await std::move(running);
     me.ended_ = true;
     if (me.watch_) me.watch_->stop();
-    me.log(log_level::info, "node '" + me.configured_.agent.name + "' stopped");
+    me.log(log_level::info, "node stopped name=" + me.configured_.agent.name);
     co_return true;
 }
 

@@ -224,7 +224,7 @@ export class Agent {
     this.url = await until(`listening of agent ${this.name}`, () => {
       if (child.exitCode !== null) throw new Error(`agent ${this.name} ended with ${child.exitCode}: ${this.log.slice(before)}`);
       const fresh = this.log.slice(before);
-      return /is ready/.test(fresh) ? /listening on (https?:\/\/[^\s"]+)/.exec(fresh)?.[1].replace(/\/$/, '') : undefined;
+      return /node ready/.test(fresh) ? /listening on (https?:\/\/[^\s"]+)/.exec(fresh)?.[1].replace(/\/$/, '') : undefined;
     });
   }
 

@@ -45,7 +45,7 @@ class Agent:
 
     def start(self, socket=None):
         """Again and again into the same log. It inherits the socket as systemd hands one over."""
-        begins = self.log().count("is ready")
+        begins = self.log().count("node ready")
         words, kept = [PAWL, "agent", "--config", str(self.file)], []
         if socket is not None:
             kept = [socket.fileno()]
@@ -53,7 +53,7 @@ class Agent:
         with open(self.log_file, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(words, env=environment(PAWL_BINARY=PAWL, RUNTIME_DIRECTORY=str(self.folder)), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             pass_fds=kept)
-        until(lambda: self.log().count("is ready") > begins or self.process.poll() is not None, 60)
+        until(lambda: self.log().count("node ready") > begins or self.process.poll() is not None, 60)
         if self.process.poll() is not None:
             raise AssertionError(f"agent {self.name} did not start: {self.log()}")
         return self

@@ -45,7 +45,7 @@ class Fleet:
                                    env=environment(**variables), stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
         self.agents[name] = process
-        until(lambda: "is ready" in self.log(name) or process.poll() is not None, 60)
+        until(lambda: "node ready" in self.log(name) or process.poll() is not None, 60)
         if process.poll() is not None:
             raise AssertionError(f"agent {name} did not start: {self.log(name)}")
         return process
