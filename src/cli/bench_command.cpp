@@ -1,4 +1,5 @@
 // pawl bench: what a lock costs on this store, beside the bare round trip.
+#include "base/counted.hpp"
 #include "base/duration.hpp"
 #include "base/identity.hpp"
 #include "cli/commands.hpp"
@@ -112,6 +113,10 @@ measured measure(const globals& options, int clients_wanted, millis duration) {
     return found;
 }
 
+std::string clients_text(int clients) {
+    return base::counted(static_cast<std::size_t>(clients), "client");
+}
+
 status report(const globals& options, const measured& found) {
     const double ratio = found.round_trip > 0 ? found.p50 / found.round_trip : 0;
     if (options.json) {
@@ -125,13 +130,13 @@ status report(const globals& options, const measured& found) {
         return status::done;
     }
     const auto text = with_one_digit;
-    print_table({{"acquire + release",
-                  text(found.rate) + " per second, " + std::to_string(found.clients) + " clients"},
-                 {"  p50", text(found.p50) + " us"},
-                 {"  p99", text(found.p99) + " us"},
-                 {"bare round trip", text(found.round_trip) + " us (p50 of " +
-                                         std::to_string(found.round_trips) + " reads)"},
-                 {"ratio of p50", text(ratio)}});
+    print_table(
+        {{"acquire + release", text(found.rate) + " per second, " + clients_text(found.clients)},
+         {"  p50", text(found.p50) + " us"},
+         {"  p99", text(found.p99) + " us"},
+         {"bare round trip",
+          text(found.round_trip) + " us (p50 of " + std::to_string(found.round_trips) + " reads)"},
+         {"ratio of p50", text(ratio)}});
     return status::done;
 }
 
@@ -180,7 +185,7 @@ status report_plan(const globals& options, const schedule::fleet& planned, const
          {"  heartbeats of runs", text(load.kept_alive)},
          {"  of agents", text(load.registered)},
          {"this store did",
-          per_second(possible) + ", " + std::to_string(found.clients) + " clients (measured)"},
+          per_second(possible) + ", " + clients_text(found.clients) + " (measured)"},
          {"share of that",
           text(share * 100) + " %" + (share > share_advised ? ", too much: keep below 50 %" : "")},
          {"jobs that fit", std::to_string(fit) + " at 50 %, with as many agents"}});
