@@ -16,7 +16,7 @@ store_plan plan_sqlite(const base::store_url& url) {
         plan.settings.safety == safety_class::correctness)
         throw option_error{
             "sqlite: with synchronous=normal a loss of power takes the last grants back, which "
-            "safety=correctness refuses: leave it out"};
+            "safety=correctness rejects: leave it out"};
     query.finish();
     if (!url.endpoints.empty())
         throw option_error{

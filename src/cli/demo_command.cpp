@@ -398,7 +398,7 @@ private:
             fault(std::to_string(occurrences - runs_.size()) + " occurrences never ran");
         if (play_.now != drama::act::over)
             fault("the freeze and the kill did not both come to pass");
-        if (stale_refused_ == 0) fault("no stale write was attempted and refused");
+        if (stale_refused_ == 0) fault("no stale write was attempted and rejected");
         const auto late = [](const auto& takeover) {
             return takeover ? seconds(*takeover) : std::string{"-"};
         };

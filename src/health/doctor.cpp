@@ -105,7 +105,7 @@ finding judge_zones(const std::vector<std::pair<std::string, std::string>>& agen
     }
     if (names.empty()) return {severity::ok, "tzdata", "no live agent reports its version"};
     if (names.size() == 1)
-        return {severity::ok, "tzdata", "all live agents go by " + names.begin()->first};
+        return {severity::ok, "tzdata", "all live agents use " + names.begin()->first};
     std::string text = "agents use different versions of tzdata: ";
     for (const auto& [version, all] : names)
         text.append(version == names.begin()->first ? "" : "; ")

@@ -56,7 +56,7 @@ finding judge_replication(const facts& variables, const facts& counters) {
     if (of(variables, "log_bin") == "ON" && of(variables, "binlog_format") == "STATEMENT")
         return {
             severity::fail, "replication",
-            "binlog_format=STATEMENT: InnoDB refuses pawl's statements; set it to ROW or MIXED"};
+            "binlog_format=STATEMENT: InnoDB rejects pawl's statements; set it to ROW or MIXED"};
     if (number_of(counters, "wsrep_cluster_size") > 0)
         return {severity::ok, "replication",
                 "Galera: the nodes commit together; let all holders of a key use one node"};

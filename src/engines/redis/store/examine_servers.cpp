@@ -321,8 +321,8 @@ async<std::vector<finding>> ask_sentinels(std::shared_ptr<sentinels> whom, std::
         const bool good = one.said.has_value();
         all.push_back({good ? severity::ok : severity::fail, "quorum",
                        good ? one.place + ": master " + master + ": " + base::printable(*one.said)
-                            : one.said.error().detail + ": without a quorum of sentinels nobody "
-                                                        "takes over"});
+                            : one.said.error().detail +
+                                  ": without a quorum of sentinels no replica is promoted"});
     }
     co_return all;
 }

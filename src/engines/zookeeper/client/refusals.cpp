@@ -32,7 +32,7 @@ result<finding_code> judge_code(int code, bool wrote, std::string_view place,
                         "the znode's ACL wants another user:password@, with cdrw; see "
                         "docs/stores/zookeeper.md");
         case ZAUTHFAILED:
-            return fail(errc::denied, "the server refused user:password@");
+            return fail(errc::denied, "the server rejected user:password@");
         case ZINVALIDACL:
             return fail(errc::denied, "acl=creator needs user:password@");
         case ZSESSIONCLOSEDREQUIRESASLAUTH:

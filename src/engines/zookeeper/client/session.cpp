@@ -436,7 +436,7 @@ void session::state_changed(link_state now) {
         case link_state::expired:
             return die({errc::unreachable, place_ + ": the session has expired"});
         case link_state::refused:
-            return die({errc::denied, place_ + ": the server refused user:password@"});
+            return die({errc::denied, place_ + ": the server rejected user:password@"});
     }
 }
 
